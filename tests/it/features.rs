@@ -84,3 +84,32 @@ fn what_makes_no_difference_is_not_built() {
     project.write("engine/src/lib.rs", engine(1500));
     assert!(found(&project, &["--workspace"]).contains("turbo::runs"));
 }
+
+#[test]
+fn a_package_that_is_named_for_its_features_alone_is_not_compiled() {
+    let project = workspace("2");
+    let broken = "pub fn go() -> u64 { engine::run(1) }\n#[test] fn breaks() { let number: u64 = \"\"; }\n";
+    project.write("user/src/lib.rs", broken);
+    project.write("engine/src/lib.rs", engine(500));
+    project.commit("tests of user, which are none of cargo's, do not build");
+    project.write("engine/src/lib.rs", engine(1500));
+    assert!(found(&project, &["--workspace"]).contains("turbo::runs"));
+    let shadow = project.path().join("target/perfunit/shadow/target/package/tree/user/src/lib.rs");
+    assert!(std::fs::read_to_string(shadow).unwrap().starts_with(broken), "tests find the files as they are");
+}
+
+#[test]
+fn the_source_of_such_a_package_is_there_for_who_takes_it_in() {
+    let project = workspace("2");
+    let reader = "#[test] fn reads() {
+        let text = include_str!(\"../../user/src/lib.rs\");
+        assert!(text.contains(\"pub fn go\") && slow(text.len() as u64) != 0);
+    }\n";
+    project.write("engine/src/lib.rs", engine(500) + reader);
+    project.commit("a test of engine takes in user");
+    project.write("engine/src/lib.rs", engine(1500) + reader);
+    let run = project.perfunit(["diff", "HEAD", "--message-format", "json", "--threshold", "0.2", "reads"]);
+    let document = run.expect(100).json();
+    let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "reads").unwrap();
+    assert_eq!(test["verdict"], "slower", "{test}");
+}

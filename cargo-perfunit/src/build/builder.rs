@@ -1,10 +1,11 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
-use super::invoke::{self, BuildFailure, Watch};
+use super::invoke::{self, BuildFailure, Making, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
 use super::toolchain::{self, Toolchain, Variant};
+use super::unify::Named;
 use crate::cargo::{self, Context, Location, Package, Target, Workspace};
 use crate::error::{Error, Result, Stop, Tried};
 use crate::git::{Entry, FileSet, Repository, Versions};
@@ -243,13 +244,13 @@ impl<'a> Builder<'a> {
         if there.is_empty() {
             return Ok(SideBuild::empty(ours));
         }
-        self.checkout(attempt.place(), files, injections)?;
         let target_dir = ours.join(match attempt.place() {
             Place::Measured | Place::Probed { apart: false } => TARGET_DIR,
             Place::Probed { apart: true } => APART,
         });
         let repository = Rc::clone(&self.repository);
-        let tree = &*self.tree(attempt.place())?;
+        let tree = self.tree(attempt.place())?;
+        tree.checkout(&repository, files, injections)?;
         let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
         let packages_of_all = &job.workspace.packages;
         // Of equal names that of a member is the last.
@@ -283,7 +284,41 @@ impl<'a> Builder<'a> {
             progress: &progress,
             name: format!("{side} ({}){}", self.names.get(side), if again { ", again" } else { "" }),
         };
-        invoke::build(self.context.cargo_of(side), toolchain, &request, &watch)
+        if let Some(kept) = invoke::kept(toolchain, &request)? {
+            return Ok(kept);
+        }
+        self.build(packages_of_all, attempt, side, &Making { toolchain, request, watch })
+    }
+
+    /// Builds a side whose files are in the tree: if possible without the code of idle packages.
+    fn build(
+        &mut self,
+        packages: &[Package],
+        attempt: &dyn Attempt,
+        side: Side,
+        making: &Making<'_>,
+    ) -> Tried<SideBuild, BuildFailure> {
+        making.begin();
+        let cargo = self.context.cargo_of(side);
+        let named = Named::find(cargo, &making.request)?;
+        let flags = named.flags(&making.request);
+        let empty = named.empty_roots(packages);
+        if !empty.is_empty() {
+            let (place, files, injections) = (attempt.place(), attempt.files(side), attempt.injections());
+            self.checkout(place, files, &injections.emptying(&empty))?;
+            let tree = self.tree(place)?;
+            let empty = empty.iter().map(|root| tree.path(root)).collect();
+            let built = making.run(cargo, &flags, &empty);
+            self.checkout(place, files, injections)?;
+            match built {
+                // Something of them is needed after all, or it does not build anyway.
+                Err(Stop::Because(failure)) if !failure.stopped => {
+                    tracing::info!(error = failure.first_error(), "does not build without idle packages");
+                }
+                built => return built,
+            }
+        }
+        making.run(cargo, &flags, &BTreeSet::new())
     }
 }
 

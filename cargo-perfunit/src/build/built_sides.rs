@@ -78,7 +78,7 @@ impl Builder<'_> {
         let can_be_left_out = |target: &&Target| match roots.get(Path::new(&target.root)) {
             Some(Injected::Bench) => true,
             Some(Injected::MacroAndBench) => target.id.kind.beside().is_some(),
-            Some(Injected::Macro) | None => false,
+            Some(Injected::Macro | Injected::Empty) | None => false,
         };
         let benches = targets.filter(can_be_left_out);
         let mut attempt = AsMeasured {

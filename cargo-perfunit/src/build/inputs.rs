@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Reported {
     /// The folder in which rustc ran.
     pub workspace: PathBuf,
-    /// Everything that was built.
-    built: Vec<PathBuf>,
+    /// Everything that was built, by its root file; what cargo knows nothing of has none.
+    built: Vec<(PathBuf, Option<PathBuf>)>,
     /// Shared libraries of the project.
     libraries: Vec<PathBuf>,
     /// The features with which targets were compiled, by their root files.
@@ -35,8 +35,9 @@ pub(super) struct Reported {
 
 impl Reported {
     pub fn add_artifact(&mut self, artifact: &Artifact) {
-        self.built.extend(artifact.filenames.iter().map(|path| path.clone().into()));
-        let features = self.features.entry(fs::normal(artifact.target.src_path.as_std_path())).or_default();
+        let root = fs::normal(artifact.target.src_path.as_std_path());
+        self.built.extend(artifact.filenames.iter().map(|path| (path.clone().into(), Some(root.clone()))));
+        let features = self.features.entry(root).or_default();
         features.insert(artifact.features.iter().cloned().collect());
         let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
         if artifact.target.kind.iter().any(is_loaded) {
@@ -46,7 +47,20 @@ impl Reported {
     }
 
     pub fn add_file(&mut self, built: &Path) {
-        self.built.push(built.to_owned());
+        self.built.push((built.to_owned(), None));
+    }
+
+    /// Forgets what was built from these root files, and returns it.
+    pub fn forget(&mut self, roots: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        self.features.retain(|root, _| !roots.contains(root));
+        let is_of = |(_, root): &mut (PathBuf, Option<PathBuf>)| root.as_ref().is_some_and(|root| roots.contains(root));
+        self.built.extract_if(.., is_of).map(|(path, _)| path).collect()
+    }
+
+    /// One of these files that was read, if there is one.
+    pub fn one_read(&self, files: &BTreeSet<PathBuf>) -> Result<Option<PathBuf>> {
+        let read = self.compiled()?;
+        Ok(read.iter().map(|name| fs::normal(&self.workspace.join(name))).find(|path| files.contains(path)))
     }
 
     pub fn add_script(&mut self, script: &BuildScript) {
@@ -59,7 +73,7 @@ impl Reported {
     /// The files that were compiled into what was built, as rustc and cargo name them.
     fn compiled(&self) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|built| lists(built)).collect();
+        let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|(built, _)| lists(built)).collect();
         for list in lists {
             let text = fs::read_if_exists(&list)?.unwrap_or_default();
             names.extend(listed(&String::from_utf8_lossy(&text)));

@@ -11,7 +11,7 @@ use super::key::{self, side_key};
 use super::messages::{ErrorPlace, Messages, read_messages};
 use super::request::Request;
 use super::toolchain::Toolchain;
-use super::unify::{self, Flags};
+use super::unify::Flags;
 use crate::cargo::Cargo;
 use crate::error::{Error, ExitCode, Result, Stop, Tried};
 use crate::system::cache;
@@ -30,6 +30,9 @@ use std::time::Instant;
 
 /// Fewer bytes than this do not hold a test executable.
 const LITTLE_SPACE: u64 = 64 << 20;
+
+/// Name of the folder with what is kept of sides.
+const SIDES: &str = "sides";
 
 /// Where a build shows how far it is.
 pub struct Watch<'a> {
@@ -59,49 +62,67 @@ impl BuildFailure {
     }
 }
 
-/// Builds a side, or returns it from an earlier run.
-pub fn build(
-    cargo: &Cargo,
-    toolchain: &Toolchain,
-    request: &Request<'_>,
-    watch: &Watch<'_>,
-) -> Tried<SideBuild, BuildFailure> {
-    let _span = tracing::info_span!("build").entered();
-    let sides = request.ours.join("sides");
+/// A side from an earlier run.
+pub fn kept(toolchain: &Toolchain, request: &Request<'_>) -> Result<Option<SideBuild>> {
     let key = side_key(toolchain, request)?;
-    if let Some(read) = Fingerprint::load(request.ours, &key)
-        && let Some(build) = kept::load(&sides, &read.key(&key))
-    {
+    let Some(read) = Fingerprint::load(request.ours, &key) else { return Ok(None) };
+    let kept = kept::load(&request.ours.join(SIDES), &read.key(&key));
+    if let Some(build) = &kept {
         tracing::info!(folder = %build.folder.display(), "kept side reused");
-        return Ok(build);
     }
-    if !request.target_dir.exists() {
-        let profile = &request.options.profile;
-        watch.progress.note("First build", &format!(
-            "with the profile `{profile}`, dependencies included, takes as long as after `cargo clean`; later ones build what changed"
-        ));
+    Ok(kept)
+}
+
+/// A side that is going to be built.
+pub(super) struct Making<'a> {
+    pub toolchain: &'a Toolchain,
+    pub request: Request<'a>,
+    pub watch: Watch<'a>,
+}
+
+impl Making<'_> {
+    /// Says that it is.
+    pub fn begin(&self) {
+        let Self { request, watch, .. } = self;
+        if !request.target_dir.exists() {
+            let profile = &request.options.profile;
+            watch.progress.note("First build", &format!(
+                "with the profile `{profile}`, dependencies included, takes as long as after `cargo clean`; later ones build what changed"
+            ));
+        }
+        watch.progress.begin(watch.name.as_str());
     }
-    watch.progress.begin(watch.name.as_str());
-    in_place::put_back(request.ours)?;
-    let notes = request.ours.join("capture");
-    cache::empty_private_dir(&notes)?;
-    let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
-    let flags = unify::selection(cargo, request)?;
-    let call = Call { cargo, toolchain, request, notes: &notes };
-    let answers = request.ours.join("doctests");
-    let mut artifacts = call.both(&flags, &answers, watch.progress).map_err(|stop| unless_full(request.ours, stop))?;
-    let extracted = doctests::collect(&answers, &request.doctests())?;
-    artifacts.add_doctests(&extracted);
-    let invocations = capture_role::collect(&notes)?;
-    if invocations.is_empty() && !artifacts.tests.is_empty() {
-        let error = Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host));
-        return Err(error
-            .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target")
-            .into());
+
+    /// Runs cargo with these flags, and keeps what it built. Nothing that is wanted may read a file of `empty`.
+    pub fn run(&self, cargo: &Cargo, flags: &Flags, empty: &BTreeSet<PathBuf>) -> Tried<SideBuild, BuildFailure> {
+        let _span = tracing::info_span!("build").entered();
+        let Self { toolchain, request, watch } = self;
+        in_place::put_back(request.ours)?;
+        let notes = request.ours.join("capture");
+        cache::empty_private_dir(&notes)?;
+        let workspace = request.manifest.parent().unwrap_or(Path::new("/"));
+        let call = Call { cargo, toolchain, request, notes: &notes };
+        let answers = request.ours.join("doctests");
+        let mut artifacts =
+            call.both(flags, &answers, watch.progress).map_err(|stop| unless_full(request.ours, stop))?;
+        if let Some(read) = artifacts.leave_out(empty)? {
+            let output = format!("error: {} is read by what is wanted", read.display());
+            return Err(Stop::Because(BuildFailure { output, ..BuildFailure::default() }));
+        }
+        let extracted = doctests::collect(&answers, &request.doctests())?;
+        artifacts.add_doctests(&extracted);
+        let invocations = capture_role::collect(&notes)?;
+        if invocations.is_empty() && !artifacts.tests.is_empty() {
+            let error = Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host));
+            return Err(error
+                .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target")
+                .into());
+        }
+        let key = side_key(toolchain, request)?;
+        let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
+        read.save(request.ours, &key)?;
+        Ok(kept::keep(&request.ours.join(SIDES), &read.key(&key), &artifacts, &invocations, &extracted)?)
     }
-    let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
-    read.save(request.ours, &key)?;
-    Ok(kept::keep(&sides, &read.key(&key), &artifacts, &invocations, &extracted)?)
 }
 
 /// A side that does not build because the disk is full says nothing about the side.

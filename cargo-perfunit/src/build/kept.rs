@@ -125,6 +125,17 @@ pub(super) struct Artifacts {
 }
 
 impl Artifacts {
+    /// Forgets what was built from these root files, which were empty; one of them that something else read.
+    pub fn leave_out(&mut self, empty: &BTreeSet<PathBuf>) -> Result<Option<PathBuf>> {
+        if empty.is_empty() {
+            return Ok(None);
+        }
+        let forgotten = self.reported.forget(empty);
+        self.tests.retain(|(path, ..)| !forgotten.contains(path));
+        self.binaries.retain(|path| !forgotten.contains(path));
+        self.reported.one_read(empty)
+    }
+
     /// Adds the executables of doc tests, which cargo knows nothing of.
     pub fn add_doctests(&mut self, extracted: &BTreeMap<TargetId, Extracted>) {
         for (target, extracted) in extracted {

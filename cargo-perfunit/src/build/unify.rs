@@ -3,19 +3,30 @@
 //! Cargo enables in a package what any of the packages on the command line needs of it. A build of fewer packages
 //! may so have fewer features, and fewer tests. Naming all costs what cargo builds of the others, so only those
 //! are named that make a difference; which these are cargo's own resolver says (`cargo tree`).
+//!
+//! Cargo builds targets of each package that is named. The code of one that is named for its features alone, and that
+//! nothing wanted depends on, is never run: it is *idle*, and its crates are compiled empty.
 
 use super::request::Request;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, Package};
 use crate::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::system::process;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// So many questions are worth less than building what may be needless.
 const MOST_QUESTIONS: usize = 40;
+
+/// The packages to name to cargo.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    packages: BTreeSet<&'a str>,
+    /// Those of them that are idle.
+    idle: BTreeSet<&'a str>,
+}
 
 /// Cargo's flags for packages and targets: those that make test executables, and those that run doc tests.
 pub(super) struct Flags {
@@ -24,17 +35,47 @@ pub(super) struct Flags {
     pub doctests: Option<Vec<String>>,
 }
 
-/// Cargo does not take both kinds of targets at once.
-pub(super) fn selection(cargo: &Cargo, request: &Request<'_>) -> Result<Flags> {
-    let packages = packages(request, &mut |packages| resolved(cargo, request, packages))?;
-    let is_doctest = |target: &TargetId| target.kind == TargetKind::Doctest;
-    let tests = request.targets.iter().any(|target| !is_doctest(target)).then(|| flags(request, &packages));
-    let doctests = request.targets.iter().any(is_doctest).then(|| {
-        let mut flags = named(request, &packages);
-        flags.push("--doc".to_owned());
-        flags
-    });
-    Ok(Flags { tests, doctests })
+impl<'a> Named<'a> {
+    /// Asks cargo's resolver.
+    pub fn find(cargo: &Cargo, request: &Request<'a>) -> Result<Self> {
+        packages(request, &mut |packages| resolved(cargo, request, packages))
+    }
+
+    /// Cargo does not take both kinds of targets at once.
+    pub fn flags(&self, request: &Request<'_>) -> Flags {
+        let is_doctest = |target: &TargetId| target.kind == TargetKind::Doctest;
+        let tests = request.targets.iter().any(|target| !is_doctest(target)).then(|| flags(request, &self.packages));
+        let doctests = request.targets.iter().any(is_doctest).then(|| {
+            let mut flags = named(request, &self.packages);
+            flags.push("--doc".to_owned());
+            flags
+        });
+        Flags { tests, doctests }
+    }
+
+    /// The root files of idle packages, of no use to others: a build script of theirs may be linked with another of them.
+    pub fn empty_roots(&self, packages: &[Package]) -> BTreeSet<PathBuf> {
+        let is_idle = |package: &&Package| package.member && self.idle.contains(package.name.as_str());
+        let mut needed: BTreeSet<&str> = BTreeSet::new();
+        let mut queue: Vec<&Package> =
+            packages.iter().filter(is_idle).filter(|package| package.build_script.is_some()).collect();
+        while let Some(package) = queue.pop() {
+            for dependency in package.dependencies.iter().filter(|dependency| !dependency.dev) {
+                if needed.insert(&dependency.package) {
+                    queue.extend(packages.iter().filter(|package| package.name == dependency.package));
+                }
+            }
+        }
+        let roots = |package: &Package| {
+            let built = package.targets.iter().map(|target| PathBuf::from(&target.root));
+            built.chain(package.build_script.iter().map(PathBuf::from)).collect::<BTreeSet<_>>()
+        };
+        let is_empty = |package: &&Package| is_idle(package) && !needed.contains(package.name.as_str());
+        let (empty, others): (Vec<_>, Vec<_>) = packages.iter().partition(is_empty);
+        let scripts = empty.iter().filter_map(|package| package.build_script.as_ref().map(PathBuf::from));
+        let kept: BTreeSet<PathBuf> = others.into_iter().flat_map(roots).chain(scripts).collect();
+        empty.into_iter().flat_map(roots).filter(|root| !kept.contains(root)).collect()
+    }
 }
 
 /// A package and the features that are enabled in it, as `cargo tree` prints both.
@@ -45,15 +86,17 @@ type Features = BTreeSet<(String, String)>;
 fn packages<'a>(
     request: &Request<'a>,
     resolved: &mut dyn FnMut(&BTreeSet<&'a str>) -> Result<Option<Features>>,
-) -> Result<BTreeSet<&'a str>> {
+) -> Result<Named<'a>> {
     let needed: BTreeSet<&str> = request.targets.iter().map(|target| target.package.as_str()).collect();
     let mut named: BTreeSet<&str> = needed.iter().copied().chain(request.packages.keys().map(String::as_str)).collect();
+    let alone = |needed| Named { packages: needed, idle: BTreeSet::new() };
     if named == needed {
-        return Ok(needed);
+        return Ok(alone(needed));
     }
-    let Some(wanted) = resolved(&named)? else { return Ok(needed) };
-    if resolved(&needed)?.is_some_and(|features| is_part(&features, &wanted)) {
-        return Ok(needed);
+    let Some(wanted) = resolved(&named)? else { return Ok(alone(needed)) };
+    let of_needed = resolved(&needed)?;
+    if of_needed.as_ref().is_some_and(|features| is_part(features, &wanted)) {
+        return Ok(alone(needed));
     }
     let dispensable = |package: &&str| !needed.contains(package) && costs(request, package);
     let dispensable: Vec<&str> = named.iter().copied().filter(dispensable).collect();
@@ -63,7 +106,12 @@ fn packages<'a>(
             named.insert(package);
         }
     }
-    Ok(named)
+    // Without the resolver's word nothing is idle.
+    let idle = of_needed.map_or_else(BTreeSet::new, |features| {
+        let used: BTreeSet<&str> = features.iter().filter_map(|(package, _)| package.split(' ').next()).collect();
+        named.iter().copied().filter(|package| !needed.contains(package) && !used.contains(package)).collect()
+    });
+    Ok(Named { packages: named, idle })
 }
 
 /// True if what is enabled in some packages is what is enabled in them among others.
@@ -176,6 +224,7 @@ fn file_url(path: &Path) -> String {
 mod tests {
     use super::*;
     use crate::build::Options;
+    use crate::cargo::{Dependency, Target};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
 
@@ -219,8 +268,9 @@ mod tests {
             }
         }
 
-        /// The packages that are named, and how often cargo was asked, if `needy` enables such a feature.
-        fn named(&self, feature: &str) -> (Vec<&str>, usize) {
+        /// The packages that are named, with those that are idle, and how often cargo was asked, if `needy` enables such a
+        /// feature and `demo` depends on `other`.
+        fn named(&self, feature: &str) -> (Vec<&str>, Vec<&str>, usize) {
             let mut asked = 0;
             let request = self.request();
             let named = packages(&request, &mut |packages| {
@@ -229,29 +279,63 @@ mod tests {
                 let demo = if has("needy") { feature } else { "" };
                 let others = packages.iter().map(|package| ((*package).to_owned(), String::new()));
                 let others = others.filter(|(package, _)| package != "demo");
-                Ok(Some(others.chain([("demo".to_owned(), demo.to_owned())]).collect()))
+                let always = [("demo v1 (/a)", demo), ("other v1 (/b)", "")];
+                let always = always.map(|(package, features)| (package.to_owned(), features.to_owned()));
+                Ok(Some(others.chain(always).collect()))
             });
-            let named = named.unwrap();
-            (self.packages.keys().map(String::as_str).filter(|package| named.contains(package)).collect(), asked)
+            let Named { packages, idle } = named.unwrap();
+            (packages.into_iter().collect(), idle.into_iter().collect(), asked)
         }
     }
 
     #[test]
     fn who_enables_features_is_named_as_well() {
         let story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
-        assert_eq!(story.named(""), (vec!["demo"], 2));
+        assert_eq!(story.named(""), (vec!["demo"], vec![], 2));
         // Without `needy`, without `other`.
-        assert_eq!(story.named("fast"), (vec!["demo", "needy"], 4));
-        // Cargo builds nothing of the others.
+        assert_eq!(story.named("fast"), (vec!["demo", "needy"], vec!["needy"], 4));
+        // Cargo builds nothing of the others. What `demo` depends on is not idle.
         let story = Story::new(&[id("demo", TargetKind::Test, "it")]);
-        assert_eq!(story.named("fast"), (vec!["demo", "needy", "other"], 2));
+        assert_eq!(story.named("fast"), (vec!["demo", "needy", "other"], vec!["needy"], 2));
+    }
+
+    #[test]
+    fn roots_of_idle_packages_are_empty_but_for_what_others_need() {
+        let package = |name: &str, roots: &[&str], build_script: Option<&str>, dependencies: &[&str]| {
+            let target = |root: &&str| Target {
+                id: id(name, TargetKind::Test, root),
+                root: (*root).to_owned(),
+                tested: true,
+                benched: false,
+                requires_features: false,
+            };
+            let dependency = |name: &&str| Dependency { package: (*name).to_owned(), dev: false };
+            Package {
+                name: name.to_owned(),
+                member: true,
+                targets: roots.iter().map(target).collect(),
+                build_script: build_script.map(str::to_owned),
+                dependencies: dependencies.iter().map(dependency).collect(),
+                ..Package::default()
+            }
+        };
+        let packages = [
+            package("demo", &["lib.rs", "shared.rs"], None, &[]),
+            package("idle", &["idle.rs", "shared.rs", "build.rs"], Some("build.rs"), &["codegen"]),
+            package("codegen", &["codegen.rs"], None, &[]),
+            package("other", &["other.rs"], None, &["idle"]),
+        ];
+        let idle = BTreeSet::from(["idle", "codegen", "other"]);
+        let named = Named { packages: BTreeSet::new(), idle };
+        let empty = ["idle.rs", "other.rs"].map(PathBuf::from);
+        assert_eq!(named.empty_roots(&packages), BTreeSet::from(empty));
     }
 
     #[test]
     fn nothing_is_asked_where_all_packages_are_built() {
         let mut story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
         story.packages.retain(|package, _| package == "demo");
-        assert_eq!(story.named("fast"), (vec!["demo"], 0));
+        assert_eq!(story.named("fast"), (vec!["demo"], vec![], 0));
     }
 
     #[test]

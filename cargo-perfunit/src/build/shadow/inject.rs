@@ -63,7 +63,7 @@ pub fn has_unit_benches(text: &[u8]) -> bool {
     text.windows(UNIT_BENCH_LINE.len()).any(|window| window == UNIT_BENCH_LINE.as_bytes())
 }
 
-/// What is appended to a crate root. Of a root of several targets the last one holds.
+/// What happens to a crate root. Of a root of several targets the last one holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Injected {
     /// [`BENCH_LINE`].
@@ -72,7 +72,12 @@ pub enum Injected {
     Macro,
     /// [`injected_text`] and [`UNIT_BENCH_LINE`].
     MacroAndBench,
+    /// [`EMPTY`], in the place of all that is there.
+    Empty,
 }
+
+/// A crate of any kind without anything in it.
+const EMPTY: &str = "fn main() {}\n";
 
 /// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
@@ -99,7 +104,8 @@ impl Injections {
             roots.fold(key, |key, (path, _)| key.with(path.as_os_str().as_encoded_bytes()))
         };
         let key = of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench);
-        of(key.with(UNIT_BENCH_LINE), Injected::MacroAndBench)
+        let key = of(key.with(UNIT_BENCH_LINE), Injected::MacroAndBench);
+        of(key.with(EMPTY), Injected::Empty)
     }
 
     /// Another text for this root, or none.
@@ -113,6 +119,14 @@ impl Injections {
     /// What is appended to this crate root.
     pub fn get(&self, root: &Path) -> Option<Injected> {
         self.roots.get(root).copied()
+    }
+
+    /// With nothing in these roots.
+    #[must_use]
+    pub fn emptying(&self, roots: &BTreeSet<PathBuf>) -> Injections {
+        let mut all = self.clone();
+        all.roots.extend(roots.iter().map(|root| (root.clone(), Injected::Empty)));
+        all
     }
 
     /// Without these roots.
@@ -143,11 +157,12 @@ pub(super) fn injected(
     prefix: &Path,
 ) -> Result<Option<Entry>> {
     let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
-    let mut text = repository.read(entry, &source)?;
+    let mut text = if what == Injected::Empty { Vec::new() } else { repository.read(entry, &source)? };
     let more = match what {
         Injected::Macro => injected_text(&prefix.join(path)),
         Injected::MacroAndBench => format!("{}{UNIT_BENCH_LINE}\n", injected_text(&prefix.join(path))),
         Injected::Bench => format!("\n{BENCH_LINE}\n"),
+        Injected::Empty => EMPTY.to_owned(),
     };
     text.extend_from_slice(more.as_bytes());
     Ok(Some(Entry { mode: entry.mode, ..Entry::snapshot(text) }))

@@ -9,7 +9,7 @@
 //! - After a checkout nothing else is in the folder: what tests and builds left there is gone.
 //! - Nothing outside the folder is written, whatever symbolic links a version or a test put into it.
 //! - A crash at any moment is repaired by the next checkout.
-//! - No line number changes: text is only ever appended.
+//! - No line number changes: text is only ever appended, but for crates that are compiled empty.
 //!
 //! Who calls must see to it that two runs do not use one tree at the same time.
 

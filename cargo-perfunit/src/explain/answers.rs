@@ -1,16 +1,16 @@
 //! Answers the questions that a run raises: by instructions, and where these do not account for the time, by time.
 
 use super::options::{Explaining, Goal};
-use super::question::{Answers, Inquiry, Question};
+use super::question::{Answers, Inquiry, LEAST_UNASKED, Question};
 use super::{by_instructions, by_probes};
 use crate::build::Builder;
 use crate::error::Result;
 use crate::measure::find_valgrind;
-use crate::model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning};
+use crate::model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning, Why};
 use crate::system::interrupt;
 
-/// So many tests are explained unasked: several that got slower mostly did so for one reason.
-const UNASKED: usize = 3;
+/// So many tests are explained unasked.
+const MOST_UNASKED: usize = 3;
 
 /// Why a test that got slower or faster raises no question.
 fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> {
@@ -37,13 +37,31 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
     match explain {
         Explain::Never => Vec::new(),
         Explain::Always => of(&[Verdict::Slower, Verdict::Faster]),
-        Explain::Auto => {
-            let mut slower = of(&[Verdict::Slower]);
-            slower.sort_by(|a, b| b.change.total_cmp(&a.change));
-            slower.truncate(UNASKED);
-            slower
+        Explain::Auto => unasked(outcomes),
+    }
+}
+
+/// Many tests mostly have few causes: of each the slowest test comes first, of which instructions can be counted soon.
+fn unasked(outcomes: &[Outcome]) -> Vec<Question> {
+    let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
+    let asked = slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref())));
+    let (mut soon, mut late): (Vec<_>, Vec<_>) =
+        asked.partition(|(question, _)| by_instructions::ends_within(question, LEAST_UNASKED));
+    for questions in [&mut soon, &mut late] {
+        questions.sort_by(|(a, _), (b, _)| b.change.total_cmp(&a.change));
+    }
+    let (mut first, mut others, mut causes) = (Vec::new(), Vec::new(), Vec::<&Why>::new());
+    for (question, why) in soon.into_iter().chain(late) {
+        if why.is_some_and(|why| causes.iter().any(|known| known.is_alike(why))) {
+            others.push(question);
+        } else {
+            first.push(question);
+            causes.extend(why);
         }
     }
+    first.extend(others);
+    first.truncate(MOST_UNASKED);
+    first
 }
 
 /// Explains outcomes as far as that was asked for. Returns what the user should know: whatever goes wrong here, what was
@@ -125,4 +143,32 @@ fn timed(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question
     }
     answers.tests.extend(long.into_iter().map(|question| (question.test.clone(), Err(question.too_long()))));
     Ok(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ChangedFunction;
+    use crate::model::samples::{measured, outcome};
+
+    #[test]
+    fn one_test_of_each_cause_is_explained_first_and_long_ones_last() {
+        let slower = |name: &str, ns: f64, change: f64, changed: &str| {
+            let changed = vec![ChangedFunction { name: changed.to_owned(), data: None }];
+            let why = Some(Why { path: Vec::new(), changed, others: Vec::new() });
+            Outcome { why, ..outcome(name, Verdict::Slower, Some(measured(ns, change))) }
+        };
+        let outcomes = [
+            slower("long", 1e9, 3.0, "f"),
+            slower("worst", 1e3, 2.0, "g"),
+            slower("alike", 1e3, 1.5, "g"),
+            slower("short", 1e3, 0.1, "f"),
+            slower("least", 1e3, 0.05, "g"),
+        ];
+        let names = |outcomes: &[Outcome]| {
+            questions(outcomes, Explain::Auto).into_iter().map(|question| question.test.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&outcomes), ["worst", "short", "alike"]);
+        assert_eq!(names(&outcomes[..3]), ["worst", "long", "alike"]);
+    }
 }

@@ -42,10 +42,19 @@ pub fn check(explaining: Explaining) -> Result<()> {
 /// mostly, which counts where nobody asked for it.
 pub fn can_end(question: &Question, inquiry: &Inquiry<'_>) -> bool {
     const LEAST: f64 = 10.0;
-    const MOSTLY: f64 = 50.0;
-    let seconds = CALLS_PER_PROCESS as f64 * question.pair_seconds();
     let left = inquiry.unasked_until.map(|end| end.saturating_duration_since(Instant::now()));
-    LEAST * seconds <= LONGEST.as_secs_f64() && left.is_none_or(|left| MOSTLY * seconds <= left.as_secs_f64())
+    LEAST * called_seconds(question) <= LONGEST.as_secs_f64() && left.is_none_or(|left| ends_within(question, left))
+}
+
+/// Whether the processes of a test mostly end in this time.
+pub fn ends_within(question: &Question, left: Duration) -> bool {
+    const MOSTLY: f64 = 50.0;
+    MOSTLY * called_seconds(question) <= left.as_secs_f64()
+}
+
+/// What the calls of both processes take without callgrind, s.
+fn called_seconds(question: &Question) -> f64 {
+    CALLS_PER_PROCESS as f64 * question.pair_seconds()
 }
 
 /// What the explanation of each test needs.

@@ -42,14 +42,14 @@ pub struct Inquiry<'a> {
 }
 
 /// Explaining that nobody asked for may take as long as measuring took, and this.
-const UNASKED: Duration = Duration::from_secs(3);
+pub(super) const LEAST_UNASKED: Duration = Duration::from_secs(3);
 
 impl Inquiry<'_> {
     /// The same, after tests were measured for so long.
     #[must_use]
     pub fn after(self, measuring: Duration) -> Self {
         let is_unasked = self.explaining.explain == Explain::Auto;
-        Self { unasked_until: is_unasked.then(|| Instant::now() + measuring.max(UNASKED)), ..self }
+        Self { unasked_until: is_unasked.then(|| Instant::now() + measuring.max(LEAST_UNASKED)), ..self }
     }
 
     /// When to end.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Explain {
-    /// For the three that got slower by most.
+    /// For three that got slower, of each cause one first.
     #[default]
     Auto,
     /// For all slower and faster tests.

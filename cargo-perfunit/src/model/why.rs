@@ -15,6 +15,13 @@ pub struct Why {
     pub others: Vec<OtherInput>,
 }
 
+impl Why {
+    /// Whether two tests can begin to differ at exactly the same places.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.changed == other.changed && self.others == other.others
+    }
+}
+
 /// What tests can start, load or read besides their own executable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -96,8 +96,7 @@ pub fn groups<'a>(tests: &[&'a Outcome]) -> Vec<Group<'a>> {
 /// What is responsible for a test without an explanation, given those of others.
 fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)]) -> Responsible<'a> {
     let Some(why) = &outcome.why else { return Responsible::Unknown };
-    let is_alike = |known: &Why| known.changed == why.changed && known.others == why.others;
-    let mut alike = known.iter().filter(|(known, _)| is_alike(known)).map(|(_, responsible)| responsible);
+    let mut alike = known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, responsible)| responsible);
     if let Some(first) = alike.next() {
         return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
     }

@@ -24,6 +24,8 @@ pub const SERVE_VARIABLE: &str = "PERFUNIT_SERVE";
 pub const TEST_VARIABLE: &str = "PERFUNIT_TEST";
 /// Environment variable: how a generated call is tried, `<size of its inputs>:<number of its function>`.
 pub const TRIAL_VARIABLE: &str = "PERFUNIT_TRIAL";
+/// How often a body is called where libtest runs the test: once if it is absent.
+pub const CALLS_VARIABLE: &str = "PERFUNIT_CALLS";
 /// What stands before the report of such a trial, at the beginning of a line.
 pub const TRIAL_REPORT: &str = "perfunit-trial: ";
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits. That library then stands first

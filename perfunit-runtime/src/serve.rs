@@ -8,7 +8,7 @@ mod repeated;
 mod seat;
 mod untimed;
 
-use crate::page::state;
+use crate::page::{state, CALLS_VARIABLE};
 use crate::sys;
 use batch::{first_call, Body};
 use seat::{leave, take_seat, Seat};
@@ -28,6 +28,16 @@ pub fn take_over<T: Termination>(body: fn() -> T) {
     // Opaque, so that the body is neither inlined into the loop nor hoisted out of it.
     let body = black_box(body);
     take_over_body(&move |runs| (0..runs).fold(true, |passed, _| passed & is_success(body().report())));
+}
+
+/// Where later calls are looked at besides the first: makes them, up to one that panics.
+pub fn call_again<T>(body: fn() -> T) {
+    let calls = std::env::var(CALLS_VARIABLE).ok().and_then(|calls| calls.parse::<u32>().ok());
+    for _ in 1..calls.unwrap_or(1) {
+        if std::panic::catch_unwind(|| drop(body())).is_err() {
+            return;
+        }
+    }
 }
 
 /// As [`take_over`], of a benchmark's body, which runs so many times.

@@ -157,3 +157,23 @@ fn a_dependency_named_core_is_not_in_the_way() {
     let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "tests::mixes").unwrap();
     assert_eq!(test["capture"], "macro", "{}", run.stderr);
 }
+
+#[test]
+fn targets_without_tests_are_not_built() {
+    let project = Project::library(&source(500), &source(1500));
+    let manifest = "[package]\nname = \"tool\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\nsample = { path = \"..\" }\n";
+    project.write("tool/Cargo.toml", manifest);
+    project.write("tool/src/main.rs", "mod breaks;\nfn main() { breaks::main() }\n");
+    project.write("tool/src/breaks.rs", "pub fn main() { let _: u64 = \"\"; }\n");
+    let members =
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\nmembers = [\"tool\"]\n";
+    project.write("Cargo.toml", members);
+    project.commit("a tool that does not build");
+    project.write("src/lib.rs", source(500));
+    let list = |arguments: &[&str]| project.perfunit(["list", "HEAD"].iter().chain(arguments)).expect(0);
+    let run = list(&["--workspace"]);
+    assert!(run.stdout.contains("in 1 of 2 targets") && run.stdout.contains("tests::mixes"), "{}", run.stdout);
+    project.write("tool/src/breaks.rs", "pub fn main() { let _: u64 = \"one\"; }\n");
+    let run = list(&["--package", "tool"]);
+    assert!(run.stdout.contains("the only target that the change can reach holds no tests"), "{}", run.stdout);
+}

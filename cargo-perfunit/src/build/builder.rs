@@ -299,12 +299,13 @@ impl<'a> Builder<'a> {
         making: &Making<'_>,
     ) -> Tried<SideBuild, BuildFailure> {
         making.begin();
-        let cargo = self.context.cargo_of(side);
+        let (cargo, files) = (self.context.cargo_of(side), attempt.files(side));
+        making.forget_stale(&self.repository, files, packages)?;
         let named = Named::find(cargo, &making.request)?;
         let flags = named.flags(&making.request);
         let empty = named.empty_roots(packages);
         if !empty.is_empty() {
-            let (place, files, injections) = (attempt.place(), attempt.files(side), attempt.injections());
+            let (place, injections) = (attempt.place(), attempt.injections());
             self.checkout(place, files, &injections.emptying(&empty))?;
             let tree = self.tree(place)?;
             let empty = empty.iter().map(|root| tree.path(root)).collect();

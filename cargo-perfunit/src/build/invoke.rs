@@ -11,9 +11,11 @@ use super::key::{self, side_key};
 use super::messages::{ErrorPlace, Messages, read_messages};
 use super::request::Request;
 use super::toolchain::Toolchain;
+use super::undeclared;
 use super::unify::Flags;
-use crate::cargo::Cargo;
+use crate::cargo::{Cargo, Package};
 use crate::error::{Error, ExitCode, Result, Stop, Tried};
+use crate::git::{FileSet, Repository};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::interrupt;
@@ -91,6 +93,14 @@ impl Making<'_> {
             ));
         }
         watch.progress.begin(watch.name.as_str());
+    }
+
+    /// Has cargo build again what it last built from other files, as far as it does not see that itself.
+    pub fn forget_stale(&self, repository: &Repository, files: &FileSet, packages: &[Package]) -> Result<()> {
+        let read = |path: &PathBuf| std::fs::read_to_string(path).ok();
+        let configuration: Vec<String> = self.request.config_files.iter().filter_map(read).collect();
+        let version = undeclared::Version { repository, files, packages, configuration: &configuration };
+        undeclared::forget_stale(self.request.target_dir, &version)
     }
 
     /// Runs cargo with these flags, and keeps what it built. Nothing that is wanted may read a file of `empty`.
@@ -194,6 +204,11 @@ fn stop_at(deadline: Instant, id: u32, end: &Receiver<()>) -> bool {
 /// It is read when a test is compiled, so cargo has to know of it as well.
 const INSTA_ROOT: &str = "INSTA_WORKSPACE_ROOT";
 
+/// Whether `cargo build` takes these flags as `cargo test` does: of libraries and programs it builds no tests.
+fn names_tests_alone(flags: &[String]) -> bool {
+    !flags.iter().any(|flag| ["--lib", "--bin", "--example"].contains(&flag.as_str()))
+}
+
 /// Builds and runs tests, up to the first that does not compile.
 const TEST: [&str; 2] = ["test", "--no-fail-fast"];
 /// Builds tests, also behind one that does not compile.
@@ -274,7 +289,7 @@ impl Call<'_> {
         };
         match end {
             // The others that fail as well are found at once, and what does not fail is built for the next attempt.
-            Err(Stop::Because(failure)) if failure.only_tests && flags.iter().any(|flag| flag == "--tests") => {
+            Err(Stop::Because(failure)) if failure.only_tests && names_tests_alone(flags) => {
                 match attempt(&ALL_TESTS, form, Artifacts::default()) {
                     Err(Stop::Because(all)) if all.only_tests => Err(Stop::Because(all)),
                     Err(Stop::Failed(error)) => Err(Stop::Failed(error)),

@@ -37,6 +37,7 @@ mod rustc_role;
 mod seeds;
 pub mod shadow;
 mod toolchain;
+mod undeclared;
 mod unify;
 mod workloads;
 mod wrapper;

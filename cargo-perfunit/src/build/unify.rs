@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(story.named(""), (vec!["demo"], vec![], 2));
         // Without `needy`, without `other`.
         assert_eq!(story.named("fast"), (vec!["demo", "needy"], vec!["needy"], 4));
-        // Cargo builds nothing of the others. What `demo` depends on is not idle.
+        // Cargo builds nothing of the others.
         let story = Story::new(&[id("demo", TargetKind::Test, "it")]);
         assert_eq!(story.named("fast"), (vec!["demo", "needy", "other"], vec!["needy"], 2));
     }

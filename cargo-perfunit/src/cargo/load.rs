@@ -78,15 +78,28 @@ pub fn add_patched(
     Ok(())
 }
 
-/// For each package of the workspace the names of all registry and git packages below it. Resolves the whole graph, so
-/// `manifest` must lie in the shadow tree.
-pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+/// What the resolver says of a workspace.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// By the name of each package in the repository all external packages that it depends on, directly or not.
+    pub external: BTreeMap<String, BTreeSet<String>>,
+    /// The features of all packages, by name; of several versions of one together.
+    pub features: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Asks cargo for the dependencies of a workspace's packages, and their features.
+pub fn resolved(cargo: &Cargo, manifest: &Path) -> Result<Resolved> {
     let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), false)?;
-    let Some(resolve) = &metadata.resolve else { return Ok(BTreeMap::new()) };
+    let mut resolved = Resolved::default();
+    let Some(resolve) = &metadata.resolve else { return Ok(resolved) };
     let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
     let below: BTreeMap<_, Vec<_>> =
         resolve.nodes.iter().map(|node| (&node.id, node.dependencies.iter().collect())).collect();
-    let mut result = BTreeMap::new();
+    for node in &resolve.nodes {
+        let Some(package) = names.get(&node.id) else { continue };
+        let features = node.features.iter().map(|feature| format!("{}/{feature}", package.version));
+        resolved.features.entry(package.name.to_string()).or_default().extend(features);
+    }
     for member in metadata.packages.iter().filter(|package| package.source.is_none()) {
         let (mut seen, mut queue) = (BTreeSet::new(), vec![&member.id]);
         while let Some(id) = queue.pop() {
@@ -95,9 +108,9 @@ pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<
             }
         }
         let external = seen.into_iter().filter_map(|id| names.get(id)).filter(|package| package.source.is_some());
-        result.insert(member.name.to_string(), external.map(|package| package.name.to_string()).collect());
+        resolved.external.insert(member.name.to_string(), external.map(|package| package.name.to_string()).collect());
     }
-    Ok(result)
+    Ok(resolved)
 }
 
 /// Resolves the dependencies of a workspace without a lock file and writes one: from what is already downloaded if that

@@ -5,7 +5,7 @@ use super::rules::{Data, TestRules};
 use crate::build::{SideBuild, TestExecutable, contains};
 use crate::error::Result;
 use crate::git::Versions;
-use crate::git::path::is_rust;
+use crate::git::path::{is_rust, within};
 use crate::model::{Effect, ReachedBy, Sides, TargetId, TargetKind, Warning};
 use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff, is_document};
@@ -97,8 +97,8 @@ pub fn named_in_code(versions: &Versions, graph: &Graph, diff: &SourceDiff) -> (
     (named_by(&parts, graph, diff), started_by(&parts, graph))
 }
 
-/// For changed data files the folders of the packages whose code has a path to them in a text: that names the file or its
-/// folder and, if it lies in another package, that package's folder.
+/// For changed data files the folders of the packages whose code has a path to them in a text: that names the file or a
+/// folder above it and, if it lies in another package, that package's folder.
 fn named_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph, diff: &SourceDiff) -> Folders {
     let data: Vec<&ChangedInput> = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).collect();
     let mut found = Folders::new();
@@ -112,16 +112,16 @@ fn named_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph, diff
     let parts = parts();
     for ChangedInput { path, .. } in data {
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let last_folder = folder.rsplit('/').next().unwrap_or_default();
         let home = graph.nearest_package(path).map(|position| graph.packages[position].dir.as_str());
         let home = home.and_then(|dir| dir.rsplit('/').next()).unwrap_or_default();
         for package in &graph.packages {
             let Some(Parts { code, of_tests }) = parts.get(package.dir.as_str()) else { continue };
             let is_named = if is_other(path, package) {
                 let names = |part: &str| code.contains(part) || of_tests.contains(part);
-                (names(name) || names(last_folder)) && (home.is_empty() || names(home))
+                (names(name) || folder.split('/').any(names)) && (home.is_empty() || names(home))
             } else {
-                code.contains(name) || (folder != package.dir && code.contains(last_folder))
+                let below = within(folder, &package.dir).unwrap_or_default();
+                code.contains(name) || below.split('/').any(|folder| code.contains(folder))
             };
             if is_named {
                 found.entry(path.clone()).or_default().insert(package.dir.clone());
@@ -135,6 +135,9 @@ fn is_of(graph: &Graph, path: &str, dir: &str) -> bool {
     graph.nearest_package(path).is_some_and(|position| graph.packages[position].dir == dir)
 }
 
+/// Variables with the name of the package, which its binary mostly has, too.
+const OF_PACKAGE: [&str; 2] = ["CARGO_BIN_NAME", "CARGO_PKG_NAME"];
+
 /// By the folder of each package with binaries those of the packages whose code names one of them.
 fn started_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph) -> Folders {
     let mut started = Folders::new();
@@ -146,8 +149,11 @@ fn started_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph) ->
     for package in &graph.packages {
         let binaries = package.targets.iter().filter(|target| target.id.kind == TargetKind::Bin);
         for binary in binaries.map(|target| &target.id.name) {
-            let names = |parts: &Parts| parts.code.contains(binary) || parts.of_tests.contains(binary);
-            let by = parts.iter().filter(|(_, parts)| names(parts)).map(|(dir, _)| (*dir).to_owned());
+            let is = |own: bool, name: &str| name == binary.as_str() || (own && OF_PACKAGE.contains(&name));
+            let names = |(dir, parts): &(&&str, &Parts)| {
+                parts.code.iter().chain(&parts.of_tests).any(|name| is(**dir == package.dir, name))
+            };
+            let by = parts.iter().filter(names).map(|(dir, _)| (*dir).to_owned());
             started.entry(package.dir.clone()).or_default().extend(by);
         }
     }

@@ -32,6 +32,7 @@ mod uncovered;
 mod units;
 mod unused_filters;
 mod wanted;
+mod without_tests;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
 pub use changed_functions::changed_functions;

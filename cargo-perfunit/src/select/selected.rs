@@ -11,6 +11,7 @@ use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
 use super::target_files::TargetFiles;
 use super::wanted::Wanted;
+use super::without_tests::is_without_tests;
 use crate::build::shadow::{Injected, Injections};
 use crate::build::{Builder, Pairing, Place, TestCode, contains};
 use crate::cargo::{self, Package, Target, Workspace};
@@ -32,6 +33,8 @@ pub struct Selected {
     pub diff: SourceDiff,
     /// Targets to build, with what reaches them.
     pub targets: BTreeMap<TargetId, ReachedBy>,
+    /// Targets that would be built if they held tests.
+    pub without_tests: BTreeSet<TargetId>,
     /// Targets in scope that hold tests.
     pub in_scope: BTreeSet<TargetId>,
     /// Packages in scope, also those without tests: what they need of others decides the features of these.
@@ -131,7 +134,11 @@ impl Selected {
         let irrelevant = irrelevant.map(|(path, why)| Effect::Irrelevant { path: path.clone(), why: *why });
         let effects = irrelevant.chain(self.ignored.iter().cloned());
         if self.targets.is_empty() {
-            return effects.chain(changes(&self.diff).map(Effect::NoTarget)).collect();
+            let effect = |change| match self.nothing_because {
+                Some(because @ NothingBecause::NoTests { .. }) => Effect::NoTest { change, because },
+                _ => Effect::NoTarget(change),
+            };
+            return effects.chain(changes(&self.diff).map(effect)).collect();
         }
         effects.chain(self.nowhere.iter().map(|path| Effect::Nowhere { path: path.clone() })).collect()
     }
@@ -158,6 +165,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         workspace,
         diff,
         targets: BTreeMap::new(),
+        without_tests: BTreeSet::new(),
         in_scope,
         packages,
         target_files: TargetFiles::new(),
@@ -185,6 +193,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
             selected.warnings.push(Warning::PackagesLeftOut { packages: left_out.into_iter().collect() });
         }
         selected.reach_by_rules(reaching);
+        selected.leave_out_without_tests(versions);
         let read = read_sources::warnings(versions, &selected.target_files, selected.targets.keys());
         selected.warnings.extend(read);
     }
@@ -229,9 +238,16 @@ impl Selected {
         left_out
     }
 
+    fn leave_out_without_tests(&mut self, versions: &Versions) {
+        let is_without = |target: &&TargetId| is_without_tests(versions, &self.workspace, &self.target_files, target);
+        self.without_tests = self.targets.keys().filter(is_without).cloned().collect();
+        self.targets.retain(|target, _| !self.without_tests.contains(target));
+    }
+
     fn on_request(&self, versions: &Versions, asks_for: &dyn Fn(TargetKind) -> bool) -> Vec<UnmeasuredTarget> {
-        let built: BTreeSet<&String> = self.targets.keys().map(|target| &target.package).collect();
-        let packages = self.workspace.packages.iter().filter(|package| built.contains(&package.name));
+        let reached = self.targets.keys().chain(&self.without_tests);
+        let reached: BTreeSet<&String> = reached.map(|target| &target.package).collect();
+        let packages = self.workspace.packages.iter().filter(|package| reached.contains(&package.name));
         on_request::unmeasured(versions, &self.target_files, packages, asks_for)
     }
 
@@ -260,7 +276,9 @@ fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<S
             head: read(&files.head)?,
         });
     }
-    Ok(source::diff(&changes, &|name| contains(code(), name.as_bytes())))
+    // Folders that are compiled in as a whole hold files that nobody names.
+    let embeds = || ["include_dir!", "RustEmbed", "rust_embed"].iter().any(|mark| contains(code(), mark.as_bytes()));
+    Ok(source::diff(&changes, &|name| contains(code(), name.as_bytes()) || embeds()))
 }
 
 /// Head's workspace, with the packages that only base puts in the place of others, and the root of its tree.
@@ -296,13 +314,16 @@ fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
 }
 
 fn nothing_because(versions: &Versions, selected: &Selected) -> NothingBecause {
-    let Selected { diff, in_scope, ignored, .. } = selected;
+    let Selected { diff, in_scope, ignored, without_tests, .. } = selected;
     if in_scope.is_empty() {
         return NothingBecause::NoTargets;
     }
     let files = versions.files.base.changed(&versions.files.head).len();
     if files == 0 {
         return NothingBecause::Identical;
+    }
+    if !without_tests.is_empty() {
+        return NothingBecause::NoTests { targets: without_tests.len() };
     }
     if !diff.is_empty() {
         return NothingBecause::NoTargetDepends { files };

@@ -23,12 +23,12 @@ pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&Test
     unused.into_iter().map(Warning::Unused).collect()
 }
 
-/// True if every target with tests of the workspace was built.
+/// True if every target of the workspace that may hold tests was built.
 fn is_built(selected: &Selected) -> bool {
     let members = selected.workspace.members();
     let tested: BTreeSet<&TargetId> =
         members.flat_map(|package| &package.targets).filter(|target| target.tested).map(|target| &target.id).collect();
-    tested.iter().all(|target| selected.targets.contains_key(*target))
+    tested.iter().all(|target| selected.targets.contains_key(*target) || selected.without_tests.contains(*target))
 }
 
 /// Names of the command line that no test has.

@@ -56,6 +56,9 @@ impl LinkRecord {
             return Ok(Some(Uncompared::IncompleteInputs { why: why.clone() }));
         }
         let (own, others) = (self.options(), other.options());
+        if let Some(option) = own.iter().find(|option| renames(option)) {
+            return Ok(Some(Uncompared::LinkerOptions { differ: vec![option.clone()] }));
+        }
         let mut both = own.iter().zip(&others);
         if let Some((one, two)) = both.find(|(one, two)| one != two) {
             return Ok(Some(Uncompared::LinkerOptions { differ: vec![one.clone(), two.clone()] }));
@@ -75,6 +78,11 @@ impl LinkRecord {
         }
         Ok((!same).then_some(Uncompared::LinkerScripts))
     }
+}
+
+/// Whether an option has the linker take one symbol for another, which the inputs do not show.
+fn renames(option: &str) -> bool {
+    ["--wrap", "--defsym"].iter().any(|renaming| option.contains(renaming))
 }
 
 /// What a library shows of itself: rustc makes the list from the code, and names the file so in a temporary folder.

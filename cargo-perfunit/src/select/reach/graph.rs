@@ -1,8 +1,8 @@
 //! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
 
 use crate::cargo::Dependency;
-use crate::git::path::{is_below, within};
-use crate::model::TargetId;
+use crate::git::path::{is_below, parent, within};
+use crate::model::{TargetId, TargetKind};
 use crate::select::source::FileInTarget;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +19,12 @@ pub struct Graph {
     /// For each local package all external packages that it depends on, directly or not, for builds, tests and build
     /// scripts. A package that is absent or has none depends on any.
     pub external: BTreeMap<String, BTreeSet<String>>,
+    /// Packages, also external ones, that have other features than in base, whatever manifest says so.
+    pub refeatured: BTreeSet<String>,
+    /// A manifest or lock file that can be behind that.
+    pub refeatured_by: Option<String>,
+    /// Folders of vendored packages, and changed files that cargo's configuration names: what is in them reaches everything.
+    pub decisive: Vec<String>,
     /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
     pub outside: Vec<String>,
     /// For changed data files the folders of the packages whose code names them; of their own package only code of its
@@ -89,6 +95,26 @@ impl Graph {
         let inside = self.nearest_package(path).and_then(|position| within(path, &self.packages[position].dir));
         let folder = inside.and_then(|inside| inside.split_once('/'));
         folder.is_some_and(|(folder, _)| ["tests", "benches", "examples"].contains(&folder))
+    }
+
+    /// True in the folder of a package's library.
+    pub(crate) fn is_in_library_folder(&self, path: &str) -> bool {
+        self.nearest_package(path).is_some_and(|package| {
+            let targets = &self.packages[package].targets;
+            let library = targets.iter().find(|target| target.id.kind == TargetKind::Lib);
+            library.is_some_and(|library| is_below(path, parent(&library.root)))
+        })
+    }
+
+    pub(crate) fn has_build_script(&self, path: &str) -> bool {
+        self.nearest_package(path).is_some_and(|package| self.packages[package].build_script.is_some())
+    }
+
+    /// Whether cargo's configuration, or the toolchain's, is found from the workspace's folder on its way up.
+    pub(crate) fn is_configured_by(&self, configuration: &str) -> bool {
+        let at = parent(configuration);
+        let above = if at.rsplit('/').next() == Some(".cargo") { parent(at) } else { at };
+        self.root == above || is_below(&self.root, above)
     }
 
     /// True for files in folders of packages outside the workspace.

@@ -42,6 +42,9 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
             sources.taken_in(path, by);
         }
     }
+    if let Some(path) = &graph.refeatured_by {
+        sources.refeatured(path);
+    }
     sources.reached()
 }
 
@@ -106,6 +109,9 @@ impl<'a> Sources<'a> {
         let path = &item.path;
         let is_beside_the_code =
             matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
+        if self.graph.decisive.iter().any(|folder| is_below(path, folder)) {
+            return self.everywhere(ReachedBy::Item(item.code_change()));
+        }
         let cause = Cause { by: ReachedBy::Item(item.code_change()), is_beside_the_code };
         let mut placed = false;
         for path in [Some(path), item.from.as_ref()].into_iter().flatten() {
@@ -137,10 +143,16 @@ impl<'a> Sources<'a> {
 
     /// A build script by its path; false if the path is none.
     fn build_script(&mut self, path: &str) -> bool {
-        let is_script = |node: &PackageNode| node.build_script.as_deref() == Some(path);
-        let Some(package) = self.graph.packages.iter().position(is_script) else { return false };
+        let packages = self.graph.packages.iter().enumerate();
+        let of_it = packages.filter(|(_, node)| node.build_script.as_deref() == Some(path));
+        let of_it: Vec<usize> = of_it.map(|(position, _)| position).collect();
+        if of_it.is_empty() {
+            return false;
+        }
         let cause = self.cause(ReachedBy::BuildScript { path: path.to_owned() });
-        self.packages[package].exported.insert(cause);
+        for package in of_it {
+            self.packages[package].exported.insert(cause);
+        }
         true
     }
 
@@ -168,10 +180,13 @@ impl<'a> Sources<'a> {
 
     fn input(&mut self, input: &ChangedInput) {
         let path = input.path.clone();
+        if self.graph.decisive.iter().any(|folder| is_below(&path, folder)) {
+            return self.everywhere(ReachedBy::File { path });
+        }
         if input.kind == InputKind::Data && self.data_file(&path) && self.graph.nearest_package(&path).is_none() {
             return;
         }
-        if input.kind == InputKind::CargoConfig && is_found_from(&self.graph.root, &path) {
+        if input.kind == InputKind::CargoConfig && self.graph.is_configured_by(&path) {
             return self.everywhere(ReachedBy::File { path });
         }
         if self.graph.is_outside(&path) {
@@ -188,12 +203,14 @@ impl<'a> Sources<'a> {
             InputKind::Manifest | InputKind::WorkspaceManifest => {
                 self.in_package(path, |path| ReachedBy::File { path }, Exported::Yes);
             }
-            InputKind::ManifestVersion => self.in_package(path, |path| ReachedBy::Version { path }, Exported::No),
+            // Code of others may read it in a constant made of `CARGO_PKG_VERSION`.
+            InputKind::ManifestVersion => self.in_package(path, |path| ReachedBy::Version { path }, Exported::Yes),
+            InputKind::BuildScript if self.build_script(&path) => {}
             InputKind::BuildScript => self.in_package(path, |path| ReachedBy::BuildScript { path }, Exported::Yes),
             InputKind::Data => {
                 // What the library has built in lies beside its code, or is what a build script reads; else its code names it.
-                let is_built_in = self.is_in_library_folder(&path)
-                    || (self.has_build_script(&path) && !self.graph.is_beside_the_library(&path));
+                let is_built_in = self.graph.is_in_library_folder(&path)
+                    || (self.graph.has_build_script(&path) && !self.graph.is_beside_the_library(&path));
                 let exported = if is_built_in { Exported::Yes } else { Exported::No };
                 self.in_package(path, |path| ReachedBy::File { path }, exported);
             }
@@ -249,19 +266,6 @@ impl<'a> Sources<'a> {
         }
     }
 
-    fn is_in_library_folder(&self, path: &str) -> bool {
-        self.graph.nearest_package(path).is_some_and(|package| {
-            let targets = &self.graph.packages[package].targets;
-            let library = targets.iter().find(|target| target.id.kind == TargetKind::Lib);
-            library.is_some_and(|library| is_below(path, parent(&library.root)))
-        })
-    }
-
-    fn has_build_script(&self, path: &str) -> bool {
-        let package = self.graph.nearest_package(path);
-        package.is_some_and(|package| self.graph.packages[package].build_script.is_some())
-    }
-
     fn everywhere(&mut self, cause: ReachedBy) {
         let cause = self.cause(cause);
         for package in &mut self.packages {
@@ -291,6 +295,20 @@ impl<'a> Sources<'a> {
             };
             if !packages.is_empty() || changed.is_empty() {
                 let cause = self.cause(ReachedBy::LockFile { path: path.to_owned(), packages });
+                self.packages[position].own.insert(cause);
+            }
+        }
+    }
+
+    /// Packages whose features are others, because of a file that may be that of another package.
+    fn refeatured(&mut self, path: &str) {
+        let cause = self.cause(ReachedBy::File { path: path.to_owned() });
+        for (position, package) in self.graph.packages.iter().enumerate() {
+            if self.graph.refeatured.contains(&package.name) {
+                self.packages[position].exported.insert(cause);
+            }
+            let external = self.graph.external.get(&package.name);
+            if external.is_some_and(|external| !external.is_disjoint(&self.graph.refeatured)) {
                 self.packages[position].own.insert(cause);
             }
         }
@@ -366,13 +384,6 @@ impl<'a> Sources<'a> {
         causes.dedup();
         causes
     }
-}
-
-/// Whether cargo's configuration, or the toolchain's, is found from a folder on its way up.
-fn is_found_from(folder: &str, configuration: &str) -> bool {
-    let at = parent(configuration);
-    let above = if at.rsplit('/').next() == Some(".cargo") { parent(at) } else { at };
-    folder == above || is_below(folder, above)
 }
 
 /// Whether a cause goes on to the packages that depend on this one.

@@ -50,7 +50,7 @@ fn rust_file(change: &FileChange, diff: &mut SourceDiff) -> Unmatched {
         }
         return Unmatched::default();
     }
-    let mut found = Vec::new();
+    let mut found = out_of_order(&base, &head);
     let unmatched = compare(base, head, &mut found);
     if found.is_empty() && unmatched.removed.is_empty() && unmatched.added.is_empty() {
         diff.irrelevant.push((change.path.clone(), Irrelevance::OnlyCommentsOrFormatting));
@@ -67,6 +67,27 @@ fn both_items(change: &FileChange) -> (Vec<Item>, Vec<Item>) {
     }
     let whole = |content: &Option<Vec<u8>>| content.iter().map(|content| coarse(&change.path, content)).collect();
     (whole(&change.base), whole(&change.head))
+}
+
+/// Which macro a name means depends on the order of what is there: what defines and calls macros in head if that is another
+/// one and nothing else differs.
+fn out_of_order(base: &[Item], head: &[Item]) -> Vec<Item> {
+    let scoped = |item: &&Item| {
+        matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall | ItemKind::Module) || item.code.text.contains("! ")
+    };
+    let sequence = |items: &[Item]| items.iter().filter(scoped).map(|item| item.code.text.clone()).collect::<Vec<_>>();
+    let (base, ordered) = (sequence(base), sequence(head));
+    let sorted = |mut texts: Vec<String>| {
+        texts.sort_unstable();
+        texts
+    };
+    let has_macros = head.iter().any(|item| {
+        item.kind == ItemKind::Macro || (item.kind == ItemKind::Module && item.code.text.contains("macro_use"))
+    });
+    if !has_macros || base == ordered || sorted(base) != sorted(ordered) {
+        return Vec::new();
+    }
+    head.iter().filter(scoped).cloned().collect()
 }
 
 /// Keeps one of several equal inherent impl headers: it does not matter into how many blocks the methods are split.

@@ -2,7 +2,8 @@
 //!
 //! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
 //! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate, and
-//! [`overlay`]: a version with the test code of the other; and [`instrument`]: a file with probes on its functions.
+//! [`overlay`]: a version with the test code of the other; [`instrument`]: a file with probes on its functions, and
+//! [`may_hold_tests`].
 //!
 //! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
 //! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
@@ -12,6 +13,7 @@ mod change;
 mod compare;
 mod compiled;
 mod condition;
+mod holds_tests;
 mod inputs;
 mod items;
 mod keys;
@@ -30,6 +32,7 @@ pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, Sou
 pub use compare::diff;
 pub use compiled::compiled;
 pub use condition::Condition;
+pub use holds_tests::may_hold_tests;
 pub use inputs::is_document;
 pub use items::{Item, items};
 pub use keys::changed_keys;

@@ -90,10 +90,10 @@ impl Writer {
         match &trees[at] {
             TokenTree::Group(group) if is_in_macro(&trees[..at]) => {
                 let outside = std::mem::replace(&mut self.documentation, Documentation::Counts);
-                self.group(group, trees[..at].last());
+                self.group(group, &trees[..at]);
                 self.documentation = outside;
             }
-            TokenTree::Group(group) => self.group(group, trees[..at].last()),
+            TokenTree::Group(group) => self.group(group, &trees[..at]),
             TokenTree::Ident(ident) => {
                 let ident = bare(ident);
                 self.text.push_str(&ident);
@@ -116,7 +116,9 @@ impl Writer {
         }
     }
 
-    fn group(&mut self, group: &Group, before: Option<&TokenTree>) {
+    /// `around` is what stands before it.
+    fn group(&mut self, group: &Group, around: &[TokenTree]) {
+        let before = around.last();
         let (open, close) = match group.delimiter() {
             Delimiter::Parenthesis => ("( ", ") "),
             Delimiter::Brace => ("{ ", "} "),
@@ -126,6 +128,8 @@ impl Writer {
         let enclosing = match group.delimiter() {
             Delimiter::Parenthesis if !is_called(before) => Enclosing::Parentheses,
             Delimiter::None => Enclosing::Other,
+            // An own macro may have a case for it.
+            _ if is_in_macro(around) && !is_of_std(around) => Enclosing::Other,
             _ => Enclosing::List,
         };
         self.text.push_str(open);
@@ -147,6 +151,38 @@ fn is_in_macro(before: &[TokenTree]) -> bool {
         [.., TokenTree::Ident(word), _, TokenTree::Ident(_)] => word == "macro_rules",
         _ => false,
     }
+}
+
+/// Macros of the standard library, to which a comma at the end means nothing.
+fn is_of_std(before: &[TokenTree]) -> bool {
+    const KNOWN: [&str; 25] = [
+        "assert",
+        "assert_eq",
+        "assert_ne",
+        "cfg",
+        "concat",
+        "dbg",
+        "debug_assert",
+        "debug_assert_eq",
+        "debug_assert_ne",
+        "env",
+        "eprint",
+        "eprintln",
+        "format",
+        "format_args",
+        "include_bytes",
+        "include_str",
+        "matches",
+        "panic",
+        "print",
+        "println",
+        "todo",
+        "unreachable",
+        "vec",
+        "write",
+        "writeln",
+    ];
+    matches!(before, [.., TokenTree::Ident(name), _] if KNOWN.contains(&bare(name).as_str()))
 }
 
 /// True if parentheses behind this token hold arguments.

@@ -10,6 +10,7 @@ use crate::system::interrupt;
 use crate::system::process;
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{Resource, setrlimit};
+use perfunit_runtime::page::CALLS_VARIABLE;
 use std::collections::BTreeSet;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -18,6 +19,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// Calls of a body in one process: what is measured are later calls, which may do what the first does not.
+const CALLS: u32 = 3;
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -87,6 +90,7 @@ fn command(program: &Program<'_>, test: &str) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
+    command.env(CALLS_VARIABLE, CALLS.to_string());
     if let Some(folder) = &program.places.folder {
         command.env(SIDE_VARIABLE, folder);
     }

@@ -1,0 +1,209 @@
+//! Whether a file can hold tests: where that is not clear it can.
+
+use super::normalise::bare;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Item, Meta, Path, Token};
+
+/// Of the language, and attributes of derive macros that make no tests. Others may make some.
+const ATTRIBUTES: [&str; 44] = [
+    "allow",
+    "arg",
+    "clap",
+    "cold",
+    "command",
+    "crate_name",
+    "crate_type",
+    "deny",
+    "deprecated",
+    "doc",
+    "error",
+    "expect",
+    "export_name",
+    "forbid",
+    "global_allocator",
+    "group",
+    "inline",
+    "link",
+    "link_section",
+    "macro_export",
+    "macro_use",
+    "main",
+    "must_use",
+    "no_implicit_prelude",
+    "no_link",
+    "no_mangle",
+    "no_std",
+    "non_exhaustive",
+    "panic_handler",
+    "path",
+    "proc_macro",
+    "proc_macro_attribute",
+    "proc_macro_derive",
+    "recursion_limit",
+    "repr",
+    "serde",
+    "skip",
+    "target_feature",
+    "track_caller",
+    "type_length_limit",
+    "used",
+    "value",
+    "warn",
+    "windows_subsystem",
+];
+/// Derive macros that make no tests: of the standard library, serde, thiserror and clap.
+const DERIVES: [&str; 16] = [
+    "Args",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "Deserialize",
+    "Eq",
+    "Error",
+    "Hash",
+    "Ord",
+    "Parser",
+    "PartialEq",
+    "PartialOrd",
+    "Serialize",
+    "Subcommand",
+    "ValueEnum",
+];
+/// Macros of whole items that make no tests.
+const MACROS: [&str; 3] = ["lazy_static", "macro_rules", "thread_local"];
+
+/// Whether a file may hold tests itself. `is_file` tells whether the file of a module is known, by its path in this one.
+pub fn may_hold_tests(text: &str, is_file: &dyn Fn(&str) -> bool) -> bool {
+    if text.contains("#[test]") {
+        return true;
+    }
+    // What a macro may write, or the compiler reads otherwise than we do, is not known.
+    let Ok(file) = syn::parse_file(text) else { return true };
+    !file.attrs.iter().all(makes_none) || may_hold(&file.items, "", is_file)
+}
+
+fn may_hold(items: &[Item], scope: &str, is_file: &dyn Fn(&str) -> bool) -> bool {
+    items.iter().any(|item| match item {
+        Item::Mod(module) => {
+            let name = bare(&module.ident);
+            let path = if scope.is_empty() { name } else { format!("{scope}::{name}") };
+            let may = match &module.content {
+                Some((_, items)) => may_hold(items, &path, is_file),
+                None => !is_file(&path),
+            };
+            may || !module.attrs.iter().all(makes_none)
+        }
+        Item::Macro(call) => !is_named(&call.mac.path, &MACROS) || !call.attrs.iter().all(makes_none),
+        Item::Verbatim(_) => true,
+        item => !attributes(item).iter().all(makes_none),
+    })
+}
+
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::ExternCrate(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::ForeignMod(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::TraitAlias(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+fn makes_none(attribute: &Attribute) -> bool {
+    meta_makes_none(&attribute.meta)
+}
+
+fn meta_makes_none(meta: &Meta) -> bool {
+    let path = meta.path();
+    let is_tool = path.segments.len() > 1
+        && path
+            .segments
+            .first()
+            .is_some_and(|tool| ["clippy", "diagnostic", "rustfmt"].iter().any(|t| tool.ident == t));
+    match meta {
+        // What is only there in tests is mostly a test, or what tests use.
+        Meta::List(list) if path.is_ident("cfg") => !names_tests(list.tokens.clone()),
+        Meta::List(list) if path.is_ident("cfg_attr") => {
+            let metas = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+            !names_tests(list.tokens.clone()) && metas.is_ok_and(|metas| metas.iter().skip(1).all(meta_makes_none))
+        }
+        Meta::List(list) if path.is_ident("unsafe") => {
+            list.parse_args::<Meta>().is_ok_and(|meta| meta_makes_none(&meta))
+        }
+        Meta::List(list) if path.is_ident("derive") => {
+            let derived = list.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
+            derived.is_ok_and(|derived| derived.iter().all(|path| is_named(path, &DERIVES)))
+        }
+        Meta::List(list) if path.is_ident("feature") => !names_tests(list.tokens.clone()),
+        _ => is_tool || is_named(path, &ATTRIBUTES),
+    }
+}
+
+/// By the last part of a path: `tokio::main` is `main`.
+fn is_named(path: &Path, names: &[&str]) -> bool {
+    path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
+}
+
+fn names_tests(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(word) => {
+            let word = word.to_string();
+            ["test", "bench"].iter().any(|part| word.contains(part))
+        }
+        TokenTree::Group(group) => names_tests(group.stream()),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_code_holds_none() {
+        for text in [
+            "fn main() {}",
+            "#![no_std]\n//! Text.\nmod a;\nmod b { pub mod c; }\npub use a::X;",
+            "#[derive(Debug, Clone, serde::Serialize)] #[serde(rename_all = \"kebab-case\")] #[repr(u8)] enum E { A }",
+            "#[tokio::main] async fn main() { assert!(true); println!(\"test\"); }",
+            "macro_rules! cases { ($name:ident) => { #[test_case] fn $name() {} }; }",
+            "#[cfg(feature = \"test-util\")] #[cfg_attr(feature = \"x\", derive(Debug))] pub struct S { #[arg(long)] a: u8 }",
+            "impl S { #[inline] fn f(&self) { thread_local! { static A: u8 = 1; } } }",
+        ] {
+            assert!(!may_hold_tests(text, &|path| ["a", "b::c"].contains(&path)), "{text}");
+        }
+    }
+
+    #[test]
+    fn whatever_may_write_tests_may_hold_some() {
+        for text in [
+            "#[test] fn a() {}",
+            "#[tokio::test] async fn a() {}",
+            "#[rstest] fn a() {}",
+            "#[cfg(test)] mod tests;",
+            "#[cfg(all(unix, test))] use a as b;",
+            "#[cfg_attr(feature = \"x\", quickcheck)] fn a() {}",
+            "#[derive(Debug, TS)] struct S;",
+            "cases!(a);",
+            "mod unknown;",
+            "mod b { mod unknown; }",
+            "include!(\"a.rs\");",
+            "#![feature(custom_test_frameworks)]",
+            "#![no_main]",
+            "fn a( {}",
+        ] {
+            assert!(may_hold_tests(text, &|_| false), "{text}");
+        }
+    }
+}

@@ -97,6 +97,11 @@ impl Graph {
         folder.is_some_and(|(folder, _)| ["tests", "benches", "examples"].contains(&folder))
     }
 
+    /// True for what reaches everything.
+    pub(crate) fn is_decisive(&self, path: &str) -> bool {
+        self.decisive.iter().any(|known| known == path || is_below(path, known))
+    }
+
     /// True in the folder of a package's library.
     pub(crate) fn is_in_library_folder(&self, path: &str) -> bool {
         self.nearest_package(path).is_some_and(|package| {

@@ -109,7 +109,7 @@ impl<'a> Sources<'a> {
         let path = &item.path;
         let is_beside_the_code =
             matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
-        if self.graph.decisive.iter().any(|folder| is_below(path, folder)) {
+        if self.graph.is_decisive(path) {
             return self.everywhere(ReachedBy::Item(item.code_change()));
         }
         let cause = Cause { by: ReachedBy::Item(item.code_change()), is_beside_the_code };
@@ -180,7 +180,7 @@ impl<'a> Sources<'a> {
 
     fn input(&mut self, input: &ChangedInput) {
         let path = input.path.clone();
-        if self.graph.decisive.iter().any(|folder| is_below(&path, folder)) {
+        if self.graph.is_decisive(&path) {
             return self.everywhere(ReachedBy::File { path });
         }
         if input.kind == InputKind::Data && self.data_file(&path) && self.graph.nearest_package(&path).is_none() {

@@ -69,3 +69,18 @@ fn what_a_test_did_in_another_environment_says_nothing() {
     assert_eq!(list(Some("1")), BTreeSet::from(["tests::may_go_round".to_owned()]));
     assert_eq!(list(None), BTreeSet::new());
 }
+
+#[test]
+fn what_only_later_calls_execute_is_seen() {
+    let version = |rounds: u32| {
+        library(rounds, "#[test] fn asks() { assert_ne!(super::answer(), 0); }")
+            + "pub fn answer() -> u64 {
+    static KNOWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let known = KNOWN.get().map(|known| changed(*known));
+    known.unwrap_or_else(|| *KNOWN.get_or_init(|| unchanged(3)))
+}
+"
+    };
+    let project = Project::library(&version(500), &version(1500));
+    assert_eq!(selected(&project.perfunit(LIST).expect(0)), BTreeSet::from(["tests::asks".to_owned()]));
+}

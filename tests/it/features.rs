@@ -113,3 +113,16 @@ fn the_source_of_such_a_package_is_there_for_who_takes_it_in() {
     let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "reads").unwrap();
     assert_eq!(test["verdict"], "slower", "{test}");
 }
+
+#[test]
+fn features_that_another_package_enables_reach_who_shares_them() {
+    let project = workspace("2");
+    project.write("engine/src/lib.rs", engine(500));
+    project.write("other/src/lib.rs", "#[test] fn stands() { assert_ne!(engine::run(1), engine::run(2)); }\n");
+    let run = "pub fn run(seed: u64) -> u64 { if cfg!(feature = \"turbo\") { slow(seed) } else { seed } }\n";
+    project.write("engine/src/lib.rs", crate::source(500) + run);
+    project.commit("turbo is slower");
+    let manifest = "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\ntest = false\n";
+    project.write("user/Cargo.toml", format!("{manifest}[dependencies]\nengine = {{ path = \"../engine\" }}\n"));
+    assert!(found(&project, &["--workspace"]).contains("stands"));
+}

@@ -26,7 +26,7 @@ fn project(linker: &str) -> Project {
     );
     project.write("twice.c", "int twice(int value) { return 2 * value; }\n");
     project.write("symbols.map", "{ local: hidden_*; };\n");
-    project.write("src/main.rs", "fn main() { println!(\"{}\", own_linker::twice(4)); }\n");
+    project.write("src/main.rs", "fn main() { println!(\"{}\", own_linker::twice(4)); }\n#[test] fn stands() {}\n");
     project.write(
         "tests/it.rs",
         "#[test]\nfn prints() {\n    let run = std::process::Command::new(env!(\"CARGO_BIN_EXE_own-linker\")).output().unwrap();\n    \

@@ -46,6 +46,7 @@ mod shards;
 mod tidy;
 mod toolchains;
 mod uncovered;
+mod undeclared;
 
 #[path = "../support/house/mod.rs"]
 mod house;

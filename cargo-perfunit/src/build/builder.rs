@@ -1,6 +1,6 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
-use super::invoke::{self, BuildFailure, Making, Watch};
+use super::invoke::{BuildFailure, Making, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
@@ -284,10 +284,8 @@ impl<'a> Builder<'a> {
             progress: &progress,
             name: format!("{side} ({}){}", self.names.get(side), if again { ", again" } else { "" }),
         };
-        if let Some(kept) = invoke::kept(toolchain, &request)? {
-            return Ok(kept);
-        }
-        self.build(packages_of_all, attempt, side, &Making { toolchain, request, watch })
+        let making = Making::new(toolchain, request, watch)?;
+        making.kept().map_or_else(|| self.build(packages_of_all, attempt, side, &making), Ok)
     }
 
     /// Builds a side whose files are in the tree: if possible without the code of idle packages.

@@ -64,26 +64,28 @@ impl BuildFailure {
     }
 }
 
-/// A side from an earlier run.
-pub fn kept(toolchain: &Toolchain, request: &Request<'_>) -> Result<Option<SideBuild>> {
-    let key = side_key(toolchain, request)?;
-    let Some(read) = Fingerprint::load(request.ours, &key) else { return Ok(None) };
-    let kept = kept::load(&request.ours.join(SIDES), &read.key(&key));
-    if let Some(build) = &kept {
-        tracing::info!(folder = %build.folder.display(), "kept side reused");
-    }
-    Ok(kept)
-}
-
-/// A side that is going to be built.
+/// A side to be built.
 pub(super) struct Making<'a> {
-    pub toolchain: &'a Toolchain,
+    toolchain: &'a Toolchain,
     pub request: Request<'a>,
-    pub watch: Watch<'a>,
+    watch: Watch<'a>,
+    key: String,
 }
 
-impl Making<'_> {
-    /// Says that it is.
+impl<'a> Making<'a> {
+    pub fn new(toolchain: &'a Toolchain, request: Request<'a>, watch: Watch<'a>) -> Result<Self> {
+        Ok(Self { key: side_key(toolchain, &request)?, toolchain, request, watch })
+    }
+
+    /// The side from an earlier run.
+    pub fn kept(&self) -> Option<SideBuild> {
+        let read = Fingerprint::load(self.request.ours, &self.key)?;
+        let build = kept::load(&self.request.ours.join(SIDES), &read.key(&self.key))?;
+        tracing::info!(folder = %build.folder.display(), "kept side reused");
+        Some(build)
+    }
+
+    /// Says that it is going to be built.
     pub fn begin(&self) {
         let Self { request, watch, .. } = self;
         if !request.target_dir.exists() {
@@ -106,7 +108,7 @@ impl Making<'_> {
     /// Runs cargo with these flags, and keeps what it built. Nothing that is wanted may read a file of `empty`.
     pub fn run(&self, cargo: &Cargo, flags: &Flags, empty: &BTreeSet<PathBuf>) -> Tried<SideBuild, BuildFailure> {
         let _span = tracing::info_span!("build").entered();
-        let Self { toolchain, request, watch } = self;
+        let Self { toolchain, request, watch, key } = self;
         in_place::put_back(request.ours)?;
         let notes = request.ours.join("capture");
         cache::empty_private_dir(&notes)?;
@@ -128,10 +130,9 @@ impl Making<'_> {
                 .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target")
                 .into());
         }
-        let key = side_key(toolchain, request)?;
         let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
-        read.save(request.ours, &key)?;
-        Ok(kept::keep(&request.ours.join(SIDES), &read.key(&key), &artifacts, &invocations, &extracted)?)
+        read.save(request.ours, key)?;
+        Ok(kept::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?)
     }
 }
 

@@ -64,5 +64,6 @@ pub use request::Options;
 pub use rustc_role::wrap;
 pub use seeds::{Seed, Seeds, is_dynamic, is_loadable};
 pub use toolchain::{Variant, parts_key};
+pub use undeclared::{names_file, vendored_folders};
 pub use workloads::list_tests;
 pub use wrapper::{Inlining, Probes, WRAPPER_NAME};

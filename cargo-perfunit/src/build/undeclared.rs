@@ -2,15 +2,16 @@
 //! of build scripts that do not name them, of procedural macros, of tools that cargo's configuration names, and of
 //! vendored packages, which cargo takes for constant.
 
-use crate::cargo::Package;
+use super::bytes::contains;
+use crate::cargo::{Dependency, Package};
 use crate::error::Result;
 use crate::git::path::{is_below, is_rust};
-use crate::git::{Entry, FileSet, Repository};
+use crate::git::{FileSet, Repository};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Name of the note in cargo's target folder: the key of what each may read, as it was last built there.
 const NOTE: &str = "undeclared.json";
@@ -55,9 +56,9 @@ pub fn forget_stale(target_dir: &Path, version: &Version<'_>) -> Result<()> {
 }
 
 /// The folders in which cargo keeps what it knows of units: `release/.fingerprint`, `<triple>/release/.fingerprint`.
-fn profiles(target_dir: &Path) -> Result<Vec<std::path::PathBuf>> {
+fn profiles(target_dir: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    let folders = |folder: &Path| -> Result<Vec<std::path::PathBuf>> {
+    let folders = |folder: &Path| -> Result<Vec<PathBuf>> {
         let all = if folder.is_dir() { fs::list_dir(folder)? } else { Vec::new() };
         Ok(all.into_iter().filter(|path| path.is_dir()).collect())
     };
@@ -72,65 +73,69 @@ fn profiles(target_dir: &Path) -> Result<Vec<std::path::PathBuf>> {
 impl Version<'_> {
     /// By the name of a package the key of all files that its build may read without telling cargo.
     fn keys(&self) -> BTreeMap<String, String> {
-        let mut keys: BTreeMap<String, KeyBuilder> = BTreeMap::new();
-        let mut add = |name: &str, path: &Path, entry: &Entry| {
-            let key = keys.remove(name).unwrap_or_default();
-            let key = key.with(path.as_os_str().as_encoded_bytes()).with(entry.id.to_string());
-            keys.insert(name.to_owned(), key);
-        };
-        let reading: Vec<&Package> = self.packages.iter().filter(|package| self.may_read(package)).collect();
-        let vendored = self.vendored();
+        let mut keys: BTreeMap<&str, KeyBuilder> = BTreeMap::new();
+        let macros = self.macros();
+        let reading: Vec<&Package> = self.packages.iter().filter(|package| may_read(package, &macros)).collect();
+        let vendored: Vec<String> = vendored_folders(self.files).collect();
         for (path, entry) in &self.files.entries {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
             let text = path.to_string_lossy();
-            if let Some((_, package)) = vendored.iter().find(|(folder, _)| is_below(&text, folder)) {
-                add(package, path, entry);
-                continue;
+            let mut names: Vec<&str> = Vec::new();
+            if let Some(folder) = vendored.iter().find(|folder| is_below(&text, folder)) {
+                names.push(package_of(folder));
+            } else if !is_told(path) {
+                names.extend(self.configuration.iter().any(|told| names_file(told.as_bytes(), &text)).then_some(ALL));
+                let holders = self.packages.iter().filter(|package| is_below(&text, &package.dir));
+                let nearest = holders.max_by_key(|package| package.dir.len());
+                // What is in no package may be read by any of them, and by a package what lies in others around it.
+                let reading = reading.iter().filter(|package| {
+                    nearest.is_none_or(|nearest| nearest.name == package.name || nearest.dir.is_empty())
+                });
+                names.extend(reading.map(|package| package.name.as_str()));
             }
-            if is_rust(path) || ["Cargo.toml", "Cargo.lock"].contains(&&*name) {
-                continue;
-            }
-            if self.configuration.iter().any(|configuration| configuration.contains(&*name)) {
-                add(ALL, path, entry);
-            }
-            let holders = self.packages.iter().filter(|package| is_below(&text, &package.dir));
-            let nearest = holders.max_by_key(|package| package.dir.len());
-            // What is in no package may be read by any of them, and by a package what lies in others around it.
-            let may_read = |package: &&&Package| {
-                nearest.is_none_or(|nearest| nearest.name == package.name || nearest.dir.is_empty())
-            };
-            for package in reading.iter().filter(may_read) {
-                add(&package.name, path, entry);
+            for name in names {
+                let key = keys.remove(name).unwrap_or_default();
+                keys.insert(name, key.with(path.as_os_str().as_encoded_bytes()).with(entry.id.to_string()));
             }
         }
-        keys.into_iter().map(|(name, key)| (name, key.finish())).collect()
+        keys.into_iter().map(|(name, key)| (name.to_owned(), key.finish())).collect()
     }
 
-    /// Whether the build of a package may read files that cargo is not told of.
-    fn may_read(&self, package: &Package) -> bool {
-        let embeds = package.elsewhere.iter().any(|dependency| EMBEDDING.contains(&dependency.package.as_str()));
-        embeds || package.build_script.is_some() || self.uses_own_macros(package)
+    /// The procedural macros of the repository.
+    fn macros(&self) -> BTreeSet<&str> {
+        let is_macro = |package: &&Package| {
+            let manifest = Path::new(&package.dir).join("Cargo.toml");
+            let entry = self.files.entries.get(&manifest);
+            let text = entry.and_then(|entry| self.repository.read(entry, &manifest).ok());
+            text.is_some_and(|text| contains(&text, b"proc-macro"))
+        };
+        self.packages.iter().filter(is_macro).map(|package| package.name.as_str()).collect()
     }
+}
 
-    /// Whether a package depends on a procedural macro of the repository.
-    fn uses_own_macros(&self, package: &Package) -> bool {
-        package.dependencies.iter().any(|dependency| {
-            let own = self.packages.iter().filter(|own| own.name == dependency.package);
-            own.into_iter().any(|own| {
-                let manifest = Path::new(&own.dir).join("Cargo.toml");
-                let text =
-                    self.files.entries.get(&manifest).and_then(|entry| self.repository.read(entry, &manifest).ok());
-                text.is_some_and(|text| String::from_utf8_lossy(&text).contains("proc-macro"))
-            })
-        })
-    }
+/// Whether the build of a package may read files that cargo is not told of.
+fn may_read(package: &Package, macros: &BTreeSet<&str>) -> bool {
+    let depends = |dependencies: &[Dependency], names: &dyn Fn(&str) -> bool| {
+        dependencies.iter().any(|dependency| names(&dependency.package))
+    };
+    package.build_script.is_some()
+        || depends(&package.elsewhere, &|name| EMBEDDING.contains(&name))
+        || depends(&package.dependencies, &|name| macros.contains(name))
+}
 
-    /// The folders of vendored packages, with their names.
-    fn vendored(&self) -> Vec<(String, String)> {
-        let sums = self.files.entries.keys().filter(|path| path.ends_with(VENDORED));
-        let folders = sums.filter_map(|path| path.parent()).map(|folder| folder.to_string_lossy().into_owned());
-        folders.map(|folder| (folder.clone(), package_of(&folder).to_owned())).collect()
-    }
+/// Whether cargo hears of a file's changes anyway.
+fn is_told(path: &Path) -> bool {
+    is_rust(path) || ["Cargo.toml", "Cargo.lock"].iter().any(|name| path.ends_with(name))
+}
+
+/// The folders of vendored packages.
+pub fn vendored_folders(files: &FileSet) -> impl Iterator<Item = String> {
+    let sums = files.entries.keys().filter(|path| path.ends_with(VENDORED));
+    sums.filter_map(|path| path.parent()).map(|folder| folder.to_string_lossy().into_owned())
+}
+
+/// Whether a file of cargo's configuration has the name of another file.
+pub fn names_file(configuration: &[u8], path: &str) -> bool {
+    contains(configuration, path.rsplit('/').next().unwrap_or(path).as_bytes())
 }
 
 /// The package in a folder that `cargo vendor` made: `itoa`, or `itoa-1.0.4` where there are several versions.

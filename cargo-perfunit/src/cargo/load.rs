@@ -29,7 +29,7 @@ pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<L
     if let Some(manifest) = manifest.filter(|manifest| !manifest.exists()) {
         return Err(Error::usage(format!("there is no manifest at {}", manifest.display())));
     }
-    let metadata = metadata(cargo, folder, manifest, true)?;
+    let metadata = metadata(cargo, folder, manifest, Resolution::None)?;
     let workspace_root = metadata.workspace_root.clone().into_std_path_buf();
     let manifest = match manifest {
         Some(manifest) => std::path::absolute(manifest).unwrap_or_else(|_| manifest.to_owned()),
@@ -53,7 +53,7 @@ pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<L
 /// Loads the workspace whose manifest is given; `git_root` is the folder that its paths become relative to.
 pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace> {
     let folder = manifest.parent().unwrap_or(git_root);
-    let metadata = metadata(cargo, folder, Some(manifest), true)?;
+    let metadata = metadata(cargo, folder, Some(manifest), Resolution::None)?;
     let mut workspace = Workspace {
         root: relative(git_root, metadata.workspace_root.as_std_path()).unwrap_or_default(),
         ..Workspace::default()
@@ -78,28 +78,15 @@ pub fn add_patched(
     Ok(())
 }
 
-/// What the resolver says of a workspace.
-#[derive(Debug, Default)]
-pub struct Resolved {
-    /// By the name of each package in the repository all external packages that it depends on, directly or not.
-    pub external: BTreeMap<String, BTreeSet<String>>,
-    /// The features of all packages, by name; of several versions of one together.
-    pub features: BTreeMap<String, BTreeSet<String>>,
-}
-
-/// Asks cargo for the dependencies of a workspace's packages, and their features.
-pub fn resolved(cargo: &Cargo, manifest: &Path) -> Result<Resolved> {
-    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), false)?;
-    let mut resolved = Resolved::default();
-    let Some(resolve) = &metadata.resolve else { return Ok(resolved) };
+/// For each package of the workspace the names of all registry and git packages below it. Resolves the whole graph, so
+/// `manifest` must lie in the shadow tree.
+pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), Resolution::Full)?;
+    let Some(resolve) = &metadata.resolve else { return Ok(BTreeMap::new()) };
     let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
     let below: BTreeMap<_, Vec<_>> =
         resolve.nodes.iter().map(|node| (&node.id, node.dependencies.iter().collect())).collect();
-    for node in &resolve.nodes {
-        let Some(package) = names.get(&node.id) else { continue };
-        let features = node.features.iter().map(|feature| format!("{}/{feature}", package.version));
-        resolved.features.entry(package.name.to_string()).or_default().extend(features);
-    }
+    let mut result = BTreeMap::new();
     for member in metadata.packages.iter().filter(|package| package.source.is_none()) {
         let (mut seen, mut queue) = (BTreeSet::new(), vec![&member.id]);
         while let Some(id) = queue.pop() {
@@ -108,9 +95,22 @@ pub fn resolved(cargo: &Cargo, manifest: &Path) -> Result<Resolved> {
             }
         }
         let external = seen.into_iter().filter_map(|id| names.get(id)).filter(|package| package.source.is_some());
-        resolved.external.insert(member.name.to_string(), external.map(|package| package.name.to_string()).collect());
+        result.insert(member.name.to_string(), external.map(|package| package.name.to_string()).collect());
     }
-    Ok(resolved)
+    Ok(result)
+}
+
+/// The features that are enabled in each package of the whole graph by default, by name; those of several versions together.
+pub fn features(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), Resolution::OfDefault)?;
+    let packages: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
+    let mut features = BTreeMap::<String, BTreeSet<String>>::new();
+    for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
+        let Some(package) = packages.get(&node.id) else { continue };
+        let enabled = node.features.iter().map(|feature| format!("{}/{feature}", package.version));
+        features.entry(package.name.to_string()).or_default().extend(enabled);
+    }
+    Ok(features)
 }
 
 /// Resolves the dependencies of a workspace without a lock file and writes one: from what is already downloaded if that
@@ -189,7 +189,7 @@ fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, worksp
         if workspace.packages.iter().any(|package| package.dir == dir) || !manifest.exists() {
             continue;
         }
-        let mut other = match metadata(cargo, &folder, Some(&manifest), true) {
+        let mut other = match metadata(cargo, &folder, Some(&manifest), Resolution::None) {
             Ok(other) => other,
             Err(error) => {
                 let root = git_root.join(&workspace.root);
@@ -215,7 +215,8 @@ fn add_outside(cargo: &Cargo, git_root: &Path, folder: PathBuf, workspace: &mut 
         return Ok(());
     }
     let manifest = folder.join("Cargo.toml");
-    let said = manifest.exists().then(|| metadata(cargo, &folder, Some(&manifest), true)).and_then(Result::ok);
+    let said =
+        manifest.exists().then(|| metadata(cargo, &folder, Some(&manifest), Resolution::None)).and_then(Result::ok);
     let root = said.as_ref().map(|said| said.workspace_root.clone().into_std_path_buf());
     // A workspace around the repository cannot be linked into a copy of it.
     let root = root.filter(|root| folder.starts_with(root) && !git_root.starts_with(root)).unwrap_or(folder);
@@ -263,6 +264,8 @@ pub enum Resolution {
     None,
     /// All of them, for this platform. May write a lock file, so that the manifest must lie in the shadow tree.
     Full,
+    /// The same, of the features that are enabled by default.
+    OfDefault,
 }
 
 /// What `cargo metadata` says of a workspace, as it says it; of dependencies from what is downloaded if that suffices.
@@ -270,11 +273,11 @@ pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> 
     let folder = manifest.parent().unwrap_or(manifest);
     let ask = |options: &[&str]| {
         let options = options.iter().map(|option| (*option).to_owned()).collect();
-        metadata_text(cargo, folder, Some(manifest), resolution == Resolution::None, options)
+        metadata_text(cargo, folder, Some(manifest), resolution, options)
     };
     match resolution {
         Resolution::None => ask(&[]),
-        Resolution::Full => {
+        Resolution::Full | Resolution::OfDefault => {
             let here = ["--filter-platform", &cargo.host];
             let without = ask(&[here[0], here[1], "--offline"]);
             if cargo.offline { without } else { without.or_else(|_| ask(&here)) }
@@ -282,8 +285,8 @@ pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> 
     }
 }
 
-fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, no_deps: bool) -> Result<Metadata> {
-    MetadataCommand::parse(metadata_text(cargo, folder, manifest, no_deps, Vec::new())?)
+fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, resolution: Resolution) -> Result<Metadata> {
+    MetadataCommand::parse(metadata_text(cargo, folder, manifest, resolution, Vec::new())?)
         .map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
 }
 
@@ -291,7 +294,7 @@ fn metadata_text(
     cargo: &Cargo,
     folder: &Path,
     manifest: Option<&Path>,
-    no_deps: bool,
+    resolution: Resolution,
     mut options: Vec<String>,
 ) -> Result<String> {
     let mut query = MetadataCommand::new();
@@ -299,15 +302,15 @@ fn metadata_text(
     if let Some(manifest) = manifest {
         query.manifest_path(manifest);
     }
-    if cargo.offline && !no_deps && !options.iter().any(|option| option == "--offline") {
+    if cargo.offline && resolution != Resolution::None && !options.iter().any(|option| option == "--offline") {
         options.push("--offline".to_owned());
     }
     query.other_options(options);
-    if no_deps {
-        query.no_deps();
-    } else {
-        query.features(CargoOpt::AllFeatures);
-    }
+    match resolution {
+        Resolution::None => query.no_deps(),
+        Resolution::Full => query.features(CargoOpt::AllFeatures),
+        Resolution::OfDefault => &mut query,
+    };
     let mut command = query.cargo_command();
     if let Some(name) = &cargo.rustup_toolchain {
         command.env("RUSTUP_TOOLCHAIN", name);

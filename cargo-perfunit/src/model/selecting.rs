@@ -31,6 +31,10 @@ pub enum Uncompared {
     IncompleteInputs {
         why: LostInputs,
     },
+    /// An option has the linker take one symbol for another.
+    RenamedSymbols {
+        option: String,
+    },
     /// The first ones that differ.
     LinkerOptions {
         differ: Vec<String>,

@@ -203,6 +203,7 @@ impl fmt::Display for Uncompared {
         match self {
             Self::Toolchains => f.write_str("the versions are built with different toolchains"),
             Self::UnknownInputs => f.write_str("it is not known what it was linked from"),
+            Self::RenamedSymbols { option } => write!(f, "the linker takes one symbol for another: {option}"),
             Self::LinkerOptions { differ } => write!(f, "the linker's options differ: {}", differ.join(" and ")),
             Self::LinkerEnvironment => f.write_str("the linker's environment differs"),
             Self::LinkerScripts => f.write_str("the linker scripts differ"),

@@ -2,16 +2,16 @@
 
 use super::data;
 use super::included::TakenIn;
-use super::reach::{Graph, PackageNode, TargetNode};
+use super::reach::{External, Graph, PackageNode, Refeatured, TargetNode};
 use super::source::{InputKind, SourceDiff};
 use super::target_files::{TargetFiles, modules};
 use crate::build::shadow::Injections;
-use crate::build::{Builder, Place, contains};
-use crate::cargo::{self, Workspace};
+use crate::build::{Builder, Place, names_file, vendored_folders};
+use crate::cargo::{self, Cargo, Workspace};
 use crate::error::Result;
 use crate::git::{FileSet, Mode, Versions};
 use crate::model::{Side, Sides};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The graph for `reach`, with the files of both sides: a removed file belongs to the target that had it.
@@ -60,11 +60,9 @@ pub fn graph(
         });
     }
     let outside = outside_packages(&versions.files.head, workspace);
-    let Resolved { external, refeatured, by: refeatured_by } = resolved(builder, versions, workspace, diff)?;
-    let (root, taken_in) = (workspace.root.clone(), taken_in.clone());
-    let mut graph =
-        Graph { root, packages, external, refeatured, refeatured_by, outside, taken_in, ..Graph::default() };
-    graph.decisive = decisive(versions, diff);
+    let (external, refeatured) = resolved(builder, versions, workspace, diff)?;
+    let (root, taken_in, decisive) = (workspace.root.clone(), taken_in.clone(), decisive(versions, diff));
+    let mut graph = Graph { root, packages, external, refeatured, decisive, outside, taken_in, ..Graph::default() };
     (graph.named_by, graph.started_by) = data::named_in_code(versions, &graph, diff);
 
     Ok((graph, files))
@@ -81,62 +79,48 @@ fn outside_packages(files: &FileSet, workspace: &Workspace) -> Vec<String> {
 
 /// The folders of vendored packages, and the changed files that cargo's configuration names.
 fn decisive(versions: &Versions, diff: &SourceDiff) -> Vec<String> {
-    let sides = [&versions.files.base, &versions.files.head];
-    let paths = || sides.into_iter().flat_map(|files| files.entries.keys());
-    let sums = paths().filter(|path| path.ends_with(".cargo-checksum.json"));
-    let vendored = sums.filter_map(|path| path.parent()).map(|folder| folder.to_string_lossy().into_owned());
-    let is_configuration = |path: &&PathBuf| path.ends_with(".cargo/config.toml") || path.ends_with(".cargo/config");
-    let configurations: BTreeSet<&PathBuf> = paths().filter(is_configuration).collect();
-    let read = |path: &&PathBuf| {
-        let path = path.to_string_lossy();
-        sides.into_iter().filter_map(|files| versions.read_file(files, &path)).collect::<Vec<_>>()
-    };
-    let texts: Vec<Vec<u8>> = configurations.iter().flat_map(read).collect();
-    let is_named = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        texts.iter().any(|text| contains(text, name.as_bytes()))
-    };
+    let (mut found, mut configurations) = (Vec::new(), Vec::new());
+    for files in [&versions.files.base, &versions.files.head] {
+        found.extend(vendored_folders(files));
+        let is_configuration = |path: &&PathBuf| CONFIGURATIONS.iter().any(|name| path.ends_with(name));
+        let texts = files.entries.keys().filter(is_configuration);
+        configurations.extend(texts.filter_map(|path| versions.read_file(files, &path.to_string_lossy())));
+    }
     let data = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).map(|input| &input.path);
-    vendored.chain(data.filter(|path| is_named(path)).cloned()).collect()
+    found.extend(data.filter(|path| configurations.iter().any(|text| names_file(text, path))).cloned());
+    found
 }
 
-/// What cargo's resolver says of the change.
-#[derive(Default)]
-struct Resolved {
-    /// Which external packages each package depends on.
-    external: BTreeMap<String, BTreeSet<String>>,
-    refeatured: BTreeSet<String>,
-    by: Option<String>,
-}
+/// Where cargo looks for its configuration.
+const CONFIGURATIONS: [&str; 2] = [".cargo/config", ".cargo/config.toml"];
 
-/// Asked only if a manifest or lock file changed in what can matter.
+/// Which external packages each package depends on, and the packages that have other features than in base, with the file
+/// that can be behind that. Asked only if a manifest or lock file changed in what can matter.
 fn resolved(
     builder: &mut Builder<'_>,
     versions: &Versions,
     workspace: &Workspace,
     diff: &SourceDiff,
-) -> Result<Resolved> {
+) -> Result<(External, Refeatured)> {
     let decides = |kind: &InputKind| match kind {
         InputKind::LockFile { packages } => !packages.is_empty(),
         InputKind::Manifest | InputKind::WorkspaceManifest => true,
         _ => false,
     };
-    let Some(by) = diff.inputs.iter().find(|input| decides(&input.kind)) else { return Ok(Resolved::default()) };
-    let mut of_side = |side: Side| -> Result<Option<cargo::Resolved>> {
-        // Not in the tree that is measured, where cargo would build again what was written twice.
-        let place = Place::Probed { apart: false };
+    let Some(by) = diff.inputs.iter().find(|input| decides(&input.kind)) else { return Ok(Default::default()) };
+    // Not in the tree that is measured, where cargo would build again what was written twice.
+    let place = Place::Probed { apart: false };
+    let mut manifest = |side: Side| -> Result<(&Cargo, PathBuf)> {
         builder.checkout(place, versions.files.get(side), &Injections::none())?;
         let manifest = builder.root(place)?.join(&workspace.root).join("Cargo.toml");
-        // Without the graph (no network, say) every package counts as depending on everything.
-        Ok(cargo::resolved(builder.context().cargo_of(side), &manifest).ok())
+        Ok((builder.context().cargo_of(side), manifest))
     };
-    let (base, head) = (of_side(Side::Base)?, of_side(Side::Head)?);
-    let Some(head) = head else { return Ok(Resolved::default()) };
-    let before = base.map(|base| base.features);
-    let is_other = |(package, features): &(&String, &BTreeSet<String>)| {
-        before.as_ref().is_some_and(|before| before.get(*package).is_some_and(|before| before != *features))
-    };
-    let refeatured: BTreeSet<String> = head.features.iter().filter(is_other).map(|(name, _)| name.clone()).collect();
-    let by = (!refeatured.is_empty()).then(|| by.path.clone());
-    Ok(Resolved { external: head.external, refeatured, by })
+    // Without the graph (no network, say) every package counts as depending on everything.
+    let (cargo, path) = manifest(Side::Base)?;
+    let before = cargo::features(cargo, &path).unwrap_or_default();
+    let (cargo, path) = manifest(Side::Head)?;
+    let now = cargo::features(cargo, &path).unwrap_or_default();
+    let external = cargo::external_dependencies(cargo, &path).unwrap_or_default();
+    let is_other = |name: &&String| before.get(*name).is_some_and(|before| Some(before) != now.get(*name));
+    Ok((external, now.keys().filter(is_other).map(|name| (name.clone(), by.path.clone())).collect()))
 }

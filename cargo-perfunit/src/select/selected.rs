@@ -277,7 +277,9 @@ fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<S
         });
     }
     // Folders that are compiled in as a whole hold files that nobody names.
-    let embeds = || ["include_dir!", "RustEmbed", "rust_embed"].iter().any(|mark| contains(code(), mark.as_bytes()));
+    let embeds = OnceCell::new();
+    let has_any = || ["include_dir!", "RustEmbed", "rust_embed"].iter().any(|mark| contains(code(), mark.as_bytes()));
+    let embeds = || *embeds.get_or_init(has_any);
     Ok(source::diff(&changes, &|name| contains(code(), name.as_bytes()) || embeds()))
 }
 

@@ -1,6 +1,7 @@
 //! Targets of which the sources of both versions show that they hold no tests: nothing is built for them.
 
-use super::source::may_hold_tests;
+use super::reach::Files;
+use super::source::{holds_tests, may_hold_tests};
 use super::target_files::TargetFiles;
 use crate::cargo::{Package, Workspace};
 use crate::git::Versions;
@@ -20,18 +21,27 @@ pub fn is_without_tests(
         && !files.head.is_empty()
         && Side::BOTH.into_iter().all(|side| {
             let read = |path: &str| versions.read_file(versions.files.get(side), path);
-            let files = files.get(side);
-            !has_own_harness(package, &read)
-                && files.iter().all(|(path, file)| {
-                    let is_file = |module: &str| {
-                        let names = [file.module.as_str(), module].into_iter().filter(|name| !name.is_empty());
-                        let module = names.collect::<Vec<_>>().join("::");
-                        files.values().any(|known| known.module == module)
-                    };
-                    let text = read(path).map(|text| String::from_utf8_lossy(&text).into_owned());
-                    !file.is_behind_link && text.is_some_and(|text| !may_hold_tests(&text, &is_file))
-                })
+            !has_own_harness(package, &read) && have_none(files.get(side), &read)
         })
+}
+
+/// Whether none of a target's files holds tests.
+fn have_none(files: &Files, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> bool {
+    let mut texts = Vec::new();
+    // Parsing takes longer than looking.
+    for (path, file) in files {
+        let text = read(path).and_then(|text| String::from_utf8(text).ok());
+        let Some(text) = text.filter(|text| !file.is_behind_link && !holds_tests(text)) else { return false };
+        texts.push((file, text));
+    }
+    texts.iter().all(|(file, text)| {
+        let is_file = |module: &str| {
+            let names = [file.module.as_str(), module].into_iter().filter(|name| !name.is_empty());
+            let module = names.collect::<Vec<_>>().join("::");
+            files.values().any(|known| known.module == module)
+        };
+        !may_hold_tests(text, &is_file)
+    })
 }
 
 /// Whether a target of the package may be a harness of its own, whose tests are no functions.

@@ -57,7 +57,7 @@ impl LinkRecord {
         }
         let (own, others) = (self.options(), other.options());
         if let Some(option) = own.iter().find(|option| renames(option)) {
-            return Ok(Some(Uncompared::LinkerOptions { differ: vec![option.clone()] }));
+            return Ok(Some(Uncompared::RenamedSymbols { option: option.clone() }));
         }
         let mut both = own.iter().zip(&others);
         if let Some((one, two)) = both.find(|(one, two)| one != two) {
@@ -138,6 +138,9 @@ mod tests {
             Some(Uncompared::LinkerOptions { differ })
         };
         assert_eq!(reason(&record(dirs[1].path(), TWO, &["-pie"])), options(&["-pie"]));
+        let renaming = "-Wl,--defsym=hot=hot_impl";
+        let renamed = record(dirs[0].path(), ONE, &[renaming]).incomparable(&record(dirs[1].path(), TWO, &[renaming]));
+        assert_eq!(renamed.unwrap(), Some(Uncompared::RenamedSymbols { option: renaming.to_owned() }));
         let head = LinkRecord { linker: "clang".to_owned(), ..record(dirs[1].path(), TWO, &[]) };
         assert_eq!(reason(&head), options(&["cc", "clang"]));
         let why = LostInputs::NotCopied { error: "no room".to_owned() };

@@ -9,6 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Files of a target by path, as [`crate::select::source::modules`] finds them.
 pub type Files = BTreeMap<String, FileInTarget>;
 
+/// By package its external dependencies.
+pub type External = BTreeMap<String, BTreeSet<String>>;
+/// By package a path.
+pub type Refeatured = BTreeMap<String, String>;
+
 /// The workspace. All paths are from the root of the repository, with `/`, without one at the end; the root is `""`.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
@@ -18,11 +23,10 @@ pub struct Graph {
     pub packages: Vec<PackageNode>,
     /// For each local package all external packages that it depends on, directly or not, for builds, tests and build
     /// scripts. A package that is absent or has none depends on any.
-    pub external: BTreeMap<String, BTreeSet<String>>,
-    /// Packages, also external ones, that have other features than in base, whatever manifest says so.
-    pub refeatured: BTreeSet<String>,
-    /// A manifest or lock file that can be behind that.
-    pub refeatured_by: Option<String>,
+    pub external: External,
+    /// Packages, also external ones, that have other features than in base, with a manifest or lock file that can be behind
+    /// that.
+    pub refeatured: Refeatured,
     /// Folders of vendored packages, and changed files that cargo's configuration names: what is in them reaches everything.
     pub decisive: Vec<String>,
     /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.

@@ -15,7 +15,7 @@ mod targets;
 mod test_code;
 
 pub use callers::Callers;
-pub use graph::{Files, Graph, PackageNode, TargetNode};
+pub use graph::{External, Files, Graph, PackageNode, Refeatured, TargetNode};
 pub use names::{NameIndex, Named, TestSource, index};
 pub use order::order;
 pub use targets::{Reached, reach};

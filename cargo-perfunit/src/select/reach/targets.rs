@@ -42,8 +42,8 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
             sources.taken_in(path, by);
         }
     }
-    if let Some(path) = &graph.refeatured_by {
-        sources.refeatured(path);
+    for (package, path) in &graph.refeatured {
+        sources.refeatured(package, path);
     }
     sources.reached()
 }
@@ -205,8 +205,11 @@ impl<'a> Sources<'a> {
             }
             // Code of others may read it in a constant made of `CARGO_PKG_VERSION`.
             InputKind::ManifestVersion => self.in_package(path, |path| ReachedBy::Version { path }, Exported::Yes),
-            InputKind::BuildScript if self.build_script(&path) => {}
-            InputKind::BuildScript => self.in_package(path, |path| ReachedBy::BuildScript { path }, Exported::Yes),
+            InputKind::BuildScript => {
+                if !self.build_script(&path) {
+                    self.in_package(path, |path| ReachedBy::BuildScript { path }, Exported::Yes);
+                }
+            }
             InputKind::Data => {
                 // What the library has built in lies beside its code, or is what a build script reads; else its code names it.
                 let is_built_in = self.graph.is_in_library_folder(&path)
@@ -300,15 +303,14 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Packages whose features are others, because of a file that may be that of another package.
-    fn refeatured(&mut self, path: &str) {
+    /// A package whose features are others, because of a file that may be that of another package.
+    fn refeatured(&mut self, name: &str, path: &str) {
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
-            if self.graph.refeatured.contains(&package.name) {
+            if package.name == name {
                 self.packages[position].exported.insert(cause);
             }
-            let external = self.graph.external.get(&package.name);
-            if external.is_some_and(|external| !external.is_disjoint(&self.graph.refeatured)) {
+            if self.graph.external.get(&package.name).is_some_and(|external| external.contains(name)) {
                 self.packages[position].own.insert(cause);
             }
         }

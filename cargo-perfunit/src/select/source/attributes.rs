@@ -101,13 +101,16 @@ pub(crate) fn may_read_documentation(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| may_read(&attribute.meta))
 }
 
+/// What the standard library's own derives make depends on the fields alone.
+pub(super) const DERIVES_OF_STD: [&str; 9] =
+    ["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
+
 fn may_read(meta: &Meta) -> bool {
-    const IGNORING: [&str; 9] = ["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
     let inner = |list: &syn::MetaList| list.parse_args_with(Metas::parse_terminated).ok();
     match meta {
         Meta::List(list) if list.path.is_ident("derive") => inner(list).is_none_or(|derives| {
             let name = |derive: &Meta| derive.path().segments.last().map(|last| last.ident.to_string());
-            derives.iter().any(|derive| name(derive).is_none_or(|name| !IGNORING.contains(&name.as_str())))
+            derives.iter().any(|derive| name(derive).is_none_or(|name| !DERIVES_OF_STD.contains(&name.as_str())))
         }),
         Meta::List(list) if list.path.is_ident("cfg_attr") => {
             inner(list).is_none_or(|metas| metas.iter().skip(1).any(may_read))

@@ -1,84 +1,29 @@
 //! Whether a file can hold tests: where that is not clear it can.
 
+use super::attributes::{DERIVES_OF_STD, is_attribute_macro};
 use super::normalise::bare;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Item, Meta, Path, Token};
 
-/// Of the language, and attributes of derive macros that make no tests. Others may make some.
-const ATTRIBUTES: [&str; 44] = [
-    "allow",
-    "arg",
-    "clap",
-    "cold",
-    "command",
-    "crate_name",
-    "crate_type",
-    "deny",
-    "deprecated",
-    "doc",
-    "error",
-    "expect",
-    "export_name",
-    "forbid",
-    "global_allocator",
-    "group",
-    "inline",
-    "link",
-    "link_section",
-    "macro_export",
-    "macro_use",
-    "main",
-    "must_use",
-    "no_implicit_prelude",
-    "no_link",
-    "no_mangle",
-    "no_std",
-    "non_exhaustive",
-    "panic_handler",
-    "path",
-    "proc_macro",
-    "proc_macro_attribute",
-    "proc_macro_derive",
-    "recursion_limit",
-    "repr",
-    "serde",
-    "skip",
-    "target_feature",
-    "track_caller",
-    "type_length_limit",
-    "used",
-    "value",
-    "warn",
-    "windows_subsystem",
-];
-/// Derive macros that make no tests: of the standard library, serde, thiserror and clap.
-const DERIVES: [&str; 16] = [
-    "Args",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "Deserialize",
-    "Eq",
-    "Error",
-    "Hash",
-    "Ord",
-    "Parser",
-    "PartialEq",
-    "PartialOrd",
-    "Serialize",
-    "Subcommand",
-    "ValueEnum",
-];
+/// Of the language, besides what [`is_attribute_macro`] knows.
+const BUILT_IN: [&str; 4] = ["crate_name", "no_implicit_prelude", "panic_handler", "windows_subsystem"];
+/// Attributes of derive macros that make no tests, and `tokio::main` with its like. Others may make some.
+const HELPERS: [&str; 8] = ["arg", "clap", "command", "error", "group", "main", "serde", "value"];
+/// What is only at tests, or leaves out the usual harness.
+const OF_TESTS: [&str; 3] = ["ignore", "no_main", "should_panic"];
+/// Derive macros that make no tests, besides those of the standard library: of serde, thiserror and clap.
+const DERIVES: [&str; 7] = ["Args", "Deserialize", "Error", "Parser", "Serialize", "Subcommand", "ValueEnum"];
 /// Macros of whole items that make no tests.
 const MACROS: [&str; 3] = ["lazy_static", "macro_rules", "thread_local"];
 
+/// Whether a file obviously holds tests.
+pub fn holds_tests(text: &str) -> bool {
+    text.contains("#[test]")
+}
+
 /// Whether a file may hold tests itself. `is_file` tells whether the file of a module is known, by its path in this one.
 pub fn may_hold_tests(text: &str, is_file: &dyn Fn(&str) -> bool) -> bool {
-    if text.contains("#[test]") {
-        return true;
-    }
     // What a macro may write, or the compiler reads otherwise than we do, is not known.
     let Ok(file) = syn::parse_file(text) else { return true };
     !file.attrs.iter().all(makes_none) || may_hold(&file.items, "", is_file)
@@ -126,14 +71,9 @@ fn makes_none(attribute: &Attribute) -> bool {
 
 fn meta_makes_none(meta: &Meta) -> bool {
     let path = meta.path();
-    let is_tool = path.segments.len() > 1
-        && path
-            .segments
-            .first()
-            .is_some_and(|tool| ["clippy", "diagnostic", "rustfmt"].iter().any(|t| tool.ident == t));
     match meta {
         // What is only there in tests is mostly a test, or what tests use.
-        Meta::List(list) if path.is_ident("cfg") => !names_tests(list.tokens.clone()),
+        Meta::List(list) if path.is_ident("cfg") || path.is_ident("feature") => !names_tests(list.tokens.clone()),
         Meta::List(list) if path.is_ident("cfg_attr") => {
             let metas = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
             !names_tests(list.tokens.clone()) && metas.is_ok_and(|metas| metas.iter().skip(1).all(meta_makes_none))
@@ -143,10 +83,11 @@ fn meta_makes_none(meta: &Meta) -> bool {
         }
         Meta::List(list) if path.is_ident("derive") => {
             let derived = list.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
-            derived.is_ok_and(|derived| derived.iter().all(|path| is_named(path, &DERIVES)))
+            let makes_none = |path: &Path| is_named(path, &DERIVES_OF_STD) || is_named(path, &DERIVES);
+            derived.is_ok_and(|derived| derived.iter().all(makes_none))
         }
-        Meta::List(list) if path.is_ident("feature") => !names_tests(list.tokens.clone()),
-        _ => is_tool || is_named(path, &ATTRIBUTES),
+        _ if is_attribute_macro(path) => is_named(path, &BUILT_IN) || is_named(path, &HELPERS),
+        _ => !is_named(path, &OF_TESTS),
     }
 }
 

@@ -32,7 +32,7 @@ pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, Sou
 pub use compare::diff;
 pub use compiled::compiled;
 pub use condition::Condition;
-pub use holds_tests::may_hold_tests;
+pub use holds_tests::{holds_tests, may_hold_tests};
 pub use inputs::is_document;
 pub use items::{Item, items};
 pub use keys::changed_keys;

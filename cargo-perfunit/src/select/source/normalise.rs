@@ -88,11 +88,6 @@ impl Writer {
 
     fn tree(&mut self, trees: &[TokenTree], at: usize) {
         match &trees[at] {
-            TokenTree::Group(group) if is_in_macro(&trees[..at]) => {
-                let outside = std::mem::replace(&mut self.documentation, Documentation::Counts);
-                self.group(group, &trees[..at]);
-                self.documentation = outside;
-            }
             TokenTree::Group(group) => self.group(group, &trees[..at]),
             TokenTree::Ident(ident) => {
                 let ident = bare(ident);
@@ -116,9 +111,8 @@ impl Writer {
         }
     }
 
-    /// `around` is what stands before it.
-    fn group(&mut self, group: &Group, around: &[TokenTree]) {
-        let before = around.last();
+    fn group(&mut self, group: &Group, before: &[TokenTree]) {
+        let is_in_macro = is_in_macro(before);
         let (open, close) = match group.delimiter() {
             Delimiter::Parenthesis => ("( ", ") "),
             Delimiter::Brace => ("{ ", "} "),
@@ -126,15 +120,20 @@ impl Writer {
             Delimiter::None => ("", ""),
         };
         let enclosing = match group.delimiter() {
-            Delimiter::Parenthesis if !is_called(before) => Enclosing::Parentheses,
+            Delimiter::Parenthesis if !is_called(before.last()) => Enclosing::Parentheses,
             Delimiter::None => Enclosing::Other,
-            // An own macro may have a case for it.
-            _ if is_in_macro(around) && !is_of_std(around) => Enclosing::Other,
+            // An own macro may have a case for a comma at the end.
+            _ if is_in_macro && !is_of_std(before) => Enclosing::Other,
             _ => Enclosing::List,
         };
+        let outside = self.documentation;
+        if is_in_macro {
+            self.documentation = Documentation::Counts;
+        }
         self.text.push_str(open);
         self.stream(group.stream(), enclosing);
         self.text.push_str(close);
+        self.documentation = outside;
     }
 }
 
@@ -355,6 +354,12 @@ mod tests {
         same("struct S<A, B,>(A, B,);", "struct S<A, B>(A, B);");
         same("fn f<T>() where T: Copy, {}", "fn f<T>() where T: Copy {}");
         same("assert_eq!(a,-1)", "assert_eq!(a, -1,)");
+    }
+
+    #[test]
+    fn own_macros_may_have_a_case_for_a_comma_at_the_end() {
+        differ("n!(a)", "n!(a,)");
+        same("n!(f(a))", "n!(f(a,))");
     }
 
     #[test]

@@ -279,3 +279,37 @@ fn causes_are_in_words_and_most_telling_first() {
         ]
     );
 }
+
+#[test]
+fn a_build_script_reaches_all_packages_that_have_it() {
+    let mut graph = graph();
+    for package in graph.packages.iter_mut().filter(|package| ["helper", "app"].contains(&package.name.as_str())) {
+        package.build_script = Some("common/build.rs".to_owned());
+    }
+    let reached = reached_in(&graph, &[("common/build.rs", "fn main() {}", "fn main() { f() }")]);
+    let packages: BTreeSet<_> = reached.targets.keys().map(|target| target.package.as_str()).collect();
+    assert_eq!(packages, BTreeSet::from(["app", "helper", "mid"]));
+}
+
+#[test]
+fn other_features_reach_who_has_the_package() {
+    let of = |package: &str| {
+        let refeatured = [(package.to_owned(), "app/Cargo.toml".to_owned())].into();
+        let reached = reached_in(&Graph { refeatured, ..graph() }, &[]);
+        reached.targets.keys().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(of("helper"), ["helper", "mid"]);
+    assert_eq!(of("serde"), ["mid"]);
+}
+
+#[test]
+fn what_cargo_s_configuration_names_and_vendored_packages_reach_everything() {
+    let graph = Graph { decisive: vec!["tools/rustc.sh".to_owned(), "vendor/itoa".to_owned()], ..graph() };
+    for (path, head) in
+        [("tools/rustc.sh", "exec b"), ("vendor/itoa/src/lib.rs", "fn f() { 1 }"), ("vendor/itoa/a", "b")]
+    {
+        let reached = reached_in(&graph, &[(path, "fn f() {}", head)]);
+        assert_eq!(reached.targets.keys().map(ToString::to_string).collect::<Vec<_>>(), ALL, "{path}");
+    }
+    assert!(reached_in(&graph, &[("tools/other.sh", "a", "b")]).targets.is_empty());
+}

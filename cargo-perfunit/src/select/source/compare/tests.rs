@@ -230,3 +230,15 @@ fn functions_in_another_part_of_a_macro_call_are_changed() {
         &["Changed Function g:1", "Changed Function f:2"],
     );
 }
+
+#[test]
+fn another_order_of_macros_is_a_change_where_it_can_mean_another_one() {
+    let (f, g) = ("fn f() -> u8 { n!() }", "fn g() -> u8 { n!() }");
+    let (one, two) = ("macro_rules! n { () => { 1 } }", "macro_rules! n { () => { 2 } }");
+    let (base, head) = ([one, f, two, g].join("\n"), [one, two, f, g].join("\n"));
+    check(&base, &head, &["Changed Macro n:1", "Changed Macro n:2", "Changed Function f:3", "Changed Function g:4"]);
+    let modules = ["#[macro_use] mod a;", "#[macro_use] mod b;"];
+    check(&modules.join("\n"), &[modules[1], modules[0]].join("\n"), &["Changed Module b:1", "Changed Module a:2"]);
+    // What calls no macro may stand anywhere.
+    check(&[one, f, "fn h() {}"].join("\n"), &["fn h() {}", one, f].join("\n"), &[]);
+}

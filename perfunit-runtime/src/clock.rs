@@ -4,13 +4,13 @@
 //! left alone. But the kernel counts for how long a thread was ready and did not run, and that is not the test's time.
 //! Sleeping, waiting for a lock or a disk still counts: the thread is not ready then.
 
-use crate::left_out::LeftOut;
+use crate::left_out::{signed, LeftOut};
 use crate::sys;
 use std::time::Instant;
 
 /// A running clock.
 pub struct Clock {
-    delay_ns: Option<u64>,
+    delay_ns: Option<i64>,
     cpu_ns: u64,
     before: LeftOut,
     started: Instant,
@@ -20,7 +20,7 @@ impl Clock {
     /// Starts it. The kernel's counters take some microseconds to read, all of them outside of the measured time: the
     /// time of an undisturbed run is wall time and nothing else.
     pub fn start() -> Self {
-        let delay_ns = sys::run_delay_ns();
+        let delay_ns = delay_by_others_ns();
         let cpu_ns = sys::process_cpu_ns();
         Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Instant::now() }
     }
@@ -29,8 +29,8 @@ impl Clock {
     pub fn stop(self) -> (u64, u64) {
         let wall_ns = self.started.elapsed().as_nanos() as u64;
         let cpu_ns = sys::process_cpu_ns().saturating_sub(self.cpu_ns);
-        let delays = self.delay_ns.zip(sys::run_delay_ns());
-        let delay_ns = delays.map_or(0, |(before, after)| after.saturating_sub(before));
+        let delays = self.delay_ns.zip(delay_by_others_ns());
+        let delay_ns = delays.map_or(0, |(before, after)| after - before);
         let left_out = self.before.since();
         let (wall_ns, cpu_ns) = (left_out.of_wall(wall_ns), left_out.of_cpu(cpu_ns));
         let delay_ns = left_out.of_delay(delay_ns);
@@ -38,8 +38,18 @@ impl Clock {
     }
 }
 
-/// Wall time less the delay of this thread, but never less than the time for which a thread of this process ran: while it
-/// waits for the core that its own helper has, the test is at work.
+/// For how long this thread waited for the core while other programs had it, at least, ns; meaningful as a difference.
+/// While a thread of its own process had the core the test was at work, and nobody tells when that was: all that those
+/// computed is taken for time in which this thread waited for them.
+pub fn delay_by_others_ns() -> Option<i64> {
+    Some(by_others(sys::run_delay_ns()?, sys::process_cpu_ns(), sys::thread_cpu_ns()))
+}
+
+fn by_others(delay_ns: u64, process_ns: u64, thread_ns: u64) -> i64 {
+    signed(delay_ns) - signed(process_ns.saturating_sub(thread_ns))
+}
+
+/// Wall time less what others took, but never less than the time for which a thread of this process ran.
 fn without_others(wall_ns: u64, cpu_ns: u64, delay_ns: u64) -> u64 {
     wall_ns - delay_ns.min(wall_ns.saturating_sub(cpu_ns))
 }
@@ -59,10 +69,20 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_thread_of_its_own_is_the_tests_time() {
+    fn what_was_computed_is_the_tests_time() {
         assert_eq!(without_others(20, 18, 12), 18);
         // Several cores.
         assert_eq!(without_others(20, 30, 12), 20);
+    }
+
+    #[test]
+    fn waiting_for_a_thread_of_its_own_is_the_tests_time() {
+        // It shared the core with its own thread, and slept for 30 besides.
+        assert_eq!(without_others(90, 60, by_others(30, 60, 30).max(0) as u64), 90);
+        // Another program had the core for 20 of 50.
+        assert_eq!(by_others(50, 60, 30), 20);
+        // Its threads computed elsewhere, or while it slept.
+        assert!(by_others(0, 60, 30) < 0);
     }
 
     #[test]

@@ -38,9 +38,9 @@ impl LeftOut {
         rest(ns, self.cpu)
     }
 
-    /// The rest of a delay.
-    pub fn of_delay(self, ns: u64) -> u64 {
-        rest(ns, self.delay)
+    /// The rest of a delay by others, of which no less than nothing is known.
+    pub fn of_delay(self, ns: i64) -> u64 {
+        (ns - self.delay).max(0) as u64
     }
 }
 

@@ -42,6 +42,7 @@ struct Timespec {
 const MOST_CORES: usize = 1024;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const CLOCK_PROCESS_CPUTIME_ID: c_int = 2;
+const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
 const MAP_ANONYMOUS: c_int = 0x20;
@@ -132,9 +133,18 @@ pub fn futex_wake(word: &AtomicU32) {
 
 /// For how long the threads of this process ran, ns.
 pub fn process_cpu_ns() -> u64 {
+    cpu_ns(CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// For how long this thread ran, ns.
+pub fn thread_cpu_ns() -> u64 {
+    cpu_ns(CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn cpu_ns(clock: c_int) -> u64 {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
     // SAFETY: the kernel fills in the structure that it is given.
-    unsafe { clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    unsafe { clock_gettime(clock, &mut time) };
     (time.seconds * 1_000_000_000 + time.nanoseconds) as u64
 }
 

@@ -71,15 +71,28 @@ impl RunDelay {
 
     /// Since the thread began; 0 where the kernel does not tell.
     pub fn read(&self) -> Duration {
+        self.times().map_or(Duration::ZERO, |(_, waited)| waited)
+    }
+
+    /// The same without the time in which other threads and children of its process may have had the core: in all they ran
+    /// for `cpu` with this one, which is over.
+    pub fn by_others(&self, cpu: Duration) -> Duration {
+        let without_own = |(ran, waited): (Duration, Duration)| waited.saturating_sub(cpu.saturating_sub(ran));
+        self.times().map_or(Duration::ZERO, without_own)
+    }
+
+    /// How long it ran, and how long it waited for that.
+    fn times(&self) -> Option<(Duration, Duration)> {
         let mut text = [0; 96];
-        let length = self.0.as_ref().and_then(|file| file.read_at(&mut text, 0).ok()).unwrap_or(0);
-        Duration::from_nanos(parse_run_delay(&String::from_utf8_lossy(&text[..length])).unwrap_or(0))
+        let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
+        parse_schedstat(&String::from_utf8_lossy(&text[..length]))
     }
 }
 
 /// `/proc/<id>/schedstat`: time on a core, time waiting for one, ns; how often it came to one.
-fn parse_run_delay(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().nth(1)?.parse().ok()
+fn parse_schedstat(text: &str) -> Option<(Duration, Duration)> {
+    let mut times = text.split_ascii_whitespace().map(|word| word.parse().ok().map(Duration::from_nanos));
+    times.next()?.zip(times.next()?)
 }
 
 /// A list as the kernel writes it: `0-3,8`.
@@ -167,8 +180,9 @@ mod tests {
 
     #[test]
     fn waiting_for_a_core_is_the_second_figure() {
-        assert_eq!(parse_run_delay("134770360 1348561 11\n"), Some(1_348_561));
-        assert_eq!(parse_run_delay(""), None);
+        let nanos = Duration::from_nanos;
+        assert_eq!(parse_schedstat("134770360 1348561 11\n"), Some((nanos(134_770_360), nanos(1_348_561))));
+        assert_eq!(parse_schedstat(""), None);
         assert_eq!(RunDelay::of("no-such-process").read(), Duration::ZERO);
     }
 

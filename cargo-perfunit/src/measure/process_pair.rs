@@ -101,9 +101,9 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
     };
     drop((visit, inheritance));
     // As long as nobody has asked for its status the kernel knows it.
-    let waited = kernel::RunDelay::of(&child.id().to_string()).read();
+    let first_thread = kernel::RunDelay::of(&child.id().to_string());
     let (status, cpu) = process::reap(&child)?;
-    let first_ns = undisturbed(took, cpu, waited + late).as_nanos() as f64;
+    let first_ns = undisturbed(took, cpu, first_thread.by_others(cpu) + late).as_nanos() as f64;
     Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, ..ended(Some(status)) })
 }
 

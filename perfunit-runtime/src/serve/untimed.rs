@@ -2,6 +2,7 @@
 //! and one of its own.
 
 use super::seat::armed_seat;
+use crate::clock::delay_by_others_ns;
 use crate::left_out::{signed, CPU_NS, DELAY_NS, WALL_NS};
 use crate::page::FEW_BATCHES;
 use crate::sys;
@@ -17,11 +18,11 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
     let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
     let started = Instant::now();
-    let before = is_long.then(|| (sys::run_delay_ns(), sys::process_cpu_ns()));
+    let before = is_long.then(|| (delay_by_others_ns(), sys::process_cpu_ns()));
     let result = work();
     let cpu_ns = before.map(|(delay_ns, cpu_ns)| {
-        if let Some((before, after)) = delay_ns.zip(sys::run_delay_ns()) {
-            DELAY_NS.fetch_add(signed(after) - signed(before), Relaxed);
+        if let Some((before, after)) = delay_ns.zip(delay_by_others_ns()) {
+            DELAY_NS.fetch_add(after - before, Relaxed);
         }
         signed(sys::process_cpu_ns()) - signed(cpu_ns)
     });

@@ -82,20 +82,41 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
 /// Joins what fresh pairs say of a flagged first call with what was said of later calls. `threshold` is the test's.
 pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut Ended) {
     let Ok(figures) = &mut later.result else { return };
+    let reason = fresh.reason;
+    let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
+    // A loss that was seen and not refuted leaves the test open, whatever its later calls are.
+    let is_loss = flagged.figures.verdict == Verdict::Slower && figures.verdict != Verdict::Slower;
     let fresh = match fresh.result {
         Ok(fresh) => fresh,
         Err(why) => {
-            figures.notes.push(Note::FirstCallNotMeasuredAgain { why });
+            figures.notes.push(Note::FirstCallNotMeasuredAgain { why: why.clone() });
+            if is_loss {
+                let open = Figures { verdict: Verdict::Inconclusive, ..flagged.figures.clone() };
+                *figures = as_first_calls(open, figures);
+                later.reason = Some(match why {
+                    Reason::BudgetUsedUp => Reason::Unconfirmed { seen: Verdict::Slower },
+                    why => why,
+                });
+            }
             return;
         }
     };
     if fresh.verdict != flagged.figures.verdict || !is_changed(threshold, &fresh, figures) {
         let is_unsure = fresh.verdict == Verdict::Inconclusive;
-        figures.notes.push(if is_unsure { Note::FirstCallNotConfirmed } else { Note::FirstCallTakenBack });
+        if is_unsure && is_loss {
+            let leans = fresh.measured.change.estimate > 0.0 && fresh.measured.change.leans();
+            later.reason = Some(match reason {
+                Some(Reason::BudgetUsedUp) if leans => Reason::Unconfirmed { seen: Verdict::Slower },
+                Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted)) => why,
+                _ => Reason::NotConfirmed,
+            });
+            *figures = as_first_calls(fresh, figures);
+        } else {
+            figures.notes.push(if is_unsure { Note::FirstCallNotConfirmed } else { Note::FirstCallTakenBack });
+        }
         return;
     }
-    let (first, rest) = (&fresh.measured, &figures.measured);
-    let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
+    let first = &fresh.measured;
     // That the first call got faster says nothing of later ones that may have got slower.
     let is_open = figures.verdict == Verdict::Inconclusive && fresh.verdict == Verdict::Faster;
     // The worse of two changes decides.
@@ -104,11 +125,16 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
         figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
         return;
     }
-    let note = Note::FirstCallDecides { later_ns: ns(rest) };
-    let metrics = std::mem::take(&mut figures.metrics);
-    let notes = figures.notes.drain(..).chain([note]).collect();
-    *figures = Figures { notes, metrics, ..fresh };
+    *figures = as_first_calls(fresh, figures);
     later.reason = None;
+}
+
+/// A test for which its first calls speak.
+fn as_first_calls(first: Figures, later: &mut Figures) -> Figures {
+    let Measured { base_ns: base, head_ns: head, .. } = later.measured;
+    let note = Note::FirstCallDecides { later_ns: Sides { base, head } };
+    let notes = later.notes.drain(..).chain([note]).collect();
+    Figures { notes, metrics: std::mem::take(&mut later.metrics), ..first }
 }
 
 /// First calls of tests that are repeated are judged from a larger change on: what they find in the caches is not all equal.
@@ -147,10 +173,15 @@ mod tests {
 
     /// The end of a test whose first calls were flagged as half as slow again, and whose later calls are the same.
     fn joined(fresh: std::result::Result<Figures, Reason>) -> Ended {
-        let settled = crate::measure::bound::tests::settled(1e5, 1.5e5);
-        let flagged = Flagged { settled, figures: first_calls(Verdict::Slower, 0.5) };
+        joined_with(Verdict::Slower, Ended { result: fresh, reason: None, capture: None })
+    }
+
+    fn joined_with(flagged: Verdict, fresh: Ended) -> Ended {
+        let estimate = if flagged == Verdict::Slower { 0.5 } else { -0.4 };
+        let settled = crate::measure::bound::tests::settled(1e5, 1e5 * (1.0 + estimate));
+        let flagged = Flagged { settled, figures: first_calls(flagged, estimate) };
         let mut later = Ended { result: Ok(figures(Verdict::Same, 0.0)), reason: None, capture: None };
-        join(&flagged, Ended { result: fresh, reason: None, capture: None }, Threshold::default(), &mut later);
+        join(&flagged, fresh, Threshold::default(), &mut later);
         later
     }
 
@@ -197,19 +228,28 @@ mod tests {
         check(first_calls(Verdict::Faster, -0.5), Note::FirstCallTakenBack);
         // By less than matters.
         check(figures(Verdict::Slower, 0.5), Note::FirstCallTakenBack);
-        check(first_calls(Verdict::Inconclusive, 0.5), Note::FirstCallNotConfirmed);
+        // A gain that is not confirmed is none.
+        let unsure = Ended { result: Ok(first_calls(Verdict::Inconclusive, -0.4)), reason: None, capture: None };
+        let figures = joined_with(Verdict::Faster, unsure).result.unwrap();
+        assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![Note::FirstCallNotConfirmed]));
     }
 
     #[test]
-    fn a_first_call_whose_fresh_pairs_fail_leaves_a_note() {
-        let fails =
-            Reason::Fails { side: FailedOn::Head, how: Failure::Said("it is full".to_owned()), intermittent: false };
-        for why in [fails, Reason::BudgetUsedUp] {
-            let figures = joined(Err(why.clone())).result.unwrap();
-            assert_eq!(
-                (figures.verdict, figures.notes),
-                (Verdict::Same, vec![Note::FirstCallNotMeasuredAgain { why }])
-            );
-        }
+    fn a_slower_first_call_that_is_neither_confirmed_nor_refuted_leaves_the_test_open() {
+        let check = |fresh: std::result::Result<Figures, Reason>, why: Option<Reason>, expected: Reason| {
+            let end = joined_with(Verdict::Slower, Ended { result: fresh, reason: why, capture: None });
+            let figures = end.result.unwrap();
+            assert_eq!((figures.verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
+            assert!(figures.notes.iter().any(|note| matches!(note, Note::FirstCallDecides { .. })), "{figures:?}");
+        };
+        let seen = || Reason::Unconfirmed { seen: Verdict::Slower };
+        let unsure = |estimate| Ok(first_calls(Verdict::Inconclusive, estimate));
+        check(unsure(0.5), Some(Reason::TooNoisy), Reason::NotConfirmed);
+        check(unsure(0.5), Some(Reason::BudgetUsedUp), seen());
+        check(unsure(-0.5), Some(Reason::BudgetUsedUp), Reason::BudgetUsedUp);
+        check(Err(Reason::BudgetUsedUp), None, seen());
+        let how = Failure::Said("it is full".to_owned());
+        let fails = || Reason::Fails { side: FailedOn::Head, how: how.clone(), intermittent: false };
+        check(Err(fails()), None, fails());
     }
 }

@@ -107,3 +107,46 @@ fn of_a_package_without_tests_all_changed_functions_are_named() {
     project.commit("head");
     assert_eq!(names(&project.diff(&[]).expect(0).json()), ["half"]);
 }
+
+/// A library of which `f` can be changed apart from its tests.
+fn with_tests(f: &str, tests: &str) -> String {
+    let rest = source(500);
+    let before = rest.find("#[cfg(test)]").unwrap();
+    let code = &rest[..before];
+    format!(
+        "{code}\n#[inline(never)]\npub fn summed(seed: u64) -> u64 {{ (0..{f}u64).fold(seed, |sum, x| sum ^ (sum << 7) ^ x) }}\n{tests}"
+    )
+}
+
+#[test]
+fn a_change_that_only_new_code_of_a_test_leads_to_is_measured_with_it() {
+    let old = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(1 + 1, 2);\n    }\n}\n";
+    let new = old.replace("1 + 1, 2", "super::summed(std::hint::black_box(9)) & 1, super::summed(9) & 1");
+    let project = Project::library(&with_tests("1000", old), &with_tests("3000", &new));
+    let document = project.diff(&["--deny", "uncovered"]).expect(100).json();
+    let adds = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "tests::adds").unwrap();
+    assert_eq!(adds["verdict"], "slower");
+    assert_eq!(names(&document), Vec::<&str>::new());
+    // If base does not pass it, nothing is known of the function.
+    let harsh = new.replace("& 1,", "^ 1,");
+    project.write("src/lib.rs", with_tests("3000", &harsh));
+    project.commit("no test passes");
+    let document = project.perfunit(["diff", "HEAD~2", "--deny", "uncovered", "--message-format", "json"]).json();
+    assert_eq!(names(&document), ["summed"]);
+}
+
+#[test]
+fn tests_that_moved_to_another_file_execute_what_they_did() {
+    let test = "    #[test]\n    fn sums() {\n        assert_ne!(super::summed(std::hint::black_box(9)), 0);\n    }\n";
+    let inline = format!("#[cfg(test)]\nmod tests {{\n{test}}}\n");
+    let project = Project::library(&with_tests("1000", &inline), &with_tests("3000", &inline));
+    project.write("src/tests.rs", test);
+    project.write("src/lib.rs", with_tests("9000", "#[cfg(test)]\nmod tests;\n"));
+    project.commit("moved");
+    assert_eq!(names(&project.diff(&["--deny", "uncovered"]).expect(100).json()), Vec::<&str>::new());
+    // And back.
+    project.write("src/lib.rs", with_tests("27000", &inline));
+    project.remove("src/tests.rs");
+    project.commit("and back");
+    assert_eq!(names(&project.diff(&["--deny", "uncovered"]).expect(100).json()), Vec::<&str>::new());
+}

@@ -22,6 +22,8 @@ pub enum UncoveredBecause {
     Unreached,
     /// Tests can reach it, and were seen not to execute it.
     NotExecuted,
+    /// Only what is new in test code leads to it, and tests are measured with base's.
+    NewTestCode,
     /// Tests may execute it, and none of them can be measured.
     NotMeasured,
 }

@@ -17,7 +17,9 @@ pub fn headline(selection: &Selection) -> Option<String> {
         1 => "1 changed function is".to_owned(),
         functions => format!("{functions} changed functions are"),
     };
-    let is_led_to = |uncovered: &Uncovered| uncovered.because == UncoveredBecause::NotMeasured;
+    let is_led_to = |uncovered: &Uncovered| {
+        matches!(uncovered.because, UncoveredBecause::NotMeasured | UncoveredBecause::NewTestCode)
+    };
     let test = if selection.uncovered.iter().any(is_led_to) { "test that can be measured" } else { "test" };
     Some(format!("{functions} executed by no {test}"))
 }
@@ -37,6 +39,7 @@ pub fn because(uncovered: &Uncovered) -> &'static str {
     match uncovered.because {
         UncoveredBecause::Unreached => "no test can reach it",
         UncoveredBecause::NotExecuted => "tests can reach it, and do not execute it",
+        UncoveredBecause::NewTestCode => "only new test code leads to it, and tests are measured with base's",
         UncoveredBecause::NotMeasured => "the tests that may execute it cannot be measured",
     }
 }

@@ -5,7 +5,7 @@ use super::comparer::Comparer;
 use super::data;
 use super::names::Names;
 use super::other_inputs::{self, Libraries};
-use super::reach::{self, Files, TestSource};
+use super::reach::{self, Files, NameIndex, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
@@ -58,6 +58,8 @@ pub struct Candidates {
     pub by_name: BTreeSet<TestId>,
     /// What was compiled of head, as far as that is known.
     pub compiled: CompiledFiles,
+    /// The names of head, if it has base's test code here.
+    pub names_of_head: Option<NameIndex>,
     /// A changed file that a test may read when it runs.
     data_files: BTreeMap<TestId, String>,
 }
@@ -169,6 +171,8 @@ pub fn candidates(
     comparer.remembered.save()?;
     candidates.rank(names, selected);
     candidates.note_differences(overlaid.is_some().then_some(names), built)?;
+    let of_head = overlaid.filter(|_| built.pairing.overlaid() == Side::Head);
+    candidates.names_of_head = of_head.map(|names| names.sides.head);
     Ok(candidates)
 }
 

@@ -26,6 +26,8 @@ pub struct Unseen {
     pub not_compiled: Vec<Function>,
     /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
     pub led_to: LedTo,
+    /// Tests that lead to functions by head's code alone, where they have base's.
+    pub by_new_code: BTreeSet<TestId>,
 }
 
 /// Functions with all tests that lead to them.
@@ -73,31 +75,49 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
     }
     let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
     let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
+    let pairings = found.iter().map(|candidates| {
+        let index = candidates.names_of_head.as_ref().unwrap_or(&names.sides.head);
+        Paired { callers: Callers::new(index), candidates: Some(*candidates) }
+    });
+    let mut pairings: Vec<Paired<'_>> = pairings.collect();
+    if pairings.is_empty() {
+        pairings.push(Paired { callers: Callers::new(&names.sides.head), candidates: None });
+    }
     let coverage = Coverage {
         selected,
         found,
-        callers: Callers::new(&names.sides.head),
+        pairings,
         idle: idle.map(|outcome| &outcome.test).collect(),
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
+    let is_overlaid = found.iter().any(|candidates| candidates.names_of_head.is_some());
+    let own_callers = is_overlaid.then(|| Callers::new(&names.sides.head));
+    let mut by_new_code = BTreeSet::new();
     let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for item in changed {
         let Some(in_head) = names.sides.head.at(&item.path, item.line, item.kind) else { continue };
         let Some(package) = coverage.package(item) else { continue };
         let Named { path, item: Item { line, name, .. }, .. } = in_head;
         let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
-        let is_left_out = coverage.is_compiled(in_head) == Some(false) && !coverage.has_code(item);
+        let is_left_out = coverage.is_compiled(in_head, found) == Some(false) && !coverage.has_code(item);
         if is_left_out || coverage.is_difference_left_out(item, in_head, &names.sides.base) {
             not_compiled.insert(function);
         } else if !coverage.may_be_in_doc_test(&function.package) {
             match coverage.leads(item, in_head) {
-                Leads::Nowhere(because) => drop(uncovered.insert(Uncovered { function, because })),
+                Leads::Nowhere(because) => {
+                    let callers = own_callers.iter().filter(|_| item.change == ChangeKind::Changed);
+                    let tests = callers.flat_map(|callers| coverage.by_new_code(in_head, callers)).collect::<Vec<_>>();
+                    let because = if tests.is_empty() { because } else { UncoveredBecause::NewTestCode };
+                    by_new_code.extend(tests);
+                    uncovered.insert(Uncovered { function, because });
+                }
                 Leads::Tests(tests) if item.change == ChangeKind::Changed => led_to.push((function, tests)),
                 Leads::Tests(_) | Leads::Unknown => {}
             }
         }
     }
-    Unseen { uncovered: uncovered.into_iter().collect(), not_compiled: not_compiled.into_iter().collect(), led_to }
+    let (uncovered, not_compiled) = (uncovered.into_iter().collect(), not_compiled.into_iter().collect());
+    Unseen { uncovered, not_compiled, led_to, by_new_code }
 }
 
 fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'a TargetCode)> {
@@ -107,10 +127,17 @@ fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'
 struct Coverage<'a> {
     selected: &'a Selected,
     found: &'a [&'a Candidates],
-    callers: Callers<'a>,
+    pairings: Vec<Paired<'a>>,
     /// Tests that were seen to execute nothing that changed.
     idle: BTreeSet<&'a TestId>,
     starts_binaries: bool,
+}
+
+/// A pairing: what leads where by the names of its head, which may have base's test code.
+struct Paired<'a> {
+    callers: Callers<'a>,
+    /// Its tests, if there was anything to build.
+    candidates: Option<&'a Candidates>,
 }
 
 /// Attributes of code that is called without being named.
@@ -148,8 +175,9 @@ impl Coverage<'_> {
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
             .filter(|(_, _, function)| function.is_reached)
             .collect();
-        let may_be_without_code = is_const(text) || self.is_compiled(named).is_none();
-        if code.is_empty() && may_be_without_code || self.callers.is_in_string(&item.ident) {
+        let may_be_without_code = is_const(text) || self.is_compiled(named, self.found).is_none();
+        let is_in_string = || self.pairings.iter().any(|paired| paired.callers.is_in_string(&item.ident));
+        if code.is_empty() && may_be_without_code || is_in_string() {
             return Leads::Unknown;
         }
         let mut tests = BTreeSet::new();
@@ -160,15 +188,17 @@ impl Coverage<'_> {
                 return Leads::Unknown;
             }
         }
-        let leading = self.callers.of(named);
-        let mut entries = leading.into_iter().filter(|entry| self.begins(entry) && !self.is_left_out(entry)).peekable();
-        let is_reached = !code.is_empty() || entries.peek().is_some();
-        for entry in entries {
-            let Some(named) = self.tests_of(entry) else { return Leads::Unknown };
-            tests.extend(named);
-            // The entries of a function that everything uses are many, and each is looked up among all tests.
-            if tests.len() > FEW {
-                return Leads::Unknown;
+        let mut is_reached = !code.is_empty();
+        for paired in &self.pairings {
+            let leading = paired.callers.of(named).into_iter();
+            for entry in leading.filter(|entry| self.begins(entry) && !self.is_left_out(entry, paired)) {
+                is_reached = true;
+                let Some(named) = self.tests_of(entry, paired) else { return Leads::Unknown };
+                tests.extend(named);
+                // The entries of a function that everything uses are many, and each is looked up among all tests.
+                if tests.len() > FEW {
+                    return Leads::Unknown;
+                }
             }
         }
         match (tests.is_empty(), is_reached) {
@@ -225,9 +255,9 @@ impl Coverage<'_> {
             && self.holding(&entry.path).any(|target| is_started(target.kind))
     }
 
-    /// The tests that begin there, in all targets that have it, without those that were seen to execute nothing that
-    /// changed. `None` if something else begins there, or if tests are not known.
-    fn tests_of(&self, entry: &Named) -> Option<BTreeSet<TestId>> {
+    /// The tests of a pairing that begin there, in all targets that have it, without those that were seen to execute
+    /// nothing that changed. `None` if something else begins there, or if no pairing knows the tests.
+    fn tests_of(&self, entry: &Named, paired: &Paired<'_>) -> Option<BTreeSet<TestId>> {
         if !entry.item.is_test {
             return None;
         }
@@ -235,12 +265,24 @@ impl Coverage<'_> {
         let is_it = |test: &TestId| test.name == entry.full_name || test.name.starts_with(&cases);
         let mut all = BTreeSet::new();
         for target in self.holding(&entry.path) {
-            let tests = self.found.iter().flat_map(|found| found.tests());
-            let mut tests = tests.filter(|test| test.target == *target && is_it(test)).peekable();
-            tests.peek()?;
-            all.extend(tests.filter(|test| !self.idle.contains(*test)).take(FEW + 1).cloned());
+            let mut tests = self.found.iter().flat_map(|found| found.tests());
+            tests.find(|test| test.target == *target && is_it(test))?;
+            // Of another pairing it has other code there.
+            let own = paired.candidates.iter().flat_map(|candidates| candidates.tests());
+            let own = own.filter(|test| test.target == *target && is_it(test) && !self.idle.contains(*test));
+            all.extend(own.take(FEW + 1).cloned());
         }
         Some(all)
+    }
+
+    /// The tests that lead to a function by these names, among them those of cases by the function that they are made from.
+    fn by_new_code(&self, named: &Named, callers: &Callers<'_>) -> Vec<TestId> {
+        let entries = callers.of(named).into_iter().filter(|entry| entry.item.is_test);
+        let tests = entries.flat_map(|entry| {
+            let name = move |target: &TargetId| TestId { target: target.clone(), name: entry.full_name.clone() };
+            self.holding(&entry.path).map(name)
+        });
+        tests.collect()
     }
 
     fn has_code(&self, item: &ChangedItem) -> bool {
@@ -248,16 +290,17 @@ impl Coverage<'_> {
     }
 
     /// Whether no build has it: by its condition, or because its targets need other features.
-    fn is_left_out(&self, entry: &Named) -> bool {
+    fn is_left_out(&self, entry: &Named, paired: &Paired<'_>) -> bool {
         let mut holding = self.holding(&entry.path).peekable();
         let is_not_built = |target| self.found.iter().any(|found| found.not_built.contains(target));
-        self.is_compiled(entry) == Some(false) || holding.peek().is_some() && holding.all(is_not_built)
+        self.is_compiled(entry, paired.candidates.as_slice()) == Some(false)
+            || holding.peek().is_some() && holding.all(is_not_built)
     }
 
-    /// The targets that head's file belongs to.
+    /// The targets that a file belongs to: head's, or one of base's tests.
     fn holding(&self, path: &str) -> impl Iterator<Item = &TargetId> {
-        let targets = self.selected.target_files.iter();
-        targets.filter(move |(_, sides)| sides.head.contains_key(path)).map(|(target, _)| target)
+        let has = move |sides: &Sides<Files>| sides.head.contains_key(path) || sides.base.contains_key(path);
+        self.selected.target_files.iter().filter(move |(_, sides)| has(sides)).map(|(target, _)| target)
     }
 
     fn is_behind_link(&self, path: &str) -> bool {
@@ -265,10 +308,10 @@ impl Coverage<'_> {
         sides.any(|sides| sides.head.get(path).is_some_and(|file| file.is_behind_link))
     }
 
-    /// Whether an item is compiled: no if a condition leaves it out, or its file, with the features of its target.
-    fn is_compiled(&self, named: &Named) -> Option<bool> {
-        let is_compiled =
-            |path: &str| self.found.iter().any(|found| found.compiled.holds(&self.in_workspace(path), 1, 1));
+    /// Whether an item is compiled in some of these: no if a condition leaves it out, or its file, with the features of its
+    /// target.
+    fn is_compiled(&self, named: &Named, found: &[&Candidates]) -> Option<bool> {
+        let is_compiled = |path: &str| found.iter().any(|found| found.compiled.holds(&self.in_workspace(path), 1, 1));
         let is_alone = !is_compiled(&named.path) && !self.is_behind_link(&named.path);
         if is_alone && self.roots(&named.path).any(is_compiled) {
             return Some(false);

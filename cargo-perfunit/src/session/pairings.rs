@@ -6,15 +6,15 @@ use super::measure::{Measured, run_pairing};
 use super::news::may_be_for_old_code;
 use super::partition::{Dealt, deal};
 use super::prepared::Prepared;
-use super::second_pairing::{Second, concerned, left, not_made, settled, unbuilt};
+use super::second_pairing::{Second, concerned, left, not_made, or_stopped, settled, unbuilt};
 use super::shared::Session;
 use super::summary;
 use crate::build::{Builder, BuiltSides, Pairing};
 use crate::error::Result;
 use crate::explain::{Answers, Question, explain};
-use crate::model::{Listed, Outcome, Selection, Side, Sides, TargetId, TestId, Warning};
+use crate::model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TestCodeItem, TestId, Warning};
 use crate::select::{Candidates, Names, Selected, Unseen, leave_out_unexecuted, unseen};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,8 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let (mut first, mut selecting) = Prepared::new(session, builder, pairing, &targets)?;
     let pairing = session.selected.pairing(session.versions, Side::Head);
     let mut concerned = concerned(session, &first, &pairing);
+    let by_new_code = by_new_code(session, &first);
+    concerned.extend(by_new_code.keys().map(|test| test.target.clone()));
     if session.archive.is_in_use() {
         // What else only a failure would show to be needed cannot be built later.
         concerned.extend(first.may_move(&session.names));
@@ -45,7 +47,7 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     if !concerned.is_empty() {
         let (prepared, took) = Prepared::new(session, builder, pairing, &concerned)?;
         selecting += took;
-        second = Some(Second::beside(&mut first.candidates, prepared));
+        second = Some(Second::beside(&mut first.candidates, prepared, &by_new_code));
     }
     let mut both: Vec<&mut Candidates> = vec![&mut first.candidates];
     both.extend(second.as_mut().map(|second| &mut second.prepared.candidates));
@@ -59,6 +61,25 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     }
     selecting += started.elapsed();
     Ok(Plan { first, second, warnings, selecting, dealt })
+}
+
+/// The tests that the change cannot have reached with base's code, with the item of theirs that differs, and that lead to
+/// changed functions with head's, which no test reaches otherwise.
+fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, TestCodeItem> {
+    let Session { selected, names, .. } = session;
+    if first.candidates.names_of_head.is_none() {
+        return BTreeMap::new();
+    }
+    let leading = unseen(selected, names, &[&first.candidates]).by_new_code;
+    let leads = |test: &TestId| {
+        let name = |name: &str| TestId { target: test.target.clone(), name: name.to_owned() };
+        // A case has the name of its function before its own.
+        leading.contains(test) || test.name.rsplit_once("::").is_some_and(|(of, _)| leading.contains(&name(of)))
+    };
+    let unaffected =
+        first.candidates.excluded.iter().filter(|outcome| outcome.reason.as_ref().is_some_and(Reason::is_unaffected));
+    let tests = unaffected.map(|outcome| &outcome.test).filter(|test| leads(test));
+    tests.filter_map(|test| Some((test.clone(), names.changed_code(test)?))).collect()
 }
 
 /// The targets that base can have.
@@ -198,9 +219,7 @@ impl Plan {
         let unbuilt =
             |outcome| if is_built(&outcome) { outcome } else { unbuilt(session, outcome, widened.as_ref().err()) };
         let failed: Vec<Outcome> = failed.into_iter().map(unbuilt).collect();
-        for outcome in &failed {
-            session.news.announce(outcome);
-        }
+        announce(session, &failed);
         if let Some(second) = self.second {
             let done = measured.outcomes.iter().filter(|outcome| outcome.measured.is_some()).count();
             measure_second(session, builder, second, elsewhere + done, &mut measured);
@@ -218,21 +237,31 @@ fn measure_second(
     others: usize,
     measured: &mut Measured,
 ) {
-    let Second { prepared: Prepared { built, candidates }, otherwise, .. } = second;
+    let Second { prepared: Prepared { built, candidates }, otherwise, mut stopped, .. } = second;
     measured.outcomes.extend(candidates.excluded);
     if candidates.chosen.is_empty() {
         return;
     }
     match run_pairing(session, builder, &built, candidates.chosen.clone(), others) {
         Ok(mut more) => {
-            more.outcomes = more.outcomes.into_iter().map(|outcome| settled(outcome, &otherwise)).collect();
+            let settle = |outcome| or_stopped(settled(outcome, &otherwise), &mut stopped);
+            more.outcomes = more.outcomes.into_iter().map(settle).collect();
+            announce(session, &more.outcomes);
             measured.add(more);
         }
         Err(error) => {
             measured.warnings.extend(not_made(session, &error));
-            let left = candidates.chosen.into_iter().map(|candidate| left(session, candidate, &otherwise));
+            let left = |candidate| or_stopped(left(session, candidate, &otherwise), &mut stopped);
+            let left: Vec<Outcome> = candidates.chosen.into_iter().map(left).collect();
+            announce(session, &left);
             measured.outcomes.extend(left);
         }
+    }
+}
+
+fn announce(session: &Session<'_>, ended: &[Outcome]) {
+    for outcome in ended {
+        session.news.announce(outcome);
     }
 }
 

@@ -4,7 +4,7 @@ use super::prepared::Prepared;
 use super::shared::Session;
 use crate::build::{Builder, Pairing};
 use crate::error::{Error, Result};
-use crate::model::{ChangeKind, Outcome, Reason, Side, TargetId, TargetKind, TestId, Verdict, Warning};
+use crate::model::{ChangeKind, Outcome, Reason, Side, TargetId, TargetKind, TestCodeItem, TestId, Verdict, Warning};
 use crate::select::reach::Files;
 use crate::select::source::{ChangedItem, ItemKind};
 use crate::select::{Candidate, Candidates, Names, not_measured};
@@ -17,17 +17,29 @@ pub struct Second {
     pub spare: Vec<Candidate>,
     /// What is to be said of tests if this pairing cannot measure them either.
     pub otherwise: BTreeMap<TestId, Reason>,
+    /// What the first pairing measured of tests that did not end on head: it holds unless this one measures them.
+    pub stopped: BTreeMap<TestId, Outcome>,
 }
 
 impl Second {
     /// Divides the tests: takes those that the first pairing cannot measure for want of the same test code, as far as this
-    /// one can say more about them, and those that it does not know.
-    pub fn beside(first: &mut Candidates, mut prepared: Prepared) -> Self {
+    /// one can say more about them, and those that it does not know. So with tests that the change cannot reach but by what
+    /// is new in their own code.
+    pub fn beside(
+        first: &mut Candidates,
+        mut prepared: Prepared,
+        by_new_code: &BTreeMap<TestId, TestCodeItem>,
+    ) -> Self {
         let known: BTreeSet<TestId> = first.tests().cloned().collect();
         let pending = first.excluded.iter().filter(|outcome| is_pending(outcome));
         let mut otherwise: BTreeMap<TestId, Reason> =
             pending.filter_map(|outcome| Some((outcome.test.clone(), outcome.reason.clone()?))).collect();
         let candidates = &mut prepared.candidates;
+        let now_reached = candidates.chosen.iter().map(|candidate| &candidate.test);
+        otherwise.extend(now_reached.filter_map(|test| {
+            let item = by_new_code.get(test)?.clone();
+            Some((test.clone(), Reason::TestChanged { item }))
+        }));
         let is_wanted = |test: &TestId| otherwise.contains_key(test) || !known.contains(test);
         let (chosen, spare) =
             std::mem::take(&mut candidates.chosen).into_iter().partition(|candidate| is_wanted(&candidate.test));
@@ -41,7 +53,7 @@ impl Second {
         for candidate in &candidates.chosen {
             otherwise.entry(candidate.test.clone()).or_insert(Reason::New);
         }
-        Self { prepared, spare, otherwise }
+        Self { prepared, spare, otherwise, stopped: BTreeMap::new() }
     }
 
     /// Gives the second pairing the targets of tests that failed in the first, built for these if it lacks them. If that
@@ -61,11 +73,12 @@ impl Second {
         let (wider, _) = Prepared::new(session, builder, pairing, &has.union(&of_failed).cloned().collect())?;
         let Prepared { built, candidates: found } = wider;
         let (candidates, mut spare, otherwise) = match second.take() {
-            Some(Second { prepared, spare, otherwise }) => (prepared.candidates, spare, otherwise),
+            Some(Second { prepared, spare, otherwise, .. }) => (prepared.candidates, spare, otherwise),
             None => Default::default(),
         };
         spare.extend(found.chosen.into_iter().filter(|candidate| !has.contains(&candidate.test.target)));
-        *second = Some(Self { prepared: Prepared { built, candidates }, spare, otherwise });
+        let prepared = Prepared { built, candidates };
+        *second = Some(Self { prepared, spare, otherwise, stopped: BTreeMap::new() });
         Ok(())
     }
 
@@ -73,7 +86,10 @@ impl Second {
     pub fn take_failed(&mut self, failed: &mut Vec<Outcome>, names: &Names<'_>) {
         for candidate in std::mem::take(&mut self.spare) {
             let Some(position) = failed.iter().position(|outcome| outcome.test == candidate.test) else { continue };
-            failed.remove(position);
+            let outcome = failed.remove(position);
+            if outcome.measured.is_some() {
+                self.stopped.insert(candidate.test.clone(), outcome);
+            }
             let item = names.changed_code(&candidate.test);
             self.otherwise.extend(item.map(|item| (candidate.test.clone(), Reason::TestChanged { item })));
             self.prepared.candidates.chosen.push(candidate);
@@ -84,7 +100,6 @@ impl Second {
 /// An outcome of the second pairing: a test that does not pass on base has no base, whatever kept it from passing.
 pub fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Outcome {
     let failed = match &outcome.reason {
-        Some(Reason::TimedOut { side, .. }) => side.includes(Side::Base),
         Some(reason) => reason.fails_on(Side::Base),
         None => false,
     };
@@ -94,8 +109,17 @@ pub fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Ou
     outcome
 }
 
+/// What holds of a test: what this pairing says, unless only the first has measured it.
+pub fn or_stopped(outcome: Outcome, stopped: &mut BTreeMap<TestId, Outcome>) -> Outcome {
+    let of_first = stopped.remove(&outcome.test).filter(|_| outcome.measured.is_none());
+    of_first.unwrap_or(outcome)
+}
+
 /// A failed test that was to join this pairing, in a target that is not built for it.
 pub fn unbuilt(session: &Session<'_>, outcome: Outcome, error: Option<&Error>) -> Outcome {
+    if outcome.measured.is_some() {
+        return outcome;
+    }
     let is_of_base = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);
     let reason = match session.names.changed_code(&outcome.test) {
         // It may pass with its own code: that it fails is not known.
@@ -184,7 +208,7 @@ fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FailedOn, Failure};
+    use crate::model::{FailedOn, Failure, samples};
 
     #[test]
     fn a_test_is_known_by_its_name_or_by_its_cases() {
@@ -200,6 +224,17 @@ mod tests {
         let otherwise = BTreeMap::from([(test.clone(), Reason::New)]);
         let outcome = settled(not_measured(test, second, None, None), &otherwise);
         assert_eq!(outcome.reason.as_ref(), Some(expected));
+    }
+
+    #[test]
+    fn a_test_that_did_not_end_on_head_stays_slower_unless_its_new_code_is_measured() {
+        let slower = samples::outcome("t", Verdict::Slower, Some(samples::measured(1e3, 9.0)));
+        let mut stopped = BTreeMap::from([(slower.test.clone(), slower.clone())]);
+        let same = samples::outcome("t", Verdict::Same, Some(samples::measured(1e3, 0.0)));
+        assert_eq!(or_stopped(same, &mut stopped.clone()).verdict, Verdict::Same);
+        let unmeasured = not_measured(slower.test, Reason::New, None, None);
+        assert_eq!(or_stopped(unmeasured.clone(), &mut stopped).verdict, Verdict::Slower);
+        assert_eq!(or_stopped(unmeasured, &mut stopped).verdict, Verdict::NotMeasured);
     }
 
     #[test]

@@ -59,9 +59,16 @@ fn joined(runs: &[&Run]) -> Run {
 /// Each test as its own shard saw it; what no shard was to measure as the first one saw it.
 fn outcomes(runs: &[&Run]) -> Vec<Outcome> {
     let mut known: BTreeSet<&TestId> = BTreeSet::new();
-    let own = runs.iter().flat_map(|run| &run.outcomes).filter(|outcome| !outcome.is_of_other_shard());
-    let others = runs.iter().flat_map(|run| &run.outcomes).filter(|outcome| outcome.is_of_other_shard());
-    let joined = own.chain(others).filter(|outcome| known.insert(&outcome.test));
+    // Builds of shards may differ: that a test cannot have changed is the last word only if no shard had one for it.
+    let rank = |outcome: &&Outcome| match outcome.reason {
+        _ if outcome.verdict != Verdict::NotMeasured => 0,
+        Some(Reason::SameExecutable | Reason::SameCode) => 3,
+        _ if outcome.is_of_other_shard() => 2,
+        _ => 1,
+    };
+    let mut all: Vec<&Outcome> = runs.iter().flat_map(|run| &run.outcomes).collect();
+    all.sort_by_key(rank);
+    let joined = all.into_iter().filter(|outcome| known.insert(&outcome.test));
     // What was measured comes first, in the order of the shards.
     let (measured, not): (Vec<&Outcome>, Vec<&Outcome>) =
         joined.partition(|outcome| outcome.verdict != Verdict::NotMeasured);
@@ -94,7 +101,7 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
     let unseen = Unseen {
         uncovered: runs.iter().flat_map(|run| &run.selection.uncovered).cloned().collect(),
         led_to: sharding.iter().flat_map(|sharding| &sharding.led_to).cloned().collect(),
-        not_compiled: Vec::new(),
+        ..Unseen::default()
     };
     selection.uncovered = unseen.uncovered_after(outcomes.iter());
     if outcomes.is_empty() {

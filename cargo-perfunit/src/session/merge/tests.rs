@@ -98,6 +98,25 @@ fn a_function_is_uncovered_if_no_shard_could_measure_a_test_of_it() {
 }
 
 #[test]
+fn what_one_shard_measured_is_not_lost_where_another_saw_no_change() {
+    let verdict = |owner: Outcome| {
+        let mut shards = [shard(1, 2), shard(2, 2)];
+        for (number, outcome) in [(0, not_measured("b", Reason::SameCode)), (1, owner)] {
+            let outcomes = &mut shards[number].record.run.outcomes;
+            outcomes.retain(|outcome| outcome.test.name != "b");
+            outcomes.push(outcome);
+        }
+        let run = merged(shards.into()).unwrap();
+        let outcome = run.outcomes.into_iter().find(|outcome| outcome.test.name == "b").unwrap();
+        (outcome.verdict, outcome.reason)
+    };
+    let slower = samples::outcome("b", Verdict::Slower, Some(samples::measured(1e3, 0.5)));
+    assert_eq!(verdict(slower), (Verdict::Slower, None));
+    let nobodys = Reason::OtherShard { shard: 1, shards: 2 };
+    assert_eq!(verdict(not_measured("b", nobodys.clone())), (Verdict::NotMeasured, Some(nobodys)));
+}
+
+#[test]
 fn a_missing_shard_is_named() {
     refused(vec![shard(1, 3), shard(3, 3)], &["shard 2 of 3 is missing: 2 of 3 were given", "--partition slice:2/3"]);
     refused(vec![shard(2, 4)], &["shards 1, 3, 4 of 4 are missing"]);

@@ -27,5 +27,7 @@ code=$?
 case $code in
     0 | 100 | 104 | 105 | 106 | 130) exit $code ;;
 esac
-echo "perfunit: failed with exit code $code, so this push was not checked" >&2
-exit @FAILURE@
+failure=@FAILURE@ stopped=
+[ "$failure" = 0 ] || stopped=" and is blocked (--strict)"
+echo "perfunit: failed with exit code $code, so this push was not checked$stopped" >&2
+exit "$failure"

@@ -100,7 +100,8 @@ fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)]) -> Respo
     if let Some(first) = alike.next() {
         return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
     }
-    if why.changed.iter().any(|changed| is_inlined_into(&changed.name, &outcome.test.name)) {
+    let is_inlined = |name: &str| is_inlined_into(name, &outcome.test.name) || is_of_std(name);
+    if why.changed.iter().any(|changed| is_inlined(&changed.name)) {
         return Responsible::Unknown;
     }
     let functions = why.changed.iter().map(|changed| without_generics(&one_line(&changed.name)));
@@ -156,6 +157,12 @@ fn is_inlined_into(name: &str, test: &str) -> bool {
     within.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
+/// True for code of the standard library, which both versions have alike: what changed in it was inlined.
+fn is_of_std(name: &str) -> bool {
+    let path = name.trim_start_matches(['<', '&', '(']);
+    ["std::", "core::", "alloc::", "test::"].iter().any(|root| path.starts_with(root))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,12 +214,13 @@ mod tests {
             slower("e", 0.2, &["f", "h"]),
             slower("tests::inlined", 0.1, &["krate::tests::inlined::inlined"]),
             slower("tests::in", 0.4, &["krate::tests::inlined"]),
+            slower("folds", 0.15, &["<core::iter::adapters::map::Map<_, _> as core::iter::Iterator>::fold"]),
         ];
         let expected = [
             "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
             "h (changed machine code): 2 tests slower, +10.0 % to +30.0 %",
             "krate::tests::inlined (changed machine code): 1 test slower, +40.0 %",
-            "not explained: 2 tests slower, +10.0 % to +20.0 %",
+            "not explained: 3 tests slower, +10.0 % to +20.0 %",
         ];
         check(&tests, &expected);
     }

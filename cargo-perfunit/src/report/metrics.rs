@@ -27,12 +27,11 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
     join(&changed.collect::<Vec<_>>())
 }
 
-/// Whether a metric changed as time did, and so says no more than time: its change lies in the interval of time's, give or
+/// Whether a metric changed as time is known to have changed, and so says no more than time: its change lies in the interval of time's, give or
 /// take a tenth.
 fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
-    let (Some(time), Some(change)) = (outcome.measured.as_ref().map(|time| time.change), metered.change) else {
-        return false;
-    };
+    let time = outcome.measured.as_ref().filter(|_| outcome.verdict.is_change());
+    let (Some(time), Some(change)) = (time.map(|time| time.change), metered.change) else { return false };
     let margin = 0.1 * time.estimate.abs();
     (time.low - margin..=time.high + margin).contains(&change.estimate)
 }
@@ -150,6 +149,9 @@ mod tests {
         let gates = [Metric::Time, Metric::Allocations];
         assert_eq!(changed(&both, &gates, Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
         assert_eq!(deciding(&both, &gates).as_deref(), Some("allocations 12 → 18 (+50.0 %)"));
+        // Where time may not have changed at all, nothing is known to follow it.
+        let open = Outcome { verdict: Verdict::Inconclusive, ..both.clone() };
+        assert_eq!(changed(&open, &[Metric::Time], Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
         assert_eq!((deciding(&both, &[Metric::Time]), deciding(&both, &[Metric::PeakHeap])), (None, None));
     }
 

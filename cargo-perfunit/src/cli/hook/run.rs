@@ -284,6 +284,8 @@ impl Push<'_> {
         match self.check.failure() {
             OnFailure::Block => Err(error),
             OnFailure::Pass => {
+                // That it is let through is the last line.
+                error.as_broken().iter().for_each(|broken| term::eprint(&broken.output));
                 self.terminal.warning(&format!("{what} was not checked, and is let through: {error}"));
                 Ok(ExitCode::Success)
             }

@@ -109,3 +109,33 @@ fn what_fails_on_head_alone_stands_above_all_others_in_every_format() {
     let repaired = project.perfunit(["diff", "HEAD..HEAD~1"]).expect(103);
     assert!(repaired.stdout.contains("fails on base") && !repaired.stdout.contains(headline), "{}", repaired.stdout);
 }
+
+#[test]
+fn what_does_not_end_on_head_fails_where_single_calls_would_take_too_long() {
+    // Five calls of head and nine of base at least, each of head's as long as several of base's, in 2 s.
+    let project = Project::library(&source(400, 42), &source(3_600_000, 42));
+    let diff = ["diff", "HEAD~1", "--timeout", "2s", "--per-test-budget", "1s"];
+    let run = project.perfunit(diff).expect(104);
+    assert!(run.stdout.contains("1 test passes on base and fails on head"), "{}", run.stdout);
+    assert!(run.stdout.contains("sample tests::works  does not end within 2 s (--timeout)"), "{}", run.stdout);
+    // Where a call of base takes almost as long, nobody knows.
+    let run = project.perfunit(["diff", "HEAD~1", "--timeout", "600ms", "--per-test-budget", "1s"]).expect(0);
+    assert!(run.stdout.contains("did not end within 0.6 s on head"), "{}", run.stdout);
+}
+
+#[test]
+fn what_does_not_end_on_head_stays_slower_if_only_its_own_code_changed_beside_it() {
+    let changed = |milliseconds, answer: u32| {
+        let test = format!("#[test]\n    fn works() {{\n        let answer = {answer};\n        assert!(answer > 0);");
+        source(milliseconds, 42).replace("#[test]\n    fn works() {", &test)
+    };
+    // What is new in it does not build with base.
+    let head = changed(3_600_000, 1).replace("assert!(answer > 0)", "assert!(super::answer_of(answer) > 0)");
+    let head = format!("pub fn answer_of(seed: u32) -> u32 {{ seed }}\n{head}");
+    let project = Project::library(&changed(1, 1), &head);
+    let run = project.perfunit(["diff", "HEAD~1", "--timeout", "2s", "--per-test-budget", "4s"]).expect(100);
+    let document = project.perfunit(["report", "--format", "json"]).expect(0).json();
+    let works = test(&document, "tests::works");
+    assert_eq!((works["verdict"].as_str(), works["bound"]["kind"].as_str()), (Some("slower"), Some("at-least")));
+    assert!(run.stdout.contains("Slower"), "{}", run.stdout);
+}

@@ -23,7 +23,7 @@ const LARGE: f64 = 10.0;
 /// Part of a test's budget that pairs may take without anybody asking whether they are needed.
 const UNQUESTIONED: f64 = 0.25;
 /// Screening and confirmation have the budget each, and single calls stand for both.
-const BUDGETS: u32 = 2;
+pub const BUDGETS: u32 = 2;
 /// What is planned as a part of what is allowed, and how far a busy machine may exceed that.
 const PLANNED: f64 = 0.8;
 const EXCEEDED: f64 = 1.5;
@@ -35,8 +35,10 @@ pub enum Found {
     Bound(Box<Figures>),
     /// Why it cannot be measured.
     Reason(Reason),
-    /// Nothing for certain; with the seconds that such calls would need, if that is why.
-    Nothing(Option<f64>),
+    /// Calls contradict each other.
+    Nothing,
+    /// There was no room for them. They would need these seconds, if that is all; a call of the quicker side takes so many.
+    NoRoom { needed: Option<f64>, quick: f64 },
 }
 
 /// What a call takes with its process, s.
@@ -97,17 +99,43 @@ impl Alone<'_> {
             }
             _ => return Err(Stop::Because(self.repeated(reason, random)?)),
         };
-        match self.bound(slow, &known, mode, random)? {
+        let config = self.trial.config;
+        let room = config.per_test_budget * BUDGETS;
+        // Who waited so long for one call waits as long for what it says.
+        let room = if matches!(reason, Reason::TimedOut { .. }) { room.max(config.timeout) } else { room };
+        match self.bound(slow, &known, mode, room, random)? {
             Found::Bound(figures) => Ok(*figures),
             Found::Reason(reason) => Err(Stop::Because(self.repeated(reason, random)?)),
-            Found::Nothing(needed) => Err(Stop::Because(cheaper(reason, needed))),
+            Found::Nothing => Err(Stop::Because(reason)),
+            Found::NoRoom { needed, quick } => match reason {
+                Reason::TimedOut { side, seconds, .. } => {
+                    let confirmed = seconds >= SEPARATION * quick && self.hangs_again(slow, random)?;
+                    Err(Stop::Because(Reason::TimedOut { side, seconds, confirmed }))
+                }
+                reason => Err(Stop::Because(cheaper(reason, needed))),
+            },
         }
     }
 
-    /// Asks single calls whether this side is the slower one.
-    pub fn bound(&self, slow: Side, known: &Known, mode: Mode, random: &mut fastrand::Rng) -> Result<Found> {
+    /// Whether another call of a side that did not end does not end either.
+    fn hangs_again(&self, side: Side, random: &mut fastrand::Rng) -> Result<bool> {
+        let config = self.trial.config;
+        let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let limit = config.per_test_budget.min(config.timeout);
+        Ok(left.is_none_or(|left| left > limit) && matches!(self.call(side, limit, random)?, Call::Stopped { .. }))
+    }
+
+    /// Asks single calls whether this side is the slower one, for as long as there is room.
+    pub fn bound(
+        &self,
+        slow: Side,
+        known: &Known,
+        mode: Mode,
+        room: Duration,
+        random: &mut fastrand::Rng,
+    ) -> Result<Found> {
         let quick = slow.other();
-        let end = Instant::now() + self.trial.config.per_test_budget * BUDGETS;
+        let end = Instant::now() + room;
         let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
         let is_costly = |ns: &f64| ns / 1e9 > CHEAP_SECONDS;
         let quick_seconds = match known.get(quick).filter(is_costly) {
@@ -118,8 +146,7 @@ impl Alone<'_> {
                 Call::Failed(reason) => return Ok(Found::Reason(reason)),
                 Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
                 Call::Stopped { .. } => {
-                    let seconds = self.trial.config.timeout.as_secs_f64();
-                    return Ok(Found::Reason(Reason::TimedOut { side: FailedOn::Both, seconds }));
+                    return Ok(Found::Reason(Reason::timed_out(FailedOn::Both, self.trial.config.timeout)));
                 }
             },
         };
@@ -130,7 +157,7 @@ impl Alone<'_> {
         let factor = factor(slow, self.trial.config.threshold.fraction());
         let plan = match plan(self.trial.config, self.level(), factor, &seconds, left) {
             Ok(plan) => plan,
-            Err(needed) => return Ok(Found::Nothing(needed)),
+            Err(needed) => return Ok(Found::NoRoom { needed, quick: quick_seconds }),
         };
         let mut order = vec![slow; plan.calls.slow];
         order.resize(plan.calls.slow + plan.calls.quick, quick);
@@ -150,11 +177,11 @@ impl Alone<'_> {
                 Call::Failed(reason) if side == slow && seen.slow.is_empty() && seen.stopped.is_empty() => {
                     return Ok(Found::Reason(reason));
                 }
-                Call::Stopped { .. } | Call::Failed(_) => return Ok(Found::Nothing(None)),
+                Call::Stopped { .. } | Call::Failed(_) => return Ok(Found::Nothing),
             }
             let ratio = seen.ratio(plan.limit);
             if ratio.is_nan() || ratio < plan.factor {
-                return Ok(Found::Nothing(None));
+                return Ok(Found::Nothing);
             }
         }
         Ok(Found::Bound(Box::new(figures(self.trial.config, slow, &plan, &seen, mode))))

@@ -32,7 +32,7 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
         if end.state == state::REPEATING || end.state == state::DONE {
             return Class::NotRepeatable(FirstCallsBecause::LaterCallHangs);
         }
-        return Class::Not(Reason::TimedOut { side: side.into(), seconds: timeout.as_secs_f64() });
+        return Class::Not(Reason::timed_out(side.into(), timeout));
     }
     for side in Side::BOTH {
         let end = pilot.sides.get(side);
@@ -201,7 +201,7 @@ mod tests {
     fn a_hang_is_attributed_to_the_side_whose_turn_it_was() {
         let mut hung = pilot(end(state::REPEATING, 5.0), end(state::FIRST_CALL, 5.0));
         hung.timed_out = Some(Side::Head);
-        check(&hung, &Class::Not(Reason::TimedOut { side: FailedOn::Head, seconds: 10.0 }));
+        check(&hung, &Class::Not(Reason::timed_out(FailedOn::Head, Duration::from_secs(10))));
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Failures {
 
 fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
     if let Some(side) = pair.timed_out {
-        return Some(Reason::TimedOut { side: side.into(), seconds: timeout.as_secs_f64() });
+        return Some(Reason::timed_out(side.into(), timeout));
     }
     Side::BOTH.into_iter().find_map(|side| {
         let end = pair.sides.get(side);

@@ -45,7 +45,7 @@ pub fn settle(
 /// What a pair of cold calls says of how long they take.
 fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result::Result<Settled, Reason> {
     if let Some(side) = end.timed_out {
-        return Err(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() });
+        return Err(Reason::timed_out(side.into(), config.timeout));
     }
     if !end.complete() {
         // It may have been bad luck: the pairs count how often it fails.

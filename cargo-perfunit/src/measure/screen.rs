@@ -100,7 +100,7 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
             return Ok(Some(Reason::Interrupted));
         }
         *failures.get_mut(side) = if end.timed_out.is_some() {
-            Some(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() })
+            Some(Reason::timed_out(side.into(), config.timeout))
         } else {
             first_failure(end.sides.get(side), side)
         };

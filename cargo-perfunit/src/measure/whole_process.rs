@@ -92,7 +92,7 @@ fn pilots(
             return Err(Stop::Because(Reason::Interrupted));
         }
         if let Some(side) = pair_end.timed_out {
-            return Err(Stop::Because(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }));
+            return Err(Stop::Because(Reason::timed_out(side.into(), config.timeout)));
         }
         let failure = Side::BOTH.into_iter().find_map(|side| first_failure(pair_end.sides.get(side), side));
         if let Some(failure) = failure.filter(|_| asked == Asked::Test) {
@@ -127,7 +127,7 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
             return Ok(Reason::Interrupted);
         }
         *failures.get_mut(side) = match output.status {
-            None => Some(Reason::TimedOut { side: side.into(), seconds: config.timeout.as_secs_f64() }),
+            None => Some(Reason::timed_out(side.into(), config.timeout)),
             Some(status) => {
                 let message = complaint(&output.text).unwrap_or_default();
                 first_failure(&SideEnd { message, ..ended(Some(status)) }, side)

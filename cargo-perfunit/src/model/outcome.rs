@@ -225,7 +225,10 @@ impl Run {
 
     /// True if nothing was measured, because tests that were selected fail on base.
     pub fn fails_on_base(&self) -> bool {
-        let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
+        // One that does not end there may only be long.
+        let is_long = |reason: &Reason| matches!(reason, Reason::TimedOut { .. });
+        let fails = |reason: &Reason| reason.fails_on(Side::Base) && !is_long(reason);
+        let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(fails);
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
     }
 

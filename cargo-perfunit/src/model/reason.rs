@@ -5,6 +5,7 @@ use super::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use strum::EnumDiscriminants;
 
 /// Why a test has no verdict, or less of one: one group in the report for each, in this order.
@@ -39,6 +40,9 @@ pub enum Reason {
         /// The limit.
         #[serde(deserialize_with = "super::float::one")]
         seconds: f64,
+        /// Whether that is more than bad luck: it did not end there again, and the other side ends far sooner.
+        #[serde(default)]
+        confirmed: bool,
     },
     /// One run takes so long that too few pairs fit the budget.
     TooLong {
@@ -147,19 +151,22 @@ pub enum NotCaptured {
 }
 
 impl Reason {
-    /// The side on which a test fails each time while it passes on the other.
+    /// The side on which a test fails or does not end each time while it passes on the other.
     pub fn failing_side(&self) -> Option<Side> {
         match self {
-            Reason::Fails { side, intermittent: false, .. } | Reason::Crashes { side, intermittent: false, .. } => {
-                side.only()
-            }
+            Reason::Fails { side, intermittent: false, .. }
+            | Reason::Crashes { side, intermittent: false, .. }
+            | Reason::TimedOut { side, confirmed: true, .. } => side.only(),
             _ => None,
         }
     }
 
-    /// Whether the test did not pass on this side, each time or now and then.
+    /// Whether the test did not pass on this side, or did not end there, each time or now and then.
     pub fn fails_on(&self, wanted: Side) -> bool {
-        matches!(self, Reason::Fails { side, .. } | Reason::Crashes { side, .. } if side.includes(wanted))
+        let (Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. }) = self else {
+            return false;
+        };
+        side.includes(wanted)
     }
 
     /// Whether nothing is known of the code that the test executes because of the test itself: not of what was asked for, of
@@ -170,12 +177,13 @@ impl Reason {
             | Reason::FoldedAway { .. }
             | Reason::LostInStart { .. }
             | Reason::TooLong { .. }
-            | Reason::TimedOut { .. }
             | Reason::New
             | Reason::Removed
             | Reason::TestChanged { .. }
             | Reason::NotCaptured { .. } => true,
-            Reason::Fails { .. } | Reason::Crashes { .. } => self.failing_side() != Some(Side::Head),
+            Reason::Fails { .. } | Reason::Crashes { .. } | Reason::TimedOut { .. } => {
+                self.failing_side() != Some(Side::Head)
+            }
             Reason::SameExecutable
             | Reason::SameCode
             | Reason::NotExecuted { .. }
@@ -201,7 +209,7 @@ impl Reason {
     /// The same of a test that does not pass on either side.
     #[must_use]
     pub fn on_both(mut self) -> Self {
-        if let Reason::Fails { side, .. } | Reason::Crashes { side, .. } = &mut self {
+        if let Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. } = &mut self {
             *side = FailedOn::Both;
         }
         self
@@ -214,6 +222,11 @@ impl Reason {
             *intermittent = true;
         }
         self
+    }
+
+    /// That a test did not end within a limit.
+    pub fn timed_out(side: FailedOn, limit: Duration) -> Self {
+        Self::TimedOut { side, seconds: limit.as_secs_f64(), confirmed: false }
     }
 
     /// Without its details.

@@ -1,7 +1,7 @@
 //! Tests that pass on base and fail on head: worse news than any time, so it comes first.
 
 use super::figures::Detail;
-use super::format::{count, one_line};
+use super::format::{count, limit, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, STRONG, Text, test_id};
 use crate::model::{Outcome, Reason, Run, Side};
@@ -23,6 +23,7 @@ pub fn said(outcome: &Outcome) -> String {
     match &outcome.reason {
         Some(Reason::Fails { how, .. }) => one_line(&how.to_string()),
         Some(Reason::Crashes { how, .. }) => format!("exits or crashes the process: {}", one_line(&how.to_string())),
+        Some(Reason::TimedOut { seconds, .. }) => format!("does not end within {} (--timeout)", limit(*seconds)),
         _ => String::new(),
     }
 }

@@ -29,7 +29,7 @@ impl fmt::Display for Reason {
                 };
                 write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
             }
-            Reason::TimedOut { side, seconds } => {
+            Reason::TimedOut { side, seconds, .. } => {
                 write!(f, "did not end within {} on {} (--timeout)", limit(*seconds), failed_on(*side, false))
             }
             Reason::Fails { side, how, intermittent } => {

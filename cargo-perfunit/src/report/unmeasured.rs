@@ -183,7 +183,7 @@ fn particulars(reason: Option<&Reason>) -> String {
         Some(Reason::Fails { side, how, intermittent } | Reason::Crashes { side, how, intermittent }) => {
             one_line(&format!("on {}: {how}", failed_on(*side, *intermittent)))
         }
-        Some(Reason::TimedOut { side, seconds }) => {
+        Some(Reason::TimedOut { side, seconds, .. }) => {
             format!("on {}, within {}", failed_on(*side, false), limit(*seconds))
         }
         Some(reason @ Reason::TooLong { .. }) => one_line(&reason.to_string()).replace("too long: ", ""),

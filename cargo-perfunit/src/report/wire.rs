@@ -117,6 +117,9 @@ pub struct Reason {
     /// The same on head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_ns: Option<f64>,
+    /// Whether a test that did not end there never does, while it ends far sooner on the other side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
     /// Time of one run, or the limit that was exceeded, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
@@ -160,7 +163,9 @@ impl From<&model::Reason> for Reason {
                 head_ns: ns.and_then(|ns| finite(ns.head)),
                 ..plain
             },
-            R::TimedOut { side, seconds } => Self { side: Some(*side), seconds: finite(*seconds), ..plain },
+            R::TimedOut { side, seconds, confirmed } => {
+                Self { side: Some(*side), seconds: finite(*seconds), confirmed: Some(*confirmed), ..plain }
+            }
             R::Fails { side, how, intermittent } | R::Crashes { side, how, intermittent } => {
                 Self { side: Some(*side), intermittent: Some(*intermittent), ..plain }.because(&how.to_string())
             }
@@ -234,7 +239,8 @@ mod tests {
             &R::TooLong { seconds: 12.0, needed_seconds: 96.0, ns: None },
             &json!({"kind": "too-long", "seconds": 12.0, "needed_seconds": 96.0}),
         );
-        check(&R::TimedOut { side, seconds: 60.0 }, &json!({"kind": "timed-out", "side": "base", "seconds": 60.0}));
+        let timed_out = json!({"kind": "timed-out", "side": "base", "seconds": 60.0, "confirmed": true});
+        check(&R::TimedOut { side, seconds: 60.0, confirmed: true }, &timed_out);
         check(
             &R::Fails { side, how: how(), intermittent: false },
             &json!({"kind": "fails", "side": "base", "detail": "exit 3", "intermittent": false}),

@@ -4,7 +4,7 @@ use crate::source;
 use crate::support::{Project, announced, to_announce};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 #[track_caller]
 fn has(value: &Value, fields: &[&str]) {
@@ -163,4 +163,14 @@ fn a_workload_that_reads_the_source_is_named() {
     let run = project.diff(&["-E", "test(reads)", "--explain", "never"]);
     let warning = "sample::own includes src/lib.rs as data, which changed";
     assert!(run.stderr.contains(warning) || run.stdout.contains(warning), "{}{}", run.stdout, run.stderr);
+}
+
+#[test]
+fn a_budget_ends_builds_too() {
+    let project = Project::library(&source(500), &source(1500));
+    project.write("build.rs", "fn main() { std::thread::sleep(std::time::Duration::from_secs(100)); }\n");
+    project.commit("a long build");
+    let (started, run) = (Instant::now(), project.perfunit(["diff", "HEAD~1", "--budget", "2s"]).expect(105));
+    assert!(started.elapsed() < Duration::from_mins(1));
+    assert!(run.stderr.contains("the budget of 2.0 s was used up by building"), "{}", run.stderr);
 }

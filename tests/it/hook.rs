@@ -120,14 +120,15 @@ fn a_head_that_hangs_or_fails_blocks_the_push() {
 #[test]
 fn small_losses_since_the_accepted_version_block_the_push() {
     let project = Project::library(&source(4000), &source(4040));
-    for rounds in [4080, 4120] {
+    // The last step is well below what is judged.
+    for rounds in [4080, 4100, 4120] {
         project.write("src/lib.rs", source(rounds));
-        project.commit("1 % more");
+        project.commit("a little more");
     }
     let pushing = Pushing::unpushed(project);
     pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
     pushing.git(["fetch", "-q"]).expect(0);
-    pushing.project.perfunit(["ratchet", "set", "HEAD~3"]).expect(0);
+    pushing.project.perfunit(["ratchet", "set", "HEAD~4"]).expect(0);
     pushing.install();
     let blocked = pushing.git(["push", "origin", "main"]).expect(1);
     says(&blocked, &["push of main blocked: 1 test slower than", "although not slower than", "sample tests::mixes"]);

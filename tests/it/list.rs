@@ -2,6 +2,7 @@
 
 use crate::source;
 use crate::support::Project;
+use std::os::unix::fs::symlink;
 
 #[test]
 fn lists_what_would_be_measured_and_why() {
@@ -176,4 +177,30 @@ fn targets_without_tests_are_not_built() {
     project.write("tool/src/breaks.rs", "pub fn main() { let _: u64 = \"one\"; }\n");
     let run = list(&["--package", "tool"]);
     assert!(run.stdout.contains("the only target that the change can reach holds no tests"), "{}", run.stdout);
+}
+
+#[test]
+fn what_lies_behind_links_is_reached_by_its_path_there() {
+    let project = Project::library("", "");
+    let code = "pub const TABLE: &[u8] = include_bytes!(\"words.txt\");\npub const STEPS: usize = \
+                include!(concat!(env!(\"OUT_DIR\"), \"/steps\"));\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn counts() {\n        \
+                assert!((0..super::STEPS).all(|step| std::hint::black_box(super::TABLE)[step % 3] > 0));\n    }\n}\n";
+    project.write("store/words.txt", "abc");
+    project.write("src/lib.rs", code);
+    symlink("../store/words.txt", project.path().join("src/words.txt")).unwrap();
+    symlink("store/build.rs", project.path().join("build.rs")).unwrap();
+    let script = |steps: usize| {
+        let steps = format!("std::fs::write(std::env::var(\"OUT_DIR\").unwrap() + \"/steps\", \"{steps}\").unwrap();");
+        project.write("store/build.rs", format!("fn main() {{ {steps} }}\n"));
+    };
+    script(3);
+    project.commit("links");
+    project.write("store/words.txt", "abd");
+    project.commit("data");
+    script(5);
+    project.commit("script");
+    for range in ["HEAD~2..HEAD~1", "HEAD~1..HEAD"] {
+        let run = project.perfunit(["list", range]).expect(0);
+        assert!(run.stdout.contains("1 of 1 test can have changed"), "{range}: {}", run.stdout);
+    }
 }

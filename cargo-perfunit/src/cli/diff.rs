@@ -8,6 +8,7 @@ use crate::error::{Error, ExitCode, Result};
 use crate::model::Generated;
 use crate::report::Format;
 use crate::session::Options;
+use crate::system::interrupt;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -89,9 +90,19 @@ impl DiffArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
-        let DiffRequest { options, output } = self.resolve()?;
-        let run = output::diff(&options, terminal)?;
-        Ok(output.conclude(&run, terminal))
+        let DiffRequest { options, output: reporting } = self.resolve()?;
+        let budget = options.measuring.budget;
+        if let Some(whole) = budget {
+            // Builds know of no end.
+            interrupt::stop_after(whole + output::GRACE);
+        }
+        let run = output::diff(&options, terminal);
+        let mut run = run.map_err(|error| match budget.filter(|_| interrupt::by_clock()) {
+            Some(whole) => output::out_of_time(whole, output::BY_BUILDING),
+            None => error,
+        })?;
+        output::not_by_clock(&mut run);
+        Ok(reporting.conclude(&run, terminal))
     }
 
     /// What was typed, with the environment and the configuration.

@@ -6,12 +6,14 @@ use super::exit_code::{self, Gate};
 use super::github;
 use super::report_files::{self, ReportFile};
 use crate::config::{NoTests, Settings};
-use crate::error::{ExitCode, Result};
+use crate::error::{Error, ExitCode, Result};
 use crate::model::Run;
 use crate::report::live::{self, Line};
-use crate::report::{self, Format, Rendering};
+use crate::report::{self, Format, Rendering, format};
 use crate::session::{self, Options};
+use crate::system::interrupt;
 use crate::system::term::{self, Terminal};
+use std::time::Duration;
 
 /// Compares two versions, and prints each verdict as soon as it is final.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
@@ -21,6 +23,28 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
         let Line { tone, word, text } = live::line(outcome, gates, glyphs);
         terminal.line(tone, word, &text);
     })
+}
+
+/// What ends by itself when the budget is used up has this long to do so: reporting, for one.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+/// That the budget was used up before there was anything to report.
+pub fn out_of_time(whole: Duration, how: &str) -> Error {
+    Error::new(ExitCode::Inconclusive, format!("the budget of {} was used up {how}", format::seconds(whole)))
+}
+
+/// How all of the time goes into building.
+pub const BY_BUILDING: &str = "by building; what was built is kept for the next time";
+
+/// Takes it back that a run was interrupted, if that was only the clock.
+pub fn not_by_clock(run: &mut Run) {
+    let by_clock = interrupt::by_clock();
+    run.interrupted &= !by_clock;
+    let of_ratchet = run.ratchet.as_mut().map(|ratchet| &mut ratchet.comparison);
+    let of_calls = run.generated.as_mut().and_then(|generated| generated.comparison.as_mut());
+    for second in of_ratchet.into_iter().chain(of_calls).flatten() {
+        second.interrupted &= !by_clock;
+    }
 }
 
 /// What to print and what to fail on.

@@ -4,8 +4,8 @@ use super::path::join;
 use super::{FileSet, Mode, Repository, Version};
 use crate::error::Result;
 use crate::model::{Side, Sides, VersionName};
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The two versions of a comparison, and what files each of them has.
@@ -58,6 +58,24 @@ impl Versions {
     pub fn changed_paths(&self) -> BTreeSet<String> {
         let changed = self.files.base.changed(&self.files.head);
         changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// Files that differ and are reached through a link as well: that path, and their own.
+    pub fn changed_behind_links(&self) -> BTreeMap<String, PathBuf> {
+        let changed = self.files.base.changed(&self.files.head);
+        let mut found = BTreeMap::new();
+        for files in [&self.files.base, &self.files.head] {
+            let links = files.entries.iter().filter(|(_, entry)| entry.mode == Mode::Symlink);
+            for link in links.filter_map(|(path, _)| path.to_str()) {
+                let Some(target) = self.resolve(files, link) else { continue };
+                for path in changed.iter().filter(|path| path.starts_with(&target)) {
+                    let Some(rest) = path.strip_prefix(&target).ok().and_then(Path::to_str) else { continue };
+                    let alias = if rest.is_empty() { link.to_owned() } else { format!("{link}/{rest}") };
+                    found.insert(alias, path.clone());
+                }
+            }
+        }
+        found
     }
 
     /// The keys by which the contents of versions are known again.

@@ -83,6 +83,7 @@ impl<'a> Comparer<'a> {
                 if let Some(binary) = starts {
                     code.note_starting(&programs, &known, binary);
                 }
+                code.note_restarting(&programs, &known, &target.name);
                 code.rename(tests, &known_as);
                 code.functions = self.functions_in(&programs, &code.places);
                 code

@@ -16,6 +16,7 @@ use crate::build::shadow::{Injected, Injections};
 use crate::build::{Builder, Pairing, Place, TestCode, contains};
 use crate::cargo::{self, Package, Target, Workspace};
 use crate::error::{Error, Result};
+use crate::git::path::is_rust;
 use crate::git::{FileSet, Versions};
 use crate::model::{
     ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
@@ -268,13 +269,19 @@ impl Selected {
 fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<SourceDiff> {
     let Versions { repository, files, .. } = versions;
     let mut changes = Vec::new();
+    let mut add = |name: String, path: &Path| {
+        let read = |set: &FileSet| set.entries.get(path).map(|entry| repository.read(entry, path)).transpose();
+        changes.push(FileChange { path: name, base: read(&files.base)?, head: read(&files.head)? });
+        Ok::<_, Error>(())
+    };
     for path in files.base.changed(&files.head) {
-        let read = |set: &FileSet| set.entries.get(&path).map(|entry| repository.read(entry, &path)).transpose();
-        changes.push(FileChange {
-            path: path.to_string_lossy().into_owned(),
-            base: read(&files.base)?,
-            head: read(&files.head)?,
-        });
+        add(path.to_string_lossy().into_owned(), &path)?;
+    }
+    for (link, path) in versions.changed_behind_links() {
+        // Modules are followed through links, to the paths that they have without.
+        if !is_rust(&path) || path.ends_with("build.rs") {
+            add(link, &path)?;
+        }
     }
     // Folders that are compiled in as a whole hold files that nobody names.
     let embeds = OnceCell::new();

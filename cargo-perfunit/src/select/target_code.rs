@@ -49,6 +49,8 @@ pub enum TestCode {
     },
     /// It can start programs, and this binary differs.
     Starts { binary: String },
+    /// It can start its own program, of that name, in which something differs.
+    StartsItself { name: String },
     /// It was not found in the objects.
     Unknown,
 }
@@ -58,12 +60,25 @@ impl TargetCode {
         Self { unknown: Some(why), ..Self::default() }
     }
 
+    /// Where something differs for one test, it does so for those that can start their own program.
+    pub fn note_restarting(&mut self, programs: &Sides<code::Program>, tests: &BTreeSet<String>, own: &str) {
+        if self.tests.values().all(|code| *code == TestCode::Same) {
+            return;
+        }
+        let restarting = programs.as_ref().map(|program| code::restarting(program, tests));
+        self.note(&restarting, &TestCode::StartsItself { name: own.to_owned() });
+    }
+
     /// Cargo names the package's binaries to integration tests only; others may find one by its place.
     pub fn note_starting(&mut self, programs: &Sides<code::Program>, tests: &BTreeSet<String>, binary: &str) {
         let starting = programs.as_ref().map(|program| code::starting(program, tests));
+        self.note(&starting, &TestCode::Starts { binary: binary.to_owned() });
+    }
+
+    fn note(&mut self, starting: &Sides<BTreeSet<String>>, noted: &TestCode) {
         for test in starting.base.union(&starting.head) {
             if let Some(code) = self.tests.get_mut(test).filter(|code| **code == TestCode::Same) {
-                *code = TestCode::Starts { binary: binary.to_owned() };
+                *code = noted.clone();
             }
         }
     }
@@ -92,7 +107,9 @@ impl TargetCode {
             return Some(Why { path: path.clone(), changed, others: Vec::new() });
         }
         let others = match self.tests.get(test) {
-            Some(TestCode::Starts { binary }) => vec![OtherInput::Binary { name: binary.clone() }],
+            Some(TestCode::Starts { binary: name } | TestCode::StartsItself { name }) => {
+                vec![OtherInput::Binary { name: name.clone() }]
+            }
             _ => self.others.clone(),
         };
         (!others.is_empty()).then(|| Why { path: vec![test.to_owned()], changed: Vec::new(), others })

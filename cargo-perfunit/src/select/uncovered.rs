@@ -225,7 +225,8 @@ impl Coverage<'_> {
     fn coming(&self, target: &TargetId, code: &TargetCode, function: &FunctionCode) -> Option<BTreeSet<TestId>> {
         let comes_by = |test: &TestCode| match test {
             TestCode::Changed { places, .. } => places.iter().any(|place| function.behind.contains(place)),
-            TestCode::Unknown => true,
+            // Others run in its program as well.
+            TestCode::Unknown | TestCode::StartsItself { .. } => true,
             TestCode::Same | TestCode::Starts { .. } => false,
         };
         let coming = code.tests.iter().filter(|(_, test)| comes_by(test));

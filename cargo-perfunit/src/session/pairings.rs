@@ -6,7 +6,7 @@ use super::measure::{Measured, run_pairing};
 use super::news::may_be_for_old_code;
 use super::partition::{Dealt, deal};
 use super::prepared::Prepared;
-use super::second_pairing::{Second, concerned, left, not_made, or_stopped, settled, unbuilt};
+use super::second_pairing::{Second, concerned, left, not_made, or_of_first, settled, unbuilt};
 use super::shared::Session;
 use super::summary;
 use crate::build::{Builder, BuiltSides, Pairing};
@@ -237,21 +237,21 @@ fn measure_second(
     others: usize,
     measured: &mut Measured,
 ) {
-    let Second { prepared: Prepared { built, candidates }, otherwise, mut stopped, .. } = second;
+    let Second { prepared: Prepared { built, candidates }, otherwise, mut of_first, .. } = second;
     measured.outcomes.extend(candidates.excluded);
     if candidates.chosen.is_empty() {
         return;
     }
     match run_pairing(session, builder, &built, candidates.chosen.clone(), others) {
         Ok(mut more) => {
-            let settle = |outcome| or_stopped(settled(outcome, &otherwise), &mut stopped);
+            let settle = |outcome| or_of_first(settled(outcome, &otherwise), &mut of_first);
             more.outcomes = more.outcomes.into_iter().map(settle).collect();
             announce(session, &more.outcomes);
             measured.add(more);
         }
         Err(error) => {
             measured.warnings.extend(not_made(session, &error));
-            let left = |candidate| or_stopped(left(session, candidate, &otherwise), &mut stopped);
+            let left = |candidate| or_of_first(left(session, candidate, &otherwise), &mut of_first);
             let left: Vec<Outcome> = candidates.chosen.into_iter().map(left).collect();
             announce(session, &left);
             measured.outcomes.extend(left);

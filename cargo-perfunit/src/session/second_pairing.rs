@@ -17,8 +17,9 @@ pub struct Second {
     pub spare: Vec<Candidate>,
     /// What is to be said of tests if this pairing cannot measure them either.
     pub otherwise: BTreeMap<TestId, Reason>,
-    /// What the first pairing measured of tests that did not end on head: it holds unless this one measures them.
-    pub stopped: BTreeMap<TestId, Outcome>,
+    /// What the first pairing says of tests that did not end on head, or failed on base: it holds unless this one measures
+    /// them.
+    pub of_first: BTreeMap<TestId, Outcome>,
 }
 
 impl Second {
@@ -53,7 +54,7 @@ impl Second {
         for candidate in &candidates.chosen {
             otherwise.entry(candidate.test.clone()).or_insert(Reason::New);
         }
-        Self { prepared, spare, otherwise, stopped: BTreeMap::new() }
+        Self { prepared, spare, otherwise, of_first: BTreeMap::new() }
     }
 
     /// Gives the second pairing the targets of tests that failed in the first, built for these if it lacks them. If that
@@ -78,7 +79,7 @@ impl Second {
         };
         spare.extend(found.chosen.into_iter().filter(|candidate| !has.contains(&candidate.test.target)));
         let prepared = Prepared { built, candidates };
-        *second = Some(Self { prepared, spare, otherwise, stopped: BTreeMap::new() });
+        *second = Some(Self { prepared, spare, otherwise, of_first: BTreeMap::new() });
         Ok(())
     }
 
@@ -87,8 +88,9 @@ impl Second {
         for candidate in std::mem::take(&mut self.spare) {
             let Some(position) = failed.iter().position(|outcome| outcome.test == candidate.test) else { continue };
             let outcome = failed.remove(position);
-            if outcome.measured.is_some() {
-                self.stopped.insert(candidate.test.clone(), outcome);
+            let fails_on_base = outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
+            if outcome.measured.is_some() || fails_on_base {
+                self.of_first.insert(candidate.test.clone(), outcome);
             }
             let item = names.changed_code(&candidate.test);
             self.otherwise.extend(item.map(|item| (candidate.test.clone(), Reason::TestChanged { item })));
@@ -109,15 +111,16 @@ pub fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Ou
     outcome
 }
 
-/// What holds of a test: what this pairing says, unless only the first has measured it.
-pub fn or_stopped(outcome: Outcome, stopped: &mut BTreeMap<TestId, Outcome>) -> Outcome {
-    let of_first = stopped.remove(&outcome.test).filter(|_| outcome.measured.is_none());
-    of_first.unwrap_or(outcome)
+/// What holds of a test: what this pairing has measured, or else what the first says.
+pub fn or_of_first(outcome: Outcome, of_first: &mut BTreeMap<TestId, Outcome>) -> Outcome {
+    let known = of_first.remove(&outcome.test).filter(|_| outcome.measured.is_none());
+    known.unwrap_or(outcome)
 }
 
 /// A failed test that was to join this pairing, in a target that is not built for it.
 pub fn unbuilt(session: &Session<'_>, outcome: Outcome, error: Option<&Error>) -> Outcome {
-    if outcome.measured.is_some() {
+    let fails_on_base = outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
+    if outcome.measured.is_some() || fails_on_base {
         return outcome;
     }
     let is_of_base = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);
@@ -229,12 +232,12 @@ mod tests {
     #[test]
     fn a_test_that_did_not_end_on_head_stays_slower_unless_its_new_code_is_measured() {
         let slower = samples::outcome("t", Verdict::Slower, Some(samples::measured(1e3, 9.0)));
-        let mut stopped = BTreeMap::from([(slower.test.clone(), slower.clone())]);
+        let mut of_first = BTreeMap::from([(slower.test.clone(), slower.clone())]);
         let same = samples::outcome("t", Verdict::Same, Some(samples::measured(1e3, 0.0)));
-        assert_eq!(or_stopped(same, &mut stopped.clone()).verdict, Verdict::Same);
+        assert_eq!(or_of_first(same, &mut of_first.clone()).verdict, Verdict::Same);
         let unmeasured = not_measured(slower.test, Reason::New, None, None);
-        assert_eq!(or_stopped(unmeasured.clone(), &mut stopped).verdict, Verdict::Slower);
-        assert_eq!(or_stopped(unmeasured, &mut stopped).verdict, Verdict::NotMeasured);
+        assert_eq!(or_of_first(unmeasured.clone(), &mut of_first).verdict, Verdict::Slower);
+        assert_eq!(or_of_first(unmeasured, &mut of_first).verdict, Verdict::NotMeasured);
     }
 
     #[test]

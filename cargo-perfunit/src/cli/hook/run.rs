@@ -24,8 +24,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What ends by itself when the budget is used up has this long to do so: reporting, for one.
-const GRACE: Duration = Duration::from_secs(2);
 /// Set to anything but 0, it skips the check.
 const SKIP_VARIABLE: &str = "PERFUNIT_SKIP";
 
@@ -190,16 +188,14 @@ impl Push<'_> {
         {
             *budget = Some(Budget { whole, end: self.started + whole });
             // Neither builds nor explanations know of an end.
-            interrupt::stop_after((whole + GRACE).saturating_sub(self.started.elapsed()));
+            interrupt::stop_after((whole + output::GRACE).saturating_sub(self.started.elapsed()));
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
         let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
             Ok(run) => self.conclude(names, pair, run, &output, *budget),
-            Err(_) if interrupt::by_clock() => {
-                Err(self.out_of_time(pair, *budget, "by building; what was built is kept for the next time"))
-            }
+            Err(_) if interrupt::by_clock() => Err(self.out_of_time(pair, *budget, output::BY_BUILDING)),
             Err(error) => Err(error),
         }
     }
@@ -210,32 +206,26 @@ impl Push<'_> {
         names: &str,
         pair: &PushedPair,
         mut run: Run,
-        output: &RunOutput,
+        reporting: &RunOutput,
         budget: Option<Budget>,
     ) -> Result<ExitCode> {
-        let by_clock = interrupt::by_clock();
-        run.interrupted &= !by_clock;
-        let of_ratchet = run.ratchet.as_mut().map(|ratchet| &mut ratchet.comparison);
-        let of_calls = run.generated.as_mut().and_then(|generated| generated.comparison.as_mut());
-        for second in of_ratchet.into_iter().chain(of_calls).flatten() {
-            second.interrupted &= !by_clock;
-        }
-        let code = output.write(&run);
-        if run.is_unchecked() && code == ExitCode::Inconclusive && !output.gate.denied.inconclusive {
+        output::not_by_clock(&mut run);
+        let code = reporting.write(&run);
+        if run.is_unchecked() && code == ExitCode::Inconclusive && !reporting.gate.denied.inconclusive {
             return Err(self.out_of_time(pair, budget, "before a test could be measured"));
         }
         if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
             // A count that is wrong by one is no reason to disturb a push.
             let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
         }
-        if code != ExitCode::Success || output.rendering.text.verbose {
-            term::print(&text::render(&run, &output.rendering.text));
+        if code != ExitCode::Success || reporting.rendering.text.verbose {
+            term::print(&text::render(&run, &reporting.rendering.text));
         }
-        if let Some(why) = push::not_looked_at(&run, (code, output.gate.denied)) {
+        if let Some(why) = push::not_looked_at(&run, (code, reporting.gate.denied)) {
             return self.not_checked(names, Error::new(code, why));
         }
         if exit_code::blocks_push(code) {
-            term::error(&push::blocked(names, &pair.base_name, &run, (code, output.gate.denied)));
+            term::error(&push::blocked(names, &pair.base_name, &run, (code, reporting.gate.denied)));
             let is_alone = run.count(Verdict::Slower) == 0 && !run.cumulative_losses().is_empty();
             let of_ratchet = if is_alone { " --ratchet" } else { "" };
             self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
@@ -295,8 +285,7 @@ impl Push<'_> {
     fn out_of_time(&self, pair: &PushedPair, budget: Option<Budget>, how: &str) -> Error {
         self.unchecked.replace(Some(pair.base.clone()));
         let whole = budget.map_or_else(|| self.started.elapsed(), |budget| budget.whole);
-        let what = format!("the budget of {} was used up {how}", format::seconds(whole));
-        let error = Error::new(ExitCode::Inconclusive, what);
+        let error = output::out_of_time(whole, how);
         match self.check.failure() {
             OnFailure::Block => {
                 error.hint("a longer one is stored in the hook by `cargo perfunit hook install --budget TIME`")

@@ -52,6 +52,6 @@ pub use operations::Operations;
 pub use program::{Program, link};
 pub use reach::{Reach, reach};
 pub use read::read;
-pub use starts::starting;
+pub use starts::{restarting, starting};
 pub use unit::Unit;
 pub use unreadable::Unreadable;

@@ -154,7 +154,8 @@ impl Alone<'_> {
         let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
         let end = Instant::now() + Duration::from_secs_f64(left * EXCEEDED);
         let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
-        let factor = factor(slow, self.trial.config.threshold.fraction());
+        let accepted = self.trial.config.accepted.as_ref().map_or(0.0, |accepted| accepted.log_ratio(mode));
+        let factor = factor(slow, self.trial.config.threshold.fraction(), accepted);
         let plan = match plan(self.trial.config, self.level(), factor, &seconds, left) {
             Ok(plan) => plan,
             Err(needed) => return Ok(Found::NoRoom { needed, quick: quick_seconds }),
@@ -193,14 +194,15 @@ pub fn slower(ns: &Sides<f64>) -> Side {
     if ns.head >= ns.base { Side::Head } else { Side::Base }
 }
 
-/// How far one side must be off: what the user wants to know of is no less.
-fn factor(slow: Side, threshold: f64) -> f64 {
+/// How far one side must be off: what the user wants to know of is no less, nor what they accept of head, a log ratio.
+fn factor(slow: Side, threshold: f64, accepted: f64) -> f64 {
     let wanted = match slow {
         Side::Head => 1.0 + threshold,
         Side::Base if threshold < 1.0 => 1.0 / (1.0 - threshold),
         Side::Base => f64::INFINITY,
     };
-    wanted.max(SEPARATION)
+    let beyond = if slow == Side::Head { accepted.max(0.0).exp() } else { 1.0 };
+    wanted.max(SEPARATION) * beyond
 }
 
 /// The calls to make in the seconds that are left; or the seconds that would do, if there is no other obstacle.

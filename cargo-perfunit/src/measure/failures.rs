@@ -6,8 +6,9 @@ use crate::model::{FailedOn, Failure, Note, Reason, Side};
 use perfunit_runtime::page::state;
 use std::time::Duration;
 
-/// Pairs that may fail before a test counts as not measurable in its mode.
+/// Pairs that may fail before a test counts as not measurable in its mode, and which part of many.
 const BORNE: usize = 2;
+const BORNE_PART: f64 = 0.02;
 
 /// The failed pairs of a test.
 #[derive(Debug, Clone, Default)]
@@ -17,10 +18,14 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Adds a pair; with one too many, why the test cannot be measured.
-    pub fn add(&mut self, pair: &PairEnd, timeout: Duration) -> Option<Reason> {
+    /// Adds a pair to so many complete ones; with one too many, why the test cannot be measured.
+    pub fn add(&mut self, pair: &PairEnd, timeout: Duration, complete: usize) -> Option<Reason> {
         self.reasons.push(reason(pair, timeout));
-        (self.reasons.len() > BORNE).then(|| self.first_known())
+        let failed = self.reasons.len();
+        // Each of those that do not end takes the whole limit.
+        let is_dear = self.reasons.iter().flatten().any(|reason| matches!(reason, Reason::TimedOut { .. }));
+        let is_rare = !is_dear && failed as f64 <= BORNE_PART * (failed + complete) as f64;
+        (failed > BORNE && !is_rare).then(|| self.first_known())
     }
 
     /// The note that so many complete pairs are not all; `None` if they are.
@@ -48,7 +53,23 @@ fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lockstep::{Shape, SideEnd};
     use super::*;
+    use crate::model::Sides;
+
+    #[test]
+    fn of_many_pairs_a_part_may_fail() {
+        let end = SideEnd { state: state::FAILED_FIRST, ..SideEnd::default() };
+        let shape = Shape { repetitions: 1, batches: 1, warm: 0 };
+        let (sides, starter, took) = (Sides { base: end.clone(), head: end }, Side::Base, Duration::ZERO);
+        let failing = PairEnd { sides, shape, starter, timed_out: None, took };
+        let borne = |pair: &PairEnd, complete: usize| {
+            let mut failures = Failures::default();
+            (1..20).find(|_| failures.add(pair, Duration::from_secs(1), complete).is_some())
+        };
+        assert_eq!((borne(&failing, 8), borne(&failing, 140), borne(&failing, 512)), (Some(3), Some(3), Some(11)));
+        assert_eq!(borne(&PairEnd { timed_out: Some(Side::Head), ..failing }, 512), Some(3));
+    }
 
     #[test]
     fn a_note_counts_failed_pairs_and_has_the_first_known_cause() {

@@ -137,6 +137,11 @@ impl Measurement {
         self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
     }
 
+    /// How many pairs did not fail.
+    fn complete(&self) -> usize {
+        self.unit.pairs(self.pairs.units()) + self.pairs.unit.len()
+    }
+
     fn rule(&self) -> &Rule {
         self.pairs.sequential.rule()
     }
@@ -179,7 +184,8 @@ impl Measurement {
             if interrupt::requested() {
                 return Some(End::Not(Reason::Interrupted));
             }
-            return self.failures.add(pair, config.timeout).map(End::Not);
+            let complete = self.complete();
+            return self.failures.add(pair, config.timeout, complete).map(End::Not);
         }
         let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs_of(self.pairs.units()))?;
         // The pilot may have met the machine at half its speed.
@@ -274,7 +280,7 @@ impl Measurement {
         let differs = differs.filter(|between| self.unit == Unit::Pair || *between == Between::Calls);
         let equal_seeds = self.settled.equal_seeds;
         notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds }));
-        notes.extend(self.failures.note(self.unit.pairs(self.pairs.units()) + self.pairs.unit.len()));
+        notes.extend(self.failures.note(self.complete()));
         notes
     }
 

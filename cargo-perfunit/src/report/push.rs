@@ -37,9 +37,16 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     let probably = run.probably_slower().count();
     add(probably, &format!("probably {slower}, not confirmed"));
     add(run.count(Verdict::Inconclusive) - probably, "inconclusive");
-    add(unmeasured(&|reason| *reason == Reason::BudgetUsedUp), "beyond the budget");
-    let fails = unmeasured(&|reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. }));
-    add(fails, "failed to run");
+    let is_late = |reason: &Reason| matches!(reason, Reason::BudgetUsedUp | Reason::TooLong { .. });
+    add(unmeasured(&is_late), "beyond the budget");
+    let is_failure =
+        |reason: &Reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. } | Reason::TimedOut { .. });
+    add(unmeasured(&is_failure), "failed to run");
+    // Neither of these says that the change cannot have reached it, or that nobody asked.
+    let is_open = |reason: &Reason| {
+        matches!(reason, Reason::TestChanged { .. } | Reason::NotCaptured { .. } | Reason::LostInStart { .. })
+    };
+    add(unmeasured(&is_open), "not measured");
     if let Some(uncovered) = uncovered::headline(&run.selection) {
         let _ = write!(line, "; {uncovered}");
     }
@@ -149,6 +156,7 @@ mod tests {
     use crate::model::samples::{self, measured, outcome, run, unmeasured};
     use crate::model::{FailedOn, Failure, GeneratedCalls, Generation, Metric, NothingBecause, Ratchet, VersionName};
     use crate::report::rendering::is_fine;
+    use std::time::Duration;
 
     const BASE: &str = "origin/main (1a2b3c4)";
 
@@ -156,12 +164,15 @@ mod tests {
     fn a_push_that_passes_has_one_line() {
         let same = outcome("a::same", Verdict::Same, Some(measured(1e3, 0.0)));
         let faster = outcome("a::faster", Verdict::Faster, Some(measured(1e3, -0.2)));
-        let mut left = outcome("a::left", Verdict::NotMeasured, None);
-        left.reason = Some(Reason::BudgetUsedUp);
-        let line = passed("main", BASE, &run(vec![same, faster, left]));
+        let left = |reason| unmeasured("a::left", Some(reason));
+        let late = left(Reason::BudgetUsedUp);
+        let hangs = left(Reason::timed_out(FailedOn::Both, Duration::from_secs(1)));
+        let (start, new) = (left(Reason::LostInStart { ns: 1e6 }), left(Reason::New));
+        let line = passed("main", BASE, &run(vec![same, faster, late, hangs, start, new]));
         assert_eq!(
             line,
-            "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 beyond the budget"
+            "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 beyond the budget, \
+             1 failed to run, 1 not measured"
         );
     }
 

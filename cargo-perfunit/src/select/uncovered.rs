@@ -106,7 +106,7 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
             match coverage.leads(item, in_head) {
                 Leads::Nowhere(because) => {
                     let callers = own_callers.iter().filter(|_| item.change == ChangeKind::Changed);
-                    let tests = callers.flat_map(|callers| coverage.by_new_code(in_head, callers)).collect::<Vec<_>>();
+                    let tests: Vec<_> = callers.flat_map(|callers| coverage.by_new_code(in_head, callers)).collect();
                     let because = if tests.is_empty() { because } else { UncoveredBecause::NewTestCode };
                     by_new_code.extend(tests);
                     uncovered.insert(Uncovered { function, because });
@@ -276,14 +276,22 @@ impl Coverage<'_> {
         Some(all)
     }
 
-    /// The tests that lead to a function by these names, among them those of cases by the function that they are made from.
-    fn by_new_code(&self, named: &Named, callers: &Callers<'_>) -> Vec<TestId> {
+    /// The tests that lead to a function by head's own names and not by those of a pairing that has base's test code.
+    fn by_new_code(&self, named: &Named, own_callers: &Callers<'_>) -> BTreeSet<TestId> {
+        let has_base_tests = |paired: &&Paired<'_>| paired.candidates.is_some_and(|it| it.names_of_head.is_some());
+        let others = self.pairings.iter().filter(has_base_tests);
+        let old: BTreeSet<TestId> = others.flat_map(|paired| self.named_tests(named, &paired.callers)).collect();
+        self.named_tests(named, own_callers).filter(|test| !old.contains(test)).collect()
+    }
+
+    /// The tests that lead to a function by these names, those of cases by the function that they are made from.
+    fn named_tests(&self, named: &Named, callers: &Callers<'_>) -> impl Iterator<Item = TestId> {
         let entries = callers.of(named).into_iter().filter(|entry| entry.item.is_test);
         let tests = entries.flat_map(|entry| {
             let name = move |target: &TargetId| TestId { target: target.clone(), name: entry.full_name.clone() };
             self.holding(&entry.path).map(name)
         });
-        tests.collect()
+        tests.collect::<Vec<_>>().into_iter()
     }
 
     fn has_code(&self, item: &ChangedItem) -> bool {

@@ -87,11 +87,14 @@ fn what_does_not_fit_has_its_price() {
 
 #[test]
 fn the_user_s_threshold_is_kept_if_it_asks_for_more() {
-    let check = |slow, threshold: f64, expected: f64| assert!((factor(slow, threshold) - expected).abs() < 1e-9);
+    let check = |slow, threshold: f64, expected: f64| assert!((factor(slow, threshold, 0.0) - expected).abs() < 1e-9);
     check(Side::Head, 0.02, 2.0);
     check(Side::Head, 3.0, 4.0);
     check(Side::Base, 0.75, 4.0);
-    assert!(factor(Side::Base, 1.0).is_infinite());
+    assert!(factor(Side::Base, 1.0, 0.0).is_infinite());
+    // On top of a loss by a factor of three that is accepted.
+    assert!((factor(Side::Head, 0.02, 3.0_f64.ln()) - 6.0).abs() < 1e-9);
+    assert!((factor(Side::Base, 0.02, 3.0_f64.ln()) - 2.0).abs() < 1e-9);
 }
 
 fn told(slow: Side, seen: &Seen) -> Figures {

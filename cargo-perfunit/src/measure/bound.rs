@@ -23,7 +23,7 @@ const LARGE: f64 = 10.0;
 /// Part of a test's budget that pairs may take without anybody asking whether they are needed.
 const UNQUESTIONED: f64 = 0.25;
 /// Screening and confirmation have the budget each, and single calls stand for both.
-pub const BUDGETS: u32 = 2;
+const BUDGETS: u32 = 2;
 /// What is planned as a part of what is allowed, and how far a busy machine may exceed that.
 const PLANNED: f64 = 0.8;
 const EXCEEDED: f64 = 1.5;
@@ -100,7 +100,7 @@ impl Alone<'_> {
             _ => return Err(Stop::Because(self.repeated(reason, random)?)),
         };
         let config = self.trial.config;
-        let room = config.per_test_budget * BUDGETS;
+        let room = room(config);
         // Who waited so long for one call waits as long for what it says.
         let room = if matches!(reason, Reason::TimedOut { .. }) { room.max(config.timeout) } else { room };
         match self.bound(slow, &known, mode, room, random)? {
@@ -187,6 +187,11 @@ impl Alone<'_> {
         }
         Ok(Found::Bound(Box::new(figures(self.trial.config, slow, &plan, &seen, mode))))
     }
+}
+
+/// What single calls of a test may take.
+pub fn room(config: &Config) -> Duration {
+    config.per_test_budget * BUDGETS
 }
 
 /// The side whose call takes longer.

@@ -258,7 +258,7 @@ fn confirms_all(config: &Config) -> bool {
 /// The figures of single calls, if they decide.
 fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
     let alone = Alone { trial: *trial, task: settled.task };
-    let room = trial.config.per_test_budget * bound::BUDGETS;
+    let room = bound::room(trial.config);
     let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
     let Found::Bound(mut figures) = found else { return Ok(None) };
     figures.notes.clone_from(&settled.notes);

@@ -151,14 +151,19 @@ pub enum NotCaptured {
 }
 
 impl Reason {
-    /// The side on which a test fails or does not end each time while it passes on the other.
-    pub fn failing_side(&self) -> Option<Side> {
+    /// Where a test fails or does not end each time.
+    pub fn always_fails_on(&self) -> Option<FailedOn> {
         match self {
             Reason::Fails { side, intermittent: false, .. }
             | Reason::Crashes { side, intermittent: false, .. }
-            | Reason::TimedOut { side, confirmed: true, .. } => side.only(),
+            | Reason::TimedOut { side, confirmed: true, .. } => Some(*side),
             _ => None,
         }
+    }
+
+    /// The side on which that is so while the test passes on the other.
+    pub fn failing_side(&self) -> Option<Side> {
+        self.always_fails_on()?.only()
     }
 
     /// Whether the test did not pass on this side, or did not end there, each time or now and then.

@@ -15,6 +15,7 @@ use super::target_code::{TargetCode, TestCode};
 use crate::model::{
     ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
 };
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 /// The changed functions of which no test says anything.
@@ -91,7 +92,8 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
     let is_overlaid = found.iter().any(|candidates| candidates.names_of_head.is_some());
-    let own_callers = is_overlaid.then(|| Callers::new(&names.sides.head));
+    // Looked at only if nothing else leads somewhere.
+    let own_callers = LazyCell::new(|| Callers::new(&names.sides.head));
     let mut by_new_code = BTreeSet::new();
     let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for item in changed {
@@ -105,8 +107,8 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         } else if !coverage.may_be_in_doc_test(&function.package) {
             match coverage.leads(item, in_head) {
                 Leads::Nowhere(because) => {
-                    let callers = own_callers.iter().filter(|_| item.change == ChangeKind::Changed);
-                    let tests: Vec<_> = callers.flat_map(|callers| coverage.by_new_code(in_head, callers)).collect();
+                    let may_be_new = is_overlaid && item.change == ChangeKind::Changed;
+                    let tests = if may_be_new { coverage.by_new_code(in_head, &own_callers) } else { BTreeSet::new() };
                     let because = if tests.is_empty() { because } else { UncoveredBecause::NewTestCode };
                     by_new_code.extend(tests);
                     uncovered.insert(Uncovered { function, because });

@@ -1,6 +1,6 @@
 //! Verdicts that are announced while others are still measured: each once, when nothing can change it any more.
 
-use crate::model::{FailedOn, Outcome, Reason, Side, TargetKind, TestId, Verdict};
+use crate::model::{Outcome, Reason, Side, TargetKind, TestId, Verdict};
 use crate::select::Names;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -37,20 +37,11 @@ impl<'a> News<'a> {
 /// True for a test that fails or does not end on head, with code of its own that differs: that may be for old expectations or
 /// a mistake in them, and head's test code may say something else.
 pub fn may_be_for_old_code(outcome: &Outcome, names: &Names<'_>) -> bool {
-    let fails = |reason: &Reason| reason.failing_side().is_some() || fails_everywhere(reason);
+    let fails = |reason: &Reason| reason.always_fails_on().is_some();
     let fails = outcome.verdict == Verdict::NotMeasured && outcome.reason.as_ref().is_some_and(fails);
     let bound = outcome.measured.as_ref().and_then(|measured| measured.bound.as_ref());
     let does_not_end = outcome.verdict == Verdict::Slower && bound.is_some_and(|bound| bound.limit_ns.is_some());
     (fails || does_not_end) && has_new_code(&outcome.test, names)
-}
-
-/// True for a test that passes on neither side.
-fn fails_everywhere(reason: &Reason) -> bool {
-    let side = match reason {
-        Reason::Fails { side, intermittent, .. } | Reason::Crashes { side, intermittent, .. } if !intermittent => side,
-        _ => return false,
-    };
-    *side == FailedOn::Both
 }
 
 /// True for a test with code of its own that differs, and that is still there in head.
@@ -67,7 +58,7 @@ pub fn may_be_for_other_data(reason: &Reason, data: Side) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Failure, TargetId, TargetKind};
+    use crate::model::{FailedOn, Failure, TargetId, TargetKind};
     use crate::select::not_measured;
 
     fn outcome(name: &str, verdict: Verdict, reason: Option<Reason>) -> Outcome {

@@ -88,8 +88,7 @@ impl Second {
         for candidate in std::mem::take(&mut self.spare) {
             let Some(position) = failed.iter().position(|outcome| outcome.test == candidate.test) else { continue };
             let outcome = failed.remove(position);
-            let fails_on_base = outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
-            if outcome.measured.is_some() || fails_on_base {
+            if holds_by_itself(&outcome) {
                 self.of_first.insert(candidate.test.clone(), outcome);
             }
             let item = names.changed_code(&candidate.test);
@@ -99,12 +98,18 @@ impl Second {
     }
 }
 
+fn fails_on_base(outcome: &Outcome) -> bool {
+    outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base))
+}
+
+/// Whether what the first pairing says of a test holds as long as this one has not measured it.
+fn holds_by_itself(outcome: &Outcome) -> bool {
+    outcome.measured.is_some() || fails_on_base(outcome)
+}
+
 /// An outcome of the second pairing: a test that does not pass on base has no base, whatever kept it from passing.
 pub fn settled(mut outcome: Outcome, otherwise: &BTreeMap<TestId, Reason>) -> Outcome {
-    let failed = match &outcome.reason {
-        Some(reason) => reason.fails_on(Side::Base),
-        None => false,
-    };
+    let failed = fails_on_base(&outcome);
     if let Some(reason) = otherwise.get(&outcome.test).filter(|_| failed && outcome.verdict == Verdict::NotMeasured) {
         outcome.reason = Some(reason.clone());
     }
@@ -119,8 +124,7 @@ pub fn or_of_first(outcome: Outcome, of_first: &mut BTreeMap<TestId, Outcome>) -
 
 /// A failed test that was to join this pairing, in a target that is not built for it.
 pub fn unbuilt(session: &Session<'_>, outcome: Outcome, error: Option<&Error>) -> Outcome {
-    let fails_on_base = outcome.reason.as_ref().is_some_and(|reason| reason.fails_on(Side::Base));
-    if outcome.measured.is_some() || fails_on_base {
+    if holds_by_itself(&outcome) {
         return outcome;
     }
     let is_of_base = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);

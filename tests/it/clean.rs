@@ -17,5 +17,6 @@ fn removes_our_folder_and_nothing_else() {
 
 #[test]
 fn with_nothing_to_clean_there_is_nothing_to_do() {
-    Project::library(&source(500), &source(1500)).perfunit(["clean"]).expect(0);
+    let run = Project::library(&source(500), &source(1500)).perfunit(["clean"]).expect(0);
+    assert!(run.stderr.contains("Removed nothing: ") && run.stderr.contains("target/perfunit"), "{}", run.stderr);
 }

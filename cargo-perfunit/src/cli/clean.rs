@@ -7,7 +7,7 @@ use crate::system::cache;
 use crate::system::fs;
 use crate::system::term::Terminal;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `clean`.
 #[derive(Debug, Args)]
@@ -37,16 +37,22 @@ impl CleanArguments {
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
         let ours = session::home(&folder, manifest.as_deref(), self.target_dir.as_deref())?;
         let cache = self.cache.then(|| cache::folder(&ours)).transpose()?;
-        if ours.exists() {
-            // Not under the feet of a run.
-            let _lock = session::lock(&ours, terminal)?;
-            fs::remove_dir_all(&ours)?;
-        }
-        terminal.status("Removed", &ours.display().to_string());
-        if let Some(cache) = cache {
-            fs::remove_dir_all(&cache)?;
-            terminal.status("Removed", &cache.display().to_string());
-        }
+        // Not under the feet of a run.
+        let _lock = ours.exists().then(|| session::lock(&ours, terminal)).transpose()?;
+        remove(&ours, terminal)?;
+        cache.map_or(Ok(()), |cache| remove(&cache, terminal))?;
         Ok(ExitCode::Success)
     }
+}
+
+/// Removes a folder, and says whether there was one.
+fn remove(folder: &Path, terminal: Terminal) -> Result<()> {
+    let path = folder.display();
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+        terminal.status("Removed", &path.to_string());
+    } else {
+        terminal.status("Removed", &format!("nothing: {path} does not exist"));
+    }
+    Ok(())
 }

@@ -114,6 +114,14 @@ impl Outcome {
         let failing = self.reason.as_ref().and_then(Reason::failing_side);
         self.verdict == Verdict::NotMeasured && failing == Some(side)
     }
+
+    /// Times of later calls, ns, of a test that is repeated and for which its first call speaks.
+    pub fn later_ns(&self) -> Option<Sides<f64>> {
+        self.notes.iter().find_map(|note| match note {
+            Note::FirstCallDecides { later_ns } => Some(*later_ns),
+            _ => None,
+        })
+    }
 }
 
 /// One of the two versions, as people name it.

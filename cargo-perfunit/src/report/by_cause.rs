@@ -58,22 +58,38 @@ impl Group<'_> {
         }
     }
 
-    /// `63 tests slower, +2.0 % to +1247 %`; without the changes where other metrics than time decide.
+    /// `63 tests slower, +2.0 % to +1247 %; 2 in their first call alone, +30.0 %`; without the changes where other metrics
+    /// than time decide.
     pub fn tests(&self, verdict: Verdict, gates: &[Metric]) -> String {
         let words = Words::of(gates);
         let word = figures::word(verdict, words);
-        let changes = self.tests.iter().filter_map(|outcome| outcome.measured.as_ref());
-        let changes = changes.filter(|_| words == Words::OfTime);
-        let mut changes: Vec<f64> = changes.map(|measured| measured.change.estimate).collect();
-        changes.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let range = match (changes.first(), changes.last()) {
-            (Some(least), Some(most)) if least.to_bits() != most.to_bits() => {
-                format!(", {} to {}", format::percent(*least), format::percent(*most))
-            }
-            (Some(only), _) => format!(", {}", format::percent(*only)),
-            _ => String::new(),
-        };
-        format!("{} {word}{range}", count(self.tests.len(), "test"))
+        let (first, all): (Vec<_>, Vec<_>) = self.tests.iter().partition(|outcome| outcome.later_ns().is_some());
+        let range = |tests: &[&Outcome]| if words == Words::OfTime { range(tests) } else { String::new() };
+        let of_all = format!("{} {word}{}", count(all.len(), "test"), range(&all));
+        let of_first = |tests: &str| format!("{tests} in {} alone{}", first_calls(first.len()), range(&first));
+        match (all.len(), first.len()) {
+            (_, 0) => of_all,
+            (0, some) => of_first(&format!("{} {word}", count(some, "test"))),
+            (_, some) => format!("{of_all}; {}", of_first(&some.to_string())),
+        }
+    }
+}
+
+fn first_calls(tests: usize) -> &'static str {
+    if tests == 1 { "its first call" } else { "their first calls" }
+}
+
+/// The least and the largest change of tests: `, +2.0 % to +1247 %`.
+fn range(tests: &[&Outcome]) -> String {
+    let measured = tests.iter().filter_map(|outcome| outcome.measured.as_ref());
+    let mut changes: Vec<f64> = measured.map(|measured| measured.change.estimate).collect();
+    changes.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
+    match (changes.first(), changes.last()) {
+        (Some(least), Some(most)) if least.to_bits() != most.to_bits() => {
+            format!(", {} to {}", format::percent(*least), format::percent(*most))
+        }
+        (Some(only), _) => format!(", {}", format::percent(*only)),
+        _ => String::new(),
     }
 }
 
@@ -168,7 +184,7 @@ mod tests {
     use super::*;
     use crate::model::samples::{explanation, measured, outcome};
     use crate::model::{
-        ChangeKind, ChangedFunction, Difference, Explanation, Responsibility, ResponsibleFunction, Sides, Verdict,
+        ChangeKind, ChangedFunction, Difference, Explanation, Note, Responsibility, ResponsibleFunction, Sides, Verdict,
     };
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
@@ -223,6 +239,18 @@ mod tests {
             "not explained: 3 tests slower, +10.0 % to +20.0 %",
         ];
         check(&tests, &expected);
+    }
+
+    #[test]
+    fn first_calls_that_changed_alone_are_counted_apart() {
+        let first = |name: &str, change: f64| {
+            let notes = vec![Note::FirstCallDecides { later_ns: Sides { base: 100.0, head: 101.0 } }];
+            Outcome { notes, ..slower(name, change, &["f"]) }
+        };
+        let tests = [slower("a", 0.02, &["f"]), slower("b", 0.05, &["f"]), first("c", 2.5), first("d", 0.5)];
+        let of_both = "2 tests slower, +2.0 % to +5.0 %; 2 in their first calls alone, +50.0 % to +250.0 %";
+        check(&tests, &[&format!("f (changed machine code): {of_both}")]);
+        check(&tests[2..3], &["f (changed machine code): 1 test slower in its first call alone, +250.0 %"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub enum Detail {
     Full,
 }
 
-/// The outcomes of one verdict, most telling first: the largest change in either direction.
+/// The outcomes of one verdict, most telling first: the largest change in either direction, those of first calls alone last.
 pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
     let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
     sort(&mut group);
@@ -35,7 +35,8 @@ pub fn sort(outcomes: &mut [&Outcome]) {
 
 fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
     let size = |outcome: &Outcome| outcome.measured.as_ref().map_or(0.0, |m| m.change.estimate.abs());
-    size(b).total_cmp(&size(a))
+    let is_of_first_call = |outcome: &Outcome| outcome.later_ns().is_some();
+    is_of_first_call(a).cmp(&is_of_first_call(b)).then_with(|| size(b).total_cmp(&size(a)))
 }
 
 /// The row of one test.
@@ -246,6 +247,7 @@ fn calls(bound: &Bound, chance: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Note;
     use crate::model::samples::{bounded, measured, outcome};
 
     #[test]
@@ -275,6 +277,10 @@ mod tests {
             .map(|(name, change)| outcome(name, Verdict::Slower, Some(measured(1e3, change))));
         let names: Vec<&str> = sorted(&outcomes, Verdict::Slower).iter().map(|o| o.test.name.as_str()).collect();
         assert_eq!(names, ["d", "b", "a", "c"]);
+        let first_call = Note::FirstCallDecides { later_ns: Sides { base: 1e3, head: 1e3 } };
+        let mut outcomes = outcomes;
+        outcomes[1].notes.push(first_call);
+        assert_eq!(sorted(&outcomes, Verdict::Slower).last().unwrap().test.name, "b");
     }
 
     #[test]

@@ -1,17 +1,24 @@
 //! What a test costs besides time, in words.
 
 use super::format::{self, Glyphs};
-use crate::model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Unit};
+use crate::model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Sides, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics that changed by the threshold or more, and otherwise than time did or among those that decide, `gates`:
-/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row.
+/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the time of
+/// first calls alone, the time of later ones comes first.
 pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // Where work changed and time did not, each says something.
     let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
     let says_more =
         |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
-    changed_among(outcome, glyphs, says_more)
+    let later = outcome.later_ns().map(|ns| later_calls(ns, glyphs));
+    join(&later.into_iter().chain(changed_among(outcome, glyphs, says_more)).collect::<Vec<_>>())
+}
+
+fn later_calls(ns: Sides<f64>, glyphs: Glyphs) -> String {
+    let Sides { base, head } = ns.map(|ns| format::duration(ns, glyphs));
+    format!("later calls {base} {} {head} ({})", glyphs.arrow(), format::percent(ns.head / ns.base - 1.0))
 }
 
 /// Those of the metrics that decide, as [`changed`].
@@ -30,6 +37,9 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
 /// Whether a metric changed as time is known to have changed, and so says no more than time: its change lies in the interval of time's, give or
 /// take a tenth.
 fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
+    if let Some(Sides { base, head }) = outcome.later_ns() {
+        return metered.change.is_some_and(|change| (change.low..=change.high).contains(&(head / base - 1.0)));
+    }
     let time = outcome.measured.as_ref().filter(|_| outcome.verdict.is_change());
     let (Some(time), Some(change)) = (time.map(|time| time.change), metered.change) else { return false };
     let margin = 0.1 * time.estimate.abs();
@@ -110,8 +120,8 @@ pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Verdict;
     use crate::model::samples::{measured, metered, outcome};
+    use crate::model::{Note, Verdict};
 
     fn sample() -> Outcome {
         let mut outcome = outcome("a", Verdict::Same, None);
@@ -139,6 +149,16 @@ mod tests {
         let expected = "allocations 12 -> 18 (+50.0 %), bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %)";
         assert_eq!(changed(&sample(), &[], Glyphs::Ascii).as_deref(), Some(expected));
         assert_eq!(changed(&outcome("a", Verdict::Same, None), &[], Glyphs::Ascii), None);
+    }
+
+    #[test]
+    fn beside_a_first_call_later_ones_are_told() {
+        let mut first = outcome("a", Verdict::Slower, Some(measured(4e3, 2.0)));
+        first.notes.push(Note::FirstCallDecides { later_ns: Sides { base: 304.0, head: 287.0 } });
+        first.metrics.insert(Metric::CpuTime, Ok(metered(MetricVerdict::Less, 304.0, 287.0)));
+        first.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+        let expected = "later calls 304 ns -> 287 ns (-5.6 %), allocations 12 -> 18 (+50.0 %)";
+        assert_eq!(changed(&first, &[Metric::Time], Glyphs::Ascii).as_deref(), Some(expected));
     }
 
     #[test]

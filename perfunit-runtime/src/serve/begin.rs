@@ -1,4 +1,4 @@
-//! What comes before a body's first call: pads, the panic hook, page faults, the turn, and the cage.
+//! What comes before a body's first call: pads, the panic hook, page faults, the processor's features, the turn, and the cage.
 
 use super::batch::call;
 use super::seat::{keep_message, leave, Seat};
@@ -19,7 +19,7 @@ pub fn cage() {
     CAGED.store(true, Relaxed);
 }
 
-/// Everything before the first call: pads, hook, page faults, turn.
+/// Everything before the first call: pads, hook, page faults, the processor's features, turn.
 pub fn begin(seat: &'static Seat) {
     let area = seat.area();
     if area.state.load(Relaxed) != state::STARTING {
@@ -34,6 +34,7 @@ pub fn begin(seat: &'static Seat) {
     if seat.page.flags.load(Relaxed) & COLD != 0 {
         maps::populate_files();
     }
+    detect_features();
     if seat.page.flags.load(Relaxed) & METER == 0 {
         seat.wait_turn();
     } else {
@@ -45,6 +46,15 @@ pub fn begin(seat: &'static Seat) {
         }
     }
     area.state.store(state::FIRST_CALL, Release);
+}
+
+/// Has std find out what the processor can do, and keep it. The first code of a process that asks would pay for that: 10 us
+/// and more in a virtual machine, as soon as a body has come to use memchr, say.
+fn detect_features() {
+    #[cfg(target_arch = "x86_64")]
+    black_box(std::arch::is_x86_feature_detected!("avx512f"));
+    #[cfg(target_arch = "aarch64")]
+    black_box(std::arch::is_aarch64_feature_detected!("sve"));
 }
 
 /// Before the body's first call: locks it in, if it belongs into the cage. Not where its instructions are counted, for which

@@ -146,6 +146,28 @@ fn a_side_that_does_not_build_is_named_with_cargos_errors() {
 }
 
 #[test]
+fn a_test_that_does_not_compile_on_head_has_nothing_else_built_again() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    let library = |name: &str| format!("pub fn one() -> u32 {{\n    1\n}}\n\npub fn {name}() -> u32 {{\n    2\n}}\n");
+    let test = |name: &str| format!("#[test]\nfn is_there() {{\n    assert!(sample::{name}() > 0);\n}}\n");
+    project.write("src/lib.rs", library("two"));
+    project.write("tests/one.rs", test("one"));
+    project.write("tests/two.rs", test("two"));
+    project.commit("base");
+    project.write("src/lib.rs", library("three"));
+    project.commit("head");
+    let run = project.perfunit(["diff", "HEAD~1"]);
+    let builds = |side: &str| {
+        let begins = |line: &&str| line.trim_start().starts_with(&format!("Building {side}")) && !line.ends_with(" s]");
+        run.stderr.lines().filter(begins).count()
+    };
+    // Once as it is and once with the whole function: the runner works, as the other test shows.
+    assert_eq!((builds("base"), builds("head")), (1, 2), "{}", run.stderr);
+    refused(run, 101, &["error[E0425]", "tests/two.rs", "head (HEAD, ", "does not build"]);
+}
+
+#[test]
 fn tests_that_compile_on_head_only() {
     let project = Project::library(&source(500).replace("assert_ne!(super", "assert_ne!(nosuch"), &source(1500));
     refused(project.perfunit(["diff", "HEAD~1"]), 101, &["nosuch", "base (HEAD~1, ", "does not build"]);

@@ -1,12 +1,13 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
+use super::configuration;
 use super::invoke::{BuildFailure, Making, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
 use super::toolchain::{self, Toolchain, Variant};
 use super::unify::Named;
-use crate::cargo::{self, Context, Location, Package, Target, Workspace};
+use crate::cargo::{self, Context, Package, Target, Workspace};
 use crate::error::{Error, Result, Stop, Tried};
 use crate::git::{Entry, FileSet, Repository, Versions};
 use crate::model::{Side, Sides, TargetId, TargetKind};
@@ -184,38 +185,62 @@ impl<'a> Builder<'a> {
     /// Builds both versions, again and again while the attempt knows something to try.
     pub fn both_sides(&mut self, job: &Job<'_>, attempt: &mut dyn Attempt) -> Tried<Both, BuildFailure> {
         let mut failed = Sides::<bool>::default();
+        // What failed last: as long as it does, nothing else is built.
+        let mut last = None;
         'again: loop {
             let toolchains = self.toolchains(attempt.variant())?;
-            let mut built: Sides<Option<SideBuild>> = Sides::default();
-            for side in attempt.order() {
-                while built.get(side).is_none() {
-                    interrupt::check()?;
-                    // Both sides have the doc tests of that which is built first.
-                    let texts = built.get(side.other()).as_ref().map(SideBuild::doctests);
-                    let turn = Turn { side, again: *failed.get(side), texts };
-                    let failure = match self.one_side(job, attempt, turn, toolchains.get(side)) {
-                        Ok(done) => {
-                            *built.get_mut(side) = Some(done);
-                            continue;
-                        }
-                        Err(Stop::Because(failure)) => failure,
-                        Err(failed) => return Err(failed),
-                    };
-                    tracing::info!(%side, error = failure.first_error(), "does not build");
-                    tracing::debug!(output = failure.output);
-                    *failed.get_mut(side) = true;
-                    let tree = self.root(attempt.place())?;
-                    match attempt.after(side, &failure, &tree)? {
-                        Next::SameSide => {}
-                        Next::BothSides => continue 'again,
-                        Next::Stop => return Err(Stop::Because(failure)),
-                    }
+            let order = attempt.order();
+            if let Some(side) = last.take().filter(|side| *side != order[0]) {
+                let turn = Turn { side, again: true, texts: None };
+                // It is kept, and built in its turn.
+                if self.until_built(job, attempt, turn, &toolchains)?.is_none() {
+                    last = Some(side);
+                    continue 'again;
                 }
+            }
+            let mut built: Sides<Option<SideBuild>> = Sides::default();
+            for side in order {
+                // Both sides have the doc tests of that which is built first.
+                let texts = built.get(side.other()).as_ref().map(SideBuild::doctests);
+                let turn = Turn { side, again: *failed.get(side), texts };
+                let Some(done) = self.until_built(job, attempt, turn, &toolchains)? else {
+                    *failed.get_mut(side) = true;
+                    last = Some(side);
+                    continue 'again;
+                };
+                *built.get_mut(side) = Some(done);
             }
             let (Some(base), Some(head)) = (built.base, built.head) else {
                 return Err(Error::setup("a side was not built").into());
             };
             return Ok(Both { sides: Sides { base, head }, toolchains });
+        }
+    }
+
+    /// Builds a side as long as another try is for that side alone. None if both are to be built again.
+    fn until_built(
+        &mut self,
+        job: &Job<'_>,
+        attempt: &mut dyn Attempt,
+        mut turn: Turn,
+        toolchains: &Sides<Toolchain>,
+    ) -> Tried<Option<SideBuild>, BuildFailure> {
+        let side = turn.side;
+        loop {
+            interrupt::check()?;
+            let failure = match self.one_side(job, attempt, &turn, toolchains.get(side)) {
+                Err(Stop::Because(failure)) => failure,
+                built => return built.map(Some),
+            };
+            tracing::info!(%side, error = failure.first_error(), "does not build");
+            tracing::debug!(output = failure.output);
+            turn.again = true;
+            let tree = self.root(attempt.place())?;
+            match attempt.after(side, &failure, &tree)? {
+                Next::SameSide => {}
+                Next::BothSides => return Ok(None),
+                Next::Stop => return Err(Stop::Because(failure)),
+            }
         }
     }
 
@@ -232,7 +257,7 @@ impl<'a> Builder<'a> {
         &mut self,
         job: &Job<'_>,
         attempt: &dyn Attempt,
-        Turn { side, again, texts }: Turn,
+        &Turn { side, again, ref texts }: &Turn,
         toolchain: &Toolchain,
     ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
@@ -268,7 +293,12 @@ impl<'a> Builder<'a> {
             options: job.options,
             content_key: &content_key,
             manifest: tree.path(Path::new(&job.workspace.root).join("Cargo.toml")),
-            config_files: config_files(location, repository.root(), tree, [files, attempt.files(side.other())]),
+            config_files: configuration::files_of(
+                location,
+                repository.root(),
+                tree,
+                [files, attempt.files(side.other())],
+            ),
             targets: &there,
             package_folders: &package_folders,
             packages: &packages(files, job),
@@ -364,35 +394,4 @@ fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetI
 
 fn tested(package: &Package) -> impl Iterator<Item = &Target> {
     package.targets.iter().filter(|target| target.tested)
-}
-
-/// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
-/// in the version being built, which is the first of the two. Those of `/` and of `CARGO_HOME` cargo finds by itself.
-fn config_files(location: &Location, root: &Path, tree: &Tree, [own, other]: [&FileSet; 2]) -> Vec<PathBuf> {
-    let home = cargo::user_folder();
-    let start = location.manifest.parent().unwrap_or(root);
-    let mut found = Vec::new();
-    for folder in start.ancestors().filter(|folder| folder.parent().is_some()) {
-        let folder = folder.join(".cargo");
-        if Some(&folder) == home.as_ref() {
-            continue;
-        }
-        // The name without extension is the older one and wins if both exist.
-        for name in ["config", "config.toml"] {
-            let live = folder.join(name);
-            let relative = live.strip_prefix(root).ok();
-            let has = |files: &FileSet| relative.is_some_and(|relative| files.entries.contains_key(relative));
-            let path = match relative {
-                Some(relative) if has(own) => tree.path(relative),
-                _ if has(other) => continue,
-                // Ignored by git, or outside of the repository: the same for both sides.
-                _ if live.is_file() => live,
-                _ => continue,
-            };
-            found.push(path);
-            break;
-        }
-    }
-    found.reverse();
-    found
 }

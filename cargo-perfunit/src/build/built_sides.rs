@@ -151,7 +151,7 @@ impl Attempt for AsMeasured {
             self.injections = self.roots.without(&self.without_macro);
             return Ok(Next::BothSides);
         }
-        if failure.only_tests && self.variant.runner {
+        if failure.only_tests && self.variant.runner && !self.runner_works(failure, tree) {
             self.variant.runner = false;
             self.warnings.push(Warning::WithoutRunner);
             return Ok(Next::BothSides);
@@ -187,6 +187,13 @@ impl AsMeasured {
         self.injections = self.roots.without(&self.without_macro);
         self.left_out.extend(failed);
         found
+    }
+
+    /// Whether the runner is not why it does not build: others did with it. A crate may have a runner of its own.
+    fn runner_works(&self, failure: &BuildFailure, tree: &Path) -> bool {
+        let has_runner = |path: &Path| matches!(self.roots.get(path), Some(Injected::Macro | Injected::MacroAndBench));
+        let mut built = failure.built.iter().filter_map(|path| path.strip_prefix(tree).ok());
+        built.any(has_runner) && !failure.output.contains("test_runner")
     }
 
     /// The crate roots with errors that have our `#[test]`.

@@ -1,7 +1,9 @@
 //! Cargo's configuration files, as far as we have to know what they say.
 
-use crate::cargo::anchored;
+use super::shadow::Tree;
+use crate::cargo::{Location, anchored, user_folder};
 use crate::error::Result;
+use crate::git::FileSet;
 use crate::system::fs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -32,6 +34,37 @@ impl Configuration {
         read(file, DEEPEST, &mut found)?;
         Ok(found)
     }
+}
+
+/// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
+/// in the version being built, which is the first of the two. Those of `/` and of `CARGO_HOME` cargo finds by itself.
+pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, other]: [&FileSet; 2]) -> Vec<PathBuf> {
+    let home = user_folder();
+    let start = location.manifest.parent().unwrap_or(root);
+    let mut found = Vec::new();
+    for folder in start.ancestors().filter(|folder| folder.parent().is_some()) {
+        let folder = folder.join(".cargo");
+        if Some(&folder) == home.as_ref() {
+            continue;
+        }
+        // The name without extension is the older one and wins if both exist.
+        for name in ["config", "config.toml"] {
+            let live = folder.join(name);
+            let relative = live.strip_prefix(root).ok();
+            let has = |files: &FileSet| relative.is_some_and(|relative| files.entries.contains_key(relative));
+            let path = match relative {
+                Some(relative) if has(own) => tree.path(relative),
+                _ if has(other) => continue,
+                // Ignored by git, or outside of the repository: the same for both sides.
+                _ if live.is_file() => live,
+                _ => continue,
+            };
+            found.push(path);
+            break;
+        }
+    }
+    found.reverse();
+    found
 }
 
 /// Cargo's configuration in a folder `.cargo`. The name without extension is the older one and wins if both exist.

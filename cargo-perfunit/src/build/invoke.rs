@@ -52,6 +52,8 @@ pub struct BuildFailure {
     pub places: Vec<ErrorPlace>,
     /// True if only test targets failed, so that our capturing them may be the cause.
     pub only_tests: bool,
+    /// Root files (in the tree) of the test executables that were built.
+    pub built: BTreeSet<PathBuf>,
     /// It was stopped at a deadline.
     pub stopped: bool,
     /// Everything that cargo wrote.
@@ -182,13 +184,13 @@ fn run(
     if stopped {
         return Err(Stop::Because(BuildFailure { stopped, output, ..BuildFailure::default() }));
     }
-    let Messages { mut artifacts, roots, places, errors } = messages?;
+    let Messages { mut artifacts, roots, built, places, errors } = messages?;
     if !status.success() {
         let in_tree = |place: ErrorPlace| ErrorPlace { file: workspace.join(&place.file), ..place };
         let places = places.into_iter().map(in_tree).collect();
         let only_tests = only_tests(&output);
         let output = errors + &output;
-        return Err(Stop::Because(BuildFailure { roots, places, only_tests, stopped: false, output }));
+        return Err(Stop::Because(BuildFailure { roots, places, only_tests, built, stopped: false, output }));
     }
     workspace.clone_into(&mut artifacts.reported.workspace);
     Ok(artifacts)

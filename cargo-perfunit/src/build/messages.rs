@@ -5,7 +5,7 @@ use crate::cargo;
 use crate::error::{Error, Result};
 use crate::system::fs;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::Child;
@@ -26,6 +26,8 @@ pub(super) struct Messages {
     pub artifacts: Artifacts,
     /// Root files of targets with errors, with the first error of each.
     pub roots: BTreeMap<PathBuf, String>,
+    /// Root files of the test executables that were built.
+    pub built: BTreeSet<PathBuf>,
     /// Places of errors, in files as rustc names them.
     pub places: Vec<ErrorPlace>,
     /// The errors, as rustc renders them.
@@ -44,6 +46,7 @@ pub(super) fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<M
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {
+                    messages.built.insert(fs::normal(target.src_path.as_std_path()));
                     messages.artifacts.tests.push((executable.into(), cargo::target_kind(target), target.name.clone()));
                 } else if target.is_bin() {
                     messages.artifacts.binaries.push(executable.into());

@@ -72,6 +72,10 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         Ok(figures) if is_changed(config.threshold, &figures, later) => {
             Look::Flagged(Box::new(Flagged { settled, figures }))
         }
+        // As it may be a loss, fresh pairs decide.
+        Ok(figures) if is_loss(&figures) && is_apart(config.threshold, ns_of(&figures.measured), &later.measured) => {
+            Look::Flagged(Box::new(Flagged { settled, figures }))
+        }
         Err(Reason::Interrupted) => Look::Nothing,
         Ok(Figures { verdict, .. }) if verdict != Verdict::Inconclusive => Look::Nothing,
         Ok(_) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why: open.unwrap_or(Reason::TooNoisy) }),
@@ -83,14 +87,14 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
 pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut Ended) {
     let Ok(figures) = &mut later.result else { return };
     let reason = fresh.reason;
-    let ns = |measured: &Measured| Sides { base: measured.base_ns, head: measured.head_ns };
+    let seen = if is_loss(&flagged.figures) { Verdict::Slower } else { flagged.figures.verdict };
     // A loss that was seen and not refuted leaves the test open, whatever its later calls are.
-    let is_loss = flagged.figures.verdict == Verdict::Slower && figures.verdict != Verdict::Slower;
+    let is_open_loss = seen == Verdict::Slower && figures.verdict != Verdict::Slower;
     let fresh = match fresh.result {
         Ok(fresh) => fresh,
         Err(why) => {
             figures.notes.push(Note::FirstCallNotMeasuredAgain { why: why.clone() });
-            if is_loss {
+            if is_open_loss {
                 let open = Figures { verdict: Verdict::Inconclusive, ..flagged.figures.clone() };
                 *figures = as_first_calls(open, figures);
                 later.reason = Some(match why {
@@ -101,12 +105,13 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
             return;
         }
     };
-    if fresh.verdict != flagged.figures.verdict || !is_changed(threshold, &fresh, figures) {
+    if fresh.verdict != seen || !is_changed(threshold, &fresh, figures) {
         let is_unsure = fresh.verdict == Verdict::Inconclusive;
-        if is_unsure && is_loss {
-            let leans = fresh.measured.change.estimate > 0.0 && fresh.measured.change.leans();
+        // What only leaned to it is seen once more, or not at all.
+        let is_seen = flagged.figures.verdict == Verdict::Slower || is_loss(&fresh);
+        if is_unsure && is_open_loss && is_seen {
             later.reason = Some(match reason {
-                Some(Reason::BudgetUsedUp) if leans => Reason::Unconfirmed { seen: Verdict::Slower },
+                Some(Reason::BudgetUsedUp) if is_loss(&fresh) => Reason::Unconfirmed { seen: Verdict::Slower },
                 Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted)) => why,
                 _ => Reason::NotConfirmed,
             });
@@ -122,7 +127,7 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
     // The worse of two changes decides.
     let is_worse = figures.verdict == Verdict::Faster && fresh.verdict == Verdict::Slower;
     if figures.verdict.is_change() && !is_worse || is_open {
-        figures.notes.push(Note::FirstCallToo { ns: ns(first), change: first.change });
+        figures.notes.push(Note::FirstCallToo { ns: ns_of(first), change: first.change });
         return;
     }
     *figures = as_first_calls(fresh, figures);
@@ -131,8 +136,7 @@ pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut E
 
 /// A test for which its first calls speak.
 fn as_first_calls(first: Figures, later: &mut Figures) -> Figures {
-    let Measured { base_ns: base, head_ns: head, .. } = later.measured;
-    let note = Note::FirstCallDecides { later_ns: Sides { base, head } };
+    let note = Note::FirstCallDecides { later_ns: ns_of(&later.measured) };
     let notes = later.notes.drain(..).chain([note]).collect();
     Figures { notes, metrics: std::mem::take(&mut later.metrics), ..first }
 }
@@ -146,9 +150,22 @@ fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
     threshold.at_least(APART)
 }
 
+fn ns_of(measured: &Measured) -> Sides<f64> {
+    Sides { base: measured.base_ns, head: measured.head_ns }
+}
+
+/// Whether first calls got slower, or probably did.
+fn is_loss(first: &Figures) -> bool {
+    let change = first.measured.change;
+    match first.verdict {
+        Verdict::Slower => true,
+        Verdict::Inconclusive => change.estimate > 0.0 && change.leans(),
+        _ => false,
+    }
+}
+
 fn is_changed(threshold: Threshold, first: &Figures, later: &Figures) -> bool {
-    let Measured { base_ns, head_ns, .. } = first.measured;
-    first.verdict.is_change() && is_apart(threshold, Sides { base: base_ns, head: head_ns }, &later.measured)
+    first.verdict.is_change() && is_apart(threshold, ns_of(&first.measured), &later.measured)
 }
 
 /// Whether a first call differs by more than later calls do, so that there is something to say of it.
@@ -232,6 +249,23 @@ mod tests {
         let unsure = Ended { result: Ok(first_calls(Verdict::Inconclusive, -0.4)), reason: None, capture: None };
         let figures = joined_with(Verdict::Faster, unsure).result.unwrap();
         assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![Note::FirstCallNotConfirmed]));
+    }
+
+    #[test]
+    fn first_calls_that_leaned_to_slower_are_decided_by_fresh_ones() {
+        let joined = |estimate: f64, fresh: Figures| {
+            let settled = crate::measure::bound::tests::settled(1e5, 1e5 * (1.0 + estimate));
+            let mut later = Ended { result: Ok(figures(Verdict::Same, 0.0)), reason: None, capture: None };
+            let figures = first_calls(Verdict::Inconclusive, estimate);
+            let fresh = Ended { result: Ok(fresh), reason: None, capture: None };
+            join(&Flagged { settled, figures }, fresh, Threshold::default(), &mut later);
+            (later.result.unwrap().verdict, later.reason)
+        };
+        let open = (Verdict::Inconclusive, Some(Reason::NotConfirmed));
+        assert_eq!(joined(0.5, first_calls(Verdict::Slower, 0.4)), (Verdict::Slower, None));
+        assert_eq!(joined(0.5, first_calls(Verdict::Inconclusive, 0.4)), open);
+        assert_eq!(joined(0.5, first_calls(Verdict::Inconclusive, -0.4)), (Verdict::Same, None));
+        assert_eq!(joined(0.5, first_calls(Verdict::Same, 0.0)), (Verdict::Same, None));
     }
 
     #[test]

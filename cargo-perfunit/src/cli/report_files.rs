@@ -29,6 +29,9 @@ impl<F: ValueEnum> ReportFile<F> {
         if path.is_empty() {
             return Err(Error::usage(format!("no file given: use `{name}=FILE`")));
         }
+        if path == "-" {
+            return Err(Error::usage(format!("`-` is no file: `--message-format {name}` prints on stdout")));
+        }
         Ok(Self { format, path: PathBuf::from(path) })
     }
 }
@@ -121,6 +124,7 @@ mod tests {
         assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, markdown, json"));
         assert!(parsed("json").unwrap_err().contains("`json=FILE`"));
         assert!(parsed("json=").is_err());
+        assert!(parsed("json=-").unwrap_err().contains("`--message-format json` prints"));
     }
 
     #[test]

@@ -190,21 +190,16 @@ impl<'a> Builder<'a> {
         'again: loop {
             let toolchains = self.toolchains(attempt.variant())?;
             let order = attempt.order();
-            if let Some(side) = last.take().filter(|side| *side != order[0]) {
-                let turn = Turn { side, again: true, texts: None };
-                // It is kept, and built in its turn.
-                if self.until_built(job, attempt, turn, &toolchains)?.is_none() {
-                    last = Some(side);
-                    continue 'again;
-                }
-            }
             let mut built: Sides<Option<SideBuild>> = Sides::default();
-            for side in order {
+            // That is kept, and built in its turn.
+            let before = last.take().filter(|side| *side != order[0]);
+            for side in before.into_iter().chain(order) {
                 // Both sides have the doc tests of that which is built first.
-                let texts = built.get(side.other()).as_ref().map(SideBuild::doctests);
-                let turn = Turn { side, again: *failed.get(side), texts };
-                let Some(done) = self.until_built(job, attempt, turn, &toolchains)? else {
-                    *failed.get_mut(side) = true;
+                let first = built.get(order[0]).as_ref().filter(|_| side != order[0]);
+                let mut turn = Turn { side, again: *failed.get(side), texts: first.map(SideBuild::doctests) };
+                let done = self.until_built(job, attempt, &mut turn, &toolchains)?;
+                *failed.get_mut(side) = turn.again;
+                let Some(done) = done else {
                     last = Some(side);
                     continue 'again;
                 };
@@ -222,13 +217,13 @@ impl<'a> Builder<'a> {
         &mut self,
         job: &Job<'_>,
         attempt: &mut dyn Attempt,
-        mut turn: Turn,
+        turn: &mut Turn,
         toolchains: &Sides<Toolchain>,
     ) -> Tried<Option<SideBuild>, BuildFailure> {
         let side = turn.side;
         loop {
             interrupt::check()?;
-            let failure = match self.one_side(job, attempt, &turn, toolchains.get(side)) {
+            let failure = match self.one_side(job, attempt, turn, toolchains.get(side)) {
                 Err(Stop::Because(failure)) => failure,
                 built => return built.map(Some),
             };

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
+/// The name without extension is the older one and wins if both exist.
+const NAMES: [&str; 2] = ["config", "config.toml"];
 /// Deeper than this nobody includes configuration files, unless in circles.
 const DEEPEST: usize = 8;
 /// Options of which cargo joins what files and variables say, whatever their order.
@@ -47,8 +49,7 @@ pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, othe
         if Some(&folder) == home.as_ref() {
             continue;
         }
-        // The name without extension is the older one and wins if both exist.
-        for name in ["config", "config.toml"] {
+        for name in NAMES {
             let live = folder.join(name);
             let relative = live.strip_prefix(root).ok();
             let has = |files: &FileSet| relative.is_some_and(|relative| files.entries.contains_key(relative));
@@ -67,9 +68,9 @@ pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, othe
     found
 }
 
-/// Cargo's configuration in a folder `.cargo`. The name without extension is the older one and wins if both exist.
+/// Cargo's configuration in a folder `.cargo`.
 pub(super) fn file_in(folder: &Path) -> Option<PathBuf> {
-    ["config", "config.toml"].map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
+    NAMES.map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
 }
 
 fn read(file: &Path, depth: usize, found: &mut Vec<Configuration>) -> Result<()> {

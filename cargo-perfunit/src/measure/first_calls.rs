@@ -69,11 +69,11 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
     let Ended { result, reason: open, .. } = measurement.run(&trial, None, random)?;
     Ok(match result {
-        Ok(figures) if is_changed(config.threshold, &figures, later) => {
-            Look::Flagged(Box::new(Flagged { settled, figures }))
-        }
-        // As it may be a loss, fresh pairs decide.
-        Ok(figures) if is_loss(&figures) && is_apart(config.threshold, ns_of(&figures.measured), &later.measured) => {
+        // What may be a loss is for fresh pairs to decide, too.
+        Ok(figures)
+            if (figures.verdict.is_change() || is_loss(&figures))
+                && is_apart(config.threshold, ns_of(&figures.measured), &later.measured) =>
+        {
             Look::Flagged(Box::new(Flagged { settled, figures }))
         }
         Err(Reason::Interrupted) => Look::Nothing,

@@ -6,14 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Unit tests included.
-const LONGEST_FILE: usize = 400;
-/// A topic's cases stay together.
-const LONGEST_FILE_OF_TESTS: usize = 600;
-
 const LONGEST_FUNCTION: usize = 80;
-/// Besides `self`.
-const MOST_PARAMETERS: usize = 5;
 /// Folders below `src`.
 const MOST_ROOMS: usize = 18;
 
@@ -103,12 +96,10 @@ fn files_lean_on_each_other_in_one_direction() {
 }
 
 #[test]
-fn functions_are_short_and_take_few_parameters() {
+fn functions_are_short() {
     let functions = house().functions;
     let long = functions.iter().filter(|function| function.lines > LONGEST_FUNCTION);
     none(long.map(|function| function.place.clone()), "a function that long does more than one thing");
-    let wide = functions.iter().filter(|function| function.parameters > MOST_PARAMETERS);
-    none(wide.map(|function| function.place.clone()), "values that travel together are a type");
 }
 
 #[test]
@@ -200,14 +191,6 @@ fn opens_unsafe(line: &str) -> bool {
         line.match_indices(start).any(|(at, _)| !matches!(before(at), Some('_' | '"')))
     };
     ["unsafe {", "unsafe fn ", "unsafe impl "].iter().any(opens) || line.contains("unsafe extern")
-}
-
-#[test]
-fn no_file_is_too_long() {
-    let lengths = sources().into_iter().map(|(path, text)| (text.lines().count(), path));
-    let most = |path: &str| if is_test(path) { LONGEST_FILE_OF_TESTS } else { LONGEST_FILE };
-    let long = lengths.filter(|(lines, path)| *lines > most(path));
-    none(long.map(|(lines, path)| format!("{path}: {lines} lines")), "one concept fits into one file");
 }
 
 #[test]

@@ -14,10 +14,12 @@
 //! whatever the recursion, and its total counts outermost activations only.
 //!
 //! Nothing is counted but between the beginning and the end of a batch. A node's own fields are sums over all recorded
-//! batches; row `i` has its calls, recursions and self ticks in batch `i` alone. Batches are those of the shared page, in their order.
+//! batches; row `i` has its calls, repeats, recursions and self ticks in batch `i` alone. Batches are those of the shared page,
+//! in their order.
 //!
 //! All times are in *ticks*, of which [`Header::ticks_per_second`] make a second. The figures contain the probes' own cost:
-//! a call adds [`Header::inside`] to its own self time and [`Header::outside`] to its caller's.
+//! a call adds [`Header::inside`] to its own self time and [`Header::outside`] to its caller's. A function that calls itself
+//! stays in its node, so that call reads no clock and adds only [`Header::again`].
 //!
 //! Every field is an atomic, written without order while threads run: read it after the process has ended. If `used` is 0
 //! then, the process had no use for a tree or took this for none. A child that the test forks, and that starts no program,
@@ -28,7 +30,7 @@ use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// First word of the file: refuses a tool of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_7472_0002;
+pub const MAGIC: u64 = 0x7065_7266_7472_0003;
 
 /// [`Header::begun`] between batches.
 pub const NO_BATCH: u64 = u64::MAX;
@@ -81,6 +83,8 @@ pub struct Header {
     pub outside: AtomicU64,
     /// What a counting probe costs, ticks a call, as the bits of an f64.
     pub counting: AtomicU64,
+    /// What a probe of either kind costs where a function calls itself, ticks a call, as the bits of an f64.
+    pub again: AtomicU64,
     /// Batches recorded.
     pub batches: AtomicU32,
     /// Unused; keeps the layout free of padding.
@@ -102,8 +106,8 @@ pub struct Node {
     pub parent: AtomicU32,
     /// The process's own: index of the node that this one called last.
     pub hot: AtomicU32,
-    /// Calls, recursive ones included. A future counts once, in the context of its first poll; its ticks are in the contexts
-    /// that poll it.
+    /// Calls other than `repeats`. A future counts once, in the context of its first poll; its ticks are in the contexts that
+    /// poll it.
     pub calls: AtomicU64,
     /// Ticks in this context outside of its children; those of a root are its thread's outside of any probe.
     pub self_ticks: AtomicU64,
@@ -127,10 +131,14 @@ pub struct Node {
     pub calls_before: AtomicU64,
     /// The process's own: `self_ticks` at the end of the last batch.
     pub self_before: AtomicU64,
-    /// Of `calls`, those that came from a node below this one, or from itself, and not from its caller.
+    /// Of `calls`, those that came from a node below this one and not from its caller.
     pub recursions: AtomicU64,
     /// The process's own: `recursions` at the end of the last batch.
     pub recursions_before: AtomicU64,
+    /// Calls that the function made of itself, without another node in between. They read no clock.
+    pub repeats: AtomicU64,
+    /// The process's own: `repeats` at the end of the last batch.
+    pub repeats_before: AtomicU64,
 }
 
 /// What a node did in one batch.
@@ -143,6 +151,8 @@ pub struct Figures {
     pub self_ticks: AtomicU64,
     /// As in [`Node::recursions`].
     pub recursions: AtomicU64,
+    /// As in [`Node::repeats`].
+    pub repeats: AtomicU64,
 }
 
 /// Where the parts of a file are.

@@ -71,24 +71,33 @@ const LATER: Edit = ("*number == 400", "*number == 4000");
 /// All of them.
 pub const EDITS: [Edit; 4] = [LONGER, OFTENER, DEEPER, LATER];
 
-/// The explanation of the only test after a replacement in the library.
-fn explanation((from, to): (&str, &str)) -> (Project, Value) {
-    let project = Project::library(LIBRARY, &LIBRARY.replace(from, to));
+/// Returns the explanation of the only test after a replacement in the library.
+fn explanation(edit: (&str, &str)) -> (Project, Value) {
+    explanation_of(LIBRARY, edit)
+}
+
+fn explanation_of(library: &str, (from, to): (&str, &str)) -> (Project, Value) {
+    let project = Project::library(library, &library.replace(from, to));
     let run = project.diff(&["--explain", "always", "--engine", "probes"]).expect(100);
     let test = run.json()["tests"][0].clone();
     assert_eq!(project.status(), [""; 0]);
     (project, test["explanation"].clone())
 }
 
-/// Name, kind and source of the first responsible function.
+/// Checks name, kind and source of the first responsible function.
 #[track_caller]
-fn check((from, to): (&str, &str), name: &str, kind: &str) {
-    let (_, found) = explanation((from, to));
+fn check(edit: (&str, &str), name: &str, kind: &str) {
+    check_in(LIBRARY, edit, name, kind);
+}
+
+#[track_caller]
+fn check_in(library: &str, (from, to): (&str, &str), name: &str, kind: &str) {
+    let (_, found) = explanation_of(library, (from, to));
     let first = &found["responsible"][0];
     let function = &found["functions"][first["function"].as_u64().unwrap_or(u64::MAX) as usize];
     assert_eq!((function["name"].as_str(), first["kind"].as_str()), (Some(name), Some(kind)), "{found:#}");
     assert_eq!(function["file"], "src/lib.rs");
-    let line = LIBRARY
+    let line = library
         .replace(from, to)
         .lines()
         .position(|line| line.contains(&format!("fn {}(", name.rsplit(':').next().unwrap())));
@@ -111,6 +120,16 @@ fn who_calls_a_helper_more_often_is_responsible_and_the_helper_is_not() {
 #[test]
 fn who_recurses_deeper_is_responsible_and_not_the_caller() {
     check(DEEPER, "fold", "calls");
+}
+
+#[test]
+fn who_recurses_deeper_by_way_of_another_function_is_responsible() {
+    // Each call reads the clock: the probes cost ten times what the calls take.
+    let library = LIBRARY.replace("fold(rest, depth + 1)", "further(rest, depth)").replace(
+        "fn early(",
+        "fn further(numbers: &[u64], depth: u64) -> u64 {\n    black_box(1) ^ fold(numbers, depth + 1)\n}\n\nfn early(",
+    );
+    check_in(&library, DEEPER, "fold", "calls");
 }
 
 #[test]

@@ -233,7 +233,7 @@ mod tests {
             let key = NAMES.iter().position(|known| *known == name).unwrap() as u64;
             let (calls, recursions) = calls.split_once('/').unwrap_or((calls, "0"));
             let [calls, recursions, each] = [calls, recursions, each].map(|number| number.parse::<f64>().unwrap());
-            nodes.push(RecordedNode { key, parent, calls, recursions, self_cost: calls * each });
+            nodes.push(RecordedNode { parent, calls, recursions, self_cost: calls * each, ..RecordedNode::root(key) });
             ways.push(way.to_owned());
         }
         Recorded { nodes }

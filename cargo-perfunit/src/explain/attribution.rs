@@ -40,6 +40,19 @@ pub struct Attribution {
 const LEAST_SHARE: f64 = 0.05;
 
 impl Attribution {
+    /// Widens each interval until it holds that of another attribution of the same test.
+    pub fn widen(&mut self, other: &Self) {
+        let widen = |own: &mut Difference, other: &Difference| {
+            *own = Difference { low: own.low.min(other.low), high: own.high.max(other.high), ..*own };
+        };
+        widen(&mut self.whole, &other.whole);
+        for part in &mut self.parts {
+            if let Some(same) = other.parts.iter().find(|same| same.key == part.key) {
+                widen(&mut part.change, &same.change);
+            }
+        }
+    }
+
     /// Those with a certain part worth naming, in the direction of the whole.
     pub fn responsible(&self) -> impl Iterator<Item = &Part> {
         self.parts

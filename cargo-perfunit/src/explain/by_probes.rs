@@ -5,10 +5,11 @@ use super::assemble::{Known, told, unless_contrary};
 use super::attribute::{attribute, attribute_joined};
 use super::attribution::Attribution;
 use super::causes::{Facts, add_causes};
-use super::differences::{Differences, differences};
+use super::differences::{Differences, differences, medians};
 use super::leaks::{PROBE_NS, leaks};
 use super::merge::Merged;
 use super::options::Goal;
+use super::probe_cost::attribute_corrected;
 use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
 use super::suspects;
 use super::with_probes::{self, Probed};
@@ -67,8 +68,6 @@ type Found = Told<Finding>;
 /// The trees of pairs.
 struct Pairs {
     merged: Merged,
-    /// What the probes cost in one run, ns.
-    cost: Sides<f64>,
     /// Calls that found no room.
     overflow: u64,
 }
@@ -250,19 +249,19 @@ impl Examiner<'_> {
         let (probed, inquiry) = (self.probed, self.inquiry);
         let is_enough = |merged: &Merged| {
             LOOKS.contains(&merged.pairs)
-                && (attributed(merged, probed, inquiry)
-                    .is_some_and(|attribution| explained(&attribution, question) >= EXPLAINED)
+                && (attributed(merged, question, probed, inquiry)
+                    .is_some_and(|(_, attribution)| explained(&attribution, question) >= EXPLAINED)
                     || merged.pairs == LOOKS[LOOKS.len() - 1])
         };
         let pairs = self.pairs(question, request, deadline, is_enough)?;
-        Ok(pairs.and_then(|pairs| pairs.judged(strategy, probed, inquiry)))
+        Ok(pairs.and_then(|pairs| pairs.judged(question, strategy, probed, inquiry)))
     }
 
     /// Where the time of both versions goes, whoever is responsible.
     fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
-        let finding = pairs.and_then(|pairs| pairs.judged(Strategy::Complete, self.probed, self.inquiry));
+        let finding = pairs.and_then(|pairs| pairs.judged(question, Strategy::Complete, self.probed, self.inquiry));
         Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
     }
 
@@ -292,10 +291,8 @@ impl Examiner<'_> {
             Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
         };
         let mut merged = Merged::default();
-        let mut cost = Sides { base: 0.0, head: 0.0 };
         let mut overflow = 0;
         while let Some(runs) = pairs.pair()? {
-            cost = Sides { base: runs.base.cost_ns, head: runs.head.cost_ns };
             overflow = overflow.max(runs.base.overflow).max(runs.head.overflow);
             let mut trees = runs.map(|run| run.tree);
             trees.head.rename(&self.probed.renamed);
@@ -304,7 +301,7 @@ impl Examiner<'_> {
                 break;
             }
         }
-        Ok(Ok(Pairs { merged, cost, overflow }))
+        Ok(Ok(Pairs { merged, overflow }))
     }
 
     fn told(&self, question: &Question, finding: &Finding, took: Duration) -> Explanation {
@@ -329,14 +326,12 @@ impl Examiner<'_> {
 }
 
 impl Pairs {
-    fn judged(self, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Found {
-        let Self { merged, cost, overflow } = self;
-        match (attributed(&merged, probed, inquiry), differences(&merged, level())) {
-            (Some(attribution), Some(differences)) => {
-                Ok(Finding { strategy, merged, attribution, differences, cost, overflow })
-            }
-            _ => Err(Unexplained::TooFewPairs),
-        }
+    fn judged(self, question: &Question, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Found {
+        let found = attributed(&self.merged, question, probed, inquiry);
+        let (merged, attribution) = found.ok_or(Unexplained::TooFewPairs)?;
+        let differences = differences(&merged, level()).ok_or(Unexplained::TooFewPairs)?;
+        let cost = probe_cost(&merged);
+        Ok(Finding { strategy, merged, attribution, differences, cost, overflow: self.overflow })
     }
 }
 
@@ -350,11 +345,28 @@ impl Finding {
     }
 }
 
-/// Who is attributed with what; those who cannot be told apart by time together.
-fn attributed(merged: &Merged, probed: &Probed, inquiry: &Inquiry<'_>) -> Option<Attribution> {
-    let apart = attribute(merged, level())?;
-    let joined = leaks(merged, &apart, |key| inquiry.has_changed(&probed.functions, key));
-    if joined.is_empty() { Some(apart) } else { attribute_joined(merged, level(), &joined) }
+/// Attributes the difference to functions, to those together that cannot be told apart by time; with the tree after the
+/// probes' cost was corrected.
+fn attributed(
+    merged: &Merged,
+    question: &Question,
+    probed: &Probed,
+    inquiry: &Inquiry<'_>,
+) -> Option<(Merged, Attribution)> {
+    attribute_corrected(merged, &question.difference(), |merged| {
+        let apart = attribute(merged, level())?;
+        let joined = leaks(merged, &apart, |key| inquiry.has_changed(&probed.functions, key));
+        if joined.is_empty() { Some(apart) } else { attribute_joined(merged, level(), &joined) }
+    })
+}
+
+/// Returns what the probes cost in one run, ns.
+fn probe_cost(merged: &Merged) -> Sides<f64> {
+    let costs = merged.nodes.iter().map(|node| medians(&node.probe_cost));
+    costs.fold(Sides { base: 0.0, head: 0.0 }, |sum, cost| Sides {
+        base: sum.base + cost.base,
+        head: sum.head + cost.head,
+    })
 }
 
 /// Of each look: all of them have to be paid for.

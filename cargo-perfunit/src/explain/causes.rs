@@ -153,11 +153,10 @@ mod tests {
     fn explained(times: [[f64; 2]; 4], changed: &str, facts: &Facts) -> Explanation {
         let tree = |side: usize| {
             let node = |key: u64, parent: usize, calls: f64, index: usize| RecordedNode {
-                key,
                 parent,
                 calls,
-                recursions: 0.0,
                 self_cost: times[index][side],
+                ..RecordedNode::root(key)
             };
             Recorded { nodes: vec![node(ROOT, 0, 0.0, 0), node(2, 0, 1.0, 1), node(3, 1, 1.0, 2), node(4, 1, 1.0, 3)] }
         };

@@ -77,7 +77,8 @@ mod tests {
     /// The test calls the caller once, which calls the leaf so many times; costs are their own.
     fn merged(calls: f64, base: [f64; 3], head: [f64; 3]) -> Merged {
         let tree = |[own, caller, leaf]: [f64; 3]| {
-            let node = |key, parent, calls, self_cost| RecordedNode { key, parent, calls, recursions: 0.0, self_cost };
+            let node =
+                |key, parent, calls, self_cost| RecordedNode { parent, calls, self_cost, ..RecordedNode::root(key) };
             Recorded { nodes: vec![node(ROOT, 0, 0.0, own), node(CALLER, 0, 1.0, caller), node(LEAF, 1, calls, leaf)] }
         };
         let mut merged = Merged::default();

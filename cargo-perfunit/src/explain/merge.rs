@@ -17,6 +17,8 @@ pub struct MergedNode {
     pub recursions: Sides<Vec<f64>>,
     /// Time in itself in one run, ns, by pair.
     pub self_cost: Sides<Vec<f64>>,
+    /// What was subtracted from that time for the probes, ns, by pair.
+    pub probe_cost: Sides<Vec<f64>>,
 }
 
 /// The merged tree: the root is the first, callers stand before what they call.
@@ -38,15 +40,36 @@ impl Default for Merged {
 impl MergedNode {
     fn new(key: u64, parent: usize, pairs: usize) -> Self {
         let zeros = || Sides { base: vec![0.0; pairs], head: vec![0.0; pairs] };
-        Self { key, parent, calls: zeros(), recursions: zeros(), self_cost: zeros() }
+        Self { key, parent, calls: zeros(), recursions: zeros(), self_cost: zeros(), probe_cost: zeros() }
+    }
+
+    /// What there is of each pair, in the order of [`RecordedNode`].
+    fn figures(&mut self) -> [&mut Sides<Vec<f64>>; 4] {
+        [&mut self.calls, &mut self.recursions, &mut self.self_cost, &mut self.probe_cost]
     }
 }
 
 impl Merged {
+    /// Subtracts in each pair `factors` times what the processes measured as the probes' cost.
+    #[must_use]
+    pub fn with_probe_cost(&self, factors: &[f64]) -> Self {
+        let mut corrected = self.clone();
+        for node in &mut corrected.nodes {
+            for side in Side::BOTH {
+                let costs = node.self_cost.get_mut(side).iter_mut().zip(node.probe_cost.get_mut(side));
+                for ((own, probes), factor) in costs.zip(factors) {
+                    *own += (1.0 - factor) * *probes;
+                    *probes *= factor;
+                }
+            }
+        }
+        corrected
+    }
+
     /// Adds what the processes of a pair recorded.
     pub fn add(&mut self, pair: &Sides<Recorded>) {
         for node in &mut self.nodes {
-            for figures in [&mut node.calls, &mut node.recursions, &mut node.self_cost] {
+            for figures in node.figures() {
                 figures.base.push(0.0);
                 figures.head.push(0.0);
             }
@@ -64,8 +87,8 @@ impl Merged {
             places.push(place);
             let merged = &mut self.nodes[place];
             // Equal ways may be recorded twice, by two threads.
-            let figures = [&mut merged.calls, &mut merged.recursions, &mut merged.self_cost];
-            for (sums, value) in figures.into_iter().zip([node.calls, node.recursions, node.self_cost]) {
+            let values = [node.calls, node.recursions, node.self_cost, node.probe_cost];
+            for (sums, value) in merged.figures().into_iter().zip(values) {
                 *sums.get_mut(side).last_mut().expect("a pair was begun") += value;
             }
         }

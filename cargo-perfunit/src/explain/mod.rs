@@ -26,6 +26,7 @@ pub mod instructions;
 mod leaks;
 mod merge;
 mod options;
+mod probe_cost;
 mod question;
 mod ranking;
 mod renamed;

@@ -6,7 +6,8 @@ use crate::build::{self, BuildFailure, BuiltSides, Job};
 use crate::git::Versions;
 use crate::measure::{Config, Measuring};
 use crate::model::{
-    BuiltWith, ChangeKind, Explain, Explanation, Function, Mode, Outcome, Sides, TargetId, TestId, Unexplained, Warning,
+    BuiltWith, Change, ChangeKind, Difference, Explain, Explanation, Function, Mode, Outcome, Sides, TargetId, TestId,
+    Unexplained, Warning,
 };
 use crate::select::Selected;
 use crate::select::reach::{self, TestSource};
@@ -149,6 +150,8 @@ pub struct Question {
     pub base_ns: f64,
     /// Head's change, as a fraction of that.
     pub change: f64,
+    /// The ends of its interval.
+    pub ends: [f64; 2],
 }
 
 /// What was found out.
@@ -164,6 +167,12 @@ impl Question {
     /// Time of a call of both versions, s.
     pub fn pair_seconds(&self) -> f64 {
         self.base_ns * (2.0 + self.change) / 1e9
+    }
+
+    /// The difference without probes, ns a run.
+    pub fn difference(&self) -> Difference {
+        let [low, high] = self.ends.map(|end| self.base_ns * end);
+        Difference { estimate: self.base_ns * self.change, low, high }
     }
 
     /// Whether fewer pairs fit an explanation than it needs.
@@ -190,7 +199,8 @@ impl Question {
         if measured.bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some()) {
             return None;
         }
-        Some(Self { test: outcome.test.clone(), base_ns: measured.base_ns, change: measured.change.estimate })
+        let Change { estimate, low, high } = measured.change;
+        Some(Self { test: outcome.test.clone(), base_ns: measured.base_ns, change: estimate, ends: [low, high] })
     }
 }
 

@@ -20,12 +20,14 @@ pub struct RecordedNode {
     pub recursions: f64,
     /// Time in itself in one run, ns.
     pub self_cost: f64,
+    /// What the probes took of that time, as far as the process could measure it, ns; `self_cost` is without it.
+    pub probe_cost: f64,
 }
 
 impl RecordedNode {
     /// A node that nobody calls and that takes no time.
     pub fn root(key: u64) -> Self {
-        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_cost: 0.0 }
+        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_cost: 0.0, probe_cost: 0.0 }
     }
 }
 

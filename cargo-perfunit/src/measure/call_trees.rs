@@ -10,7 +10,7 @@ use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Nodes that fit a tree. The file is sparse: 100 bytes and a row's 24 a node are only paid for where they are used.
+/// Nodes that fit a tree. The file is sparse: 128 bytes and a row's 32 a node are only paid for where they are used.
 const CAPACITY: u32 = 1 << 17;
 /// Keys that fit a request.
 const MOST_KEYS: u32 = 1 << 16;
@@ -32,8 +32,6 @@ pub struct ProbeRequest {
 pub struct ProbedRun {
     /// The tree, per run of the test body.
     pub tree: Recorded,
-    /// What the probes cost in one run, ns; already subtracted.
-    pub cost_ns: f64,
     /// Calls that found no room in the tree; their time is their callers'.
     pub overflow: u64,
 }
@@ -134,28 +132,31 @@ impl TreeFile {
         let mean = |index: usize, figure: fn(&Figures) -> u64| {
             kept.iter().map(|row| figure(&row[index]) as f64).sum::<f64>() / runs
         };
-        let calls: Vec<f64> = (0..nodes.len()).map(|index| mean(index, |row| row.calls.load(Relaxed))).collect();
-        let (inside, outside) =
-            (f64::from_bits(header.inside.load(Relaxed)), f64::from_bits(header.outside.load(Relaxed)));
-        let recursions: Vec<f64> =
-            (0..nodes.len()).map(|index| mean(index, |row| row.recursions.load(Relaxed))).collect();
-        let mut self_ticks: Vec<f64> =
-            (0..nodes.len()).map(|index| mean(index, |row| row.self_ticks.load(Relaxed))).collect();
-        let mut cost = 0.0;
-        for (index, node) in nodes.iter().enumerate().skip(1) {
-            if node.key.load(Relaxed) == ROOT {
-                continue;
-            }
-            let caller = node.parent.load(Relaxed) as usize;
-            self_ticks[index] -= calls[index] * inside;
-            // Who makes a recursive call is below this node if it is not the node itself.
-            self_ticks[index] -= recursions[index] * outside;
-            self_ticks[caller] -= (calls[index] - recursions[index]) * outside;
-            cost += calls[index] * (inside + outside);
-        }
-        let tree = tree(nodes, &calls, &recursions, &self_ticks, ns);
-        Some(ProbedRun { tree, cost_ns: cost * ns, overflow: header.overflow.load(Relaxed) })
+        let means =
+            |figure: fn(&Figures) -> u64| (0..nodes.len()).map(|index| mean(index, figure)).collect::<Vec<f64>>();
+        let mut means = Means {
+            calls: means(|row| row.calls.load(Relaxed)),
+            recursions: means(|row| row.recursions.load(Relaxed)),
+            repeats: means(|row| row.repeats.load(Relaxed)),
+            self_ticks: means(|row| row.self_ticks.load(Relaxed)),
+            probe_ticks: vec![0.0; nodes.len()],
+        };
+        means.subtract_probes(nodes, header);
+        Some(ProbedRun { tree: means.tree(nodes, ns), overflow: header.overflow.load(Relaxed) })
     }
+}
+
+/// Figures of one run of the test body, by node.
+struct Means {
+    /// Calls that moved the thread to the node.
+    calls: Vec<f64>,
+    /// Those of them that came from below the node.
+    recursions: Vec<f64>,
+    /// Calls that the function made of itself.
+    repeats: Vec<f64>,
+    self_ticks: Vec<f64>,
+    /// What the probes took of the node's time.
+    probe_ticks: Vec<f64>,
 }
 
 /// The rows that took least.
@@ -167,26 +168,50 @@ fn quickest<'a>(rows: &[&'a [Figures]]) -> Vec<&'a [Figures]> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Puts the threads' trees below one root: that of the first thread, which runs the test.
-fn tree(nodes: &[Node], calls: &[f64], recursions: &[f64], self_ticks: &[f64], ns: f64) -> Recorded {
-    let mut places = vec![0; nodes.len()];
-    let mut found: Vec<RecordedNode> = Vec::with_capacity(nodes.len());
-    for (index, node) in nodes.iter().enumerate().skip(1) {
-        let key = node.key.load(Relaxed);
-        let recorded = match key {
-            ROOT if found.is_empty() => RecordedNode { self_cost: self_ticks[index] * ns, ..RecordedNode::root(ROOT) },
-            // What a thread does outside of probes is mostly waiting.
-            ROOT => RecordedNode::root(THREADS),
-            _ => RecordedNode {
-                key,
-                parent: places[node.parent.load(Relaxed) as usize],
-                calls: calls[index],
-                recursions: recursions[index],
-                self_cost: self_ticks[index] * ns,
-            },
-        };
-        places[index] = found.len();
-        found.push(recorded);
+impl Means {
+    /// Takes the probes' own cost, as the process measured it, out of the self times.
+    fn subtract_probes(&mut self, nodes: &[Node], header: &Header) {
+        let [inside, outside, again] =
+            [&header.inside, &header.outside, &header.again].map(|ticks| f64::from_bits(ticks.load(Relaxed)));
+        for (index, node) in nodes.iter().enumerate().skip(1) {
+            if node.key.load(Relaxed) == ROOT {
+                continue;
+            }
+            let caller = node.parent.load(Relaxed) as usize;
+            let (calls, recursions) = (self.calls[index], self.recursions[index]);
+            self.probe_ticks[index] += calls * inside + self.repeats[index] * again;
+            // The caller in a recursive call is below this node.
+            self.probe_ticks[index] += recursions * outside;
+            self.probe_ticks[caller] += (calls - recursions) * outside;
+        }
+        for (ticks, probes) in self.self_ticks.iter_mut().zip(&self.probe_ticks) {
+            *ticks -= probes;
+        }
     }
-    Recorded { nodes: found }
+
+    /// Puts the threads' trees below one root: that of the first thread, which runs the test.
+    fn tree(&self, nodes: &[Node], ns: f64) -> Recorded {
+        let mut places = vec![0; nodes.len()];
+        let mut found: Vec<RecordedNode> = Vec::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate().skip(1) {
+            let key = node.key.load(Relaxed);
+            let (self_cost, probe_cost) = (self.self_ticks[index] * ns, self.probe_ticks[index] * ns);
+            let recorded = match key {
+                ROOT if found.is_empty() => RecordedNode { self_cost, probe_cost, ..RecordedNode::root(ROOT) },
+                // What a thread does outside of probes is mostly waiting.
+                ROOT => RecordedNode::root(THREADS),
+                _ => RecordedNode {
+                    key,
+                    parent: places[node.parent.load(Relaxed) as usize],
+                    calls: self.calls[index] + self.repeats[index],
+                    recursions: self.recursions[index] + self.repeats[index],
+                    self_cost,
+                    probe_cost,
+                },
+            };
+            places[index] = found.len();
+            found.push(recorded);
+        }
+        Recorded { nodes: found }
+    }
 }

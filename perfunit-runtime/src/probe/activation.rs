@@ -92,6 +92,9 @@ fn enter_from(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let from = thread.current.get();
     // Before the clock is read: looking up is the caller's time, for it is the caller's many callees that take long.
     if let Some(caller) = nodes.get(from as usize) {
+        if caller.key.load(Relaxed) == site.key && mode != mode::UNRESOLVED {
+            return repeat(thread, caller, calls);
+        }
         let hot = caller.hot.load(Relaxed);
         if let Some(node) = nodes.get(hot as usize) {
             if node.key.load(Relaxed) == site.key && mode != mode::UNRESOLVED {
@@ -100,6 +103,19 @@ fn enter_from(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
         }
     }
     enter_recent(thread, site, calls)
+}
+
+/// Counts a call that a function makes of itself.
+///
+/// The time is the same node's before, during and after the call, so no clock is read: in a deep recursion readings would
+/// take ten times as long as the calls, and no constant can be subtracted for them, as processors overlap them with the calls.
+#[inline(always)]
+fn repeat(thread: &Thread, node: &Node, calls: u64) -> Guard {
+    if thread.begun() != NO_BATCH {
+        bump(&node.repeats, calls);
+    }
+    // Nothing to leave.
+    Guard::NONE
 }
 
 /// Enters where the caller went lately, if not last.
@@ -241,7 +257,16 @@ fn counted() {
     black_box(());
 }
 
-/// What probes cost here.
+#[inline(never)]
+fn recursion(depth: u64) {
+    let _guard = TIMED.enter();
+    if black_box(depth) > 0 {
+        recursion(depth - 1);
+    }
+    black_box(());
+}
+
+/// Measures what probes cost here.
 pub(super) fn measure() -> Costs {
-    cost::measure(timed, counted)
+    cost::measure(&cost::Probed { timed, counted, recursion })
 }

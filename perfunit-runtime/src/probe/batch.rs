@@ -2,7 +2,7 @@
 
 use super::arena::Tree;
 use super::{cost, home, place, ticks};
-use crate::tree::NO_BATCH;
+use crate::tree::{Header, NO_BATCH};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,8 +10,9 @@ impl Tree {
     /// Measures what the probes cost, for the header, if any was met.
     pub fn measure_costs(&self) {
         let Some(costs) = cost::measured() else { return };
-        let fields = [&self.header.inside, &self.header.outside, &self.header.counting];
-        for (field, ticks) in fields.into_iter().zip([costs.inside, costs.outside, costs.counting]) {
+        let Header { inside, outside, counting, again, .. } = self.header;
+        let ticks = [costs.inside, costs.outside, costs.counting, costs.again];
+        for (field, ticks) in [inside, outside, counting, again].into_iter().zip(ticks) {
             field.store(ticks.to_bits(), Relaxed);
         }
     }
@@ -42,6 +43,7 @@ impl Tree {
             figures.calls.store(since(&node.calls, &node.calls_before), Relaxed);
             figures.self_ticks.store(since(&node.self_ticks, &node.self_before), Relaxed);
             figures.recursions.store(since(&node.recursions, &node.recursions_before), Relaxed);
+            figures.repeats.store(since(&node.repeats, &node.repeats_before), Relaxed);
         }
         self.header.batches.store(index as u32 + 1, Relaxed);
         let ticks = now.saturating_sub(self.opened.1);

@@ -21,6 +21,8 @@ pub struct Costs {
     pub outside: f64,
     /// Of a counting probe.
     pub counting: f64,
+    /// Of a probe of either kind where a function calls itself.
+    pub again: f64,
 }
 
 /// How to measure, from the first probe that is met. Named nowhere else: a program without probes is linked without what they
@@ -42,25 +44,61 @@ fn plain() {
     black_box(());
 }
 
-/// Measures all three, in this thread, by functions that do nothing and have a probe: a timing and a counting one, whose key
-/// is 1.
-pub fn measure(timed: fn(), counted: fn()) -> Costs {
+/// Calls itself until `depth` is 0.
+#[inline(never)]
+fn plain_recursion(depth: u64) {
+    if black_box(depth) > 0 {
+        plain_recursion(depth - 1);
+    }
+    black_box(());
+}
+
+/// Functions that do nothing and have a probe whose key is 1.
+pub struct Probed {
+    /// The probe takes times.
+    pub timed: fn(),
+    /// The probe only counts.
+    pub counted: fn(),
+    /// The probe takes times; the function calls itself until its argument is 0.
+    pub recursion: fn(u64),
+}
+
+/// Measures all costs, in this thread.
+pub fn measure(probed: &Probed) -> Costs {
     let shortest = |measure: &dyn Fn() -> (u64, u64)| {
         (0..ROUNDS).map(|_| measure()).min_by_key(|(inside, outside)| inside + outside).unwrap_or_default()
     };
     let per_call = |ticks: u64, less: u64| ticks.saturating_sub(less) as f64 / CALLS as f64;
     let plain = shortest(&|| (0, ticks_of(plain)));
-    let timed = shortest(&|| times_of(timed));
-    let counted = shortest(&|| (0, ticks_of(counted)));
-    Costs { inside: per_call(timed.0, 0), outside: per_call(timed.1, plain.1), counting: per_call(counted.1, plain.1) }
+    let timed = shortest(&|| times_of(probed.timed));
+    let counted = shortest(&|| (0, ticks_of(probed.counted)));
+    let plain_recursion = shortest(&|| (0, ticks_of_recursion(plain_recursion)));
+    let recursion = shortest(&|| (0, ticks_of_recursion(probed.recursion)));
+    Costs {
+        inside: per_call(timed.0, 0),
+        outside: per_call(timed.1, plain.1),
+        counting: per_call(counted.1, plain.1),
+        // The outermost call reads the clock twice, as one call in a row does.
+        again: per_call(recursion.1, plain_recursion.1 + (timed.0 + timed.1).saturating_sub(plain.1) / CALLS),
+    }
 }
 
 /// Ticks of a round by the clock outside.
 fn ticks_of(function: fn()) -> u64 {
+    ticks_to(|| repeat(function))
+}
+
+/// Ticks of one call that makes the others, one in the other: returns are predicted as in a deep recursion.
+fn ticks_of_recursion(function: fn(u64)) -> u64 {
+    let function = black_box(function);
+    ticks_to(|| function(CALLS))
+}
+
+fn ticks_to(run: impl FnOnce()) -> u64 {
     let mut took = 0;
     at_scratch_node(|| {
         let started = ticks::now();
-        repeat(function);
+        run();
         took = ticks::now() - started;
     });
     took

@@ -78,8 +78,9 @@ fn line(tree: &Tree, index: usize) -> String {
     if keys.is_empty() {
         keys.push("-".to_owned());
     }
-    let (calls, own, total) = (&node.calls, &node.self_ticks, &node.total_ticks);
-    format!("{}: {}, {}, {}", keys.join(" "), calls.load(Relaxed), own.load(Relaxed), total.load(Relaxed))
+    let calls = node.calls.load(Relaxed) + node.repeats.load(Relaxed);
+    let (own, total) = (&node.self_ticks, &node.total_ticks);
+    format!("{}: {}, {}, {}", keys.join(" "), calls, own.load(Relaxed), total.load(Relaxed))
 }
 
 #[track_caller]
@@ -143,7 +144,47 @@ fn direct_recursion_stays_in_its_node() {
     let (site, helper) = (timed(1), timed(2));
     record(tree, || (0..2).for_each(|_| recurse(site, helper, 100)));
     check(tree, &["-: 0, 0, 0", "1 2: 200, 2000, 2000", "1: 200, 1000, 3000"]);
-    assert_eq!(tree.nodes[2].shortest.load(Relaxed), 1500);
+    let node = &tree.nodes[2];
+    assert_eq!(node.shortest.load(Relaxed), 1500);
+    // From the root twice, the others are its own.
+    assert_eq!((node.calls.load(Relaxed), node.repeats.load(Relaxed)), (2, 198));
+}
+
+#[test]
+fn a_function_that_calls_itself_reads_no_clock() {
+    let tree = tree(20);
+    for site in [timed(1), counted(2)] {
+        let outer = site.enter();
+        let inner = site.enter();
+        assert_eq!(inner.node, 0);
+        assert_ne!(outer.node, 0);
+        // A panic in between, and guards in another order, are the outer one's only.
+        drop(outer);
+        pass(1);
+        drop(inner);
+    }
+    tree.begin_batch();
+    let outer = timed(3).enter();
+    pass(5);
+    tree.end_batch(0);
+    // Between batches nothing is counted.
+    drop(timed(3).enter());
+    drop(outer);
+    check(tree, &["-: 0, 0, 0", "1: 0, 0, 0", "2: 0, 0, 0", "3: 1, 5, 0"]);
+    assert_eq!(tree.rows[4].repeats.load(Relaxed), 0);
+}
+
+#[test]
+fn recursion_by_way_of_another_function_reads_the_clock_and_by_itself_does_not() {
+    let tree = tree(20);
+    let (a, b) = (timed(1), timed(2));
+    record(tree, || {
+        run(a, 1, || run(a, 2, || run(b, 10, || run(a, 3, || run(a, 4, || (), 0), 0), 20), 0), 0);
+    });
+    check(tree, &["-: 0, 0, 0", "1 2: 1, 30, 37", "1: 4, 10, 40"]);
+    let row = &tree.rows[2];
+    let figures = [&row.calls, &row.recursions, &row.repeats].map(|figure| figure.load(Relaxed));
+    assert_eq!(figures, [2, 1, 2]);
 }
 
 #[test]
@@ -207,7 +248,7 @@ fn any_recursion_keeps_the_sum_of_self_ticks_and_few_nodes() {
     });
     let mut own = 0;
     for node in &tree.nodes[..used(tree)] {
-        calls += node.calls.load(Relaxed);
+        calls += node.calls.load(Relaxed) + node.repeats.load(Relaxed);
         own += node.self_ticks.load(Relaxed);
         assert_eq!(node.started.load(Relaxed), 0);
     }
@@ -459,7 +500,7 @@ fn measuring_costs_leaves_a_thread_where_it_was() {
             || {
                 let costs = activation::measure();
                 // The clock stood still.
-                assert_eq!((costs.inside, costs.outside, costs.counting), (0.0, 0.0, 0.0));
+                assert_eq!((costs.inside, costs.outside, costs.counting, costs.again), (0.0, 0.0, 0.0, 0.0));
                 run(b, 2, || (), 0);
             },
             0,

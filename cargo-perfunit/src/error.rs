@@ -1,6 +1,6 @@
 //! Expected failures: what was wrong, where, what to do, and the exit code. Anything else is our bug (code 70).
 
-use crate::model::Side;
+use crate::model::{Conclusion, Side};
 use std::fmt;
 
 /// Exit codes, the ones of cargo-nextest where it has one. Documented in `docs/exit-codes.md`.
@@ -67,6 +67,25 @@ impl ExitCode {
             }
             Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl From<Conclusion> for ExitCode {
+    fn from(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Passed => Self::Success,
+            Conclusion::Slower | Conclusion::Grows | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => {
+                Self::Regression
+            }
+            Conclusion::Interrupted => Self::Interrupted,
+            Conclusion::FailsOnHead => Self::TestsFailOnHead,
+            Conclusion::FailsOnBase => Self::TestsFailOnBase,
+            Conclusion::Undecided => Self::Inconclusive,
+            Conclusion::Uncovered => Self::Uncovered,
+            Conclusion::NothingMeasured => Self::NothingToMeasure,
+            Conclusion::NotBuilt => Self::BuildFailed,
+            Conclusion::NotCompared => Self::SetupFailed,
         }
     }
 }

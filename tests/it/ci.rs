@@ -97,6 +97,21 @@ fn github_gets_annotations_a_summary_and_output_variables() {
     assert!(run.stdout.contains("Slower"), "{}", run.stdout);
 }
 
+#[test]
+fn the_verdict_for_github_follows_the_exit_code() {
+    let idle = |by: u64| format!("{}\npub fn idle(seed: u64) -> u64 {{ seed / {by} }}\n", source(500));
+    let project = Project::library(&idle(3), &idle(5));
+    for (denied, code, verdict) in [(&[][..], 0, "unmeasured"), (&["--deny", "uncovered"], 106, "uncovered")] {
+        let folder = tempfile::tempdir().unwrap();
+        on_github(&project, folder.path(), denied).expect(code);
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        let output = read("output");
+        assert_eq!(output.lines().next(), Some(&*format!("verdict={verdict}")), "{output}");
+        let heading = read("perfunit.md").lines().nth(1).unwrap().to_owned();
+        assert_eq!(heading.contains("executed by no test"), code == 106, "{heading}");
+    }
+}
+
 /// The script of the step that comments.
 fn comment_script(workflow: &str) -> String {
     let workflow = Yaml::load_from_str(workflow).unwrap().remove(0);

@@ -2,7 +2,7 @@
 //! file with the report for a comment.
 
 use crate::error::Result;
-use crate::model::Run;
+use crate::model::{Conclusion, Run};
 use crate::report::{Format, Rendering, WhenFine, annotations, outputs, render};
 use crate::system::fs;
 use crate::system::term::{self, Terminal};
@@ -29,7 +29,10 @@ pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Term
         said("step summary", fs::append(&summary, &page));
     }
     if let Some(file) = path("GITHUB_OUTPUT") {
-        said("output variables", fs::append(&file, outputs::github(run, report.as_deref())));
+        said(
+            "output variables",
+            fs::append(&file, outputs::github(run, Conclusion::of(run, rendering.denied), report.as_deref())),
+        );
     }
 }
 

@@ -2,12 +2,12 @@
 //! decides the exit code.
 
 use super::arguments::{ReportingArguments, text_options};
-use super::exit_code::{self, Gate};
+use super::exit_code;
 use super::github;
 use super::report_files::{self, ReportFile};
 use crate::config::{NoTests, Settings};
 use crate::error::{Error, ExitCode, Result};
-use crate::model::Run;
+use crate::model::{Conclusion, Run};
 use crate::report::live::{self, Line};
 use crate::report::{self, Format, Rendering, format};
 use crate::session::{self, Options};
@@ -47,7 +47,7 @@ pub fn not_by_clock(run: &mut Run) {
     }
 }
 
-/// What to print and what to fail on.
+/// What to print, where, and what to fail on.
 #[derive(Debug, Clone, Default)]
 pub struct RunOutput {
     /// The format on stdout.
@@ -56,8 +56,6 @@ pub struct RunOutput {
     pub rendering: Rendering,
     /// Reports to write besides.
     pub files: Vec<ReportFile>,
-    /// What to fail on.
-    pub gate: Gate,
 }
 
 impl RunOutput {
@@ -70,9 +68,9 @@ impl RunOutput {
         settings: &Settings,
     ) -> Result<Self> {
         report_files::check(files)?;
-        let rendering = arguments.rendering(verbose, &settings.deny.value);
-        let gate = Gate { fail_without_tests: settings.no_tests.value == NoTests::Fail, denied: rendering.denied };
-        Ok(Self { format, rendering, files: files.to_vec(), gate })
+        let mut rendering = arguments.rendering(verbose, &settings.deny.value);
+        rendering.denied.nothing_measured = settings.no_tests.value == NoTests::Fail;
+        Ok(Self { format, rendering, files: files.to_vec() })
     }
 
     /// Prints and publishes a run, and ends with its exit code.
@@ -85,9 +83,14 @@ impl RunOutput {
         self.write(run)
     }
 
-    /// Writes the reports; the exit code of the run.
+    /// Returns the conclusion of a run.
+    pub fn conclusion(&self, run: &Run) -> Conclusion {
+        Conclusion::of(run, self.rendering.denied)
+    }
+
+    /// Writes the reports, and returns the exit code of the run.
     pub fn write(&self, run: &Run) -> ExitCode {
         let failed = report_files::write_all(run, &self.files, &self.rendering);
-        exit_code::with_reports(exit_code::of_run(run, self.gate), failed)
+        exit_code::with_reports(self.conclusion(run).into(), failed)
     }
 }

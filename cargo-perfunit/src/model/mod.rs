@@ -9,6 +9,7 @@ mod calibration;
 mod cause;
 mod change;
 mod choice;
+mod conclusion;
 mod environment;
 mod explanation;
 mod explanation_note;
@@ -58,6 +59,7 @@ pub use calibration::{
 pub use cause::{Cause, ChangeKind, Changed, CodeChange};
 pub use change::{Change, EffectClass, EffectSize};
 pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
+pub use conclusion::{Conclusion, Denied};
 pub use environment::{Environment, Stages};
 pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
 pub use explanation_note::ExplanationNote;

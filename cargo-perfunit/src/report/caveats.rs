@@ -162,7 +162,7 @@ fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
 mod tests {
     use super::*;
     use crate::model::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
-    use crate::model::{LayoutMatch, Measured, Metric, NoVerdict};
+    use crate::model::{Denied, LayoutMatch, Measured, Metric, NoVerdict};
     use crate::report::TextOptions;
     use crate::report::format::{Glyphs, without_escapes};
     use crate::report::json::Document;
@@ -193,7 +193,7 @@ mod tests {
         let mut run = run(outcomes);
         let expected = "2 of 5 tests could not have detected a change of 10 %";
         assert_eq!(insensitive(&run).as_deref(), Some(expected));
-        let text = without_escapes(&crate::report::text::render(&run, &TextOptions::default()));
+        let text = without_escapes(&crate::report::text::render(&run, &TextOptions::default(), Denied::default()));
         assert!(text.lines().nth(2).is_some_and(|line| line.trim() == format!("Limits  {expected}")), "{text}");
         assert_eq!(Document::from(&run).summary.insensitive, 2);
         // Time does not decide: nobody asked for a change of it.

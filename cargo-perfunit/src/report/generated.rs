@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn every_format_has_the_slower_call() {
-        use crate::report::{Denied, Rendering, html, json, junit, markdown};
+        use crate::model::Denied;
+        use crate::report::{Rendering, html, json, junit, markdown};
         let run = compared();
         let page = html::render(&run, &html::HtmlOptions::default());
         let denied = Denied { generated: true, ..Denied::default() };

@@ -7,10 +7,9 @@
 use super::failing::is_failing;
 use super::figures::{phrase, statistics, times, unexplained};
 use super::format::{Glyphs, one_line, short_commit, threshold};
-use super::rendering::Denied;
 use super::unmeasured::is_unaffected;
 use super::{generated, growth as grown, metrics, ratchet, responsible, uncovered, undecided};
-use crate::model::{Function, Outcome, Run, TargetId, Uncovered, Verdict, VersionName, variant_name};
+use crate::model::{Denied, Function, Outcome, Run, TargetId, Uncovered, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -222,8 +221,14 @@ mod tests {
     use crate::model::{FailedOn, Failure, Note, Reason, Threshold};
     use snapbox::{IntoData, assert_data_eq, str};
 
-    const NOTHING: Denied =
-        Denied { inconclusive: false, unconfirmed: false, uncovered: false, growth: false, generated: false };
+    const NOTHING: Denied = Denied {
+        inconclusive: false,
+        unconfirmed: false,
+        uncovered: false,
+        growth: false,
+        generated: false,
+        nothing_measured: false,
+    };
     const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
 
     fn read(run: &Run, denied: Denied) -> Report {

@@ -14,15 +14,15 @@ use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
 use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::growth;
-use super::rendering::{Rendering, WhenFine, is_fine};
+use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
 use super::responsible;
 use super::uncovered;
 use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
 use crate::model::{
-    CrossCheck, Explanation, Function, GrowthFinding, Measured, Mode, Outcome, Repeat, Run, Selection, Side, Verdict,
-    VersionName, variant_name,
+    Conclusion, CrossCheck, Explanation, Function, GrowthFinding, Measured, Mode, Outcome, Repeat, Run, Selection,
+    Side, Verdict, VersionName, variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,7 +44,8 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         return String::new();
     }
     let words = Words::of(&run.all_gates());
-    let mut page = format!("{MARKER}\n### {}\n\n{}\n", heading(run, words), compared(run));
+    let heading = with_conclusion(heading(run, words), run, Conclusion::of(run, rendering.denied));
+    let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&heading), compared(run));
     failing(run, &mut page);
     if let Some(insensitive) = caveats::insensitive(run) {
         let _ = writeln!(page, "\n**{insensitive}.**");

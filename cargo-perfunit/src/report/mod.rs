@@ -68,7 +68,7 @@ pub mod wire;
 
 pub use html::HtmlOptions;
 pub use list::ListOptions;
-pub use rendering::{Denied, Format, Rendering, WhenFine};
+pub use rendering::{Format, Rendering, WhenFine};
 pub use saved::ListFormat;
 pub use schema::DocumentKind;
 pub use text::TextOptions;
@@ -78,11 +78,11 @@ use crate::model::Run;
 /// The report of a run; text comes with ANSI colours.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
-        Format::Text => text::render(run, &rendering.text) + &undecided::text(run, rendering),
+        Format::Text => text::render(run, &rendering.text, rendering.denied) + &undecided::text(run, rendering),
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),
-        Format::Html => html::render(run, &HtmlOptions::default()),
+        Format::Html => html::render(run, &HtmlOptions { denied: rendering.denied, ..HtmlOptions::default() }),
         Format::Bmf => bmf::render(run),
         Format::Github => annotations::github(run),
     }

@@ -1,13 +1,13 @@
 //! A run in a few words, for the steps of a job that come after: the output variables of GitHub Actions.
 
 use super::unmeasured::is_unaffected;
-use crate::model::{Run, Side, Verdict};
+use crate::model::{Conclusion, Run, Side, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// `name=value` lines; `report` is a file with the run's Markdown, if there is one.
-pub fn github(run: &Run, report: Option<&Path>) -> String {
-    let mut text = format!("verdict={}\n", verdict(run));
+/// Returns `name=value` lines; `report` is a file with the run's Markdown, if there is one.
+pub fn github(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> String {
+    let mut text = format!("verdict={}\n", verdict(run, conclusion));
     let counts = [
         ("slower", run.count(Verdict::Slower)),
         ("slower-than-ratchet", run.cumulative_losses().len()),
@@ -26,13 +26,24 @@ pub fn github(run: &Run, report: Option<&Path>) -> String {
     text
 }
 
-/// The worst news in a word.
-fn verdict(run: &Run) -> &'static str {
+/// Returns the conclusion in a word; of a run that passed, what the tests showed.
+fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Slower | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => "slower",
+        Conclusion::Grows => "grows",
+        Conclusion::Interrupted => "interrupted",
+        Conclusion::FailsOnHead => "failing",
+        Conclusion::Undecided => "inconclusive",
+        Conclusion::Uncovered => "uncovered",
+        Conclusion::NotBuilt | Conclusion::NotCompared => "not-compared",
+        Conclusion::FailsOnBase => "unmeasured",
+        Conclusion::NothingMeasured | Conclusion::Passed => of_tests(run),
+    }
+}
+
+fn of_tests(run: &Run) -> &'static str {
     let any = |verdict| run.count(verdict) > 0;
     match () {
-        () if any(Verdict::Slower) || !run.cumulative_losses().is_empty() => "slower",
-        () if run.interrupted => "interrupted",
-        () if run.failing(Side::Head).next().is_some() => "failing",
         () if any(Verdict::Inconclusive) => "inconclusive",
         () if any(Verdict::Faster) => "faster",
         () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
@@ -44,13 +55,17 @@ fn verdict(run: &Run) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples::{measured, outcome, run};
-    use crate::model::{FailedOn, Failure, Reason};
+    use crate::model::samples::{growth, measured, outcome, run};
+    use crate::model::{Denied, FailedOn, Failure, NotCompared, Ratchet, Reason, VersionName};
 
     #[track_caller]
     fn check(verdicts: &[Verdict], expected: &str) {
         let outcomes = verdicts.iter().map(|verdict| outcome("t", *verdict, Some(measured(1e3, 0.1)))).collect();
-        assert_eq!(verdict(&run(outcomes)), expected);
+        assert_eq!(of_run(&run(outcomes)), expected);
+    }
+
+    fn of_run(run: &Run) -> &'static str {
+        verdict(run, Conclusion::of(run, Denied::default()))
     }
 
     #[test]
@@ -62,18 +77,32 @@ mod tests {
         check(&[], "nothing");
         let mut left = outcome("t", Verdict::NotMeasured, None);
         left.reason = Some(Reason::BudgetUsedUp);
-        assert_eq!(verdict(&run(vec![left.clone()])), "unmeasured");
+        assert_eq!(of_run(&run(vec![left.clone()])), "inconclusive");
+        let same = outcome("t", Verdict::Same, Some(measured(1e3, 0.0)));
+        assert_eq!(of_run(&run(vec![left.clone(), same.clone()])), "same");
         left.reason =
             Some(Reason::Fails { side: FailedOn::Head, how: Failure::Said("no".into()), intermittent: false });
-        assert_eq!(verdict(&run(vec![left])), "failing");
+        assert_eq!(of_run(&run(vec![left])), "failing");
+    }
+
+    #[test]
+    fn what_fails_the_run_is_never_same() {
+        let same = || run(vec![outcome("t", Verdict::Same, Some(measured(1e3, 0.0)))]);
+        let grows = Run { growth: Some(growth()), ..same() };
+        assert_eq!(of_run(&grows), "same");
+        let denied = Denied { growth: true, ..Denied::default() };
+        assert_eq!(verdict(&grows, Conclusion::of(&grows, denied)), "grows");
+        let version = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        let not_compared = Ratchet { version, comparison: Err(NotCompared::HeadChanged) };
+        assert_eq!(of_run(&Run { ratchet: Some(not_compared), ..same() }), "not-compared");
     }
 
     #[test]
     fn each_variable_has_a_line() {
         let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
         let expected = "verdict=slower\nslower=1\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
-        assert_eq!(github(&run, Some(Path::new("/tmp/a b.md"))), expected);
-        assert!(!github(&run, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
-        assert!(!github(&run, None).contains("report"));
+        assert_eq!(github(&run, Conclusion::Slower, Some(Path::new("/tmp/a b.md"))), expected);
+        assert!(!github(&run, Conclusion::Slower, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
+        assert!(!github(&run, Conclusion::Slower, None).contains("report"));
     }
 }

@@ -3,10 +3,9 @@
 use super::caveats;
 use super::figures::{self, Words, sorted};
 use super::format::{count, first, one_line};
-use super::rendering::Denied;
 use super::{generated, growth, ratchet, uncovered, undecided};
 use crate::error::ExitCode;
-use crate::model::{Outcome, Reason, Run, Side, Verdict};
+use crate::model::{Conclusion, Denied, Outcome, Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
 
 /// Names of tests shown: the report above has all of them.
@@ -74,24 +73,23 @@ pub fn unchecked(pushes: usize, base: &str) -> String {
     )
 }
 
-/// Why the push of `branch` is blocked with this exit code, compared with `base`.
-pub fn blocked(branch: &str, base: &str, run: &Run, (code, denied): (ExitCode, Denied)) -> String {
-    if code == ExitCode::Uncovered {
+/// Says why the push of `branch` is blocked after this conclusion, compared with `base`.
+pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
+    if conclusion == Conclusion::Uncovered {
         let names = run.selection.uncovered.iter().map(|uncovered| one_line(&uncovered.function.name));
         let headline = uncovered::headline(&run.selection).unwrap_or_default();
         return format!("push of {branch} blocked: {headline}, which is denied: {}", some(names.collect()));
     }
-    let lost = run.cumulative_losses();
-    if code == ExitCode::Regression && run.count(Verdict::Slower) == 0 {
-        return format!("push of {branch} blocked: {}", other_losses(run, &lost, denied));
-    }
-    match code {
-        ExitCode::Regression => {
+    match conclusion {
+        Conclusion::Slower => {
             let (tests, names) = named(&sorted(&run.outcomes, Verdict::Slower));
             let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
             format!("push of {branch} blocked: {tests} {} than at {base}: {names}{lost}", word(Verdict::Slower, run))
         }
-        ExitCode::TestsFailOnHead => {
+        Conclusion::Grows | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => {
+            format!("push of {branch} blocked: {}", other_losses(run, &run.cumulative_losses(), denied))
+        }
+        Conclusion::FailsOnHead => {
             let (tests, names) = named(&run.failing(Side::Head).collect::<Vec<_>>());
             format!("push of {branch} blocked: {tests} failing that pass at {base}: {names}")
         }
@@ -117,10 +115,10 @@ fn open(base: &str, run: &Run, denied: Denied) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// What the push was to be checked for and was not, where that alone made the exit code.
-pub fn not_looked_at(run: &Run, (code, denied): (ExitCode, Denied)) -> Option<String> {
+/// Says what the push was to be checked for and was not, where that alone is the conclusion.
+pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> Option<String> {
     let is_open = |compared: &Run| denied.open(compared).next().is_some();
-    let is_alone = code == ExitCode::Inconclusive && !denied.comparisons(run).any(is_open);
+    let is_alone = conclusion == Conclusion::Undecided && !denied.comparisons(run).any(is_open);
     is_alone.then(|| format!("what is denied could not be looked at: {}", some(undecided::lines(run, denied))))
 }
 
@@ -182,7 +180,7 @@ mod tests {
         let run =
             run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
         let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4): mycrate a::broken";
-        assert_eq!(blocked("main", BASE, &run, (ExitCode::TestsFailOnHead, Denied::default())), line);
+        assert_eq!(blocked("main", BASE, &run, (Conclusion::FailsOnHead, Denied::default())), line);
     }
 
     #[test]
@@ -198,12 +196,12 @@ mod tests {
         let names: Vec<String> = (0..7).map(|i| format!("a::t{i}")).collect();
         let outcomes = names.iter().map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).collect();
         let mut run = run(outcomes);
-        let text = blocked("topic", BASE, &run, (ExitCode::Regression, Denied::default()));
+        let text = blocked("topic", BASE, &run, (Conclusion::Slower, Denied::default()));
         assert!(text.starts_with("push of topic blocked: 7 tests slower than at origin/main (1a2b3c4): "), "{text}");
         assert!(text.ends_with("and 2 more"), "{text}");
         run.gates = vec![Metric::Time, Metric::Allocations];
         assert!(
-            blocked("topic", BASE, &run, (ExitCode::Regression, Denied::default())).contains("7 tests worse than"),
+            blocked("topic", BASE, &run, (Conclusion::Slower, Denied::default())).contains("7 tests worse than"),
             "{text}"
         );
     }
@@ -213,7 +211,7 @@ mod tests {
         let denied = Denied { inconclusive: true, ..Denied::default() };
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
         let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
-        assert_eq!(blocked("main", BASE, &run, (ExitCode::Inconclusive, denied)), expected);
+        assert_eq!(blocked("main", BASE, &run, (Conclusion::Undecided, denied)), expected);
     }
 
     fn with_second(second: Run, is_ratchet: bool) -> Run {
@@ -233,7 +231,7 @@ mod tests {
         for (is_ratchet, version) in [(true, "v1"), (false, BASE)] {
             let second = if is_ratchet { Run { base: old.clone(), ..noisy() } } else { noisy() };
             let run = with_second(second, is_ratchet);
-            let code = (ExitCode::Inconclusive, denied);
+            let code = (Conclusion::Undecided, denied);
             assert_eq!(not_looked_at(&run, code), None);
             let said = format!("1 test inconclusive against {version}, which is denied: mycrate a::noisy");
             assert_eq!(blocked("main", BASE, &run, code), format!("push of main blocked: {said}"));
@@ -246,7 +244,7 @@ mod tests {
     fn that_there_was_no_time_for_the_ratchet_is_said_whatever_is_denied() {
         let late = run(vec![unmeasured("a", Some(Reason::BudgetUsedUp))]);
         let run = with_second(Run { base: VersionName { label: "v1".into(), ..late.base.clone() }, ..late }, true);
-        let said = not_looked_at(&run, (ExitCode::Inconclusive, Denied::default())).unwrap();
+        let said = not_looked_at(&run, (Conclusion::Undecided, Denied::default())).unwrap();
         assert!(said.contains("not measured against v1: ") && said.ends_with("(1 test)"), "{said}");
         assert!(!is_fine(&run, Denied::default()));
     }
@@ -255,12 +253,12 @@ mod tests {
     fn what_blocks_besides_tests_is_named() {
         let run = Run { growth: Some(samples::growth()), ..run(Vec::new()) };
         let denied = Denied { growth: true, ..Denied::default() };
-        let text = blocked("main", BASE, &run, (ExitCode::Regression, denied));
+        let text = blocked("main", BASE, &run, (Conclusion::Grows, denied));
         assert!(text.starts_with("push of main blocked: Work grows with a larger power"), "{text}");
         assert!(text.ends_with("in 1 function: Parser::parse"), "{text}");
         let why = "what is denied could not be looked at: how work grows is not known: its harness is its own (1 test)";
-        assert_eq!(not_looked_at(&run, (ExitCode::Inconclusive, denied)).as_deref(), Some(why));
-        assert_eq!(not_looked_at(&run, (ExitCode::Regression, denied)), None);
+        assert_eq!(not_looked_at(&run, (Conclusion::Undecided, denied)).as_deref(), Some(why));
+        assert_eq!(not_looked_at(&run, (Conclusion::Grows, denied)), None);
     }
 
     #[test]
@@ -271,7 +269,7 @@ mod tests {
         let line = passed("main", BASE, &run);
         assert!(line.ends_with("none slower, 1 probably slower, not confirmed, 1 inconclusive"), "{line}");
         let denied = Denied { unconfirmed: true, ..Denied::default() };
-        let text = blocked("main", BASE, &run, (ExitCode::Inconclusive, denied));
+        let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
         assert!(
             text.ends_with("which is denied: mycrate a::probably") && text.contains("1 test inconclusive"),
             "{text}"

@@ -329,18 +329,22 @@ mod tests {
 
     #[test]
     fn every_format_names_the_losses() {
+        use crate::model::Conclusion;
         use crate::report::{annotations, json, junit, markdown, outputs, push};
         let mut run = with_ratchet();
         run.outcomes.remove(0);
         let rendering = crate::report::Rendering::default();
         let expected = "3 tests slower than v1.2.0";
         let html = crate::report::html::render(&run, &crate::report::html::HtmlOptions::default());
-        let blocked = push::blocked("topic", "main", &run, (crate::error::ExitCode::Regression, rendering.denied));
+        let blocked = push::blocked("topic", "main", &run, (Conclusion::of(&run, rendering.denied), rendering.denied));
         let texts = [markdown::render(&run, &rendering), annotations::github(&run), html, blocked];
         for text in texts.iter().chain([&junit::render(&run, rendering.denied)]) {
             assert!(text.contains(expected), "{text}");
         }
-        assert!(outputs::github(&run, None).starts_with("verdict=slower\nslower=0\nslower-than-ratchet=3\n"));
+        assert!(
+            outputs::github(&run, Conclusion::SlowerThanRatchet, None)
+                .starts_with("verdict=slower\nslower=0\nslower-than-ratchet=3\n")
+        );
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
         let ratchet = &document["ratchet"];
         assert_eq!(ratchet["cumulative_losses"].as_array().unwrap().len(), 3);

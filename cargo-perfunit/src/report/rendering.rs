@@ -1,10 +1,9 @@
 //! The formats of a run's report, and what they leave open.
 
 use super::text::TextOptions;
-use super::{generated, ratchet};
-use crate::model::{GeneratedCalls, Outcome, Reason, Run, Side, Undecided, Verdict};
+use super::{generated, growth, ratchet, uncovered};
+use crate::model::{Conclusion, Denied, Run, Verdict};
 use clap::ValueEnum;
-use std::iter;
 
 /// What a report is written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -63,82 +62,39 @@ pub enum WhenFine {
     Silent,
 }
 
-/// What is a failure besides tests that got slower (`--deny`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each word of the option")]
-pub struct Denied {
-    /// Inconclusive ones.
-    pub inconclusive: bool,
-    /// Of these, those that are probably slower.
-    pub unconfirmed: bool,
-    /// Changed functions that no test executes.
-    pub uncovered: bool,
-    /// Functions whose work grows with a larger power than before.
-    pub growth: bool,
-    /// Generated calls that got slower.
-    pub generated: bool,
-}
-
-impl Denied {
-    /// What is denied and could not be looked at.
-    pub fn undecided(self, run: &Run) -> Vec<Undecided<'_>> {
-        let mut all = Vec::new();
-        if self.inconclusive {
-            all.extend(run.undecided_tests());
-        }
-        // Whether or not that is denied: losses against the ratchet's version always count.
-        let of_ratchet = |second: &&Run| !second.interrupted && (self.inconclusive || second.is_unchecked());
-        let second = run.against_ratchet().filter(of_ratchet);
-        all.extend(
-            second.into_iter().flat_map(|second| second.undecided_tests().map(|test| test.against(&second.base))),
-        );
-        if self.uncovered || self.generated {
-            all.extend(run.undecided_coverage());
-        }
-        if self.growth {
-            all.extend(run.undecided_growth());
-        }
-        if self.growth && self.inconclusive {
-            all.extend(run.undecided_growth_of_functions());
-        }
-        if self.generated {
-            all.extend(run.undecided_calls());
-        }
-        all
-    }
-
-    /// The comparisons that count: that with base, that with the ratchet's version, and that of generated calls.
-    pub fn comparisons(self, run: &Run) -> impl Iterator<Item = &Run> {
-        let generated = run.generated.as_ref().filter(|_| self.generated).and_then(GeneratedCalls::run);
-        iter::once(run).chain(run.against_ratchet()).chain(generated)
-    }
-
-    /// The tests of one comparison without a verdict of which that is denied.
-    pub fn open(self, run: &Run) -> impl Iterator<Item = &Outcome> {
-        run.outcomes.iter().filter(move |outcome| self.is_open(outcome))
-    }
-
-    /// Whether this test has no verdict and that is denied.
-    pub fn is_open(self, outcome: &Outcome) -> bool {
-        let is_probably_slower = matches!(outcome.reason, Some(Reason::Unconfirmed { seen: Verdict::Slower }));
-        outcome.verdict == Verdict::Inconclusive && (self.inconclusive || self.unconfirmed && is_probably_slower)
-    }
-}
-
-/// Whether a run holds nothing that somebody should look at.
+/// Returns whether a run holds nothing to look at.
 pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
-    let count = |verdict| run.count(verdict);
-    let is_open = |run: &Run| run.interrupted || denied.open(run).next().is_some();
-    let failing = run.failing(Side::Head).count();
-    let is_covered = !denied.uncovered || run.selection.uncovered.is_empty();
-    is_covered
-        && denied.undecided(run).is_empty()
+    Conclusion::of(run, denied) == Conclusion::Passed
+        && run.count(Verdict::Faster) == 0
         && run.growing().next().is_none()
-        && !ratchet::is_bad(run)
         && generated::items(run).is_empty()
-        && !(denied.generated && generated::is_bad(run))
-        && !denied.comparisons(run).any(is_open)
-        && !run.is_unchecked()
-        && !run.fails_on_base()
-        && count(Verdict::Slower) + count(Verdict::Faster) + failing == 0
+}
+
+/// Returns what the conclusion says that the counts of tests in a headline do not.
+fn beyond_counts(run: &Run, conclusion: Conclusion) -> Option<String> {
+    let said = match conclusion {
+        Conclusion::Grows => growth::headline(run)?,
+        Conclusion::GeneratedSlower => generated::headline(run)?,
+        Conclusion::Uncovered => uncovered::headline(&run.selection)?,
+        Conclusion::NotBuilt | Conclusion::NotCompared => {
+            ratchet::headline(run).filter(|_| ratchet::is_bad(run)).or_else(|| generated::headline(run))?
+        }
+        Conclusion::FailsOnBase => "the selected tests fail on base".to_owned(),
+        Conclusion::Undecided => "the run is undecided".to_owned(),
+        Conclusion::Passed
+        | Conclusion::Slower
+        | Conclusion::SlowerThanRatchet
+        | Conclusion::Interrupted
+        | Conclusion::FailsOnHead
+        | Conclusion::NothingMeasured => return None,
+    };
+    Some(said)
+}
+
+/// Appends what the conclusion says to a headline that counts tests.
+pub(super) fn with_conclusion(headline: String, run: &Run, conclusion: Conclusion) -> String {
+    match beyond_counts(run, conclusion) {
+        Some(said) => format!("{headline}; {}{}", said[..1].to_lowercase(), &said[1..]),
+        None => headline,
+    }
 }

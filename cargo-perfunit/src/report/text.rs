@@ -22,7 +22,8 @@ use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
 use crate::model::{
-    CrossCheck, GeneratedCalls, LayoutMatch, Measured, NothingBecause, Outcome, Run, Selection, Verdict, VersionName,
+    Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, NothingBecause, Outcome, Run, Selection,
+    Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -53,8 +54,8 @@ impl TextOptions {
     }
 }
 
-/// The summary with ANSI colours, one trailing newline.
-pub fn render(run: &Run, options: &TextOptions) -> String {
+/// Returns the summary with ANSI colors and one trailing newline; `denied` decides whether its last line is good news.
+pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
     let detail = options.detail();
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&run.base, &run.head, &mut screen);
@@ -81,7 +82,7 @@ pub fn render(run: &Run, options: &TextOptions) -> String {
     let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
     generated::write(run, counted, detail, &mut screen);
     screen.bar();
-    summary::write(run, &mut screen);
+    summary::write(run, Conclusion::of(run, denied), &mut screen);
     ratchet::summary(run, &mut screen);
     generated::summary(run, &mut screen);
     screen.finish()

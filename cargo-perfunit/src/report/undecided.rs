@@ -1,10 +1,10 @@
 //! What was denied and could not be looked at, in words: a run that found nothing there has not passed.
 
 use super::format::{count, one_line};
-use super::rendering::{Denied, Rendering};
+use super::rendering::Rendering;
 use super::screen::Screen;
 use super::style::{BAD, Text};
-use crate::model::{Run, Undecided};
+use crate::model::{Denied, Run, Undecided};
 use std::collections::BTreeMap;
 use std::fmt;
 

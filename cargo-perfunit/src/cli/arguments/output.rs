@@ -1,7 +1,8 @@
 //! How results are printed and written.
 
 use crate::config::{Deny, Layer, NoTests, Sourced};
-use crate::report::{Denied, Rendering, TextOptions, WhenFine};
+use crate::model::Denied;
+use crate::report::{Rendering, TextOptions, WhenFine};
 use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{Args, ValueEnum};
 
@@ -50,6 +51,8 @@ fn denied(deny: &[Deny]) -> Denied {
         uncovered: deny.contains(&Deny::Uncovered),
         growth: deny.contains(&Deny::Growth),
         generated: deny.contains(&Deny::Generated),
+        // An option of its own.
+        nothing_measured: false,
     }
 }
 

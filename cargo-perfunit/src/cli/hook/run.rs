@@ -11,7 +11,7 @@ use super::check::{CheckArguments, only_manifest};
 use crate::error::{Error, ExitCode, Result};
 use crate::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
 use crate::hook::{OnFailure, unchecked};
-use crate::model::{Run, Verdict};
+use crate::model::{Conclusion, Run};
 use crate::report::{format, push, text};
 use crate::session;
 use crate::system::interrupt;
@@ -210,8 +210,9 @@ impl Push<'_> {
         budget: Option<Budget>,
     ) -> Result<ExitCode> {
         output::not_by_clock(&mut run);
-        let code = reporting.write(&run);
-        if run.is_unchecked() && code == ExitCode::Inconclusive && !reporting.gate.denied.inconclusive {
+        let (code, denied) = (reporting.write(&run), reporting.rendering.denied);
+        let conclusion = reporting.conclusion(&run);
+        if run.is_unchecked() && conclusion == Conclusion::Undecided && !denied.inconclusive {
             return Err(self.out_of_time(pair, budget, "before a test could be measured"));
         }
         if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
@@ -219,14 +220,14 @@ impl Push<'_> {
             let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
         }
         if code != ExitCode::Success || reporting.rendering.text.verbose {
-            term::print(&text::render(&run, &reporting.rendering.text));
+            term::print(&text::render(&run, &reporting.rendering.text, reporting.rendering.denied));
         }
-        if let Some(why) = push::not_looked_at(&run, (code, reporting.gate.denied)) {
+        if let Some(why) = push::not_looked_at(&run, (conclusion, denied)) {
             return self.not_checked(names, Error::new(code, why));
         }
         if exit_code::blocks_push(code) {
-            term::error(&push::blocked(names, &pair.base_name, &run, (code, reporting.gate.denied)));
-            let is_alone = run.count(Verdict::Slower) == 0 && !run.cumulative_losses().is_empty();
+            term::error(&push::blocked(names, &pair.base_name, &run, (conclusion, denied)));
+            let is_alone = conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
             let of_ratchet = if is_alone { " --ratchet" } else { "" };
             self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
         } else if exit_code::of_push(code, self.check.failure()) == ExitCode::Success {

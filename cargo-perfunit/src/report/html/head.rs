@@ -1,21 +1,26 @@
 //! The answer in a few words, with how many tests have which verdict.
 
 use super::rows::{self, VERDICTS};
-use crate::model::{Run, Side, Verdict, VersionName};
+use crate::model::{Conclusion, Run, Verdict, VersionName};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{self, Words};
 use crate::report::format::{self, count, one_line};
+use crate::report::rendering::with_conclusion;
 use crate::report::{caveats, failing, ratchet};
 use maud::{Markup, html};
 
-/// What the window is called.
-pub fn title(run: &Run) -> String {
+/// Returns the title of the window.
+pub fn title(run: &Run, conclusion: Conclusion) -> String {
     let [base, head] = [&run.base, &run.head].map(|version| one_line(&version.label));
-    format!("{}: {base} → {head} – cargo-perfunit", headline(run))
+    format!("{}: {base} → {head} – cargo-perfunit", headline(run, conclusion))
 }
 
-/// The answer in a few words.
-fn headline(run: &Run) -> String {
+/// Returns the answer in a few words.
+fn headline(run: &Run, conclusion: Conclusion) -> String {
+    with_conclusion(of_tests(run), run, conclusion)
+}
+
+fn of_tests(run: &Run) -> String {
     let answer = match ratchet::found(run) {
         Some(found) => format!("{}; {found}", of_time(run)),
         None => of_time(run),
@@ -41,14 +46,14 @@ fn of_time(run: &Run) -> String {
     }
 }
 
-/// The answer, what was compared, and how many tests have which verdict.
-pub fn header(run: &Run) -> Markup {
-    let is_bad = run.count(Verdict::Slower) > 0 || ratchet::is_bad(run) || run.failing(Side::Head).next().is_some();
+/// Returns the answer, what was compared, and how many tests have which verdict.
+pub fn header(run: &Run, conclusion: Conclusion) -> Markup {
+    let is_bad = conclusion != Conclusion::Passed;
     let words = Words::of(&run.all_gates());
     html! {
         header {
             p.tool { "cargo-perfunit" }
-            h1 class=[is_bad.then_some("slower")] { (headline(run)) }
+            h1 class=[is_bad.then_some("slower")] { (headline(run, conclusion)) }
             p { (version(&run.base)) " → " (version(&run.head)) }
             ul.counts aria-label="Tests by verdict" {
                 @for verdict in with_tests(run).filter(|verdict| *verdict != Verdict::NotMeasured) {
@@ -139,12 +144,16 @@ pub fn filter(run: &Run) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples::{measured, outcome, run};
-    use crate::model::{Measured, Metric, NothingBecause, Outcome};
+    use crate::model::samples::{growth, measured, outcome, run};
+    use crate::model::{Denied, Measured, Metric, NothingBecause, Outcome};
 
     #[track_caller]
     fn check(outcomes: Vec<Outcome>, expected: &str) {
-        assert_eq!(headline(&run(outcomes)), expected);
+        assert_eq!(of(&run(outcomes), Denied::default()), expected);
+    }
+
+    fn of(run: &Run, denied: Denied) -> String {
+        headline(run, Conclusion::of(run, denied))
     }
 
     #[test]
@@ -156,16 +165,22 @@ mod tests {
         check(vec![outcome("a", Verdict::Slower, figures())], "1 test got slower");
         let mut gated = run(vec![outcome("a", Verdict::Slower, figures())]);
         gated.gates = vec![Metric::Allocations];
-        assert_eq!(headline(&gated), "1 test got worse");
+        assert_eq!(of(&gated, Denied::default()), "1 test got worse");
         let mut nothing = run(vec![]);
         nothing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
-        assert_eq!(headline(&nothing), "No test can have changed");
+        assert_eq!(of(&nothing, Denied::default()), "No test can have changed");
+        let grows = Run { growth: Some(growth()), ..run(vec![outcome("a", Verdict::Same, figures())]) };
+        assert_eq!(of(&grows, Denied::default()), "No test got slower");
+        let denied = Denied { growth: true, ..Denied::default() };
+        let said = "No test got slower; work grows with a larger power of an input's length in 1 function";
+        assert_eq!(of(&grows, denied), said);
+        assert!(header(&grows, Conclusion::of(&grows, denied)).0.contains("h1 class=\"slower\""));
     }
 
     #[test]
     fn what_could_not_have_shown_the_change_stands_in_front() {
         let cold = Measured { threshold: 0.3, ..measured(1e3, 0.0) };
-        let page = header(&run(vec![outcome("a", Verdict::Same, Some(cold))]));
+        let page = header(&run(vec![outcome("a", Verdict::Same, Some(cold))]), Conclusion::Passed);
         assert!(page.0.contains("1 of 1 test could not have detected a change of 10 %"));
     }
 }

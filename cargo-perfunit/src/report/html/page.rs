@@ -1,7 +1,7 @@
 //! The page as a whole.
 
 use super::{about, head, rows, sections};
-use crate::model::Run;
+use crate::model::{Conclusion, Denied, Run};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -14,18 +14,21 @@ const EARLY: &str = "document.documentElement.classList.add('js');\n";
 pub struct HtmlOptions {
     /// The page has every test, but no more details than fit into so many bytes; those of the gravest verdicts come first.
     pub most_bytes: usize,
+    /// What fails the run, which the headline says.
+    pub denied: Denied,
 }
 
 impl Default for HtmlOptions {
     /// Small enough for the viewers of CI systems and for mail.
     fn default() -> Self {
-        Self { most_bytes: 4_500_000 }
+        Self { most_bytes: 4_500_000, denied: Denied::default() }
     }
 }
 
 /// The page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
-    let header = head::header(run);
+    let conclusion = Conclusion::of(run, options.denied);
+    let header = head::header(run, conclusion);
     let remarks = sections::remarks(run);
     let filter = head::filter(run);
     let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
@@ -47,7 +50,7 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
             (about::about(run))
         }
     };
-    document(&head::title(run), &early, &body)
+    document(&head::title(run, conclusion), &early, &body)
 }
 
 /// A page that stands alone, with our style and this besides in its head.

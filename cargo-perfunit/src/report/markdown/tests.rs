@@ -1,7 +1,7 @@
 use super::*;
+use crate::model::Denied;
 use crate::model::samples::{self, full, measured, outcome, run};
 use crate::model::{ChangedPart, FailedOn, Failure, NothingBecause, Reason, Warning};
-use crate::report::Denied;
 use snapbox::{IntoData, assert_data_eq, str};
 
 fn told(run: &Run) -> String {
@@ -229,6 +229,10 @@ fn without_news_there_is_little_or_nothing_to_read() {
     );
     let growing = Run { growth: Some(samples::growth()), ..fine.clone() };
     assert!(render(&growing, &silent).contains("`Parser::parse`"));
+    let denied = Rendering { denied: Denied { growth: true, ..Denied::default() }, ..silent };
+    let heading =
+        "### No test got slower or faster; work grows with a larger power of an input&#39;s length in 1 function\n";
+    assert!(render(&growing, &denied).contains(heading), "{}", render(&growing, &denied));
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");
     let denied = Rendering { denied: Denied { inconclusive: true, ..Denied::default() }, ..silent };
@@ -237,7 +241,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
         top(&noisy, &denied),
         str![[r"
 <!-- cargo-perfunit -->
-### No test got slower or faster
+### No test got slower or faster; the run is undecided
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 1 measured of 412 tests.
 
@@ -250,7 +254,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
         top(&broken, &silent),
         str![[r"
 <!-- cargo-perfunit -->
-### No test could be measured
+### No test could be measured; the selected tests fail on base
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 0 measured of 412 tests.
 

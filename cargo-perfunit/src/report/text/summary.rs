@@ -1,6 +1,6 @@
 //! The last line of the terminal summary: how many tests have which verdict, and how long that took.
 
-use crate::model::{Measured, Run, Side, Stages, Verdict};
+use crate::model::{Conclusion, Measured, Run, Side, Stages, Verdict};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{Words, status, word};
 use crate::report::format::{self, threshold};
@@ -9,7 +9,7 @@ use crate::report::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN};
 use crate::report::{caveats, responsible};
 
 /// Writes the line.
-pub fn write(run: &Run, screen: &mut Screen) {
+pub fn write(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     let text = if caveats::nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counts(run) };
     let failing = run.failing(Side::Head).count();
     let text = if failing > 0 {
@@ -17,10 +17,10 @@ pub fn write(run: &Run, screen: &mut Screen) {
     } else {
         text
     };
-    let style = match () {
-        () if run.count(Verdict::Slower) > 0 || failing > 0 => BAD,
-        () if run.count(Verdict::Inconclusive) > 0 || run.interrupted => WARN,
-        () => GOOD,
+    let style = match conclusion {
+        Conclusion::Passed if run.count(Verdict::Inconclusive) == 0 => GOOD,
+        Conclusion::Passed | Conclusion::Interrupted => WARN,
+        _ => BAD,
     };
     let responsible =
         responsible::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));

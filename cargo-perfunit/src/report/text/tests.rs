@@ -9,7 +9,7 @@ const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true 
 
 #[track_caller]
 fn check(run: &Run, options: TextOptions, expected: impl IntoData) {
-    assert_data_eq!(without_escapes(&render(run, &options)), expected.raw());
+    assert_data_eq!(without_escapes(&render(run, &options, Denied::default())), expected.raw());
 }
 
 fn same(name: &str, detectable: f64) -> Outcome {
@@ -264,7 +264,7 @@ Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  
 
 "]],
     );
-    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }));
+    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }, Denied::default()));
     assert_eq!(text.matches("Inconclusive  mycrate t").count(), 12);
     assert!(!text.contains("more (-v)"), "{text}");
 }
@@ -296,14 +296,14 @@ fn a_typed_commit_is_not_repeated() {
     run.base.label = run.base.commit[..9].to_owned();
     run.head.label = "HEAD".into();
     run.head.dirty = false;
-    let text = without_escapes(&render(&run, &WIDE));
+    let text = without_escapes(&render(&run, &WIDE, Denied::default()));
     assert_eq!(text.lines().next(), Some("   Comparing  3f2a91c0d → HEAD (8d01e7b)"));
 }
 
 #[test]
 fn the_summary_is_red_yellow_or_green() {
     let colour = |run: &Run| {
-        let text = render(run, &WIDE);
+        let text = render(run, &WIDE, Denied::default());
         let last = text.lines().last().unwrap_or_default();
         [("red", BAD), ("yellow", WARN), ("green", GOOD)]
             .into_iter()

@@ -124,7 +124,7 @@ fn courses_are_drawn_while_there_is_room() {
     let (history, courses) = history("tests::long");
     let courses = vec![courses[0].clone(); 500];
     let most_bytes = 100_000;
-    let page = render(&history, &courses, &HtmlOptions { most_bytes });
+    let page = render(&history, &courses, &HtmlOptions { most_bytes, ..HtmlOptions::default() });
     assert!(page.len() < most_bytes + 40_000, "{}", page.len());
     assert!(page.contains("with smaller changes"), "{page}");
     assert_eq!(render(&history, &[], &HtmlOptions::default()).matches("<svg").count(), 0);

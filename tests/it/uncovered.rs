@@ -150,3 +150,39 @@ fn tests_that_moved_to_another_file_execute_what_they_did() {
     project.commit("and back");
     assert_eq!(names(&project.diff(&["--deny", "uncovered"]).expect(100).json()), Vec::<&str>::new());
 }
+
+/// Writes tests that no file of the repository has.
+const WRITES_TESTS: &str = r##"fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let test = "#[test]\nfn sums() {\n    assert_ne!(demo::total(std::hint::black_box(9)), 0);\n}\n";
+    std::fs::write(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("tests.rs"), test).unwrap();
+}
+"##;
+
+#[test]
+fn what_tests_written_by_a_build_script_call_is_executed() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("build.rs", WRITES_TESTS);
+    project.write("tests/written.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/tests.rs\"));\n");
+    let version = |rounds: u64| {
+        // `total` is copied into the test, which calls it; `summed` has code; `once` has one caller, which is not the test.
+        let total = "#[inline(always)]\npub fn total(seed: u64) -> u64 { summed(seed) ^ once(seed, ROUNDS) }\n";
+        let summed =
+            "#[inline(never)]\nfn summed(seed: u64) -> u64 { (0..ROUNDS).fold(seed, |sum, x| sum ^ (sum << 7) ^ x) }\n";
+        let once =
+            "#[inline(always)]\nfn once(seed: u64, more: u64) -> u64 { std::hint::black_box(seed) ^ more / STEP }\n";
+        let idle = "pub fn idle(seed: u64) -> u64 { seed / ROUNDS }\n";
+        let code = [total, summed, once, idle].concat();
+        project.write(
+            "src/lib.rs",
+            code.replace("ROUNDS", &rounds.to_string()).replace("STEP", &(rounds / 500).to_string()),
+        );
+        project.commit("version");
+    };
+    version(1000);
+    version(3000);
+    let document = project.diff(&["--explain", "always", "--engine", "probes"]).expect(100).json();
+    assert_eq!((&document["tests"][0]["name"], &document["tests"][0]["verdict"]), (&"sums".into(), &"slower".into()));
+    assert_eq!(names(&document), ["idle"]);
+}

@@ -18,6 +18,9 @@ pub struct CompiledFiles {
     /// The features with which a target was compiled, by its root file: several where it is in several builds.
     #[serde(default)]
     feature_sets: FeatureSets<String>,
+    /// The identifiers in files that build scripts wrote: nobody looks for callers in these.
+    #[serde(default)]
+    generated_names: BTreeSet<String>,
 }
 
 /// By root file.
@@ -59,6 +62,27 @@ impl CompiledFiles {
             self.feature_sets.entry(name).or_default().extend(features.iter().cloned());
         }
         self
+    }
+
+    /// Adds the identifiers in those of the compiled files that lie in these folders.
+    pub(super) fn with_generated<'a>(
+        mut self,
+        names: &BTreeSet<String>,
+        out_dirs: impl Iterator<Item = &'a PathBuf> + Clone,
+    ) -> Self {
+        let is_generated = |name: &&String| out_dirs.clone().any(|folder| Path::new(name).starts_with(folder));
+        for name in names.iter().filter(is_generated) {
+            let Ok(bytes) = std::fs::read(name) else { continue };
+            let text = String::from_utf8_lossy(&bytes);
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            self.generated_names.extend(words.map(str::to_owned));
+        }
+        self
+    }
+
+    /// Returns whether code that a build script wrote names this.
+    pub fn is_named_by_generated_code(&self, ident: &str) -> bool {
+        self.generated_names.contains(ident)
     }
 
     /// The features with which the target with this root file was compiled, for each build of it.

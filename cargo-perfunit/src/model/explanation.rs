@@ -151,6 +151,15 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// Returns whether head executes a function in this test.
+    pub fn executes(&self, function: &Function) -> bool {
+        let is_it = |node: &CallNode| {
+            let known = node.function.map(|index| &self.functions[index]);
+            known.is_some_and(|known| (&known.file, known.line) == (&function.file, function.line))
+        };
+        self.nodes.iter().any(|node| node.calls.head > 0.0 && is_it(node))
+    }
+
     /// Why nobody is named and nothing else is known to be behind it, if so.
     pub fn why_nobody(&self) -> Option<Unexplained> {
         if !self.responsible.is_empty() || !self.causes.is_empty() {

@@ -1,9 +1,10 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Generation, Growth, GrowthFinding,
-    Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, SelectedBecause, Selection, Sharding,
-    Side, Sides, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why, WorkUnit, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, SelectedBecause,
+    Selection, Sharding, Side, Sides, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
+    WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -281,6 +282,16 @@ impl Run {
             (Verdict::NotMeasured, Some(reason)) => !reason.is_unaffected(),
             _ => false,
         })
+    }
+
+    /// Takes back that no test executes functions that an explanation shows executed.
+    pub fn drop_executed(&mut self) {
+        let Self { outcomes, selection, .. } = self;
+        let is_executed = |function: &Function| {
+            let mut explanations = outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref());
+            explanations.any(|explanation| explanation.executes(function))
+        };
+        selection.uncovered.retain(|uncovered| !is_executed(&uncovered.function));
     }
 
     /// How many tests have this verdict.

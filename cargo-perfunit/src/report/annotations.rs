@@ -17,7 +17,7 @@ const TESTS: usize = 5;
 /// One workflow command a line; empty if nothing got slower or fails.
 pub fn github(run: &Run) -> String {
     let slower = sorted(&run.outcomes, Verdict::Slower);
-    let mut groups = by_cause::groups(&slower);
+    let mut groups = by_cause::groups(&slower, run);
     // Those with a place are worth more than those without.
     groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. }));
     let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));

@@ -8,7 +8,8 @@ use super::causes;
 use super::figures::{self, Words};
 use super::format::{self, Glyphs, count, one_line};
 use super::responsible;
-use crate::model::{Function, Metric, Outcome, Verdict, Why};
+use crate::model::{Function, Metric, Outcome, Run, Verdict, Why};
+use std::collections::{BTreeSet, HashSet};
 
 /// What made tests slower or faster.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,13 +94,14 @@ fn range(tests: &[&Outcome]) -> String {
     }
 }
 
-/// The tests by cause, those of most tests first; what is not explained comes last.
-pub fn groups<'a>(tests: &[&'a Outcome]) -> Vec<Group<'a>> {
+/// Returns these tests of a run by cause, the cause of most tests first; what is not explained comes last.
+pub fn groups<'a>(tests: &[&'a Outcome], run: &Run) -> Vec<Group<'a>> {
+    let project = Project::of(run);
     let known: Vec<(&Why, Responsible<'_>)> =
         tests.iter().filter_map(|outcome| Some((outcome.why.as_ref()?, Responsible::of(outcome)?))).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for outcome in tests {
-        let responsible = Responsible::of(outcome).unwrap_or_else(|| by_code(outcome, &known));
+        let responsible = Responsible::of(outcome).unwrap_or_else(|| by_code(outcome, &known, &project));
         match groups.iter_mut().find(|group| group.responsible == responsible) {
             Some(group) => group.tests.push(outcome),
             None => groups.push(Group { responsible, tests: vec![outcome] }),
@@ -110,7 +112,7 @@ pub fn groups<'a>(tests: &[&'a Outcome]) -> Vec<Group<'a>> {
 }
 
 /// What is responsible for a test without an explanation, given those of others.
-fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)]) -> Responsible<'a> {
+fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)], project: &Project<'_>) -> Responsible<'a> {
     let Some(why) = &outcome.why else { return Responsible::Unknown };
     let mut alike = known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, responsible)| responsible);
     if let Some(first) = alike.next() {
@@ -120,11 +122,51 @@ fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)]) -> Respo
     if why.changed.iter().any(|changed| is_inlined(&changed.name)) {
         return Responsible::Unknown;
     }
-    let functions = why.changed.iter().map(|changed| without_generics(&one_line(&changed.name)));
+    let own = why.changed.iter().filter(|changed| !project.is_around_tests(&changed.name));
+    let functions = own.map(|changed| without_generics(&one_line(&changed.name)));
     let mut names = functions.chain(why.others.iter().map(ToString::to_string));
     match names.next() {
         Some(first) if names.all(|other| other == first) => Responsible::Code(first),
         _ => Responsible::Unknown,
+    }
+}
+
+/// The code of a run's project, as far as the run names it.
+struct Project<'a> {
+    /// The crates of the packages and targets that have tests.
+    crates: BTreeSet<String>,
+    /// The paths of tests below their crates.
+    tests: HashSet<&'a str>,
+}
+
+impl<'a> Project<'a> {
+    fn of(run: &'a Run) -> Self {
+        let targets = run.outcomes.iter().map(|outcome| &outcome.test.target);
+        let names = targets.flat_map(|target| [&target.package, &target.name]);
+        Self {
+            crates: names.map(|name| name.replace('-', "_")).collect(),
+            tests: run.outcomes.iter().map(|outcome| outcome.test.name.as_str()).collect(),
+        }
+    }
+
+    /// Returns whether a function runs tests and has changed with them: our runtime, a test or a closure in one, and what a
+    /// test framework makes of such a closure.
+    fn is_around_tests(&self, name: &str) -> bool {
+        let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        let mut paths = name.split(|c: char| !is_in_path(c)).filter(|path| path.contains("::"));
+        let Some(own) = name.split(|c: char| !is_in_path(c)).find(|path| path.contains("::")) else { return false };
+        let root = own.split("::").next().unwrap_or_default();
+        if root.starts_with("perfunit_") {
+            return true;
+        }
+        if self.crates.contains(root) { self.is_in_test(own) } else { paths.any(|path| self.is_in_test(path)) }
+    }
+
+    /// Returns whether a path with its crate is that of a test, or of something in a test.
+    fn is_in_test(&self, path: &str) -> bool {
+        let Some((_, path)) = path.split_once("::") else { return false };
+        let ends = path.match_indices("::").map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().any(|end| self.tests.contains(&path[..end]))
     }
 }
 
@@ -182,7 +224,7 @@ fn is_of_std(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples::{explanation, measured, outcome};
+    use crate::model::samples::{explanation, measured, outcome, run};
     use crate::model::{
         ChangeKind, ChangedFunction, Difference, Explanation, Note, Responsibility, ResponsibleFunction, Sides, Verdict,
     };
@@ -213,7 +255,8 @@ mod tests {
     #[track_caller]
     fn check(tests: &[Outcome], expected: &[&str]) {
         let tests: Vec<&Outcome> = tests.iter().collect();
-        let said = groups(&tests)
+        let run = run(tests.iter().map(|test| (*test).clone()).collect());
+        let said = groups(&tests, &run)
             .into_iter()
             .map(|group| format!("{}: {}", group.name(), group.tests(Verdict::Slower, &[Metric::Time])));
         assert_eq!(said.collect::<Vec<_>>(), expected);
@@ -235,8 +278,33 @@ mod tests {
         let expected = [
             "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
             "h (changed machine code): 2 tests slower, +10.0 % to +30.0 %",
-            "krate::tests::inlined (changed machine code): 1 test slower, +40.0 %",
-            "not explained: 3 tests slower, +10.0 % to +20.0 %",
+            // What another test executes is not responsible.
+            "not explained: 4 tests slower, +10.0 % to +40.0 %",
+        ];
+        check(&tests, &expected);
+    }
+
+    #[test]
+    fn what_runs_tests_is_not_responsible_and_the_projects_changed_function_is() {
+        let run = "perfunit_runtime::__private::run::<mycrate::tests::a::{closure#0}>";
+        let bolero = "bolero_engine::panic::catch::<_, mycrate::tests::c::{closure#0}>";
+        let call = "<proptest::test_runner::runner::Runner<mycrate::tests::d::{closure#0}>>::call_test";
+        let shim = "<mycrate::tests::a::{closure#0} as core::ops::function::FnOnce<()>>::call_once";
+        let tests = [
+            slower("tests::a", 0.1, &["mycrate::parse::<u8>", run]),
+            slower("tests::b", 0.2, &[run]),
+            slower("tests::c", 0.3, &[bolero]),
+            slower("tests::d", 0.4, &[call, "mycrate::parse::<u16>"]),
+            slower("tests::e", 0.5, &[shim]),
+            // A dependency's own function, and one of the project that a test hands a closure to.
+            slower("tests::f", 0.6, &["codec::read::<mycrate::Input>"]),
+            slower("tests::g", 0.7, &["mycrate::with::<mycrate::tests::g::{closure#0}>"]),
+        ];
+        let expected = [
+            "mycrate::parse (changed machine code): 2 tests slower, +10.0 % to +40.0 %",
+            "codec::read (changed machine code): 1 test slower, +60.0 %",
+            "mycrate::with (changed machine code): 1 test slower, +70.0 %",
+            "not explained: 3 tests slower, +20.0 % to +50.0 %",
         ];
         check(&tests, &expected);
     }
@@ -271,7 +339,8 @@ mod tests {
         other.explanation.as_mut().unwrap().responsible[0].function = 0;
         let tests = [explained("a", 0.5, &["f"]), other, slower("c", 0.3, &["f"])];
         let tests: Vec<&Outcome> = tests.iter().collect();
-        let groups = groups(&tests);
+        let run = run(tests.iter().map(|test| (*test).clone()).collect());
+        let groups = groups(&tests, &run);
         assert_eq!(groups.last().unwrap().responsible, Responsible::Unknown);
     }
 }

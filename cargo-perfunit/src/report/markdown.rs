@@ -197,7 +197,7 @@ fn by_cause(run: &Run, page: &mut String) {
         let _ = writeln!(page, "\n**{} probably slower, not confirmed: budget used up.**", count(probable, "test"));
     }
     let tests = sorted(&run.outcomes, Verdict::Slower);
-    let groups = by_cause::groups(&tests);
+    let groups = by_cause::groups(&tests, run);
     if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
         return;
     }

@@ -228,7 +228,7 @@ fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
 /// A line for each cause of several tests.
 fn by_cause(run: &Run, verdict: Verdict, screen: &mut Screen) {
     let tests = sorted(&run.outcomes, verdict);
-    let groups = by_cause::groups(&tests);
+    let groups = by_cause::groups(&tests, run);
     if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
         return;
     }

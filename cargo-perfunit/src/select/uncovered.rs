@@ -2,7 +2,7 @@
 //!
 //! A test executes a function if machine code or names lead from it there, unless runs of it were seen to execute nothing
 //! that changed. Without code of its own a function may have been copied into its callers: names decide then. What only
-//! conditions, constants or macros decide is left out: nothing is claimed that is not known.
+//! conditions, constants, macros or code written by build scripts decide is left out: nothing is claimed that is not known.
 
 use super::candidates::Candidates;
 use super::changed_functions::{changed_functions, key};
@@ -179,7 +179,7 @@ impl Coverage<'_> {
             .collect();
         let may_be_without_code = is_const(text) || self.is_compiled(named, self.found).is_none();
         let is_in_string = || self.pairings.iter().any(|paired| paired.callers.is_in_string(&item.ident));
-        if code.is_empty() && may_be_without_code || is_in_string() {
+        if code.is_empty() && may_be_without_code || is_in_string() || self.is_generated_code_naming(named) {
             return Leads::Unknown;
         }
         let mut tests = BTreeSet::new();
@@ -237,9 +237,17 @@ impl Coverage<'_> {
         Some(coming.filter(|test| !self.idle.contains(test)).take(FEW + 1).collect())
     }
 
-    /// Whether a run can begin there: a test, a program, code that a macro makes.
+    /// Returns whether a run can begin there: in a test, a program, code that a macro or a build script makes.
     fn begins(&self, entry: &Named) -> bool {
-        entry.item.is_test || entry.item.kind == ItemKind::MacroCall || self.is_called_from_elsewhere(entry)
+        entry.item.is_test
+            || entry.item.kind == ItemKind::MacroCall
+            || self.is_called_from_elsewhere(entry)
+            || self.is_generated_code_naming(entry)
+    }
+
+    /// Returns whether code that a build script wrote names an item: tests among it have no names that lead anywhere.
+    fn is_generated_code_naming(&self, entry: &Named) -> bool {
+        self.found.iter().any(|found| found.compiled.is_named_by_generated_code(&entry.item.ident))
     }
 
     fn is_called_from_elsewhere(&self, entry: &Named) -> bool {

@@ -95,6 +95,7 @@ fn measure_all(
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
     run.selection.uncovered = unseen.uncovered_after(run.outcomes.iter());
+    run.drop_executed();
     run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
     run.growth = measured.growth;

@@ -261,6 +261,7 @@ fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
             (Goal::Profile, Some(profile)) => drop(record.profiles.insert(outcome.test.clone(), profile)),
         }
     }
+    record.run.drop_executed();
 }
 
 fn explained(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {

@@ -98,6 +98,10 @@ impl Owners {
 
     fn of_name(&mut self, symbol: &str, file: &Path, line: usize) -> Option<u64> {
         let full = demangle(symbol).to_string();
+        if of_closure(&full).is_some() {
+            // std's code around a closure, which stands for itself. The linker folds those of different functions.
+            return None;
+        }
         let package = self.crates.get(home(&full)?)?.clone();
         let name = readable(&format!("{:#}", demangle(symbol)));
         let mut hasher = SipHasher13::new();
@@ -108,6 +112,17 @@ impl Owners {
         self.functions.entry(key).or_insert_with(|| Function { package, file, line, name });
         Some(key)
     }
+}
+
+/// Returns the function with the closure in `<a::b::{closure#0} as core::ops::function::FnOnce<()>>::call_once`, the shim by
+/// which a closure is called.
+fn of_closure(name: &str) -> Option<&str> {
+    let (own_type, _) = name.strip_prefix('<')?.split_once(" as ")?;
+    let (function, closure) = own_type.rsplit_once("::{")?;
+    // No bracket may be open where the name is cut; the arrow of a function's type is not one.
+    let closed = function.matches('>').count() - function.matches("->").count();
+    let is_whole = closure.ends_with('}') && function.matches('<').count() == closed;
+    is_whole.then_some(function)
 }
 
 /// The crate that a function is from: the first name of its path, which a hash follows or which ends at `::`.
@@ -122,9 +137,12 @@ fn home(full: &str) -> Option<&str> {
     names.find(follows)
 }
 
-/// The name without type arguments and without closures in it, below its crate: `<a::B<u8> as a::C>::d::{closure#0}` is
-/// `<B as C>::d`.
+/// Returns the name without type arguments and without closures in it, below its crate: `a::B<u8>::d::{closure#0}` is
+/// `B::d`. What std makes of a closure is called like the function that the closure is in.
 pub fn readable(name: &str) -> String {
+    if let Some(inside) = of_closure(name) {
+        return readable(inside);
+    }
     let mut plain = String::new();
     let mut depth = 0_usize;
     let mut before = ' ';
@@ -196,5 +214,27 @@ mod tests {
         assert_eq!(home("malloc"), None);
         assert_eq!(readable("my_crate::a::B<u8>::c::<u16>::{closure#0}"), "a::B::c");
         assert_eq!(readable("<my_crate::B<u8> as core::Clone>::clone"), "<my_crate::B as core::Clone>::clone");
+        assert_eq!(readable("<my_crate::B<u8> as my_crate::C>::d::{closure#0}"), "<my_crate::B as my_crate::C>::d");
+    }
+
+    #[test]
+    fn the_shim_of_a_closure_has_a_whole_name_and_is_not_a_function_of_the_project() {
+        let shim = |path: &str| format!("<{path} as core::ops::function::FnOnce<()>>::call_once");
+        for (path, name) in [
+            ("constants::tests::match_length::{closure#0}", "tests::match_length"),
+            ("my_crate::a::B<fn() -> u8>::c::{closure#1}", "a::B::c"),
+            ("&my_crate::d::{closure#0}", "d"),
+        ] {
+            assert_eq!(readable(&shim(path)), name);
+        }
+        assert_eq!(of_closure("<my_crate::B<my_crate::f::{closure#0}> as my_crate::C>::d"), None);
+        assert_eq!(
+            readable("<my_crate::B<my_crate::f::{closure#0}> as my_crate::C>::d"),
+            "<my_crate::B as my_crate::C>::d"
+        );
+        // <my_crate::f::{closure#0} as core::ops::function::FnOnce<()>>::call_once
+        let symbol = "_RNvYNCNvCs1_8my_crate1f0INtNtNtC4core3ops8function6FnOnceuE9call_once";
+        assert!(demangle(symbol).to_string().contains("{closure#0} as core"), "{}", demangle(symbol));
+        assert_eq!(owners().of_symbol(symbol), Owner::Caller);
     }
 }

@@ -13,11 +13,17 @@ extern "C" {
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn getrusage(who: c_int, usage: *mut [c_long; USAGE]) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
+    fn waitid(kind: c_int, id: c_int, info: *mut [u64; SIGINFO], options: c_int) -> c_int;
 }
 
 const RUSAGE_SELF: c_int = 0;
+/// Processes that have ended and been waited for.
+const RUSAGE_CHILDREN: c_int = -1;
 /// `struct rusage` on the 64-bit platforms that we serve, as words.
 const USAGE: usize = 18;
+/// Seconds and microseconds in user mode, then those in the kernel.
+const PROCESSOR_TIMES: [usize; 2] = [0, 2];
+const LARGEST_RSS: usize = 4;
 const MINOR_FAULTS: usize = 8;
 const MAJOR_FAULTS: usize = 9;
 const VOLUNTARY_SWITCHES: usize = 16;
@@ -28,12 +34,43 @@ pub fn counters_at(address: usize) -> &'static Counters {
     unsafe { &*(address as *const Counters) }
 }
 
-/// Page faults and voluntary context switches so far, all threads.
-pub fn usage() -> (u64, u64) {
+/// Size of `siginfo_t` in words.
+const SIGINFO: usize = 16;
+const P_ALL: c_int = 0;
+/// `WEXITED | WNOHANG | WNOWAIT | __WALL`: looks for children of any kind, and leaves them as they are.
+const LOOK_FOR_CHILDREN: c_int = 0x4 | 0x1 | 0x0100_0000 | 0x4000_0000;
+
+fn resource_usage(of: c_int) -> [c_long; USAGE] {
     let mut usage = [0; USAGE];
     // SAFETY: the kernel fills in the structure that it is given, which is as long as it expects.
-    unsafe { getrusage(RUSAGE_SELF, &mut usage) };
-    ((usage[MINOR_FAULTS] + usage[MAJOR_FAULTS]) as u64, usage[VOLUNTARY_SWITCHES] as u64)
+    unsafe { getrusage(of, &mut usage) };
+    usage
+}
+
+/// Returns page faults and voluntary context switches so far: of all threads, and of the processes that they waited for.
+pub fn usage() -> (u64, u64) {
+    let (own, children) = (resource_usage(RUSAGE_SELF), resource_usage(RUSAGE_CHILDREN));
+    let sum = |index: usize| (own[index] + children[index]) as u64;
+    (sum(MINOR_FAULTS) + sum(MAJOR_FAULTS), sum(VOLUNTARY_SWITCHES))
+}
+
+/// Returns the processor time of the processes that this one waited for, ns.
+pub fn children_cpu_ns() -> u64 {
+    let usage = resource_usage(RUSAGE_CHILDREN);
+    PROCESSOR_TIMES.iter().map(|at| usage[*at] as u64 * 1_000_000_000 + usage[at + 1] as u64 * 1000).sum()
+}
+
+/// Returns whether this process has waited for a process that it started: even the shortest one takes a page fault.
+pub fn has_waited_for_processes() -> bool {
+    let usage = resource_usage(RUSAGE_CHILDREN);
+    usage[MINOR_FAULTS] + usage[MAJOR_FAULTS] > 0
+}
+
+/// Returns whether this process has children now, running or ended.
+pub fn has_children() -> bool {
+    let mut info = [0; SIGINFO];
+    // SAFETY: the kernel fills in the structure that it is given, which is as long as it expects.
+    unsafe { waitid(P_ALL, 0, &mut info, LOOK_FOR_CHILDREN) == 0 }
 }
 
 /// Bytes read and written so far, all threads.
@@ -57,9 +94,12 @@ fn io_in(text: &[u8]) -> Option<Io> {
     Some(Io { read: field(text, "rchar:")?, written: field(text, "wchar:")?, own: text.len() as u64 })
 }
 
-/// The most memory that this process had in use, bytes. (`ru_maxrss` would also know of what called `exec`.)
+/// Returns the most memory that this process, or one that it waited for, had in use, bytes. (Its own `ru_maxrss` would also
+/// know of what called `exec`.)
 pub fn peak_rss() -> Option<u64> {
-    field(STATUS.read(&mut [0; 4096])?, "VmHWM:").map(|kibibytes| kibibytes * 1024)
+    let own = field(STATUS.read(&mut [0; 4096])?, "VmHWM:")?;
+    let of_children = resource_usage(RUSAGE_CHILDREN)[LARGEST_RSS] as u64;
+    Some(own.max(of_children) * 1024)
 }
 
 /// The number behind a name at the beginning of a line.
@@ -206,6 +246,17 @@ mod tests {
         let (Some(one), Some(two)) = (io(), io()) else { return };
         // Other tests of this process may read meanwhile, never less.
         assert!(two.read >= one.read + one.own);
+    }
+
+    #[test]
+    fn a_process_that_was_started_is_seen_until_and_after_it_is_waited_for() {
+        let before = (usage().0, children_cpu_ns());
+        let spins = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let mut child = std::process::Command::new("sh").args(["-c", spins]).spawn().unwrap();
+        assert!(has_children());
+        assert!(child.wait().unwrap().success());
+        assert!(has_waited_for_processes());
+        assert!(usage().0 > before.0 && children_cpu_ns() > before.1);
     }
 
     #[test]

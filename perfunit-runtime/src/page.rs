@@ -47,7 +47,7 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0007;
+pub const MAGIC: u64 = 0x7065_7266_756e_0008;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -107,7 +107,7 @@ pub mod reading {
     pub const READ_BYTES: usize = 5;
     /// Bytes that went through `write` and the like, to wherever.
     pub const WRITTEN_BYTES: usize = 6;
-    /// Instructions of this thread and those that it started, outside of the kernel.
+    /// Instructions of this thread and of the threads and processes that it started, outside of the kernel.
     pub const INSTRUCTIONS: usize = 7;
     /// Figures of a reading.
     pub const COUNT: usize = 8;
@@ -202,6 +202,8 @@ pub struct SideArea {
     pub no_instructions: AtomicU32,
     /// 1 if the kernel counts bytes read and written.
     pub io_is_counted: AtomicU32,
+    /// 1 if the process has started other processes; of a process that counts only.
+    pub starts_processes: AtomicU32,
     /// How the last forked child ended: one of [`child`].
     pub child_status: AtomicU32,
     /// One of [`unit`].

@@ -131,9 +131,9 @@ pub fn futex_wake(word: &AtomicU32) {
     }
 }
 
-/// For how long the threads of this process ran, ns.
+/// Returns for how long the threads of this process ran, and the processes that it waited for, ns.
 pub fn process_cpu_ns() -> u64 {
-    cpu_ns(CLOCK_PROCESS_CPUTIME_ID)
+    cpu_ns(CLOCK_PROCESS_CPUTIME_ID) + crate::gauges::children_cpu_ns()
 }
 
 /// For how long this thread ran, ns.

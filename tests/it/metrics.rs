@@ -189,3 +189,45 @@ fn an_unknown_metric_is_wrong_usage_and_the_nearest_one_is_named() {
     let stderr = project.perfunit(["diff", "--metric", "time,alocations"]).expect(2).stderr;
     assert!(stderr.contains("alocations") && stderr.contains("similar value exists: 'allocations'"), "{stderr}");
 }
+
+/// A test that starts a program, which reads this many bytes; and one that forks a process without waiting for it before its
+/// last line.
+fn starting(bytes: usize) -> String {
+    format!(
+        "pub const BYTES: usize = {bytes};\n\
+         #[cfg(test)]\nmod tests {{\n    use std::process::Command;\n    \
+         extern \"C\" {{\n        fn fork() -> i32;\n        fn _exit(status: i32) -> !;\n        \
+         fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;\n    }}\n    \
+         #[test]\n    fn starts() {{\n        \
+         let count = super::BYTES.to_string();\n        \
+         let run = Command::new(\"head\").args([\"-c\", &count, \"/dev/zero\"]).output().unwrap();\n        \
+         assert_eq!(run.stdout.len(), super::BYTES);\n    }}\n    \
+         #[test]\n    fn forks() {{\n        \
+         let id = unsafe {{ fork() }};\n        \
+         if id == 0 {{\n            \
+         let sum = (0..super::BYTES).fold(0, |sum, byte| std::hint::black_box(sum ^ byte));\n            \
+         unsafe {{ _exit((sum == 1) as i32) }}\n        }}\n        \
+         assert_eq!(unsafe {{ waitpid(id, std::ptr::null_mut(), 0) }}, id);\n    }}\n}}\n"
+    )
+}
+
+#[test]
+fn what_started_processes_do_counts_or_is_not_known() {
+    let project = Project::library(&starting(1000), &starting(3000));
+    let valgrind = Command::new("valgrind").arg("--version").output().is_ok();
+    let counting: &[&str] = if valgrind { &["--instructions", "callgrind"] } else { &[] };
+    let document = project.diff(&[&["--all-tests", "--metric", "allocations"], counting].concat()).expect(0).json();
+    for name in ["tests::starts", "tests::forks"] {
+        let found = test(&document, name);
+        assert_eq!(found["metrics"]["allocations"]["unavailable"]["kind"], "starts-processes", "{found}");
+        assert_eq!((&found["verdict"], &found["reason"]["kind"]), (&"inconclusive".into(), &"metric-unknown".into()));
+        if valgrind {
+            assert_eq!(found["metrics"]["instructions"]["unavailable"]["kind"], "starts-processes", "{found}");
+        }
+    }
+    // The program reads as many bytes as the test reads of it, besides what it is loaded from.
+    let bytes = &test(&document, "tests::starts")["metrics"]["read-bytes"];
+    let added = bytes["head"]["value"].as_f64().unwrap() - bytes["base"]["value"].as_f64().unwrap();
+    assert!(added >= 4000.0, "{bytes}");
+    assert_eq!(bytes["verdict"], "more", "{bytes}");
+}

@@ -144,6 +144,8 @@ pub struct Readings {
     pub no_instructions: u32,
     /// Whether the kernel counts bytes read and written.
     pub io_is_counted: bool,
+    /// Whether the test starts processes.
+    pub starts_processes: bool,
     /// Of a call of nothing, of the first call, and of later ones.
     pub calls: Vec<[u64; reading::COUNT]>,
 }
@@ -321,6 +323,7 @@ fn read_readings(area: &SideArea) -> Readings {
         heap: area.heap.load(Relaxed),
         no_instructions: area.no_instructions.load(Relaxed),
         io_is_counted: area.io_is_counted.load(Relaxed) != 0,
+        starts_processes: area.starts_processes.load(Relaxed) != 0,
         calls: (0..taken).map(figures).collect(),
     }
 }

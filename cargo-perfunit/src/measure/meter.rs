@@ -97,7 +97,7 @@ pub fn instructions(
         if let Some(why) = pass.obstacle(gauge, ns) {
             return Ok(Err(why));
         }
-        let counted = read(Metric::Instructions, reading::INSTRUCTIONS, &pass.both(gauge, random)?);
+        let counted = read(Metric::Instructions, gauge, reading::INSTRUCTIONS, &pass.both(gauge, random)?);
         let verdict = |counted: Counterparts| exact(&rule, &counted.base, &counted.head).ok_or(NotMetered::ReadNothing);
         Ok(counted.and_then(verdict))
     };
@@ -141,7 +141,7 @@ impl Pass<'_> {
             }
             let ends = self.both(gauge, random)?;
             for ((metric, index), counted) in wanted.iter().zip(&mut counted) {
-                match read(*metric, *index, &ends) {
+                match read(*metric, gauge, *index, &ends) {
                     Ok(readings) => {
                         if let Ok(counted) = counted {
                             counted.base.extend(readings.base);
@@ -290,19 +290,24 @@ fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {
 /// One figure of the calls that count, of both sides.
 fn read(
     metric: Metric,
+    gauge: Gauge,
     index: usize,
     ends: &Sides<std::result::Result<Readings, NotMetered>>,
 ) -> std::result::Result<Counterparts, NotMetered> {
     let side = |end: &std::result::Result<Readings, NotMetered>| {
         let readings = end.as_ref().map_err(Clone::clone)?;
-        is_counted(metric, readings)?;
+        is_counted(metric, gauge, readings)?;
         Ok(figures(index, readings))
     };
     Ok(Sides { base: side(&ends.base)?, head: side(&ends.head)? })
 }
 
-/// Whether a figure means anything.
-fn is_counted(metric: Metric, readings: &Readings) -> std::result::Result<(), NotMetered> {
+/// Returns why a figure means nothing, if it does not. The kernel's counters include the processes that the test started; a
+/// library in the test's own process and callgrind do not.
+fn is_counted(metric: Metric, gauge: Gauge, readings: &Readings) -> std::result::Result<(), NotMetered> {
+    if readings.starts_processes && (gauge == Gauge::Heap || gauge.is_callgrind()) {
+        return Err(NotMetered::StartsProcesses);
+    }
     match metric {
         Metric::Allocations | Metric::AllocatedBytes | Metric::PeakHeap => match readings.heap {
             heap::COUNTED => Ok(()),
@@ -365,11 +370,27 @@ mod tests {
     fn what_is_not_counted_is_no_zero() {
         let zero = Readings { heap: heap::OWN_ALLOCATOR, ..readings(&[0, 0, 0]) };
         let ends = Sides { base: Ok(readings(&[0, 0, 0])), head: Ok(zero) };
-        assert_eq!(read(Metric::Allocations, reading::ALLOCATIONS, &ends), Err(NotMetered::OwnAllocator));
-        assert_eq!(read(Metric::ReadBytes, reading::READ_BYTES, &ends), Err(NotMetered::NotCounted));
+        assert_eq!(read(Metric::Allocations, Gauge::Heap, reading::ALLOCATIONS, &ends), Err(NotMetered::OwnAllocator));
+        assert_eq!(read(Metric::ReadBytes, Gauge::Kernel, reading::READ_BYTES, &ends), Err(NotMetered::NotCounted));
         let refused = Readings { no_instructions: 13, ..readings(&[0, 0, 0]) };
         let ends = Sides { base: Ok(refused), head: Err(NotMetered::Interrupted) };
-        assert!(matches!(read(Metric::Instructions, reading::INSTRUCTIONS, &ends), Err(NotMetered::NoCounter(_))));
+        assert!(matches!(
+            read(Metric::Instructions, Gauge::Processor, reading::INSTRUCTIONS, &ends),
+            Err(NotMetered::NoCounter(_))
+        ));
+    }
+
+    #[test]
+    fn a_test_that_starts_processes_is_counted_only_by_what_sees_them() {
+        let started = || Ok(Readings { starts_processes: true, io_is_counted: true, ..readings(&[0, 0, 0]) });
+        let of = |metric, gauge, index| {
+            read(metric, gauge, index, &Sides { base: Ok(readings(&[0, 0, 0])), head: started() }).map(drop)
+        };
+        let check = |metric, gauge| of(metric, gauge, reading::INSTRUCTIONS);
+        assert_eq!(check(Metric::Instructions, Gauge::Callgrind), Err(NotMetered::StartsProcesses));
+        assert_eq!(check(Metric::Instructions, Gauge::Processor), Ok(()));
+        assert_eq!(check(Metric::PageFaults, Gauge::Kernel), Ok(()));
+        assert_eq!(of(Metric::Allocations, Gauge::Heap, reading::ALLOCATIONS), Err(NotMetered::StartsProcesses));
     }
 
     #[test]

@@ -33,7 +33,14 @@ impl SharedPage {
             side.prepared_ns.store(0, Relaxed);
             side.message_len.store(0, Relaxed);
             side.settled.store(0, Relaxed);
-            for figure in [&side.heap, &side.readings, &side.no_instructions, &side.io_is_counted, &side.child_status] {
+            for figure in [
+                &side.heap,
+                &side.readings,
+                &side.no_instructions,
+                &side.io_is_counted,
+                &side.starts_processes,
+                &side.child_status,
+            ] {
                 figure.store(0, Relaxed);
             }
             side.first_cpu_ns.store(0, Relaxed);

@@ -196,6 +196,8 @@ pub enum NotMetered {
     NoCounter(NoCounter),
     /// The kernel does not count it.
     NotCounted,
+    /// The test starts processes, and those are not counted.
+    StartsProcesses,
     /// Of a whole process: what its harness and its start cost would count as well.
     WholeProcess,
     SwitchedOff,
@@ -250,6 +252,7 @@ impl NotMetered {
             Self::NotLoaded => "not-loaded",
             Self::NoCounter(_) => "no-counter",
             Self::NotCounted => "not-counted",
+            Self::StartsProcesses => "starts-processes",
             Self::WholeProcess => "whole-process",
             Self::SwitchedOff => "switched-off",
             Self::TooLong => "too-long",

@@ -11,6 +11,7 @@ impl fmt::Display for NotMetered {
             Self::NotLoaded => f.write_str("the library that counts cannot be loaded"),
             Self::NoCounter(why) => write!(f, "no counter ({why}; --instructions callgrind does without)"),
             Self::NotCounted => f.write_str("this kernel does not count it"),
+            Self::StartsProcesses => f.write_str("the test starts processes, which are not counted"),
             Self::WholeProcess => f.write_str("not counted for whole processes: their start would count as well"),
             Self::SwitchedOff => f.write_str("not asked for"),
             Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),

@@ -5,7 +5,7 @@ use super::seat::{keep_message, leave, Seat};
 use crate::cage::{self, Time};
 use crate::page::{state, COLD, METER, NOTHING};
 use crate::readings::Gauges;
-use crate::{maps, sys};
+use crate::{gauges, maps, sys};
 use std::hint::black_box;
 use std::panic::set_hook;
 use std::sync::atomic::AtomicBool;
@@ -68,6 +68,13 @@ pub fn lock_in(seat: &Seat) {
         keep_message(seat.area(), "the kernel refuses to restrict the process");
         leave(seat, state::FAILED_FIRST);
     }
+}
+
+/// Notes whether the test started processes, which a process that counts does not see. In the cage none can be started, and
+/// looking for them is not allowed.
+pub fn note_processes(seat: &Seat) {
+    let started = gauges::has_waited_for_processes() || !CAGED.load(Relaxed) && gauges::has_children();
+    seat.area().starts_processes.store(u32::from(started), Relaxed);
 }
 
 /// Replaces the default hook, whose printing would be most of a panicking test's time, by one that keeps the message.

@@ -1,7 +1,7 @@
 //! Calls that are repeated in this process: batches in lockstep with the other side, or readings of gauges.
 
 use super::batch::{call, first_call, is_one_call, recorded_batch, warm_batch, Body, Row};
-use super::begin::{begin, lock_in};
+use super::begin::{begin, lock_in, note_processes};
 use super::pilot::prepare;
 use super::seat::{leave, Seat};
 use crate::gauges;
@@ -66,5 +66,6 @@ fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
             leave(seat, state::FAILED_LATER);
         }
     }
+    note_processes(seat);
     leave(seat, state::DONE)
 }

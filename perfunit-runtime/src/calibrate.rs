@@ -1,6 +1,9 @@
 //! How often to repeat a body, settled once on base and used for both sides.
 
-use std::time::Instant;
+#[cfg(target_os = "linux")]
+use crate::sys::Moment;
+#[cfg(not(target_os = "linux"))]
+use std::time::Instant as Moment;
 
 /// The shape of a pair's measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +32,7 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
     if first_ns as f64 > SINGLE_CALL_NS {
         return Some(shape(first_ns as f64, batch_goal_ns));
     }
-    let started = Instant::now();
+    let started = Moment::now();
     let mut repetitions: u64 = 1;
     loop {
         let mut longest_batch = 0;

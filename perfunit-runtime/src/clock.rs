@@ -5,15 +5,35 @@
 //! Sleeping, waiting for a lock or a disk still counts: the thread is not ready then.
 
 use crate::left_out::{signed, LeftOut};
-use crate::sys;
-use std::time::Instant;
+use crate::preloaded;
+use crate::sys::{self, Moment};
+use std::ptr::null_mut;
+use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The state of the clock that the test reads, if a library stands in front of libc's.
+static TEST_CLOCK: AtomicPtr<preloaded::TestClock> = AtomicPtr::new(null_mut());
+
+/// Has our own readings show the true time and not count as the test's; `address` is where the library keeps its state.
+pub fn stand_aside(address: usize) {
+    let clock = address as *mut preloaded::TestClock;
+    TEST_CLOCK.store(clock, Relaxed);
+    // SAFETY: a static of that library, which is never unloaded and consists of atomics.
+    sys::read_true_clock_by(unsafe { &*clock }.real.load(Relaxed));
+}
+
+/// Returns how often the test has read the clock so far; 0 where that is not counted.
+pub fn readings() -> u64 {
+    // SAFETY: null, or as above.
+    unsafe { TEST_CLOCK.load(Relaxed).as_ref() }.map_or(0, |clock| clock.readings.load(Relaxed))
+}
 
 /// A running clock.
 pub struct Clock {
     delay_ns: Option<i64>,
     cpu_ns: u64,
     before: LeftOut,
-    started: Instant,
+    started: Moment,
 }
 
 impl Clock {
@@ -22,7 +42,7 @@ impl Clock {
     pub fn start() -> Self {
         let delay_ns = delay_by_others_ns();
         let cpu_ns = sys::process_cpu_ns();
-        Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Instant::now() }
+        Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Moment::now() }
     }
 
     /// Reads it: the run's time and, of all threads, the processor's, both in ns.
@@ -97,7 +117,7 @@ mod tests {
     #[test]
     fn the_kernels_counters_are_read() {
         let before = sys::process_cpu_ns();
-        let started = Instant::now();
+        let started = Moment::now();
         while started.elapsed().as_millis() < 2 {}
         let after = sys::process_cpu_ns();
         assert!(after > before, "{before} {after}");

@@ -36,6 +36,9 @@ pub const STREAM_VARIABLE: &str = text(preloaded::STREAM);
 /// Environment variable: 16 hexadecimal digits, over which the library in `meter` writes where its counters are. That
 /// library then stands in [`PRELOAD_VARIABLE`], before the one in `seeds`.
 pub const METER_VARIABLE: &str = text(preloaded::METER);
+/// Environment variable: 16 hexadecimal digits, by how many ns each reading of the clock advances it (0: the true clock). The
+/// library with the clock then stands in the place of the one in `seeds`, and writes over them where its state is.
+pub const CLOCK_VARIABLE: &str = text(preloaded::CLOCK);
 /// Environment variable of the dynamic linker: libraries to load before all others.
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 
@@ -194,6 +197,8 @@ pub struct SideArea {
     pub heap: AtomicU32,
     /// Processor time of the first call, all threads, ns.
     pub first_cpu_ns: AtomicU64,
+    /// How often the first call read the clock; 0 where that is not counted.
+    pub clock_readings: AtomicU64,
     /// Most memory that the process had in use, bytes; 0 where the kernel does not tell.
     pub peak_rss: AtomicU64,
     /// Readings taken, the one of nothing included.

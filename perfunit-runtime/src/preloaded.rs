@@ -4,8 +4,8 @@
 //! They are two libraries and not one because `perfunit-seeds` is in every process that is timed, and a process with an
 //! allocator's wrapper in it takes another time, and its blocks lie elsewhere.
 
-use core::ffi::{c_char, CStr};
-use core::sync::atomic::AtomicU64;
+use core::ffi::{c_char, c_void, CStr};
+use core::sync::atomic::{AtomicPtr, AtomicU64};
 
 /// Environment variable: what the library in `seeds` draws from, 16 hexadecimal digits.
 pub const SEED: &CStr = c"PERFUNIT_SEED";
@@ -13,6 +13,9 @@ pub const SEED: &CStr = c"PERFUNIT_SEED";
 pub const STREAM: &CStr = c"PERFUNIT_STREAM";
 /// Environment variable: digits over which the library in `meter` writes where its [`Counters`] are.
 pub const METER: &CStr = c"PERFUNIT_METER";
+/// Environment variable: by how many ns each reading of the clock advances it, 16 hexadecimal digits, or 0 for the true clock.
+/// The library in `seeds` with a clock writes over them where its [`TestClock`] is.
+pub const CLOCK: &CStr = c"PERFUNIT_CLOCK";
 
 /// What all streams of random numbers come from, on a page that the kernel clears in forked processes: they must not
 /// repeat ours.
@@ -24,6 +27,15 @@ pub struct Source {
     pub threads: AtomicU64,
     /// The key under which each thread keeps the state of its stream.
     pub key: AtomicU64,
+}
+
+/// The clock that a test reads.
+#[repr(C)]
+pub struct TestClock {
+    /// libc's `clock_gettime`, which shows the true time.
+    pub real: AtomicPtr<c_void>,
+    /// How often the test has read the clock.
+    pub readings: AtomicU64,
 }
 
 /// What was asked of the allocator.

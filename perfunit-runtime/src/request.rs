@@ -1,7 +1,8 @@
 //! What the tool asks of this process, by environment variables that are equally long on both sides.
 
 use crate::page::{
-    LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, STREAM_VARIABLE, TEST_VARIABLE,
+    CLOCK_VARIABLE, LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, STREAM_VARIABLE,
+    TEST_VARIABLE,
 };
 use std::env;
 use std::ffi::OsStr;
@@ -41,6 +42,7 @@ pub(crate) fn forget() {
     env::remove_var(SERVE_VARIABLE);
     env::remove_var(TEST_VARIABLE);
     env::remove_var(STREAM_VARIABLE);
+    env::remove_var(CLOCK_VARIABLE);
     for variable in [METER_VARIABLE, SEED_VARIABLE] {
         if env::var_os(variable).is_some() {
             env::remove_var(variable);
@@ -57,6 +59,11 @@ pub(crate) fn counters() -> Option<usize> {
 /// Where the streams of the library in `seeds` come from, if it is there.
 pub(crate) fn streams() -> Option<usize> {
     address(STREAM_VARIABLE)
+}
+
+/// Returns where the state of the clock is that the test reads, if a library stands in front of libc's.
+pub(crate) fn clock() -> Option<usize> {
+    address(CLOCK_VARIABLE)
 }
 
 fn address(variable: &str) -> Option<usize> {

@@ -5,6 +5,8 @@
 //! are then replaced by the next ones of a stream that depends on the seed in the environment and on the thread. So
 //! repetitions of a body differ from each other as ever, and the n-th repetition does the same on both sides.
 //!
+//! Built with the feature `clock` it also stands in front of the [`clock`] that the test reads.
+//!
 //! Without a seed, and in a process forked from one with a seed, everything goes through unchanged; the runtime sets the
 //! seed of processes that it forks itself. A crate of its own, without std: what it needs is libc's, which is in the process
 //! anyway. Nothing here allocates or locks.
@@ -12,6 +14,7 @@
 #![cfg(target_os = "linux")]
 #![no_std]
 
+pub mod clock;
 pub mod preloaded;
 
 use core::arch::asm;
@@ -68,10 +71,16 @@ static KEY: AtomicUsize = AtomicUsize::new(0);
 static AT_LOADING: extern "C" fn() = load;
 
 extern "C" fn load() {
+    if cfg!(feature = "clock") {
+        clock::load();
+    }
     // SAFETY: names end in zero; the mapping is fresh, large enough, aligned, and never unmapped.
     unsafe {
         NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);
-        let Some(seed) = seed(getenv(SEED.as_ptr())) else { return };
+        let seed = hexadecimal(getenv(SEED.as_ptr()));
+        if seed == 0 {
+            return;
+        }
         let mut key = 0;
         if pthread_key_create(&mut key, None) != 0 {
             return;
@@ -89,21 +98,23 @@ extern "C" fn load() {
     }
 }
 
+/// Reads a number; 0 if there is none.
+///
 /// # Safety
 ///
 /// `text` is null or ends in a zero byte.
-unsafe fn seed(text: *const c_char) -> Option<u64> {
+unsafe fn hexadecimal(text: *const c_char) -> u64 {
     if text.is_null() {
-        return None;
+        return 0;
     }
-    let (mut seed, mut text) = (0_u64, text);
+    let (mut number, mut text) = (0_u64, text);
     // SAFETY: stops at the zero byte at the latest.
     while let Some(digit) = unsafe { char::from(*text as u8).to_digit(16) } {
-        seed = seed << 4 | u64::from(digit);
+        number = number << 4 | u64::from(digit);
         // SAFETY: what was read is not the end.
         text = unsafe { text.add(1) };
     }
-    (seed != 0).then_some(seed)
+    number
 }
 
 /// Replaces `length` bytes by the next ones of this thread's stream.

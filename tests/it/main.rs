@@ -8,6 +8,7 @@ mod benches;
 mod bisect;
 mod book;
 mod bound;
+mod by_clock;
 mod calibrate;
 mod cases;
 mod causes;

@@ -62,7 +62,7 @@ pub use made::Made;
 pub use pairing::{Pairing, TestCode};
 pub use request::Options;
 pub use rustc_role::wrap;
-pub use seeds::{Seed, Seeds, is_dynamic, is_loadable};
+pub use seeds::{CLOCK_LIBRARY, Seed, Seeds, TestClock, is_dynamic, is_loadable};
 pub use toolchain::{Variant, parts_key};
 pub use undeclared::{names_file, vendored_folders};
 pub use workloads::list_tests;

@@ -10,7 +10,7 @@ use crate::system::os::unix::ffi::OsStrExt;
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
-use perfunit_runtime::page::{PRELOAD_VARIABLE, SEED_VARIABLE, STREAM_VARIABLE};
+use perfunit_runtime::page::{CLOCK_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, STREAM_VARIABLE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
@@ -27,16 +27,35 @@ const HEADERS: u64 = 4096;
 /// A pair's seed, or `None` for processes that draw random numbers of their own.
 pub type Seed = Option<NonZeroU64>;
 
-/// How processes are given their seed.
+/// File name of the library that gives processes a clock besides their seed. It lies beside the one without a clock.
+pub const CLOCK_LIBRARY: &str = "libperfunit_clock.so";
+
+/// The clock that the tests of a process read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TestClock {
+    /// The true one.
+    #[default]
+    True,
+    /// The true one, with its readings counted.
+    Counted,
+    /// One that each reading advances by so many ns.
+    Stepped(NonZeroU64),
+}
+
+/// How processes are given their seed, and a clock.
 #[derive(Debug, Default)]
 pub struct Seeds {
     library: Option<PathBuf>,
+    /// The same with a clock.
+    with_clock: Option<PathBuf>,
 }
 
 impl Seeds {
     /// With this library, if there is one and the dynamic linker can be told its path.
     pub fn new(library: Option<PathBuf>) -> Self {
-        Self { library: library.filter(|path| is_loadable(path)) }
+        let library = library.filter(|path| is_loadable(path));
+        let with_clock = library.as_ref().map(|library| library.with_file_name(CLOCK_LIBRARY));
+        Self { library, with_clock: with_clock.filter(|path| path.exists()) }
     }
 
     /// Whether dynamically linked programs get a seed.
@@ -46,9 +65,15 @@ impl Seeds {
 
     /// What to set in the environment of a process that would otherwise have `environment`: equally long for both
     /// processes of a pair, and for all pairs.
-    pub fn variables(&self, seed: Seed, environment: &BTreeMap<OsString, OsString>) -> Vec<(&'static str, OsString)> {
+    pub fn variables(
+        &self,
+        seed: Seed,
+        clock: TestClock,
+        environment: &BTreeMap<OsString, OsString>,
+    ) -> Vec<(&'static str, OsString)> {
         let mut variables = vec![(NO_PROPTEST_FILES, OsString::from("1"))];
-        if let (Some(library), Some(seed)) = (&self.library, seed) {
+        let with_clock = self.with_clock.as_ref().filter(|_| clock != TestClock::True);
+        if let (Some(library), Some(seed)) = (with_clock.or(self.library.as_ref()), seed) {
             let mut libraries = library.clone().into_os_string();
             if let Some(theirs) = environment.get(&OsString::from(PRELOAD_VARIABLE)).filter(|theirs| !theirs.is_empty())
             {
@@ -58,6 +83,10 @@ impl Seeds {
             variables.push((PRELOAD_VARIABLE, libraries));
             variables.push((SEED_VARIABLE, format!("{seed:016x}").into()));
             variables.push((STREAM_VARIABLE, "0".repeat(16).into()));
+            if with_clock.is_some() {
+                let step = if let TestClock::Stepped(step) = clock { step.get() } else { 0 };
+                variables.push((CLOCK_VARIABLE, format!("{step:016x}").into()));
+            }
         }
         variables
     }
@@ -103,7 +132,7 @@ mod tests {
     fn check(library: &str, seed: u64, theirs: Option<&str>, expected: &[&str]) {
         let seeds = Seeds::new(Some(library.into()));
         let environment = theirs.map(|theirs| (PRELOAD_VARIABLE.into(), theirs.into())).into_iter().collect();
-        let variables = seeds.variables(NonZeroU64::new(seed), &environment);
+        let variables = seeds.variables(NonZeroU64::new(seed), TestClock::True, &environment);
         let variables: Vec<String> =
             variables.into_iter().map(|(name, value)| format!("{name}={}", value.to_string_lossy())).collect();
         assert_eq!(variables[0], "PROPTEST_DISABLE_FAILURE_PERSISTENCE=1");
@@ -118,6 +147,22 @@ mod tests {
         check("/a/seeds.so", 1, Some(""), &["LD_PRELOAD=/a/seeds.so", "PERFUNIT_SEED=0000000000000001"]);
         let both = "LD_PRELOAD=/a/seeds.so:/b/theirs.so /b/more.so";
         check("/a/seeds.so", 1, Some("/b/theirs.so /b/more.so"), &[both, "PERFUNIT_SEED=0000000000000001"]);
+    }
+
+    #[test]
+    fn the_library_with_the_clock_stands_in_the_place_of_the_other() {
+        let (library, with_clock) = (Some("/a/seeds.so".into()), Some("/a/clock.so".into()));
+        let check = |clock, expected: &[&str]| {
+            let seeds = Seeds { library: library.clone(), with_clock: with_clock.clone() };
+            let variables = seeds.variables(NonZeroU64::new(1), clock, &BTreeMap::new());
+            let of = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+            let found: Vec<OsString> = [PRELOAD_VARIABLE, CLOCK_VARIABLE].into_iter().filter_map(of).collect();
+            assert_eq!(found, expected);
+        };
+        check(TestClock::True, &["/a/seeds.so"]);
+        check(TestClock::Counted, &["/a/clock.so", "0000000000000000"]);
+        check(TestClock::Stepped(NonZeroU64::new(255).unwrap()), &["/a/clock.so", "00000000000000ff"]);
+        assert!(Seeds::new(Some("/nowhere/seeds.so".into())).with_clock.is_none());
     }
 
     #[test]

@@ -126,6 +126,9 @@ fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
     compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
     // Without it pairs are noisier, and nothing else.
     optional(compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS))?;
+    // Without it tests that run by the clock are not recognised, and nothing else.
+    let with_clock = [&PRELOADED[..], &["--cfg", "feature=\"clock\""]].concat();
+    optional(compile(&mut rustc(cargo, draft, "perfunit_clock", &with_clock), draft, "perfunit_clock", SEEDS))?;
     // Without it the allocator's figures are not available, and nothing else.
     optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
     if variant.runner {

@@ -7,6 +7,7 @@ use super::noise::undisturbed;
 use super::process_pair;
 use super::running::Pads;
 use super::trial::Trial;
+use crate::build::TestClock;
 use crate::decide::{self, Calls};
 use crate::error::Result;
 use crate::model::{Reason, Side};
@@ -39,13 +40,14 @@ pub struct Alone<'a> {
     pub trial: Trial<'a>,
     /// [`Task::Process`] for whole processes; anything else for first calls.
     pub task: Task,
+    pub clock: TestClock,
 }
 
 impl Alone<'_> {
     /// Calls one side once.
     pub fn call(&self, side: Side, limit: Duration, random: &mut fastrand::Rng) -> Result<Call> {
         let Trial { bench, programs, .. } = &self.trial;
-        let pads = Pads::draw(random);
+        let pads = Pads::draw(random).with_clock(self.clock);
         let (end, own) = undisturbed(bench.core(), || match self.task {
             Task::Process => process_pair::alone(bench, programs, side, pads, limit),
             _ => lockstep::run(bench, programs, Task::Solo(side), pads, limit),

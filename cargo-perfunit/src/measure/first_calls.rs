@@ -49,7 +49,7 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok(Look::Unknown(FirstCallUnknown::BudgetUsedUp));
     }
-    let pilot = Pilot::run(trial, way.capture, random)?;
+    let pilot = Pilot::run(trial, way.capture, way.clock, random)?;
     if interrupt::requested() {
         return Ok(Look::Nothing);
     }

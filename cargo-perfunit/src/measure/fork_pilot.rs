@@ -10,6 +10,7 @@ use super::running::Pads;
 use super::settled::Settled;
 use super::trial::Trial;
 use super::work::{Comparison, clock_bias};
+use crate::build::TestClock;
 use crate::error::{Result, Stop, Tried};
 use crate::model::{Capture, FirstCallsBecause, ForkObstacle, Note, Reason, Sides};
 use crate::system::interrupt;
@@ -25,9 +26,10 @@ pub fn settle(
     trial: &Trial<'_>,
     capture: Capture,
     because: FirstCallsBecause,
+    clock: TestClock,
     random: &mut fastrand::Rng,
 ) -> Tried<Settled, Reason> {
-    let pilot = Pilot::run(trial, capture, random)?;
+    let pilot = Pilot::run(trial, capture, clock, random)?;
     let obstacle = pilot.obstacle(trial.config);
     let is_forked = obstacle.is_none();
     let notes = vec![Note::FirstCalls { because, obstacle }];
@@ -62,7 +64,7 @@ fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result
 
 /// How a test is measured whose later calls hold no work, if its first one does.
 pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
-    let pilot = Pilot::run(trial, capture, random)?;
+    let pilot = Pilot::run(trial, capture, TestClock::True, random)?;
     let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
     if pilot.obstacle(trial.config).is_some() || base.max(head) < NOTHING_NS {
         return Ok(None);
@@ -77,21 +79,22 @@ pub struct Pilot {
     capture: Capture,
     /// Whether both processes got the same random numbers.
     equal_seeds: bool,
+    clock: TestClock,
 }
 
 impl Pilot {
     /// With equal random numbers, unless only others pass.
-    pub fn run(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Self> {
+    pub fn run(trial: &Trial<'_>, capture: Capture, clock: TestClock, random: &mut fastrand::Rng) -> Result<Self> {
         let Trial { bench, config, programs } = trial;
-        let pads = Pads::draw(random);
+        let pads = Pads::draw(random).with_clock(clock);
         let run = |pads| lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
         let (end, given) = (run(pads)?, bench.seeds.are_given());
         if end.complete() || end.timed_out.is_some() || !given {
-            return Ok(Self { end, capture, equal_seeds: given });
+            return Ok(Self { end, capture, equal_seeds: given, clock });
         }
         let apart = run(pads.without_seed())?;
         let has_passed = apart.complete();
-        Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed })
+        Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed, clock })
     }
 
     pub fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
@@ -101,6 +104,7 @@ impl Pilot {
             matched: true,
             notes,
             equal_seeds: self.equal_seeds,
+            clock: self.clock,
             comparison: Comparison::for_pilot(&self.end),
             clock_bias: clock_bias(&self.end),
             least_ns: LEAST_NS,
@@ -159,7 +163,7 @@ mod tests {
         let told = |change: &dyn Fn(&mut PairEnd)| {
             let mut end = end(state::DONE, Duration::from_millis(1));
             change(&mut end);
-            Pilot { end, capture: Capture::Macro, equal_seeds: true }.obstacle(&config)
+            Pilot { end, capture: Capture::Macro, equal_seeds: true, clock: TestClock::True }.obstacle(&config)
         };
         assert_eq!(told(&|_| {}), None);
         assert_eq!(told(&|end| end.sides.head.state = state::NO_FORK), Some(ForkObstacle::Forbidden));

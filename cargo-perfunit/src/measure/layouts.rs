@@ -7,7 +7,7 @@
 
 use super::bench::Bench;
 use super::subject::Subject;
-use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestExecutable};
+use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestClock, TestExecutable};
 use crate::decide;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::{Matched, Unplaced};
@@ -230,7 +230,7 @@ fn executes(
     let temporary = bench.traced();
     trace::in_any_run(|side, seed| {
         let executable = *subject.executables.get(side);
-        let variables = &bench.seeds.variables(seed, &executable.environment());
+        let variables = &bench.seeds.variables(seed, TestClock::True, &executable.environment());
         let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         trace::executes(&program, executable.known_as(&subject.test.name), functions.get(side), trace::LONGEST)

@@ -102,6 +102,8 @@ pub struct SideEnd {
     pub status: Option<ExitStatus>,
     /// Time of the first call, ns.
     pub first_ns: f64,
+    /// How often the first call read the clock; 0 where that is not counted.
+    pub clock_readings: u64,
     /// Time of each batch, ns.
     pub times: Vec<f64>,
     /// Processor time of the first call, ns.
@@ -288,6 +290,7 @@ fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>
         state: area.state.load(Acquire),
         status,
         first_ns: area.first_ns.load(Relaxed) as f64,
+        clock_readings: area.clock_readings.load(Relaxed),
         times: area.times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
         first_cpu_ns: area.first_cpu_ns.load(Relaxed) as f64,
         cpu_times: area.cpu_times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),

@@ -9,6 +9,7 @@ mod accepted;
 mod alone;
 mod bench;
 mod bound;
+mod by_clock;
 mod call_tree;
 mod call_trees;
 mod classify;

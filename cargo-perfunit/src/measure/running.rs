@@ -3,8 +3,8 @@
 use super::bench::Bench;
 use super::gauge::Gauge;
 use super::inheritance::Inheritance;
-use crate::build::Seed;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
+use crate::build::{Seed, TestClock};
 use crate::error::Result;
 use crate::model::{Failure, Side, Sides};
 use crate::system::os::unix::process::ExitStatusExt;
@@ -34,7 +34,7 @@ pub struct Programs<'a> {
     pub ignored: bool,
 }
 
-/// Random shifts and the seed of all other randomness, equal for both processes of a pair and different between pairs.
+/// Random shifts, the seed of all other randomness and the clock, equal for both processes of a pair and different between pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pads {
     environment: usize,
@@ -42,6 +42,7 @@ pub struct Pads {
     pub(super) stack: u32,
     pub(super) head_first: bool,
     seed: Seed,
+    clock: TestClock,
 }
 
 impl Pads {
@@ -53,12 +54,18 @@ impl Pads {
             stack: random.u32(0..64),
             head_first: random.bool(),
             seed: NonZeroU64::new(random.u64(1..)),
+            clock: TestClock::True,
         }
     }
 
     /// The same, but each process draws random numbers of its own.
     pub fn without_seed(self) -> Self {
         Self { seed: None, ..self }
+    }
+
+    /// Returns the same with another clock for the tests. It takes equal random numbers: without them the clock is the true one.
+    pub fn with_clock(self, clock: TestClock) -> Self {
+        Self { clock, ..self }
     }
 }
 
@@ -141,7 +148,7 @@ pub fn surround(command: &mut Command, bench: &Bench, programs: &Programs<'_>, s
 
 fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -> BTreeMap<OsString, OsString> {
     let mut environment = programs.executables.get(side).environment();
-    let seed = bench.seeds.variables(pads.seed, &environment);
+    let seed = bench.seeds.variables(pads.seed, pads.clock, &environment);
     environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
     let temporary = bench.temporary.get(side).variables();
     environment.extend(temporary.map(|(name, value)| (name.into(), value)));

@@ -19,7 +19,7 @@ use super::settled::Settled;
 use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use super::whole_process::{self, Starts};
-use crate::build::{SideBuild, TestExecutable};
+use crate::build::{SideBuild, TestClock, TestExecutable};
 use crate::decide;
 use crate::error::{Result, apart};
 use crate::model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, TargetId};
@@ -199,7 +199,7 @@ impl Screening<'_> {
         match apart(settled)? {
             Ok(settled) => self.measure(subject, &trial, Settled { matched, ..settled }),
             Err(reason) => {
-                let alone = Alone { trial, task: unsettled };
+                let alone = Alone { trial, task: unsettled, clock: TestClock::True };
                 Ok(Screened::without_pairs(apart(alone.instead(reason, random))?))
             }
         }
@@ -257,7 +257,7 @@ fn confirms_all(config: &Config) -> bool {
 
 /// The figures of single calls, if they decide.
 fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
-    let alone = Alone { trial: *trial, task: settled.task };
+    let alone = Alone { trial: *trial, task: settled.task, clock: settled.clock };
     let room = bound::room(trial.config);
     let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
     let Found::Bound(mut figures) = found else { return Ok(None) };

@@ -5,6 +5,7 @@ use super::process_pair::{self, Asked};
 use super::running::Pads;
 use super::trial::Trial;
 use super::work::Comparison;
+use crate::build::TestClock;
 use crate::error::Result;
 use crate::model::{Capture, Note, Sides};
 
@@ -25,6 +26,8 @@ pub struct Settled {
     pub notes: Vec<Note>,
     /// Whether both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
+    /// The clock by which both do the same work.
+    pub clock: TestClock,
     /// How a pair's estimate is made.
     pub comparison: Comparison,
     /// What reading the clock can do to a pair's log ratio.
@@ -43,7 +46,7 @@ impl Settled {
 
     /// Draws what the next pair has in common.
     pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
-        let pads = Pads::draw(random);
+        let pads = Pads::draw(random).with_clock(self.clock);
         if self.equal_seeds { pads } else { pads.without_seed() }
     }
 

@@ -11,6 +11,7 @@ use super::running::Pads;
 use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
+use crate::build::TestClock;
 use crate::error::{Error, Result, Stop, Tried};
 use crate::model::{Capture, FailedOn, Failure, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
@@ -61,6 +62,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         matched: true,
         notes: note.into_iter().collect(),
         equal_seeds: bench.seeds.are_given(),
+        clock: TestClock::True,
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
         least_ns: 0.0,

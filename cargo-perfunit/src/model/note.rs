@@ -33,6 +33,8 @@ pub enum Note {
     },
     /// It is so short that smaller differences are not judged.
     LeastDifference { ns: f64 },
+    /// It does as much as its time allows, so both versions were given a clock that they read equally often.
+    RunsByClock,
     /// Its runs do not all do the same.
     UnequalWork {
         between: Between,

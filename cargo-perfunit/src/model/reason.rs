@@ -75,6 +75,8 @@ pub enum Reason {
         #[serde(deserialize_with = "super::float::one")]
         ns: f64,
     },
+    /// It does as much as its time allows, and fails by a clock with which both versions would do the same work.
+    RunsByClock,
     /// A process that is asked for no test at all takes as long, on both sides.
     LostInStart {
         /// Time of a process on base.
@@ -181,6 +183,7 @@ impl Reason {
             Reason::Ignored
             | Reason::FoldedAway { .. }
             | Reason::LostInStart { .. }
+            | Reason::RunsByClock
             | Reason::TooLong { .. }
             | Reason::New
             | Reason::Removed

@@ -40,6 +40,10 @@ impl fmt::Display for Note {
                 write!(f, "about {:.0} % of its process are start and harness", 100.0 * share)
             }
             Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
+            Note::RunsByClock => f.write_str(
+                "it runs until a time has passed: both versions get a clock that advances with each reading, \
+                 and so do the same work",
+            ),
             Note::UnequalWork { between, equal_seeds } => {
                 let between = match between {
                     Between::Calls => "call to call",

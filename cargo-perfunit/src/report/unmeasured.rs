@@ -153,6 +153,7 @@ fn words(reason: Option<&Reason>) -> &'static str {
         (None, ReasonKind::FoldedAway) => {
             "too short to measure: the optimiser removed the work, or there is hardly any"
         }
+        (None, ReasonKind::RunsByClock) => "run by the clock: not comparable",
         (None, ReasonKind::LostInStart) => "dominated by process start",
         (None, ReasonKind::NotConfirmed | ReasonKind::Unconfirmed) => "not confirmed",
         (None, ReasonKind::AsPlacesDo) => "no more than moved code can fake",

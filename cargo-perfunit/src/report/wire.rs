@@ -186,6 +186,7 @@ impl From<&model::Reason> for Reason {
             | R::BudgetUsedUp
             | R::Interrupted
             | R::NotConfirmed
+            | R::RunsByClock
             | R::TooNoisy
             | R::Filtered => plain,
         }

@@ -4,7 +4,7 @@ use super::candidates::{Candidate, Candidates, not_measured};
 use super::selection_cache::Remembered;
 use super::target_code::{Place, TargetCode};
 use super::trace::{self, Executed, Places, Program};
-use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestExecutable};
+use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestClock, TestExecutable};
 use crate::error::Result;
 use crate::model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
 use crate::system::cache::KeyBuilder;
@@ -169,7 +169,7 @@ impl Tracer<'_> {
         if !self.places.contains_key(&key) {
             self.places.insert(key.clone(), Places::read(&executable.path)?);
         }
-        let variables = self.seeds.variables(seed, &executable.environment());
+        let variables = self.seeds.variables(seed, TestClock::True, &executable.environment());
         let program =
             Program { executable, places: &self.places[&key], temporary: &self.temporary, variables: &variables };
         let _entered = self.made.enter(side)?;

@@ -6,7 +6,7 @@ use super::options::Options;
 use super::pairings::{self, Plan};
 use super::positionals;
 use super::shared::{Session, select_to_build};
-use crate::build::BuiltSides;
+use crate::build::{BuiltSides, CLOCK_LIBRARY};
 use crate::error::{Error, Result};
 use crate::model::{NothingBecause, Sides, VersionName, Warning};
 use crate::select::selection_file;
@@ -75,7 +75,8 @@ fn entries(ours: &Path, recipes: &[Recipe], plan: Option<&Plan>) -> Result<Vec<E
     let below = |path: PathBuf| Some(Entry { name: path.strip_prefix(ours).ok()?.to_owned(), path });
     let mut entries: Vec<Entry> = files.into_iter().filter_map(below).collect();
     if let Some(built) = builds.first() {
-        for (name, path) in [(SEEDS, &built.seeds), (METER, &built.meter)] {
+        let clock = built.seeds.as_ref().map(|seeds| seeds.with_file_name(CLOCK_LIBRARY)).filter(|path| path.exists());
+        for (name, path) in [(SEEDS, &built.seeds), (CLOCK_LIBRARY, &clock), (METER, &built.meter)] {
             entries.extend(path.clone().map(|path| Entry { name: Path::new(PARTS).join(name), path }));
         }
     }

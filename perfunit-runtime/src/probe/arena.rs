@@ -1,13 +1,12 @@
 //! The tree's file in this process: the request, and room for nodes and for the figures of batches.
 
 use super::ticks;
-use crate::sys;
+use crate::sys::{self, Moment};
 use crate::tree::{mode, Figures, Header, Layout, Node, MAGIC, MOST_NODES, NEVER, NO_BATCH};
 use std::slice::from_raw_parts;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 /// A mapped tree.
 pub struct Tree {
@@ -19,7 +18,7 @@ pub struct Tree {
     /// The first root that no thread has; 0 for none.
     free: Mutex<u32>,
     /// The two clocks when the serve began.
-    pub(super) opened: (Instant, u64),
+    pub(super) opened: (Moment, u64),
 }
 
 /// Adds without a locked instruction: nobody else writes the field.
@@ -66,7 +65,7 @@ impl Tree {
     ) -> Self {
         header.used.store(1, Relaxed);
         header.begun.store(NO_BATCH, Relaxed);
-        let opened = (Instant::now(), ticks::now());
+        let opened = (Moment::now(), ticks::now());
         Self { header, keys, nodes, rows, free: Mutex::new(0), opened }
     }
 

@@ -1,14 +1,13 @@
 //! Runs of a body between two readings of the clock: a call, a batch of calls, and what goes before it.
 
 use super::seat::Seat;
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::left_out::LeftOut;
-use crate::page::{Page, COLD, FEW_BATCHES, FIRST};
+use crate::page::{Page, SideArea, COLD, FEW_BATCHES, FIRST};
 use crate::probe::Tree;
-use crate::sys;
+use crate::sys::{self, Moment};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 
 /// Runs a body so many times; true if every run passed. A panic is the caller's to catch.
 pub type Body<'a> = &'a dyn Fn(u64) -> bool;
@@ -24,12 +23,20 @@ pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
         let passed = call(seat, body);
         (passed, clock.stop())
     };
-    let (passed, (first_ns, cpu_ns)) = match row {
+    let (passed, (first_ns, cpu_ns)) = noting_clock_readings(seat.area(), || match row {
         None => timed(),
         Some(row) => row.record(timed),
-    };
+    });
     seat.area().first_cpu_ns.store(cpu_ns, Relaxed);
     (passed, first_ns)
+}
+
+/// Runs a first call, and notes how often the test read the clock meanwhile.
+pub fn noting_clock_readings<T>(area: &SideArea, run: impl FnOnce() -> T) -> T {
+    let before = clock::readings();
+    let result = run();
+    area.clock_readings.store(clock::readings() - before, Relaxed);
+    result
 }
 
 /// Whether the first call is all that is measured: it is so long that a process has time for no other.
@@ -100,7 +107,7 @@ pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
     }
     if seat.should_panic {
         // Each run ends in a panic, so each needs its own landing.
-        let started = Instant::now();
+        let started = Moment::now();
         for _ in 0..repetitions {
             if !call(seat, body) {
                 return None;
@@ -110,7 +117,7 @@ pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
     }
     catch_unwind(AssertUnwindSafe(|| {
         let before = LeftOut::so_far();
-        let started = Instant::now();
+        let started = Moment::now();
         let passed = body(repetitions);
         let ns = started.elapsed().as_nanos() as u64;
         passed.then_some(before.since().of_wall(ns))

@@ -5,7 +5,7 @@
 //! done nothing of the test, so that the next child finds what this one found. The first child also notes which pages the
 //! body needs, for all later ones to have them before their clocks start (see [`Pages`]).
 
-use super::batch::{call, has_few_batches, Body};
+use super::batch::{call, has_few_batches, noting_clock_readings, Body};
 use super::begin::{begin, lock_in};
 use super::seat::{leave, Seat};
 use crate::calibrate;
@@ -15,9 +15,8 @@ use crate::left_out::LeftOut;
 use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
 use crate::pages::Pages;
 use crate::streams::Streams;
-use crate::sys::{self, Forked};
+use crate::sys::{self, Forked, Moment};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::time::Instant;
 
 /// Whether the tool asks for first calls in children, and for those of the whole function if it was not captured.
 pub fn is_asked(seat: &Seat, whole_function: bool) -> bool {
@@ -120,7 +119,7 @@ impl Children<'_> {
         self.pages.populate();
         lock_in(self.seat);
         let area = self.seat.area();
-        let (passed, (ns, cpu_ns)) = timed(self.seat, body);
+        let (passed, (ns, cpu_ns)) = noting_clock_readings(area, || timed(self.seat, body));
         self.pages.note();
         area.first_ns.store(ns, Relaxed);
         area.first_cpu_ns.store(cpu_ns, Relaxed);
@@ -140,7 +139,7 @@ fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
         return (passed, clock.stop());
     }
     let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
-    let started = Instant::now();
+    let started = Moment::now();
     let passed = call(seat, body);
     let ns = started.elapsed().as_nanos() as u64;
     let cpu_ns = sys::process_cpu_ns() - cpu_ns;

@@ -3,7 +3,7 @@
 use crate::page::{state, Page, SideArea, ANY_CORE, COLD, FORK, GROWTH, MAGIC, MESSAGE_LEN, METER};
 use crate::probe::Tree;
 use crate::readings::Gauges;
-use crate::{growth, memory, probe, request, sys};
+use crate::{clock, growth, memory, probe, request, sys};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::OnceLock;
@@ -89,6 +89,9 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
         sys::stay_on(core as usize);
     }
     let (counters, streams) = (request::counters(), request::streams());
+    if let Some(clock) = request::clock() {
+        clock::stand_aside(clock);
+    }
     // Programs that the test starts are not part of the protocol.
     request::forget();
     let common = page.common.load(Relaxed);

@@ -5,9 +5,9 @@ use super::seat::armed_seat;
 use crate::clock::delay_by_others_ns;
 use crate::left_out::{signed, CPU_NS, DELAY_NS, WALL_NS};
 use crate::page::FEW_BATCHES;
-use crate::sys;
+use crate::sys::{self, Moment};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Runs a part of a body that does not count.
 pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
@@ -17,7 +17,7 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     }
     // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
     let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
-    let started = Instant::now();
+    let started = Moment::now();
     let before = is_long.then(|| (delay_by_others_ns(), sys::process_cpu_ns()));
     let result = work();
     let cpu_ns = before.map(|(delay_ns, cpu_ns)| {
@@ -34,7 +34,7 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
 
 /// Runs a part of a body that says itself how long it took.
 pub fn timed_by_itself(work: impl FnOnce() -> Duration) {
-    let started = Instant::now();
+    let started = Moment::now();
     let own_ns = work().as_nanos() as i64;
     WALL_NS.fetch_add(started.elapsed().as_nanos() as i64 - own_ns, Relaxed);
 }

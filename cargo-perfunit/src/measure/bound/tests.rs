@@ -1,4 +1,5 @@
 use super::*;
+use crate::build::TestClock;
 use crate::measure::bench::Metering;
 use crate::measure::work::Comparison;
 use crate::model::{Capture, Placement, Threshold};
@@ -26,6 +27,7 @@ pub fn settled(base: f64, head: f64) -> Settled {
         matched: true,
         notes: Vec::new(),
         equal_seeds: true,
+        clock: TestClock::True,
         comparison: Comparison::Quantiles,
         clock_bias: 0.0,
         least_ns: 0.0,

@@ -1,9 +1,10 @@
-//! Versions that ask for different toolchains.
+//! Versions that ask for different toolchains, and what toolchains do differently.
 
 use crate::source;
 use crate::support::{Project, Run};
+use cargo_perfunit::build::LinkRecord;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Two functions, of which `slow` changes; base asks for a toolchain, head for none.
@@ -78,4 +79,106 @@ fn each_version_is_built_with_its_own_toolchain() {
     assert!(run.stderr.contains("(another), head with rustc"), "{}", run.stderr);
     let notes = std::fs::read_to_string(&notes).unwrap();
     assert_eq!(notes.lines().filter(|line| line.contains("--crate-name sample") && line.contains("--test")).count(), 1);
+}
+
+/// Switches on the layout of cargo's build folder in which each unit has a folder.
+const NEW_LAYOUT: [(&str, &str); 2] = [("RUSTC_BOOTSTRAP", "1"), ("CARGO_UNSTABLE_BUILD_DIR_NEW_LAYOUT", "true")];
+
+/// A library whose build script reads a variable, and a file that it does not declare, with a binary and all kinds of tests.
+fn of_all_kinds() -> Project {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"all-kinds\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write(
+        "build.rs",
+        r#"fn main() {
+    println!("cargo:rerun-if-env-changed=WEIGHT");
+    let (rounds, weight) = (std::fs::read_to_string("rounds.bin").unwrap(), std::env::var("WEIGHT").unwrap());
+    let code = format!("pub const ROUNDS: u64 = {}; pub const WEIGHT: u64 = {weight};", rounds.trim());
+    std::fs::write(std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("rounds.rs"), code).unwrap();
+}"#,
+    );
+    project.write(
+        "src/lib.rs",
+        r#"include!(concat!(env!("OUT_DIR"), "/rounds.rs"));
+/// ```
+/// assert_ne!(all_kinds::work(3), 0);
+/// ```
+#[inline(never)]
+pub fn work(seed: u64) -> u64 { (1..ROUNDS).fold(seed, |sum, round| std::hint::black_box(sum ^ round) + 1) }
+#[inline(never)]
+pub fn weight(seed: u64) -> u64 { (1..WEIGHT).fold(seed, |sum, round| std::hint::black_box(sum ^ round) + 1) }
+#[test] fn works() { assert_ne!(work(1), work(2)); }
+#[test] fn weighs() { assert_ne!(weight(std::hint::black_box(1)), 0); }
+"#,
+    );
+    project.write("src/main.rs", "fn main() { println!(\"{}\", all_kinds::work(4)); }\n");
+    project.write(
+        "tests/it.rs",
+        "#[test] fn runs() {
+            let run = std::process::Command::new(env!(\"CARGO_BIN_EXE_all-kinds\")).output().unwrap();
+            assert!(run.status.success() && !run.stdout.is_empty());
+        }
+        #[test] fn stands() { assert_ne!(all_kinds::weight(std::hint::black_box(1)), 0); }\n",
+    );
+    for rounds in ["501\n", "1502\n"] {
+        project.write("rounds.bin", rounds);
+        project.commit("a version");
+    }
+    project
+}
+
+/// Returns the executables in the folders of sides without a complete record of their link.
+fn without_link(project: &Project) -> Vec<PathBuf> {
+    let list = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut executables = Vec::new();
+    for side in list(project.path().join("target/perfunit/sides")) {
+        let files = list(side.join("deps")).chain(list(side.clone()));
+        let of_side = files.filter(|path| path.is_file() && path.extension().is_none());
+        executables
+            .extend(of_side.map(|executable| (side.join("link").join(executable.file_name().unwrap()), executable)));
+    }
+    // Of each side the library, the test, the doc tests and the binary.
+    assert_eq!(executables.len(), 8, "{executables:?}");
+    let has_link = |link: &Path| LinkRecord::load(link).is_ok_and(|record| record.incomplete().is_none());
+    executables.retain(|(link, _)| !has_link(link));
+    executables.into_iter().map(|(_, executable)| executable).collect()
+}
+
+#[test]
+fn the_new_layout_of_cargos_build_folder_is_understood() {
+    let help = Command::new("cargo").args(["-Z", "help"]).env("RUSTC_BOOTSTRAP", "1").output().unwrap();
+    if !String::from_utf8_lossy(&help.stdout).contains("build-dir-new-layout") {
+        eprintln!("not tested: this cargo has one layout of its build folder");
+        return;
+    }
+    let project = of_all_kinds();
+    let run = |subcommand: &[&str], weight: &str| {
+        let mut command = Project::tool(project.path());
+        command.args(subcommand).args(["HEAD~1", "--doc", "--lib", "--bins", "--tests", "--message-format", "json"]);
+        Run::of({
+            command.envs(NEW_LAYOUT).env("WEIGHT", weight);
+            command
+        })
+    };
+    run(&["list"], "500").expect(0);
+    let profile = project.path().join("target/perfunit/build/release");
+    assert!(
+        profile.join("build/all-kinds").is_dir() && !profile.join("deps").exists(),
+        "the layout is not the new one"
+    );
+    assert_eq!(without_link(&project), [PathBuf::new(); 0]);
+    // The previous head is base now, and its kept build contains another value of the variable.
+    project.write("rounds.bin", "4503\n");
+    project.commit("a version");
+    let run = run(&["diff", "--explain", "never"], "2500").expect(100);
+    let document = run.json();
+    let verdict = |name: &str| {
+        let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name);
+        test.unwrap_or_else(|| panic!("no {name}: {document}"))["verdict"].as_str().unwrap().to_owned()
+    };
+    // Of the same code in both versions: neither of them has the other value.
+    let expected = [("works", "slower"), ("work #1", "slower"), ("stands", "same"), ("weighs", "not-measured")];
+    assert_eq!(expected.map(|(name, _)| verdict(name)), expected.map(|(_, verdict)| verdict), "{}", run.stderr);
+    // It starts the binary, and that takes much longer than the change in it.
+    assert_ne!(verdict("runs"), "not-measured", "{}", run.stderr);
 }

@@ -118,12 +118,11 @@ impl CompiledFiles {
     }
 }
 
-/// The lists of compiled files that cargo and rustc leave beside something that they built.
-pub(super) fn lists(built: &Path) -> Vec<PathBuf> {
-    let stem = built.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let name = if built.extension().is_some() { stem.strip_prefix("lib").unwrap_or(&stem) } else { &stem };
-    let place = |folder: &str, name: &str| built.with_file_name(folder).join(format!("{name}.d"));
-    vec![built.with_file_name(format!("{name}.d")), built.with_file_name(format!("{stem}.d")), place("deps", name)]
+/// Returns the places of rustc's list of the files that it compiled into a file that it wrote.
+pub(super) fn lists(written: &Path) -> [PathBuf; 2] {
+    let stem = written.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = if written.extension().is_some() { stem.strip_prefix("lib").unwrap_or(&stem) } else { &stem };
+    [name, &stem].map(|name| written.with_file_name(format!("{name}.d")))
 }
 
 /// The files that such a list names.
@@ -176,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn lists_lie_beside_what_was_built() {
+    fn lists_lie_alongside_the_output_of_rustc() {
         let has = |built: &str, list: &str| lists(Path::new(built)).contains(&PathBuf::from(list));
         assert!(has("/t/deps/it-1f", "/t/deps/it-1f.d"));
         assert!(has("/t/deps/libapp-1f.rlib", "/t/deps/app-1f.d"));
-        assert!(has("/t/libengine.so", "/t/deps/engine.d"));
-        assert!(has("/t/own-binary", "/t/own-binary.d"));
+        assert!(has("/t/deps/libengine.so", "/t/deps/engine.d"));
+        assert!(has("/t/build/own-binary/1f/out/own_binary", "/t/build/own-binary/1f/out/own_binary.d"));
     }
 }

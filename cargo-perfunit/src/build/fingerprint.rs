@@ -4,6 +4,7 @@
 //! a build. Their names are kept under the key of what is known before; with their present values they become
 //! the key of the side. So a side is found again only where everything that it read is as it was.
 
+use super::cargo_layout;
 use crate::cargo::user_folder;
 use crate::error::Result;
 use crate::system::cache::{self, KeyBuilder};
@@ -47,10 +48,9 @@ pub(super) struct Traces {
 }
 
 impl Traces {
-    /// Adds a unit that was compiled, by its files. Libraries and binaries are linked from `deps` to the folder above.
+    /// Adds a unit that was compiled, by the files that rustc wrote.
     pub fn add_compiled<'a>(&mut self, files: impl Iterator<Item = &'a Path>) {
-        let folders = files.filter_map(Path::parent).flat_map(|folder| [folder.to_owned(), folder.join("deps")]);
-        self.compiled.extend(folders);
+        self.compiled.extend(files.filter_map(Path::parent).map(Path::to_owned));
     }
 
     /// Adds a build script, with cargo's name of its package.
@@ -124,7 +124,7 @@ impl Fingerprint {
             }
         }
         for (out_dir, package) in &traces.scripts {
-            let text = fs::read_if_exists(&out_dir.with_file_name("output"))?.unwrap_or_default();
+            let text = fs::read_if_exists(&cargo_layout::script_output(out_dir))?.unwrap_or_default();
             inputs.add_script(&String::from_utf8_lossy(&text), package.as_deref(), &mut files);
         }
         let covered = Covered::new(ours, sysroot);

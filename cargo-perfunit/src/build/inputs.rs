@@ -2,6 +2,7 @@
 //! for in cargo's folder one version takes the place of the other.
 
 use super::capture_role::Invocation;
+use super::cargo_layout;
 use super::compiled::{CompiledFiles, FeatureSets, listed, lists};
 use super::dispatch_role;
 use super::link::{self, LIBRARIES};
@@ -16,27 +17,48 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+/// Name of the folder with the test executables of a side. Tests look for the package's binaries in the folder above it,
+/// as in cargo's own folder.
+pub const EXECUTABLES: &str = "deps";
+
+/// A file that was built.
+#[derive(Debug, Clone)]
+struct Built {
+    /// As cargo reports it.
+    path: PathBuf,
+    /// As rustc wrote it.
+    written: PathBuf,
+    /// The root file of its target; none if cargo does not know the target.
+    root: Option<PathBuf>,
+}
+
 /// What cargo said of a build.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Reported {
     /// The folder in which rustc ran.
     pub workspace: PathBuf,
-    /// Everything that was built, by its root file; what cargo knows nothing of has none.
-    built: Vec<(PathBuf, Option<PathBuf>)>,
+    built: Vec<Built>,
     /// Shared libraries of the project.
     libraries: Vec<PathBuf>,
     /// The features with which targets were compiled, by their root files.
     features: FeatureSets<PathBuf>,
     /// Variables that build scripts set.
     variables: BTreeSet<String>,
-    /// `OUT_DIR` of the project's own packages. Those of others are as constant as their code.
+    /// `OUT_DIR` of each build script that ran.
     out_dirs: BTreeSet<PathBuf>,
+    /// `OUT_DIR` of the project's own packages. Those of others are as constant as their code.
+    own_out_dirs: BTreeSet<PathBuf>,
 }
 
 impl Reported {
-    pub fn add_artifact(&mut self, artifact: &Artifact) {
+    pub fn add_artifact(&mut self, artifact: &Artifact) -> Result<()> {
         let root = fs::normal(artifact.target.src_path.as_std_path());
-        self.built.extend(artifact.filenames.iter().map(|path| (path.clone().into(), Some(root.clone()))));
+        let package = cargo_layout::package_name(&artifact.package_id.repr);
+        for path in &artifact.filenames {
+            let path = path.as_std_path();
+            let written = cargo_layout::written_by_rustc(path, package)?;
+            self.built.push(Built { path: path.to_owned(), written, root: Some(root.clone()) });
+        }
         let features = self.features.entry(root).or_default();
         features.insert(artifact.features.iter().cloned().collect());
         let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
@@ -44,17 +66,24 @@ impl Reported {
             let files = artifact.filenames.iter().filter(|path| is_library(path.as_std_path()));
             self.libraries.extend(files.map(|path| path.clone().into()));
         }
+        Ok(())
     }
 
+    /// Adds a file that cargo does not know.
     pub fn add_file(&mut self, built: &Path) {
-        self.built.push((built.to_owned(), None));
+        self.built.push(Built { path: built.to_owned(), written: built.to_owned(), root: None });
+    }
+
+    /// Returns the file that rustc wrote for this one.
+    pub fn written<'a>(&'a self, path: &'a Path) -> &'a Path {
+        self.built.iter().find(|built| built.path == path).map_or(path, |built| &built.written)
     }
 
     /// Forgets what was built from these root files, and returns it.
     pub fn forget(&mut self, roots: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         self.features.retain(|root, _| !roots.contains(root));
-        let is_of = |(_, root): &mut (PathBuf, Option<PathBuf>)| root.as_ref().is_some_and(|root| roots.contains(root));
-        self.built.extract_if(.., is_of).map(|(path, _)| path).collect()
+        let is_of = |built: &mut Built| built.root.as_ref().is_some_and(|root| roots.contains(root));
+        self.built.extract_if(.., is_of).map(|built| built.path).collect()
     }
 
     /// One of these files that was read, if there is one.
@@ -65,15 +94,16 @@ impl Reported {
 
     pub fn add_script(&mut self, script: &BuildScript) {
         self.variables.extend(script.env.iter().map(|(name, _)| name.clone()));
+        self.out_dirs.insert(script.out_dir.clone().into());
         if script.package_id.repr.starts_with("path+") {
-            self.out_dirs.insert(script.out_dir.clone().into());
+            self.own_out_dirs.insert(script.out_dir.clone().into());
         }
     }
 
     /// The files that were compiled into what was built, as rustc and cargo name them.
     fn compiled(&self) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|(built, _)| lists(built)).collect();
+        let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|built| lists(&built.written)).collect();
         for list in lists {
             let text = fs::read_if_exists(&list)?.unwrap_or_default();
             names.extend(listed(&String::from_utf8_lossy(&text)));
@@ -128,7 +158,7 @@ impl Inputs {
         let files = files.with_generated(&compiled, reported.out_dirs.iter());
         files.with_features(&reported.features, &reported.workspace).save(folder)?;
         let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
-        for path in candidates(reported, invocations, folder, links)? {
+        for path in candidates(reported, invocations, links)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             // The first one is found.
             if inputs.libraries.contains_key(&name) || !is_shared(&path) {
@@ -136,17 +166,15 @@ impl Inputs {
             }
             let kept = folder.join(LIBRARIES).join(&name);
             // What a package from elsewhere made does not change, and may be large.
-            let is_own = reported.out_dirs.iter().any(|out_dir| path.starts_with(out_dir));
-            if is_in_out_dir(&path, folder) && !is_own {
+            if is_below(&path, &reported.out_dirs) && !is_below(&path, &reported.own_out_dirs) {
                 fs::link_or_copy(&path, &kept)?;
             } else {
                 fs::copy(&path, &kept)?;
             }
-            let places = BTreeSet::from([path.with_file_name("deps"), path.with_file_name("")]);
-            let link = link::carry_binary(&path, &places, links.join(&name))?;
+            let link = link::carry(reported.written(&path), links.join(&name))?;
             inputs.libraries.insert(name, Library { path: kept, link });
         }
-        for out_dir in &reported.out_dirs {
+        for out_dir in &reported.own_out_dirs {
             inputs.made.insert(out_dir.clone(), Made::keep(out_dir, folder, &compiled)?);
         }
         let names = reported.libraries.iter().filter_map(|path| path.file_name()?.to_str());
@@ -196,7 +224,7 @@ impl Inputs {
 /// Where a library of the workspace lies in a side's folder: where the dynamic linker finds it, and, seen from the test
 /// executables, where cargo puts it, for tests that load it by themselves.
 pub(super) fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
-    [side.join(LIBRARIES).join(name), side.join("deps").join(name), side.join(name)]
+    [side.join(LIBRARIES).join(name), side.join(EXECUTABLES).join(name), side.join(name)]
 }
 
 /// The search path with the side's own libraries in the place of those in cargo's folder.
@@ -208,7 +236,7 @@ fn searched(before: &str, folder: &Path) -> String {
 }
 
 /// Files that the tests of a side may load, in the order in which they are looked for.
-fn candidates(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Vec<PathBuf>> {
+fn candidates(reported: &Reported, invocations: &[Invocation], links: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for link in fs::list_dir(links)? {
         for library in link::LinkRecord::load(&link)?.dynamic_libraries() {
@@ -222,16 +250,15 @@ fn candidates(reported: &Reported, invocations: &[Invocation], folder: &Path, li
     found.extend(reported.libraries.iter().cloned());
     let searched = invocations.iter().filter_map(|invocation| invocation.env.get(Inputs::SEARCH));
     let entries: BTreeSet<&str> = searched.flat_map(|list| list.split(':')).collect();
-    // What else cargo names lies beside the test executables, and is of other builds or loaded by the compiler.
-    for entry in entries.into_iter().map(Path::new).filter(|entry| is_in_out_dir(entry, folder)) {
+    // The other entries lie alongside the test executables; they belong to other builds, or the compiler loads them.
+    for entry in entries.into_iter().map(Path::new).filter(|entry| is_below(entry, &reported.out_dirs)) {
         found.extend(fs::list_dir(entry)?.into_iter().filter(|path| is_library(path)));
     }
     Ok(found)
 }
 
-/// True below an `OUT_DIR` of cargo's folder for builds.
-fn is_in_out_dir(path: &Path, side: &Path) -> bool {
-    path.strip_prefix(build_folder(side)).is_ok_and(|below| below.iter().any(|part| part == "out"))
+fn is_below(path: &Path, folders: &BTreeSet<PathBuf>) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Cargo's folder for builds, of which this is a side.

@@ -5,7 +5,7 @@ use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
-use super::inputs::{Inputs, Reported, places};
+use super::inputs::{EXECUTABLES, Inputs, Reported, places};
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::error::Result;
@@ -14,6 +14,7 @@ use crate::system::cache;
 use crate::system::fs;
 use crate::system::json;
 use crate::system::os::unix::fs::MetadataExt as _;
+use cargo_metadata::Artifact;
 use perfunit_runtime::page::{BENCH_MARKER, INSIDE_VARIABLE};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,6 +126,14 @@ pub(super) struct Artifacts {
 }
 
 impl Artifacts {
+    /// Adds what cargo built of a target.
+    pub fn add_artifact(&mut self, artifact: &Artifact) -> Result<()> {
+        self.reported.add_artifact(artifact)?;
+        let written = artifact.filenames.iter().map(|path| self.reported.written(path.as_std_path()));
+        self.traces.add_compiled(written);
+        Ok(())
+    }
+
     /// Forgets what was built from these root files, which were empty; one of them that something else read.
     pub fn leave_out(&mut self, empty: &BTreeSet<PathBuf>) -> Result<Option<PathBuf>> {
         if empty.is_empty() {
@@ -145,6 +154,11 @@ impl Artifacts {
             self.traces.add_compiled(std::iter::once(bundled.executable.as_path()));
         }
     }
+}
+
+/// Returns the folder of the side that a test executable belongs to.
+pub fn side_of(executable: &Path) -> Option<&Path> {
+    executable.parent().filter(|folder| folder.ends_with(EXECUTABLES)).and_then(Path::parent)
 }
 
 /// A side built earlier under this key.
@@ -182,14 +196,14 @@ pub(super) fn keep(
     for binary in &artifacts.binaries {
         fs::copy(binary, &folder.join(file_name(binary)))?;
         dispatch_role::install(binary)?;
-        link::carry_binary(binary, &linked_in(binary, artifacts), links.join(file_name(binary)))?;
+        link::carry(artifacts.reported.written(binary), links.join(file_name(binary)))?;
     }
     let (mut executables, mut commands) = (Vec::new(), Vec::new());
     for invocation in invocations {
         let Some((built, kind, name)) = artifacts.tests.iter().find(|(path, ..)| *path == invocation.executable) else {
             continue;
         };
-        let path = folder.join("deps").join(file_name(built));
+        let path = folder.join(EXECUTABLES).join(file_name(built));
         fs::copy(built, &path)?;
         let package = invocation.env.get("CARGO_PKG_NAME").cloned().unwrap_or_default();
         let target = TargetId { package, kind: *kind, name: name.clone() };
@@ -253,13 +267,6 @@ pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Where cargo may have had a binary linked: below its place, or where the test executables are.
-fn linked_in(binary: &Path, artifacts: &Artifacts) -> BTreeSet<PathBuf> {
-    let below = binary.with_file_name("deps");
-    let others = artifacts.tests.iter().filter_map(|(path, ..)| path.parent());
-    others.map(Path::to_owned).chain([below]).collect()
 }
 
 /// Who drives what is in an executable.

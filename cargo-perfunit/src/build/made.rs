@@ -24,7 +24,7 @@ pub struct Made {
 impl Made {
     /// Copies what is in `out_dir` into a side's folder, for processes of that side. What only linkers read is left out.
     pub(super) fn keep(out_dir: &Path, side: &Path, compiled: &BTreeSet<String>) -> Result<Self> {
-        // `<package>-<hash>/out`.
+        // `<package>-<hash>/out` or `<package>/<hash>/out`.
         let name = out_dir.parent().and_then(Path::file_name).unwrap_or_default();
         let copy = Path::new(FOLDER).join(name);
         let mut made = Self { files: BTreeMap::new(), copy };

@@ -41,8 +41,7 @@ pub(super) fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<M
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.map_err(|error| Error::setup(format!("cannot read cargo's messages: {error}")))? {
             Message::CompilerArtifact(artifact) => {
-                messages.artifacts.reported.add_artifact(&artifact);
-                messages.artifacts.traces.add_compiled(artifact.filenames.iter().map(AsRef::as_ref));
+                messages.artifacts.add_artifact(&artifact)?;
                 let Some(executable) = artifact.executable else { continue };
                 let target = &artifact.target;
                 if artifact.profile.test {

@@ -10,6 +10,7 @@ mod builder;
 mod built_sides;
 mod bytes;
 mod capture_role;
+mod cargo_layout;
 mod cargo_output;
 mod codegen;
 mod compiled;
@@ -50,9 +51,9 @@ pub use compiled::CompiledFiles;
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
 pub use doctests::{RUSTDOC_NAME, rustdoc};
 pub use in_place::InPlace;
-pub use inputs::{Inputs, Library, Loaded};
+pub use inputs::{EXECUTABLES, Inputs, Library, Loaded};
 pub use invoke::BuildFailure;
-pub use kept::{SideBuild, TestExecutable, share_libraries, stand_in};
+pub use kept::{SideBuild, TestExecutable, share_libraries, side_of, stand_in};
 pub use key::with_code_settings;
 pub use link::{
     ALIGNMENT, Freed, LinkRecord, Position, Relink, free, is_link, link, relink, relink_with_debug_information,

@@ -3,6 +3,7 @@
 //! vendored packages, which cargo takes for constant.
 
 use super::bytes::contains;
+use super::cargo_layout::fingerprints;
 use crate::cargo::{Dependency, Package};
 use crate::error::Result;
 use crate::git::path::{is_below, is_rust};
@@ -11,7 +12,7 @@ use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Name of the note in cargo's target folder: the key of what each may read, as it was last built there.
 const NOTE: &str = "undeclared.json";
@@ -42,32 +43,10 @@ pub fn forget_stale(target_dir: &Path, version: &Version<'_>) -> Result<()> {
     if stale.is_empty() {
         return Ok(());
     }
-    for profile in profiles(target_dir)? {
-        for unit in fs::list_dir(&profile)? {
-            let name = unit.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // `<package>-<hash>`
-            let package = name.rsplit_once('-').map_or(name.as_str(), |(package, _)| package);
-            if stale.contains(ALL) || stale.contains(package) {
-                fs::remove_dir_all(&unit)?;
-            }
-        }
+    for unit in fingerprints(target_dir, &|package| stale.contains(ALL) || stale.contains(package))? {
+        fs::remove_dir_all(&unit)?;
     }
     json::write(&note, &now)
-}
-
-/// The folders in which cargo keeps what it knows of units: `release/.fingerprint`, `<triple>/release/.fingerprint`.
-fn profiles(target_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let folders = |folder: &Path| -> Result<Vec<PathBuf>> {
-        let all = if folder.is_dir() { fs::list_dir(folder)? } else { Vec::new() };
-        Ok(all.into_iter().filter(|path| path.is_dir()).collect())
-    };
-    for outer in folders(target_dir)? {
-        found.push(outer.join(".fingerprint"));
-        found.extend(folders(&outer)?.into_iter().map(|inner| inner.join(".fingerprint")));
-    }
-    found.retain(|folder| folder.is_dir());
-    Ok(found)
 }
 
 impl Version<'_> {

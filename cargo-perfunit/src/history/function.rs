@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::explain::instructions::readable;
 use crate::explain::{ends_with, is_named};
 use crate::model::{Change, Explain, Outcome, TestId};
+use crate::select::code::with_old_drop;
 use crate::system::suggest;
 
 /// Of the tests that changed between the ends, those to which the function matters, the largest change first. The ends are
@@ -66,13 +67,15 @@ fn matters(outcome: &Outcome, path: &str) -> bool {
 
 /// Whether a path names a function of which the linker's name is known.
 fn is_demangled(name: &str, path: &str) -> bool {
+    let (name, of_drop) = (&with_old_drop(name), path.replace("drop_glue", "drop_in_place"));
+    let is_end = |full: &str| ends_with(full, path) || ends_with(full, &of_drop);
     let plain = readable(name);
     let method = plain.strip_prefix('<').and_then(|rest| rest.split_once(">::"));
     match method {
         // Of a type, and of the trait that it implements.
-        Some((holder, method)) => holder.split(" as ").any(|holder| ends_with(&format!("{holder}::{method}"), path)),
+        Some((holder, method)) => holder.split(" as ").any(|holder| is_end(&format!("{holder}::{method}"))),
         // The name of the crate is not part of what is readable.
-        None => ends_with(&plain, path) || ends_with(name, path),
+        None => is_end(&plain) || is_end(name),
     }
 }
 
@@ -91,6 +94,8 @@ mod tests {
             ("sample::parser::line::{closure#0}", "parser::line"),
             ("<sample::Parser<u8> as sample::Parse>::line::<u16>", "Parser::line"),
             ("<sample::Parser<u8> as sample::Parse>::line::<u16>", "Parse::line"),
+            ("core::ptr::drop_in_place::<sample::Parser>", "drop_glue"),
+            ("core::ptr::drop_glue::<sample::Parser>", "ptr::drop_in_place"),
         ] {
             assert!(is_demangled(name, path), "{name} is not {path}");
         }

@@ -7,7 +7,7 @@
 
 use super::bench::Bench;
 use super::subject::Subject;
-use crate::build::{CompiledFiles, LinkRecord, Position, SideBuild, TestClock, TestExecutable};
+use crate::build::{CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of};
 use crate::decide;
 use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::layout::{Matched, Unplaced};
@@ -259,13 +259,14 @@ fn reach(
     })
 }
 
-/// Puts what lies beside cargo's `deps` where a test looks for it, seen from its executable: the workspace's binaries.
+/// Links the workspace's binaries to the folder above the linked executables, where tests look for them.
 fn put_beside(executables: Sides<&TestExecutable>, outputs: &Sides<PathBuf>) -> Result<()> {
     for side in Side::BOTH {
-        let above = |path: &Path| path.ancestors().nth(2).map(Path::to_owned);
-        let (Some(from), Some(to)) = (above(&executables.get(side).path), above(outputs.get(side))) else { continue };
+        let (Some(from), Some(to)) = (side_of(&executables.get(side).path), side_of(outputs.get(side))) else {
+            continue;
+        };
         let is_new = |path: &PathBuf| path.is_file() && path.file_name().is_some_and(|name| !to.join(name).exists());
-        for path in fs::list_dir(&from)?.into_iter().filter(is_new) {
+        for path in fs::list_dir(from)?.into_iter().filter(is_new) {
             fs::link_or_copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
         }
     }
@@ -284,9 +285,9 @@ fn changed_library(executables: Sides<&TestExecutable>) -> Result<Option<&String
     Ok(None)
 }
 
-/// Paths of equal length: they are on the stack of the process. `deps`, as tests may look beside themselves.
+/// Returns paths of equal length, which are on the stack of the process, in a folder like that of a side.
 fn paths(folder: &Path, number: usize) -> Sides<PathBuf> {
-    let path = |side: Side| folder.join(side.to_string()).join("deps").join(format!("layout-{number:03}"));
+    let path = |side: Side| folder.join(side.to_string()).join(EXECUTABLES).join(format!("layout-{number:03}"));
     Sides { base: path(Side::Base), head: path(Side::Head) }
 }
 

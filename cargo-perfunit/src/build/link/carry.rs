@@ -1,13 +1,13 @@
 //! Takes the kept inputs of an executable from cargo's folder to a side's.
 
-use super::record::{Input, LinkRecord, executable_of, folder_of};
+use super::record::{Input, LinkRecord, folder_of};
 use crate::error::Result;
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Gives a test executable's kept inputs a place in a side's folder. None if there are none, or those of another link.
+/// Puts the kept inputs of an executable or library that rustc wrote into a side's folder. Returns `None` if there are
+/// none, or if they are those of another link.
 pub fn carry(executable: &Path, place: PathBuf) -> Result<Option<PathBuf>> {
     match record_of(executable) {
         Some(record) => carry_record(&record, place).map(Some),
@@ -15,34 +15,9 @@ pub fn carry(executable: &Path, place: PathBuf) -> Result<Option<PathBuf>> {
     }
 }
 
-/// The same for a binary of the workspace, which cargo has given a second name: `target/release/name` for
-/// `target/release/deps/name-<hash>`. `folders` are where the first may lie.
-pub fn carry_binary(binary: &Path, folders: &BTreeSet<PathBuf>, place: PathBuf) -> Result<Option<PathBuf>> {
-    // Cargo may leave the name with a hash only there.
-    let name = binary.file_name().unwrap_or_default().to_string_lossy().replace('-', "_");
-    for folder in folders.iter().flat_map(|folder| fs::list_dir(folder).unwrap_or_default()) {
-        let Some(executable) = executable_of(&folder) else { continue };
-        let own = executable.file_name().unwrap_or_default().to_string_lossy().replace('-', "_");
-        if !own.starts_with(&name) {
-            continue;
-        }
-        let Some(record) = record_of(&executable) else { continue };
-        if is_same(&executable, binary)? {
-            return carry_record(&record, place).map(Some);
-        }
-    }
-    Ok(None)
-}
-
 /// The record of the link that the executable came out of.
 fn record_of(executable: &Path) -> Option<LinkRecord> {
     LinkRecord::load(&folder_of(executable)).ok().filter(|record| record.belongs_to(executable))
-}
-
-/// Cargo links hard, and copies where it cannot.
-fn is_same(a: &Path, b: &Path) -> Result<bool> {
-    let inode = |path: &Path| path.metadata().ok().map(|data| (data.dev(), data.ino()));
-    Ok(inode(a).is_some_and(|one| Some(one) == inode(b)) || fs::same_content(a, b)?)
 }
 
 /// Cargo's folder keeps the files, too: the next build may find the executable fresh.
@@ -108,21 +83,5 @@ mod tests {
         let executable = linked(dir.path());
         fs::write(&executable, "of another link").unwrap();
         assert_eq!(carry(&executable, dir.path().join("side")).unwrap(), None);
-    }
-
-    #[test]
-    fn a_binary_is_found_by_what_cargo_made_it_from() {
-        let dir = tempfile::tempdir().unwrap();
-        let folders = BTreeSet::from([dir.path().join("deps")]);
-        let executable = linked(dir.path());
-        let binary = dir.path().join("own-name");
-        let found = |place: &str| carry_binary(&binary, &folders, dir.path().join(place)).unwrap().is_some();
-        fs::write(&binary, "of another package").unwrap();
-        assert!(!found("none"));
-        fs::copy(&executable, &binary).unwrap();
-        assert!(found("copy"));
-        fs::remove_file(&binary).unwrap();
-        fs::link_or_copy(&executable, &binary).unwrap();
-        assert!(found("second-name"));
     }
 }

@@ -16,7 +16,7 @@ mod record;
 mod relink;
 mod role;
 
-pub(super) use carry::{carry, carry_binary};
+pub(super) use carry::carry;
 pub use free::{ALIGNMENT, Freed, free};
 pub(super) use place::{place_for, users_linker};
 pub(super) use record::LIBRARIES;

@@ -111,11 +111,6 @@ pub(super) fn folder_of(executable: &Path) -> PathBuf {
     fs::with_ending(executable, FOLDER_SUFFIX)
 }
 
-/// The executable that a folder lies beside.
-pub(super) fn executable_of(folder: &Path) -> Option<PathBuf> {
-    Some(folder.with_file_name(folder.file_name()?.to_str()?.strip_suffix(FOLDER_SUFFIX)?))
-}
-
 impl LinkRecord {
     /// Reads the record of a folder of kept files.
     pub fn load(folder: &Path) -> Result<Self> {

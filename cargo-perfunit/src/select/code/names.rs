@@ -2,9 +2,15 @@
 
 use std::borrow::Cow;
 
-/// For people: demangled, without hashes.
+/// Returns the name for people: demangled, without hashes, the same for all toolchains.
 pub(super) fn readable(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(without_suffix(symbol)))
+    with_old_drop(&format!("{:#}", rustc_demangle::demangle(without_suffix(symbol))))
+}
+
+/// Gives the code that drops a value the name that it has in toolchains before 1.97. Later ones have both: `drop_glue::<T>`
+/// drops the value, and `drop_in_place::<T>` only calls it.
+pub fn with_old_drop(name: &str) -> String {
+    name.replace("core::ptr::drop_glue", "core::ptr::drop_in_place")
 }
 
 /// The same for the same item in two versions of a program: without hashes, and without what LLVM appends.
@@ -84,6 +90,20 @@ mod tests {
         assert_eq!(stable("_RNvCs1234_7mycrate3foo"), "mycrate::foo");
         assert_eq!(stable("counter.0"), "counter.0");
         assert_eq!(readable("main"), "main");
+    }
+
+    #[test]
+    fn drop_glue_has_one_name_for_people_and_stays_apart_from_its_caller() {
+        let caller = "_RINvNtCs8NwYtU1Mohg_4core3ptr13drop_in_placeNtCsfEtyHd6hcBm_2dg1AEBI_";
+        let glue = caller.replace("13drop_in_place", "9drop_glue");
+        assert_eq!(readable(&glue), "core::ptr::drop_in_place::<dg::A>");
+        assert_eq!(readable(&glue), readable(caller));
+        assert_ne!(stable(&glue), stable(caller));
+        assert_eq!(readable("_RNvCs1234_7mycrate9drop_glue"), "mycrate::drop_glue");
+        assert_eq!(
+            readable("_ZN4core3ptr24drop_glue$LT$dg..A$GT$17h0123456789abcdefE"),
+            "core::ptr::drop_in_place<dg::A>"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Where the functions of an executable are.
 
 use super::unseen::Unseen;
+use crate::build::side_of;
 use crate::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
@@ -16,7 +17,7 @@ pub struct Places {
     /// Address of the first instruction, as linked.
     pub(super) entry: u64,
     pub(super) file: FileId,
-    /// The side's folder, where the package's binaries lie beside `deps`.
+    /// The side's folder, which contains the package's binaries.
     pub(super) folder: Option<PathBuf>,
     /// Why no function can be found.
     unreadable: Option<Unseen>,
@@ -43,8 +44,7 @@ impl Places {
         let file =
             FileId::of(path).map_err(|error| Error::setup(format!("cannot read {}: {error}", path.display())))?;
         // As the kernel names it.
-        let folder = path.parent().filter(|deps| deps.ends_with("deps")).and_then(Path::parent);
-        let folder = folder.and_then(|folder| folder.canonicalize().ok());
+        let folder = side_of(path).and_then(|folder| folder.canonicalize().ok());
         let mut places = Self { addresses: BTreeMap::new(), entry: 0, file, folder, unreadable: None };
         match object::File::parse(&*bytes) {
             Ok(parsed) if is_native(parsed.architecture()) => places.fill(&parsed),

@@ -1,6 +1,6 @@
 //! The body of a function, found among its tokens.
 
-use proc_macro2::{Delimiter, Group, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// Finds the braces of a body, which `macro_rules` may have wrapped (`$body:block`) in groups without delimiters.
 pub fn braces(tree: TokenTree) -> Option<Group> {
@@ -13,5 +13,14 @@ pub fn braces(tree: TokenTree) -> Option<Group> {
             inside.next().is_none().then(|| braces(only))?
         }
         _ => None,
+    }
+}
+
+/// Returns the token trees of an item, which `macro_rules` may have wrapped (`$item:item`) in groups without delimiters.
+pub fn item_trees(item: &TokenStream) -> Vec<TokenTree> {
+    let trees: Vec<TokenTree> = item.clone().into_iter().collect();
+    match &trees[..] {
+        [TokenTree::Group(group)] if group.delimiter() == Delimiter::None => item_trees(&group.stream()),
+        _ => trees,
     }
 }

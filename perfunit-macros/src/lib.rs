@@ -20,6 +20,7 @@ mod function_path;
 mod opaque;
 mod paths;
 mod probe_attr;
+mod splice;
 mod test_attr;
 
 use proc_macro::TokenStream;

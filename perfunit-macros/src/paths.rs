@@ -5,9 +5,7 @@
 //! package may have another dependency of that name.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned, ToTokens};
-use syn::spanned::Spanned;
-use syn::Expr;
+use quote::{quote, quote_spanned};
 
 /// The crate `core`.
 pub fn core() -> TokenStream {
@@ -45,18 +43,14 @@ pub fn probed() -> TokenStream {
     quote!(::__perfunit_runtime::__private::probed)
 }
 
-/// `black_box(expr)`: a value the optimiser knows nothing about.
-pub fn black_box(expr: &Expr) -> Expr {
-    Expr::Verbatim(quote_spanned!(at(expr)=> ::__perfunit_runtime::__private::black_box(#expr)))
+/// `black_box(expr)`: a value the optimiser knows nothing about. Names resolve as in our other paths, but line numbers
+/// are those of `span`.
+pub fn black_box(expr: &TokenStream, span: Span) -> TokenStream {
+    quote_spanned!(span=> ::__perfunit_runtime::__private::black_box(#expr))
 }
 
 /// `(*black_box(&expr))`: the same as a place in static memory, so that what a method borrows from it lives as long
 /// as it did when the compiler promoted the constant itself.
-pub fn black_box_place(expr: &Expr) -> Expr {
-    Expr::Verbatim(quote_spanned!(at(expr)=> (*::__perfunit_runtime::__private::black_box(&#expr))))
-}
-
-/// Names resolve as in our other paths, but line numbers are those of the user's expression.
-fn at(expr: &impl ToTokens) -> Span {
-    Span::call_site().located_at(expr.span())
+pub fn black_box_place(expr: &TokenStream, span: Span) -> TokenStream {
+    quote_spanned!(span=> (*::__perfunit_runtime::__private::black_box(&#expr)))
 }

@@ -42,8 +42,9 @@
 //! A function that does nothing but make a future (`Box::pin(async move { .. })`, which is what `#[async_trait]` makes
 //! of methods) hands out that future under the probe, instead of having one around the making.
 
-use crate::body::braces;
+use crate::body::{braces, item_trees};
 use crate::paths;
+use crate::splice::{is_free_of_fragments, regrouped, visible_item};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, ToTokens};
 use syn::parse::{Parse, ParseStream};
@@ -61,16 +62,20 @@ pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
 fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
     let key: LitInt = syn::parse2(args.clone()).ok()?;
     key.base10_parse::<u64>().ok()?;
-    let mut trees: Vec<TokenTree> = item.clone().into_iter().collect();
+    let mut trees = item_trees(item);
     let body = braces(trees.pop()?)?;
-    let head: TokenStream = trees.into_iter().collect();
+    let head: TokenStream = visible_item(trees)?.into_iter().collect();
     let function: Head = syn::parse2(head.clone()).ok()?;
     if !function.can_have_probe() {
         return None;
     }
-    let (attributes, statements) = parts(&body);
+    let (attributes, statements) = parts(&body)?;
     let (head, statements) = if function.sig.asyncness.is_some() {
-        function.into_future(&key, &braced(statements, body.span()))?
+        // Its arguments and what it returns move.
+        if !is_free_of_fragments(head) {
+            return None;
+        }
+        function.into_future(&key, &regrouped(&body, statements))?
     } else if let Some(future) = made_future(&statements, &key) {
         (head, future)
     } else {
@@ -84,7 +89,7 @@ fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
         };
         (head, quote!(#entered #statements))
     };
-    let body = braced(quote!(#attributes #statements), body.span());
+    let body = regrouped(&body, quote!(#attributes #statements));
     Some(quote!(#head #body))
 }
 
@@ -137,14 +142,20 @@ impl Head {
     }
 }
 
-/// The `#![..]` at the start of a body, which must stay there, and its statements.
-fn parts(body: &Group) -> (TokenStream, TokenStream) {
+/// Returns the `#![..]` at the start of a body, which must stay there, and its statements. `None` if these cannot be told
+/// apart without remaking fragments of macros.
+fn parts(body: &Group) -> Option<(TokenStream, TokenStream)> {
     let mut trees: Vec<TokenTree> = body.stream().into_iter().collect();
     let is = |tree: &TokenTree, symbol| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == symbol);
     let is_attribute = |three: &&[TokenTree]| is(&three[0], '#') && is(&three[1], '!');
     let count = trees.chunks_exact(3).take_while(is_attribute).count();
+    if count == 0 {
+        return Some((TokenStream::new(), body.stream()));
+    }
     let statements = trees.split_off(3 * count);
-    (trees.into_iter().collect(), statements.into_iter().collect())
+    let has_fragment =
+        |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::None);
+    (!statements.iter().any(has_fragment)).then(|| (trees.into_iter().collect(), statements.into_iter().collect()))
 }
 
 /// Moves an argument into the future of an `async fn`. One that is not just a name gets one in the signature.
@@ -264,13 +275,6 @@ fn site(key: &LitInt) -> TokenStream {
 /// A variable that no code of the user sees.
 fn local(name: &str) -> Ident {
     format_ident!("__perfunit_{name}", span = Span::mixed_site())
-}
-
-/// A block of the user's: where it comes from decides by which edition's rules its temporaries are dropped.
-fn braced(stream: TokenStream, span: Span) -> Group {
-    let mut group = Group::new(Delimiter::Brace, stream);
-    group.set_span(span);
-    group
 }
 
 /// Whether one of these words stands anywhere in the tokens.

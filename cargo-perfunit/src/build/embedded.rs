@@ -50,8 +50,8 @@ pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!(
-    "macros": "lib.rs", "attributes.rs", "body.rs", "divan_attr.rs", "function_path.rs", "paths.rs", "probe_attr.rs", "test_attr.rs", "opaque/constant.rs",
-    "opaque/known_macros.rs", "opaque/mod.rs", "opaque/visit.rs"
+    "macros": "lib.rs", "attributes.rs", "body.rs", "divan_attr.rs", "function_path.rs", "paths.rs", "probe_attr.rs", "splice.rs", "test_attr.rs", "opaque/constant.rs",
+    "opaque/known_macros.rs", "opaque/message.rs", "opaque/mod.rs", "opaque/visit.rs"
 );
 
 /// Our own lock file: the macros are built with the versions that we were tested with. Cargo drops what they do not use.

@@ -9,8 +9,9 @@
 
 mod constant;
 mod known_macros;
+mod message;
 #[cfg(test)]
 mod tests;
 mod visit;
 
-pub use visit::{rewrite, Asserts};
+pub use visit::rewrite;

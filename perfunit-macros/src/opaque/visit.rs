@@ -6,7 +6,8 @@
 
 use super::constant::{is_constructor, last_name, starts_upper, Constant};
 use super::known_macros::{known, leading_arguments, Elements, Known};
-use crate::paths::{black_box, black_box_place};
+use super::message::of_assertion;
+use crate::splice::{Insertion, Insertions};
 use proc_macro2::TokenStream;
 use quote::{quote, ToTokens};
 use std::mem;
@@ -17,24 +18,15 @@ use syn::{
     ExprRepeat, Item, Local, Macro, Pat, Path, Stmt, Type,
 };
 
-/// Whether the conditions of `assert!` may change, and with them the text of their panic messages.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Asserts {
-    /// They may.
-    Rewrite,
-    /// The test compares the message.
-    Keep,
-}
-
 /// Makes the constants in the tokens of a body opaque; `None` if that changes nothing or the body cannot be parsed.
-pub fn rewrite(body: TokenStream, asserts: Asserts) -> Option<TokenStream> {
+pub fn rewrite(body: TokenStream) -> Option<TokenStream> {
     let parser = |input: ParseStream| Ok((input.call(Attribute::parse_inner)?, input.call(Block::parse_within)?));
-    let (attrs, mut stmts) = parser.parse2(body).ok()?;
-    let mut opaque = Opaque { asserts, changes: 0 };
+    let (attrs, mut stmts) = parser.parse2(body.clone()).ok()?;
+    let mut opaque = Opaque { insertions: Insertions::default() };
     for stmt in &mut stmts {
         opaque.visit_stmt_mut(stmt);
     }
-    (opaque.changes > 0).then(|| quote!(#(#attrs)* #(#stmts)*))
+    opaque.insertions.splice(body, quote!(#(#attrs)* #(#stmts)*))
 }
 
 /// Where a value goes.
@@ -47,9 +39,7 @@ enum Position {
 }
 
 struct Opaque {
-    asserts: Asserts,
-    /// Number of expressions wrapped so far.
-    changes: usize,
+    insertions: Insertions,
 }
 
 /// What a callee's spelling says about its arguments.
@@ -67,13 +57,11 @@ fn takes_opaque_arguments(func: &Expr) -> bool {
 
 impl Opaque {
     fn wrap(&mut self, expr: &mut Expr) {
-        *expr = black_box(expr);
-        self.changes += 1;
+        *expr = Expr::Verbatim(self.insertions.mark(expr, Insertion::Value));
     }
 
     fn wrap_place(&mut self, expr: &mut Expr) {
-        *expr = black_box_place(expr);
-        self.changes += 1;
+        *expr = Expr::Verbatim(self.insertions.mark(expr, Insertion::Place));
     }
 
     /// A value given to a call or a `let`, or a part of it.
@@ -170,16 +158,28 @@ impl Opaque {
 
     fn known_macro(&mut self, mac: &mut Macro) {
         let count = match known(mac) {
-            Some(Known::Assert) if self.asserts == Asserts::Rewrite => 1,
+            Some(Known::Assert) => 1,
             Some(Known::Operands(count)) => count,
             _ => return,
         };
         let Some((mut args, rest)) = leading_arguments(&mac.tokens, count) else { return };
-        let before = self.changes;
-        args.iter_mut().for_each(|arg| self.visit_expr_mut(arg));
-        if self.changes > before {
-            mac.tokens = quote!(#args #rest);
+        // Without a message of its own an assertion shows its condition, which must be the user's.
+        let mut message = None;
+        if known(mac) == Some(Known::Assert) && rest.clone().into_iter().count() < 2 {
+            message = of_assertion(&args[0]);
+            if message.is_none() {
+                return;
+            }
         }
+        let before = self.insertions.len();
+        args.iter_mut().for_each(|arg| self.visit_expr_mut(arg));
+        if self.insertions.len() == before {
+            return;
+        }
+        if let Some(message) = message {
+            args[0] = Expr::Verbatim(self.insertions.mark(&args[0], Insertion::Message(message)));
+        }
+        mac.tokens = quote!(#args #rest);
     }
 
     /// A `vec!` of constants is opaque as a whole, which costs the same whatever its length.
@@ -193,12 +193,12 @@ impl Opaque {
         if constant && vec.attrs.is_empty() {
             return self.wrap(expr);
         }
-        let before = self.changes;
+        let before = self.insertions.len();
         match &mut elements {
             Elements::List(list) => list.iter_mut().for_each(|element| self.visit_expr_mut(element)),
             Elements::Repeat(element, _) => self.visit_expr_mut(element),
         }
-        if self.changes > before {
+        if self.insertions.len() > before {
             vec.mac.tokens = elements.to_token_stream();
         }
     }

@@ -1,6 +1,7 @@
 //! What `#[divan::bench]` expands to calls.
 
 pub use crate::counter::count;
+pub use core;
 
 use crate::Bencher;
 use perfunit_runtime::__private::bench;
@@ -75,6 +76,11 @@ pub fn type_name<T: ?Sized>() -> String {
         name = after;
     }
     name.to_owned()
+}
+
+/// Returns a constant as part of a name.
+pub fn text_of(constant: &impl ToString) -> String {
+    constant.to_string()
 }
 
 /// `to_string` of what has it, else as for debugging.

@@ -1,9 +1,11 @@
-//! A stand-in of the runtime that writes down what probes do: `+1` and `-1` when function 1 is entered and left.
+//! A stand-in of the runtime that writes down what probes do: `+1` and `-1` when function 1 is entered and left. It also
+//! counts the values made opaque, and runs the bodies of tests.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 thread_local! {
     static EVENTS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static OPAQUE: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Notes an event of the test's own.
@@ -14,6 +16,11 @@ pub fn note(event: &str) {
 /// The events since the last call, separated by spaces.
 pub fn events() -> String {
     EVENTS.with(|events| events.take().join(" "))
+}
+
+/// The number of values made opaque so far in this thread.
+pub fn opaque() -> usize {
+    OPAQUE.get()
 }
 
 /// Notes when it is dropped.
@@ -27,6 +34,16 @@ impl Drop for Noted {
 
 pub mod __private {
     pub use core;
+
+    pub fn black_box<T>(value: T) -> T {
+        super::OPAQUE.set(super::OPAQUE.get() + 1);
+        value
+    }
+
+    pub fn run<T>(_: &'static str, body: fn() -> T) -> T {
+        body()
+    }
+
     use super::note;
     use std::future::Future;
     use std::pin::Pin;

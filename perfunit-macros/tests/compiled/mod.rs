@@ -1,0 +1,50 @@
+//! Compiling sources with our macros as the tool does: with rustc, the macros given by `--extern`, and lints silenced. A
+//! stand-in of the runtime tells what was called.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+pub const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
+
+/// Runs a command that must succeed, and returns its output.
+#[track_caller]
+pub fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}:\n{stdout}{stderr}");
+    stdout.into_owned()
+}
+
+/// Compiles a source below `tests`; the result is in the returned folder.
+#[track_caller]
+pub fn rustc(source: impl AsRef<Path>, edition: &str, arguments: &[&str]) -> PathBuf {
+    let out = Path::new(FOLDER).join(format!("compiled-{edition}"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source);
+    let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
+    command.args(["--edition", edition, "--cap-lints", "allow", "-C", "debuginfo=0"]);
+    command.args(arguments).arg("--out-dir").arg(&out).arg(source);
+    succeed(&mut command);
+    out
+}
+
+/// Returns the arguments that make macros and runtime known.
+pub fn externs() -> &'static [String; 4] {
+    static EXTERNS: OnceLock<[String; 4]> = OnceLock::new();
+    EXTERNS.get_or_init(|| {
+        let out = rustc("compiled/perfunit_runtime.rs", "2021", &["--crate-type", "rlib"]);
+        let runtime = format!("__perfunit_runtime={}", out.join("libperfunit_runtime.rlib").display());
+        ["--extern".into(), runtime, "--extern".into(), format!("perfunit_macros={}", macros().display())]
+    })
+}
+
+/// Returns the library of the macros, which cargo has built for us, and so only has to name.
+fn macros() -> PathBuf {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--offline", "--lib", "--message-format=json-render-diagnostics", "--target-dir"]);
+    let said = succeed(cargo.arg(Path::new(FOLDER).parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR")));
+    let ours = said.lines().filter(|line| line.contains("\"compiler-artifact\"") && line.contains("perfunit_macros"));
+    let mut paths = ours.flat_map(|line| line.split('"')).map(PathBuf::from);
+    let is_library = |path: &PathBuf| path.extension().is_some_and(|end| end == std::env::consts::DLL_EXTENSION);
+    paths.rfind(is_library).expect("cargo names the library")
+}

@@ -18,8 +18,10 @@ use std::process::Command;
 const FOLDER: &str = "bin-exe";
 /// The last bytes of a stand-in.
 const MARK: &[u8; 17] = b"perfunit-stand-in";
-/// Environment variable of measured processes: the folder of their side.
+/// Environment variable of all processes of a test executable: the folder of their side.
 pub const SIDE_VARIABLE: &str = "PERFUNIT_SIDE_DIR";
+/// Ancestors that are searched for [`SIDE_VARIABLE`].
+const MOST_ANCESTORS: usize = 16;
 
 /// Where the stand-in lies for a binary that cargo builds at `built` (`<ours>/build/<profile>/<name>`).
 pub fn dispatcher_path(built: &Path) -> PathBuf {
@@ -76,7 +78,7 @@ pub fn dispatch(arguments: impl Iterator<Item = OsString>) -> Error {
     let Some(name) = stands_for(Path::new(os::OWN_EXECUTABLE)) else {
         return Error::setup("cannot read our own executable");
     };
-    let Some(side) = std::env::var_os(SIDE_VARIABLE).map(PathBuf::from).or_else(side_of_ancestors) else {
+    let Some(side) = std::env::var_os(SIDE_VARIABLE).or_else(side_of_ancestors).map(PathBuf::from) else {
         return Error::setup(format!("the stand-in of {} was not started by a measured test", name.display()));
     };
     let binary = side.join(name);
@@ -84,17 +86,14 @@ pub fn dispatch(arguments: impl Iterator<Item = OsString>) -> Error {
     Error::setup(format!("cannot start {}: {}", binary.display(), command.args(arguments).exec()))
 }
 
-/// For tests that clear the environment: the side whose executable is among our ancestors.
-fn side_of_ancestors() -> Option<PathBuf> {
-    let mut process = os::parent(None)?;
-    for _ in 0..16 {
-        let executable = os::executable(process)?;
-        if let Some(side) =
-            executable.ancestors().find(|dir| dir.parent().is_some_and(|p| p.ends_with("perfunit/sides")))
-        {
-            return Some(side.to_owned());
+/// Returns the side of the closest ancestor that was started with one: a test may clear the environment of what it starts.
+fn side_of_ancestors() -> Option<OsString> {
+    let mut process = os::parent(None);
+    for _ in 0..MOST_ANCESTORS {
+        if let Some(side) = os::variable_of(process?, OsStr::new(SIDE_VARIABLE)) {
+            return Some(side);
         }
-        process = os::parent(Some(process))?;
+        process = os::parent(process);
     }
     None
 }

@@ -3,6 +3,7 @@
 use super::bytes::contains;
 use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
+use super::dispatch_role::SIDE_VARIABLE;
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
 use super::inputs::{EXECUTABLES, Inputs, Reported, places};
@@ -51,10 +52,13 @@ pub struct TestExecutable {
 }
 
 impl TestExecutable {
-    /// The whole environment of its tests: the user's, with what cargo sets, and `PERFUNIT=1`.
+    /// Returns the whole environment of its tests: the user's, with what cargo sets, `PERFUNIT=1` and the folder that holds
+    /// the package's binaries.
     pub fn environment(&self) -> BTreeMap<OsString, OsString> {
         let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-        users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).collect()
+        let folder = self.path.parent().and_then(Path::parent);
+        let ours = folder.map(|folder| (SIDE_VARIABLE.into(), folder.into()));
+        users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).chain(ours).collect()
     }
 
     /// The name by which it knows a test.

@@ -112,7 +112,7 @@ impl<'a> Layouts<'a> {
         let _cores = self.bench.use_all_cores();
         let mut started = Vec::with_capacity(numbers.len());
         for number in numbers {
-            let outputs = paths(&self.folder.join("drawn"), number);
+            let outputs = paths(executables, &drawn_folder(&self.folder, number));
             put_beside(executables, &outputs)?;
             let linking = known.matched.start(self.seed.wrapping_add(number as u64), outputs.clone());
             started.push((number, outputs, linking));
@@ -136,8 +136,9 @@ impl<'a> Layouts<'a> {
     fn make_room(&mut self, number: usize, new: usize) -> Result<()> {
         while self.drawn.len() + new > KEPT {
             let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
-            let Some(Sides { base, head }) = farthest.and_then(|farthest| self.drawn.remove(&farthest)) else { break };
-            [base, head].iter().try_for_each(|side| fs::remove_file(&side.path))?;
+            let Some(farthest) = farthest else { break };
+            self.drawn.remove(&farthest);
+            fs::remove_dir_all(&drawn_folder(&self.folder, farthest))?;
         }
         Ok(())
     }
@@ -198,7 +199,7 @@ impl<'a> Layouts<'a> {
         if let Some(library) = changed_library(executables)? {
             return Err(Stop::Because(NoLayout::LibraryDiffers { library: library.clone() }));
         }
-        let outputs = paths(&self.folder.join("first"), self.known.len());
+        let outputs = paths(executables, &layout_folder(&self.folder.join("first"), self.known.len()));
         put_beside(executables, &outputs)?;
         let _cores = self.bench.use_all_cores();
         let natural = executables.map(|executable| executable.path.as_path());
@@ -285,9 +286,25 @@ fn changed_library(executables: Sides<&TestExecutable>) -> Result<Option<&String
     Ok(None)
 }
 
-/// Returns paths of equal length, which are on the stack of the process, in a folder like that of a side.
-fn paths(folder: &Path, number: usize) -> Sides<PathBuf> {
-    let path = |side: Side| folder.join(side.to_string()).join(EXECUTABLES).join(format!("layout-{number:03}"));
+/// Returns the folder of one layout, with a path of the same length for all layouts.
+fn layout_folder(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("{number:03}"))
+}
+
+fn drawn_folder(folder: &Path, number: usize) -> PathBuf {
+    layout_folder(&folder.join("drawn"), number)
+}
+
+/// Returns where both executables of a layout are linked: under cargo's file names, in a folder `deps`, because tests look
+/// at the name of their executable and at what lies beside it. Both paths have the same length, as they are on the stack of
+/// the process.
+fn paths(executables: Sides<&TestExecutable>, folder: &Path) -> Sides<PathBuf> {
+    let name = |side: Side| executables.get(side).path.file_name().unwrap_or_default();
+    let longest = name(Side::Base).len().max(name(Side::Head).len());
+    let path = |side: Side| {
+        let pad = "_".repeat(longest - name(side).len());
+        folder.join(format!("{side}{pad}")).join(EXECUTABLES).join(name(side))
+    };
     Sides { base: path(Side::Base), head: path(Side::Head) }
 }
 

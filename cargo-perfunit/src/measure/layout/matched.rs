@@ -89,8 +89,7 @@ impl Matched {
     fn first(&mut self, outputs: Sides<&Path>) -> Tried<LayoutMatch, NoLayout> {
         for left in (0..REPAIRS).rev() {
             let linking = self.start_plan(&plan(&self.blocks, None), outputs.map(Path::to_owned), Map::Written);
-            let maps = linking.outputs.as_ref();
-            let maps = Sides { base: self.map(Side::Base, maps.base), head: self.map(Side::Head, maps.head) };
+            let maps = linking.outputs.as_ref().map(|output| self.map(output));
             let (images, took) = linking.finish()?;
             let data = data::compare(&images, &maps.try_map(|_, map| fs::read_to_string(&map))?);
             let misplaced = self.misplaced(&images);
@@ -141,12 +140,12 @@ impl Matched {
 
     /// Starts the link of one side.
     fn start_side(&self, plan: &Plan, side: Side, output: &Path, map: Map) -> Tried<Relink, NoLayout> {
-        let order = self.made_for(side, output, "order");
+        let order = self.made_for(output, "order");
         fs::write(&order, plan.order.get(side).join("\n"))?;
         let mut more: Vec<OsString> = Vec::new();
         let gaps = plan.gaps.get(side);
         if !gaps.is_empty() {
-            let path = self.made_for(side, output, "gaps.o");
+            let path = self.made_for(output, "gaps.o");
             fs::write(&path, gaps::object(gaps, self.architecture).map_err(Stop::Because)?)?;
             more.push(path.into());
         }
@@ -156,24 +155,24 @@ impl Matched {
         more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
         let leaving = self.leaving.get(side);
         if !leaving.is_empty() {
-            let path = self.made_for(side, output, "ld");
+            let path = self.made_for(output, "ld");
             fs::write(&path, leaving.script())?;
             more.push(linker_option("-T,", &path));
         }
         if map == Map::Written {
-            more.push(linker_option("-Map=", &self.map(side, output)));
+            more.push(linker_option("-Map=", &self.map(output)));
         }
         relink(self.links.get(side), self.freed.get(side), output, self.position, &more)
     }
 
     /// A file that a link reads or writes besides: several are under way at the same time.
-    fn made_for(&self, side: Side, output: &Path, ending: &str) -> PathBuf {
-        made_for(&self.folder, side, output, ending)
+    fn made_for(&self, output: &Path, ending: &str) -> PathBuf {
+        made_for(&self.folder, output, ending)
     }
 
     /// Where the linker says what it put where.
-    fn map(&self, side: Side, output: &Path) -> PathBuf {
-        self.made_for(side, output, "map")
+    fn map(&self, output: &Path) -> PathBuf {
+        self.made_for(output, "map")
     }
 
     /// Changed functions that do not lie to each other as planned, by base's name.
@@ -226,9 +225,10 @@ impl Matched {
     }
 }
 
-fn made_for(folder: &Path, side: Side, output: &Path, ending: &str) -> PathBuf {
-    let layout = output.file_name().unwrap_or_default().to_string_lossy();
-    folder.join(format!("{side}-{layout}.{ending}"))
+/// Returns the path of a file that belongs to the link of `output`, directly in the folder of all layouts.
+fn made_for(folder: &Path, output: &Path, ending: &str) -> PathBuf {
+    let name = output.strip_prefix(folder).unwrap_or(output).to_string_lossy().replace('/', "-");
+    folder.join(format!("{name}.{ending}"))
 }
 
 /// Lets the functions that need it begin at any byte.
@@ -236,7 +236,7 @@ fn freed(links: Sides<&Path>, blocks: &mut Blocks, folder: &Path, outputs: Sides
     let wanted = blocks.to_free();
     let freed = links.try_map(|side, link| match wanted.get(side) {
         none if none.is_empty() => Ok(Freed::default()),
-        wanted => free(link, wanted, &made_for(folder, side, outputs.get(side), "inputs")),
+        wanted => free(link, wanted, &made_for(folder, outputs.get(side), "inputs")),
     })?;
     blocks.keep_aligned(&freed.as_ref().map(|freed| &freed.functions));
     Ok(freed)

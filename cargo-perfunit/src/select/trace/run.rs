@@ -4,7 +4,6 @@ use super::breakpoints::Breakpoints;
 use super::executed::{Executed, Program};
 use super::tracer::{self, End};
 use super::unseen::Unseen;
-use crate::build::SIDE_VARIABLE;
 use crate::error::{Error, Result};
 use crate::system::interrupt;
 use crate::system::process;
@@ -91,9 +90,6 @@ fn command(program: &Program<'_>, test: &str) -> Command {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command.env(CALLS_VARIABLE, CALLS.to_string());
-    if let Some(folder) = &program.places.folder {
-        command.env(SIDE_VARIABLE, folder);
-    }
     command
 }
 

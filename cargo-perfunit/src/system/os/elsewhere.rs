@@ -3,10 +3,10 @@
 
 use crate::model::SystemCall;
 use std::collections::BTreeSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -177,7 +177,7 @@ pub fn parent(_id: Option<u32>) -> Option<u32> {
     None
 }
 
-pub fn executable(_id: u32) -> Option<PathBuf> {
+pub fn variable_of(_id: u32, _name: &OsStr) -> Option<OsString> {
     None
 }
 

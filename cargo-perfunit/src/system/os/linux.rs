@@ -12,11 +12,12 @@ use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{AccessFlags, Pid, access, dup2_raw, geteuid};
 use std::collections::BTreeSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -333,9 +334,12 @@ pub fn parent(id: Option<u32>) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// The executable of a process.
-pub fn executable(id: u32) -> Option<std::path::PathBuf> {
-    std::fs::read_link(format!("/proc/{id}/exe")).ok()
+/// Returns the value that a variable had in the environment that a process was started with.
+pub fn variable_of(id: u32, name: &OsStr) -> Option<OsString> {
+    let environment = std::fs::read(format!("/proc/{id}/environ")).ok()?;
+    let values = environment.split(|byte| *byte == 0);
+    let value = values.filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")).next();
+    value.map(|value| OsString::from_vec(value.to_owned()))
 }
 
 /// The user that we act for.

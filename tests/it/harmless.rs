@@ -80,6 +80,22 @@ fn unharmed(project: &Project, before: &Snapshot, after: &str) {
         !project.path().join("target/perfunit/tmp").exists() || after.contains("kill"),
         "temporary folders are left {after}"
     );
+    // The keeper removes these after a kill, once nothing runs any more.
+    while !of_tests(project).is_empty() && Instant::now() < limit {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(of_tests(project), [PathBuf::new(); 0], "temporary folders of tests are left {after}");
+}
+
+/// The temporary folder of runs in this project.
+fn temporary(project: &Project) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("harmless").join(project.path().file_name().unwrap())
+}
+
+/// The folders in it.
+fn of_tests(project: &Project) -> Vec<PathBuf> {
+    let entries = fs::read_dir(temporary(project)).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 #[track_caller]
@@ -93,6 +109,8 @@ fn the_next_run_is_right(project: &Project) {
 
 fn start(project: &Project) -> Child {
     let mut command = Project::tool(project.path());
+    fs::create_dir_all(temporary(project)).unwrap();
+    command.env("TMPDIR", temporary(project));
     command.args(["diff", "HEAD~1", "--per-test-budget", "1s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     // As a shell does: Ctrl-C then goes to this group.
     command.process_group(0).spawn().unwrap()
@@ -168,9 +186,10 @@ fn ctrl_c_while_measuring_reports_what_is_finished() {
     for to_group in [true, false] {
         let mut child = start(&project);
         let temporary = project.path().join("target/perfunit/tmp");
-        let of_tests = temporary.join("target/package");
-        wait_until(&mut child, || of_tests.join("head").exists());
-        for folder in [&temporary, &of_tests.join("base"), &of_tests.join("head")] {
+        let of_head = || of_tests(&project).into_iter().find(|folder| folder.join("head").exists());
+        wait_until(&mut child, || of_head().is_some());
+        let above = of_head().unwrap();
+        for folder in [&temporary, &above, &above.join("base"), &above.join("head")] {
             // It may be about to be made anew.
             let mode = folder.metadata().map_or(0o700, |data| data.permissions().mode() & 0o777);
             assert_eq!(mode, 0o700, "{}", folder.display());

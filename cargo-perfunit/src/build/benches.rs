@@ -11,7 +11,6 @@ use crate::system::fs;
 use crate::system::process::{self, Streams};
 use crate::system::temporary::TestFolder;
 use perfunit_runtime::page::LIST_VARIABLE;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -20,18 +19,17 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// As cargo calls it.
 const ARGUMENT: &str = "--bench";
 
-/// What an executable lists; or why it does not. `scratch` is a folder of ours.
-pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
+/// Returns what an executable lists; or why it does not.
+pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
     process::spare_children();
-    let temporary = TestFolder::of(scratch, "listed");
+    let temporary = TestFolder::create("listed")?;
     temporary.empty()?;
     let list = temporary.path().join("benches");
     let mut command = Command::new(&executable.path);
     command.arg(ARGUMENT).current_dir(&executable.cwd).env_clear().envs(executable.environment());
-    command.envs(temporary.variables()).env(LIST_VARIABLE, &list);
+    command.envs([temporary.variable()]).env(LIST_VARIABLE, &list);
     let status = process::output_within(&mut command, Streams::Out, LONGEST)?.status;
     let text = fs::read_if_exists(&list)?;
-    temporary.remove()?;
     let arguments = ARGUMENT.to_owned();
     let found = match (status, text) {
         (None, _) => Err(Unlisted::TimedOut { arguments, seconds: LONGEST.as_secs() }),

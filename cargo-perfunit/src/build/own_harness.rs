@@ -14,7 +14,6 @@ use crate::system::process::{self, Streams};
 use crate::system::temporary::TestFolder;
 use perfunit_runtime::page::HARNESS_MARKER;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,18 +22,18 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// Longest piece of a line that is shown.
 const SHOWN: usize = 60;
 
-/// What an executable with a harness of its own lists; or why it does not. `scratch` is a folder of ours.
-pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
+/// Returns what an executable with a harness of its own lists; or why it does not.
+pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
     if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
         // Its tests are our answers about the others.
         return Ok(Vec::new());
     }
     process::spare_children();
-    let all = ask(executable, scratch, &["--list", "--format", "terse"])?;
+    let all = ask(executable, &["--list", "--format", "terse"])?;
     if all.is_empty() {
         return Err(Stop::Because(Unlisted::Nothing));
     }
-    let ignored = ask(executable, scratch, &["--list", "--format", "terse", "--ignored"])?;
+    let ignored = ask(executable, &["--list", "--format", "terse", "--ignored"])?;
     let found = |name: String| Found {
         ignored: ignored.contains(&name),
         name,
@@ -45,15 +44,14 @@ pub(super) fn list(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Fou
     Ok(all.into_iter().map(found).collect())
 }
 
-fn ask(executable: &TestExecutable, scratch: &Path, arguments: &[&str]) -> Tried<BTreeSet<String>, Unlisted> {
+fn ask(executable: &TestExecutable, arguments: &[&str]) -> Tried<BTreeSet<String>, Unlisted> {
     // What runs all its tests instead shall find what tests find.
-    let temporary = TestFolder::of(scratch, "listed");
+    let temporary = TestFolder::create("listed")?;
     temporary.empty()?;
     let mut command = Command::new(&executable.path);
     command.args(arguments).current_dir(&executable.cwd).env_clear().envs(executable.environment());
-    command.envs(temporary.variables());
+    command.envs([temporary.variable()]);
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
-    temporary.remove()?;
     let names = match output.status {
         None => Err(Unlisted::TimedOut { arguments: arguments.join(" "), seconds: LONGEST.as_secs() }),
         Some(status) if !status.success() => {

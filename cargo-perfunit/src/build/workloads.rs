@@ -15,8 +15,8 @@ pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Foun
     let found = match executable.harness {
         Harness::Runner => listing::by_runner(executable, scratch)?,
         Harness::Libtest => listing::by_libtest(executable)?,
-        Harness::Own => return own_harness::list(executable, scratch),
-        Harness::Bench => return benches::list(executable, scratch),
+        Harness::Own => return own_harness::list(executable),
+        Harness::Bench => return benches::list(executable),
     };
     Ok(match &executable.doctests {
         Some(doctests) => named(doctests, &found),

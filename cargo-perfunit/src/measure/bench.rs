@@ -136,7 +136,8 @@ impl Bench {
         cores.keep_away_from(core);
         let folder = cache::temporary(ours);
         cache::empty_private_dir(&folder)?;
-        let temporary = Sides { base: "base", head: "head" }.map(|name| TestFolder::of(ours, name));
+        let base = TestFolder::create("base")?;
+        let temporary = Sides { head: base.beside("head"), base };
         Ok(Self {
             paired_address_space: can_fix_addresses(),
             seeds: Seeds::default(),

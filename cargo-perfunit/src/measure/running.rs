@@ -150,8 +150,8 @@ fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -
     let mut environment = programs.executables.get(side).environment();
     let seed = bench.seeds.variables(pads.seed, pads.clock, &environment);
     environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
-    let temporary = bench.temporary.get(side).variables();
-    environment.extend(temporary.map(|(name, value)| (name.into(), value)));
+    let (name, value) = bench.temporary.get(side).variable();
+    environment.insert(name.into(), value);
     environment.insert(SIDE_VARIABLE.into(), programs.folders.get(side).into());
     environment
 }

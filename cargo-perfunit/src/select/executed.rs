@@ -58,12 +58,11 @@ pub fn leave_out_unexecuted(
         seeds: Seeds::new(built.seeds.clone()),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
-        temporary: TestFolder::of(ours, "traced"),
+        temporary: TestFolder::create("traced")?,
         limit: tracing.timeout.min(trace::LONGEST),
         deadline: tracing.deadline.map(interrupt::half_way),
     };
     let (idle, late) = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
-    let _ = tracer.temporary.remove();
     if fresh {
         // What the tests wrote is not for the measuring to find.
         builder.restore(built.pairing.data(), &built.injections)?;

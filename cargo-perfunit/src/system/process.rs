@@ -1,17 +1,21 @@
 //! Starting processes so that none outlives us.
 //!
 //! Everything we start joins the process group of a *keeper*, a small process of our own that waits for its standard
-//! input to end and then kills the group. So even `kill -9` of the tool leaves nothing behind. Being a subreaper, the
+//! input to end, kills the group and removes the temporary folders that it was told of. So even `kill -9` of the tool leaves nothing behind. Being a subreaper, the
 //! tool also finds what a test left behind.
 
 use crate::error::{Error, Result};
+use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::os;
+use crate::system::os::unix::ffi::OsStrExt;
 use crate::system::os::unix::process::{CommandExt, ExitStatusExt};
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::ffi::OsStr;
+use std::io::{Read, Write as _};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// `argv[0]` of the keeper, by which `main` knows the role and `pkill cargo-perfunit` spares it.
@@ -29,7 +33,16 @@ const MOST_OUTPUT: usize = 4 << 20;
 /// How often it is looked whether a process has ended that prints.
 const OUTPUT_POLL: Duration = Duration::from_millis(2);
 
+/// How the names of the folders begin that the keeper removes.
+pub const TEMPORARY_PREFIX: &str = "perfunit-";
+/// Times that the keeper tries to remove a folder: what it has killed may still write there.
+const REMOVALS: usize = 50;
+/// Between two of these.
+const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
+
 static KEEPER: OnceLock<Child> = OnceLock::new();
+/// Paths of folders that the keeper has not been told of yet, each with a zero byte behind it.
+static FOLDERS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
 /// Starts a command in the keeper's group, on standard streams that the caller has set.
 ///
@@ -160,6 +173,7 @@ fn group() -> Result<u32> {
     if KEEPER.get().is_none() {
         let keeper = start_keeper()?;
         let _ = KEEPER.set(keeper);
+        tell_keeper(&mut FOLDERS.lock().unwrap_or_else(PoisonError::into_inner));
     }
     let keeper = KEEPER.get().ok_or_else(|| Error::setup("the keeper process did not start"))?;
     Ok(keeper.id())
@@ -186,16 +200,49 @@ fn start_keeper() -> Result<Child> {
 /// The keeper's whole life: ends its group, itself included, when the tool is gone.
 pub fn keep() -> ! {
     os::ignore_signals();
-    let mut rest = Vec::new();
-    let _ = std::io::stdin().read_to_end(&mut rest);
+    let mut folders = Vec::new();
+    let _ = std::io::stdin().read_to_end(&mut folders);
     // More than once: what is about to be killed may start others meanwhile.
     for _ in 0..SWEEPS {
         if kill_marked() == 0 {
             break;
         }
     }
+    for folder in folders.split(|byte| *byte == 0) {
+        remove_folder(Path::new(OsStr::from_bytes(folder)));
+    }
     os::kill_own_group();
     std::process::exit(0)
+}
+
+/// Has the keeper remove a folder for temporary files when the tool is gone, if the folder is still there then.
+pub fn remove_after_us(folder: &Path) {
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    folders.extend(folder.as_os_str().as_bytes());
+    folders.push(0);
+    tell_keeper(&mut folders);
+}
+
+/// Tells the keeper of these folders, once there is one.
+fn tell_keeper(folders: &mut Vec<u8>) {
+    if let Some(mut keeper) = KEEPER.get().and_then(|keeper| keeper.stdin.as_ref()) {
+        // Without a keeper that listens the folders stay after a kill: no reason to end the run.
+        let _ = keeper.write_all(folders);
+        folders.clear();
+    }
+}
+
+fn remove_folder(folder: &Path) {
+    let name = folder.file_name().unwrap_or_default();
+    if !name.as_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()) {
+        return;
+    }
+    for _ in 0..REMOVALS {
+        if fs::remove_dir_all(folder).is_ok() {
+            return;
+        }
+        std::thread::sleep(REMOVAL_PAUSE);
+    }
 }
 
 /// Kills the processes that carry our mark. Returns how many there were.

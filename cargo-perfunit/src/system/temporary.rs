@@ -1,80 +1,86 @@
-//! The temporary folder of tests: in our folder, which is in the project, and yet no part of it for those who look.
+//! The temporary folders of tests, in the system's temporary folder as with cargo.
 
-use super::{cache, fs};
+use super::{cache, fs, process};
 use crate::error::Result;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// What git looks for a repository no further up than.
-const CEILING: &str = "GIT_CEILING_DIRECTORIES";
-
-/// `TMPDIR` of tests.
-///
-/// Where one makes a package, cargo must not take the project's workspace, which is above, for the package's: it looks no
-/// further than a folder called `target/package`, in which it packs. Nor must git, and who heeds its ignored files, take
-/// the project's repository for that of the test.
+/// `TMPDIR` of tests. Short, because the path of a Unix socket has at most 107 bytes.
 #[derive(Debug, Clone)]
-pub struct TestFolder(PathBuf);
+pub struct TestFolder {
+    above: Arc<Above>,
+    path: PathBuf,
+}
 
-impl TestFolder {
-    /// The one of a name, in our folder.
-    pub fn of(ours: &Path, name: &str) -> Self {
-        Self(cache::temporary(ours).join("target/package").join(name))
-    }
+/// A folder that holds temporary folders of tests and that other users cannot enter. Removed when dropped.
+#[derive(Debug)]
+struct Above(PathBuf);
 
-    /// Another one beside it.
-    #[must_use]
-    pub fn beside(&self, name: &str) -> Self {
-        Self(self.0.with_file_name(name))
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Makes it, without what was in it.
-    pub fn empty(&self) -> Result<()> {
-        cache::empty_private_dir(&self.0)?;
-        self.0.parent().map_or(Ok(()), end_of_repository)
-    }
-
-    pub fn remove(&self) -> Result<()> {
-        fs::remove_dir_all(&self.0)
-    }
-
-    /// What tests are told of it.
-    pub fn variables(&self) -> [(&'static str, OsString); 2] {
-        let folders = self.0.parent().into_iter().map(Path::to_owned);
-        let theirs = std::env::var_os(CEILING).unwrap_or_default();
-        let folders = std::env::join_paths(folders.chain(std::env::split_paths(&theirs)));
-        [("TMPDIR", self.0.clone().into()), (CEILING, folders.unwrap_or(theirs))]
+impl Drop for Above {
+    fn drop(&mut self) {
+        // The keeper tries again.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// Those who read `.gitignore` files read none above this folder: it has a `.git`, which is no repository, for git itself
-/// goes on to the project's.
-pub fn end_of_repository(folder: &Path) -> Result<()> {
-    fs::create_dir_all(&folder.join(".git"))
+impl TestFolder {
+    /// Creates a new folder in the system's temporary folder, and names a folder in it.
+    pub fn create(name: &str) -> Result<Self> {
+        let above = fs::temporary_dir(process::TEMPORARY_PREFIX)?.keep();
+        process::remove_after_us(&above);
+        let path = above.join(name);
+        Ok(Self { above: Arc::new(Above(above)), path })
+    }
+
+    /// Names another folder alongside this one.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> Self {
+        Self { above: Arc::clone(&self.above), path: self.above.0.join(name) }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Creates the folder, or removes what it holds.
+    pub fn empty(&self) -> Result<()> {
+        cache::empty_private_dir(&self.path)
+    }
+
+    /// Returns the variable that tells tests of the folder.
+    pub fn variable(&self) -> (&'static str, OsString) {
+        ("TMPDIR", self.path.clone().into())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn no_repository_is_above_a_test() {
-        let ours = tempfile::tempdir().unwrap();
-        let folder = TestFolder::of(ours.path(), "head");
-        folder.empty().unwrap();
-        let above = folder.path().parent().unwrap();
-        assert!(above.ends_with("target/package") && above.join(".git").is_dir());
-        let variables = folder.variables();
-        assert_eq!(variables[0], ("TMPDIR", folder.path().as_os_str().to_owned()));
-        let (name, folders) = &variables[1];
-        assert_eq!(*name, "GIT_CEILING_DIRECTORIES");
-        assert_eq!(std::env::split_paths(folders).next().as_deref(), Some(above));
-        assert_eq!(folder.beside("base").path(), above.join("base"));
-        folder.remove().unwrap();
-        assert!(!folder.path().exists());
+    fn a_folder_is_short_private_and_removed_in_the_end() {
+        let base = TestFolder::create("base").unwrap();
+        let head = base.beside("head");
+        for folder in [&base, &head] {
+            folder.empty().unwrap();
+            std::fs::write(folder.path().join("file"), "").unwrap();
+            folder.empty().unwrap();
+            assert_eq!(fs::list_dir(folder.path()).unwrap(), [PathBuf::new(); 0]);
+            assert_eq!(folder.variable(), ("TMPDIR", folder.path().as_os_str().to_owned()));
+            let system = std::env::temp_dir();
+            assert_eq!(folder.path().parent().unwrap().parent().unwrap(), system);
+            assert!(folder.path().as_os_str().len() <= system.as_os_str().len() + 21, "{folder:?}");
+        }
+        assert_ne!(base.path(), head.path());
+        let above = base.path().parent().unwrap().to_owned();
+        assert_eq!(above.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        drop(base);
+        assert!(above.exists());
+        // As a test of permissions leaves it.
+        std::fs::set_permissions(head.path(), std::fs::Permissions::from_mode(0o500)).unwrap();
+        drop(head);
+        assert!(!above.exists());
     }
 }

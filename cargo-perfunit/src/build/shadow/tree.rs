@@ -6,7 +6,6 @@ use super::plan::{self, Plan};
 use super::state::{Record, State};
 use crate::error::Result;
 use crate::git::{Entry, FileSet, Repository};
-use crate::system::temporary::end_of_repository;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -60,7 +59,9 @@ impl Tree {
         if disk::ensure_folder(&root)?.is_new() {
             crate::system::fs::remove_file(&state_file)?;
         }
-        root.parent().map_or(Ok(()), end_of_repository)?;
+        // Programs that read `.gitignore` files look no further up than to a folder with a `.git`, which is no repository: git
+        // itself goes on to the project's.
+        root.parent().map_or(Ok(()), |above| crate::system::fs::create_dir_all(&above.join(".git")))?;
         Ok(Tree { root, prefix: PathBuf::from(prefix), state_file, staging, links: BTreeMap::new() })
     }
 

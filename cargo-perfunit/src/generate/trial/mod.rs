@@ -40,7 +40,7 @@ pub fn try_calls(
         let late = candidates.into_iter().map(|candidate| (candidate.call.function, NotGenerated::OutOfBudget));
         return Ok(Generation { workloads: Vec::new(), without: without(failures.into_iter().chain(late).collect()) });
     };
-    let ladder = Ladder { sides: &sides, temporary: TestFolder::of(&builder.context().ours, "tried") };
+    let ladder = Ladder { sides: &sides, temporary: TestFolder::create("tried")? };
     let mut by_function: BTreeMap<Function, Vec<Candidate>> = BTreeMap::new();
     for (index, candidate) in candidates.into_iter().enumerate() {
         match dropped.get(&index) {

@@ -42,10 +42,9 @@ pub fn run(
     command.args(["--exact", candidate.test.as_str(), "--nocapture", "--test-threads=1"]).current_dir(&executable.cwd);
     command.env_clear().envs(executable.environment());
     // Who runs out of memory would look for debug information, and that in files.
-    command.envs(temporary.variables()).env("RUST_BACKTRACE", "0");
+    command.envs([temporary.variable()]).env("RUST_BACKTRACE", "0");
     command.env(TRIAL_VARIABLE, format!("{n}:{}", candidate.number));
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
-    temporary.remove()?;
     read(&output)
 }
 

@@ -85,7 +85,7 @@ fn command(program: &Program<'_>, test: &str) -> Command {
         .env_clear()
         .envs(executable.environment())
         .envs(program.variables.iter().cloned())
-        .envs(program.temporary.variables())
+        .envs([program.temporary.variable()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());

@@ -15,8 +15,6 @@ use tempfile::TempDir;
 
 /// Enough for every story that ends.
 const LONG: Duration = Duration::from_mins(1);
-/// The folder in which stories leave notes.
-const NOTES: &str = "notes";
 
 struct Stories {
     folder: TempDir,
@@ -63,14 +61,14 @@ impl Stories {
     }
 
     /// Runs a story with breakpoints at `symbols`; also returns the folder of its `TMPDIR`, where it left notes.
-    fn run(&self, test: &str, symbols: &[&str], limit: Duration) -> (Executed, TempDir) {
+    fn run(&self, test: &str, symbols: &[&str], limit: Duration) -> (Executed, TestFolder) {
         let (executed, temporary) = self.try_run(&self.executable, test, symbols, limit);
         (executed.unwrap(), temporary)
     }
 
     /// The same, from another path.
-    fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TempDir) {
-        let temporary = tempfile::tempdir().unwrap();
+    fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TestFolder) {
+        let temporary = TestFolder::create("notes").unwrap();
         let executable = TestExecutable {
             link: None,
             libraries: BTreeMap::new(),
@@ -82,12 +80,7 @@ impl Stories {
             harness: Harness::Libtest,
         };
         let places = Places::read(&self.executable).unwrap();
-        let program = Program {
-            executable: &executable,
-            places: &places,
-            temporary: &TestFolder::of(temporary.path(), NOTES),
-            variables: &[],
-        };
+        let program = Program { executable: &executable, places: &places, temporary: &temporary, variables: &[] };
         let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
         let executed = run(&program, test, &symbols, limit, |command| {
             command.spawn().map_err(|error| Error::setup(error.to_string()))
@@ -226,7 +219,7 @@ fn daemons_end_with_the_test() {
     for (story, expected) in [("leaves_a_daemon", Executed::No), ("leaves_a_daemon_and_calls", Executed::Yes)] {
         let (executed, temporary) = stories.run(story, &["target"], LONG);
         assert_eq!(executed, expected, "{story}");
-        let daemon = std::fs::read_to_string(TestFolder::of(temporary.path(), NOTES).path().join("daemon")).unwrap();
+        let daemon = std::fs::read_to_string(temporary.path().join("daemon")).unwrap();
         let running = || {
             let state = std::fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap_or_default();
             !state.is_empty() && !state.contains(") Z")

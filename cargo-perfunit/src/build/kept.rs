@@ -56,7 +56,7 @@ impl TestExecutable {
     /// the package's binaries.
     pub fn environment(&self) -> BTreeMap<OsString, OsString> {
         let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-        let folder = self.path.parent().and_then(Path::parent);
+        let folder = side_of(&self.path);
         let ours = folder.map(|folder| (SIDE_VARIABLE.into(), folder.into()));
         users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).chain(ours).collect()
     }

@@ -44,6 +44,7 @@ mod ratchet;
 mod repeat;
 mod report;
 mod shards;
+mod surroundings;
 mod tidy;
 mod toolchains;
 mod uncovered;

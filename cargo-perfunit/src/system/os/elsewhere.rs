@@ -181,6 +181,10 @@ pub fn variable_of(_id: u32, _name: &OsStr) -> Option<OsString> {
     None
 }
 
+pub fn open_file_limit() -> Option<u64> {
+    None
+}
+
 pub fn user() -> u32 {
     0
 }

@@ -78,6 +78,11 @@ impl Drop for SharedMemory {
     }
 }
 
+/// Returns how many files a process may have open.
+pub fn open_file_limit() -> Option<u64> {
+    getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft)
+}
+
 /// Length of a page of memory.
 pub fn page_size() -> usize {
     // SAFETY: asks for a number.

@@ -33,6 +33,8 @@ pub const TRIAL_REPORT: &str = "perfunit-trial: ";
 pub const SEED_VARIABLE: &str = text(preloaded::SEED);
 /// Environment variable: 16 hexadecimal digits, over which the library in `seeds` writes where its streams come from.
 pub const STREAM_VARIABLE: &str = text(preloaded::STREAM);
+/// Environment variable: the cores that tests are told of by the library in `seeds`.
+pub const CORES_VARIABLE: &str = text(preloaded::CORES);
 /// Environment variable: 16 hexadecimal digits, over which the library in `meter` writes where its counters are. That
 /// library then stands in [`PRELOAD_VARIABLE`], before the one in `seeds`.
 pub const METER_VARIABLE: &str = text(preloaded::METER);

@@ -11,6 +11,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 pub const SEED: &CStr = c"PERFUNIT_SEED";
 /// Environment variable: digits over which the library in `seeds` writes where its [`Source`] is.
 pub const STREAM: &CStr = c"PERFUNIT_STREAM";
+/// Environment variable: sets of cores, in which the library in `seeds` replaces the sets that the tool keeps tests on. Each is a
+/// hexadecimal number with a bit for each core; all have the same number of digits, and commas separate them. The first
+/// is the set that the process would have without the tool; the others are replaced by it.
+pub const CORES: &CStr = c"PERFUNIT_CORES";
 /// Environment variable: digits over which the library in `meter` writes where its [`Counters`] are.
 pub const METER: &CStr = c"PERFUNIT_METER";
 /// Environment variable: by how many ns each reading of the clock advances it, 16 hexadecimal digits, or 0 for the true clock.

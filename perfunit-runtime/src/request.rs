@@ -1,8 +1,8 @@
 //! What the tool asks of this process, by environment variables that are equally long on both sides.
 
 use crate::page::{
-    CLOCK_VARIABLE, LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE, STREAM_VARIABLE,
-    TEST_VARIABLE,
+    CLOCK_VARIABLE, CORES_VARIABLE, LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE,
+    STREAM_VARIABLE, TEST_VARIABLE,
 };
 use std::env;
 use std::ffi::OsStr;
@@ -37,18 +37,25 @@ pub(crate) fn page_descriptor() -> Option<(usize, i32)> {
     (side < 2).then_some((side, descriptor.parse().ok()?))
 }
 
-/// Removes the request from the environment, so that child processes behave as usual.
+/// Removes the request from the environment, so that child processes behave as usual. The library that tells tests of the
+/// machine's cores stays: programs that a test starts are kept on the same core, and must not notice that either.
 pub(crate) fn forget() {
-    env::remove_var(SERVE_VARIABLE);
-    env::remove_var(TEST_VARIABLE);
-    env::remove_var(STREAM_VARIABLE);
-    env::remove_var(CLOCK_VARIABLE);
-    for variable in [METER_VARIABLE, SEED_VARIABLE] {
-        if env::var_os(variable).is_some() {
-            env::remove_var(variable);
-            forget_first_library();
-        }
+    for variable in [SERVE_VARIABLE, TEST_VARIABLE, STREAM_VARIABLE, CLOCK_VARIABLE] {
+        env::remove_var(variable);
     }
+    if take(METER_VARIABLE) {
+        forget_first_library();
+    }
+    if take(SEED_VARIABLE) && env::var_os(CORES_VARIABLE).is_none() {
+        forget_first_library();
+    }
+}
+
+/// Removes a variable; returns whether it was set.
+fn take(variable: &str) -> bool {
+    let is_set = env::var_os(variable).is_some();
+    env::remove_var(variable);
+    is_set
 }
 
 /// Where the library in `meter` counts, if it is there.
@@ -86,9 +93,10 @@ mod tests {
     #[test]
     fn what_the_user_loads_stays_and_our_library_goes() {
         // One test, because the environment is the process's.
-        let check = |loaded: Option<&str>, seed: bool, meter: bool, left: Option<&str>| {
+        let check = |loaded: Option<&str>, cores: bool, seed: bool, meter: bool, left: Option<&str>| {
             let variables = [
                 (PRELOAD_VARIABLE, loaded),
+                (CORES_VARIABLE, cores.then_some("3,1")),
                 (SEED_VARIABLE, seed.then_some("ab")),
                 (METER_VARIABLE, meter.then_some("00ff")),
             ];
@@ -105,11 +113,13 @@ mod tests {
             assert_eq!(found.as_deref(), left);
             assert!(env::var_os(SEED_VARIABLE).is_none() && env::var_os(METER_VARIABLE).is_none());
         };
-        check(Some("/ours.so"), true, false, None);
-        check(Some("/ours.so:/theirs.so /more.so:/last.so"), true, false, Some("/theirs.so /more.so:/last.so"));
-        check(Some("/meter.so:/ours.so:/theirs.so"), true, true, Some("/theirs.so"));
-        check(Some("/meter.so"), false, true, None);
-        check(Some("/theirs.so"), false, false, Some("/theirs.so"));
-        check(None, false, false, None);
+        check(Some("/ours.so"), false, true, false, None);
+        check(Some("/ours.so:/theirs.so /more.so:/last.so"), false, true, false, Some("/theirs.so /more.so:/last.so"));
+        check(Some("/meter.so:/ours.so:/theirs.so"), false, true, true, Some("/theirs.so"));
+        check(Some("/meter.so"), false, false, true, None);
+        check(Some("/theirs.so"), false, false, false, Some("/theirs.so"));
+        check(None, false, false, false, None);
+        check(Some("/ours.so:/theirs.so"), true, true, false, Some("/ours.so:/theirs.so"));
+        check(Some("/meter.so:/ours.so"), true, false, true, Some("/ours.so"));
     }
 }

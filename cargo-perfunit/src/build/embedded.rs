@@ -41,8 +41,8 @@ const DIVAN: &[EmbeddedFile] =
 
 const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 
-/// The library that gives both processes of a pair the same random numbers, and with its feature a clock that both read
-/// equally often; built by plain rustc calls.
+/// The library that gives both processes of a pair the same random numbers and tells them of cores, and with its feature a
+/// clock that both read equally often; built by plain rustc calls.
 pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "clock.rs", "preloaded.rs");
 
 /// The library that counts what the allocator is asked for, built by a plain rustc call.

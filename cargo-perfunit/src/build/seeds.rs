@@ -1,8 +1,10 @@
-//! The same random numbers for both processes of a pair, and others for the next pair.
+//! The same random numbers for both processes of a pair, and others for the next pair; and the cores that tests are told of.
 //!
 //! Hash maps, `rand` and property tests draw them from the kernel. A library that is loaded before libc replaces what
 //! the kernel answers by a stream from the pair's seed (see `perfunit-seeds`), so that both sides do the same
 //! work. Where it cannot be loaded each process draws its own, as in any other run: pairs are then noisier.
+//!
+//! The same library hides that measured processes are kept on one core.
 
 use super::TestExecutable;
 use crate::model::{OwnRandomNumbers, TargetId, Warning};
@@ -10,7 +12,7 @@ use crate::system::os::unix::ffi::OsStrExt;
 use object::Endianness;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
-use perfunit_runtime::page::{CLOCK_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, STREAM_VARIABLE};
+use perfunit_runtime::page::{CLOCK_VARIABLE, CORES_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, STREAM_VARIABLE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Read;
@@ -63,17 +65,19 @@ impl Seeds {
         self.library.is_some()
     }
 
-    /// What to set in the environment of a process that would otherwise have `environment`: equally long for both
-    /// processes of a pair, and for all pairs.
+    /// Returns what to set in the environment of a process that would otherwise have `environment`: equally long for both
+    /// processes of a pair, and for all pairs. `cores` are those to tell of, if that is not what the process finds.
     pub fn variables(
         &self,
         seed: Seed,
         clock: TestClock,
+        cores: Option<&str>,
         environment: &BTreeMap<OsString, OsString>,
     ) -> Vec<(&'static str, OsString)> {
         let mut variables = vec![(NO_PROPTEST_FILES, OsString::from("1"))];
-        let with_clock = self.with_clock.as_ref().filter(|_| clock != TestClock::True);
-        if let (Some(library), Some(seed)) = (with_clock.or(self.library.as_ref()), seed) {
+        let with_clock = self.with_clock.as_ref().filter(|_| clock != TestClock::True && seed.is_some());
+        let Some(library) = with_clock.or(self.library.as_ref()) else { return variables };
+        if seed.is_some() || cores.is_some() {
             let mut libraries = library.clone().into_os_string();
             if let Some(theirs) = environment.get(&OsString::from(PRELOAD_VARIABLE)).filter(|theirs| !theirs.is_empty())
             {
@@ -81,6 +85,8 @@ impl Seeds {
                 libraries.push(theirs);
             }
             variables.push((PRELOAD_VARIABLE, libraries));
+        }
+        if let Some(seed) = seed {
             variables.push((SEED_VARIABLE, format!("{seed:016x}").into()));
             variables.push((STREAM_VARIABLE, "0".repeat(16).into()));
             if with_clock.is_some() {
@@ -88,6 +94,7 @@ impl Seeds {
                 variables.push((CLOCK_VARIABLE, format!("{step:016x}").into()));
             }
         }
+        variables.extend(cores.map(|cores| (CORES_VARIABLE, cores.into())));
         variables
     }
 
@@ -132,7 +139,7 @@ mod tests {
     fn check(library: &str, seed: u64, theirs: Option<&str>, expected: &[&str]) {
         let seeds = Seeds::new(Some(library.into()));
         let environment = theirs.map(|theirs| (PRELOAD_VARIABLE.into(), theirs.into())).into_iter().collect();
-        let variables = seeds.variables(NonZeroU64::new(seed), TestClock::True, &environment);
+        let variables = seeds.variables(NonZeroU64::new(seed), TestClock::True, None, &environment);
         let variables: Vec<String> =
             variables.into_iter().map(|(name, value)| format!("{name}={}", value.to_string_lossy())).collect();
         assert_eq!(variables[0], "PROPTEST_DISABLE_FAILURE_PERSISTENCE=1");
@@ -154,7 +161,7 @@ mod tests {
         let (library, with_clock) = (Some("/a/seeds.so".into()), Some("/a/clock.so".into()));
         let check = |clock, expected: &[&str]| {
             let seeds = Seeds { library: library.clone(), with_clock: with_clock.clone() };
-            let variables = seeds.variables(NonZeroU64::new(1), clock, &BTreeMap::new());
+            let variables = seeds.variables(NonZeroU64::new(1), clock, None, &BTreeMap::new());
             let of = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
             let found: Vec<OsString> = [PRELOAD_VARIABLE, CLOCK_VARIABLE].into_iter().filter_map(of).collect();
             assert_eq!(found, expected);
@@ -163,6 +170,20 @@ mod tests {
         check(TestClock::Counted, &["/a/clock.so", "0000000000000000"]);
         check(TestClock::Stepped(NonZeroU64::new(255).unwrap()), &["/a/clock.so", "00000000000000ff"]);
         assert!(Seeds::new(Some("/nowhere/seeds.so".into())).with_clock.is_none());
+    }
+
+    #[test]
+    fn a_process_without_a_seed_is_told_of_cores() {
+        let variables = |library: &str| {
+            let variables =
+                Seeds::new(Some(library.into())).variables(None, TestClock::True, Some("3,1,2"), &BTreeMap::new());
+            variables.into_iter().skip(1).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            variables("/a/seeds.so"),
+            [("LD_PRELOAD", "/a/seeds.so".into()), ("PERFUNIT_CORES", "3,1,2".into())]
+        );
+        assert_eq!(variables("/a b/seeds.so"), []);
     }
 
     #[test]

@@ -167,6 +167,15 @@ impl Bench {
         (!gauge.is_some_and(Gauge::is_callgrind)).then(|| self.core())
     }
 
+    /// Returns what tests are told of cores, as the preloaded library reads it: they see those that we were started with
+    /// instead of the measured core, and of those that we keep to meanwhile. `None` if there is nothing to hide.
+    pub fn cores_told(&self) -> Option<String> {
+        let before = self.cores.before.as_ref().filter(|before| before.len() > 1)?;
+        let now = os::own_cores().filter(|now| now != before);
+        let sets = [Some(before.clone()), Some(BTreeSet::from([self.core.get()])), now];
+        Some(core_masks(&sets.into_iter().flatten().collect::<Vec<_>>()))
+    }
+
     /// Puts ourselves on the core of the measured processes, until the result is dropped: who starts there and waits there
     /// has its children there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
@@ -303,7 +312,33 @@ impl Cores {
     }
 }
 
+/// Returns sets of cores as hexadecimal numbers of equal length, separated by commas.
+fn core_masks(sets: &[BTreeSet<usize>]) -> String {
+    let digits = sets.iter().flatten().max().map_or(1, |last| last / 4 + 1);
+    let digit = |set: &BTreeSet<usize>, place: usize| {
+        let bits = (0..4).filter(|bit| set.contains(&(4 * place + bit))).map(|bit| 1 << bit);
+        char::from_digit(bits.sum(), 16).unwrap_or('0')
+    };
+    let mask = |set| (0..digits).rev().map(|place| digit(set, place)).collect();
+    sets.iter().map(mask).collect::<Vec<String>>().join(",")
+}
+
 /// Containers may refuse `personality(ADDR_NO_RANDOMIZE)`: try it on ourselves, where it has no effect until exec.
 pub fn can_fix_addresses() -> bool {
     os::FixedAddresses::switch_on().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_cores_are_masks_of_one_length() {
+        let sets = |sets: &[&[usize]]| sets.iter().map(|set| set.iter().copied().collect()).collect::<Vec<_>>();
+        assert_eq!(core_masks(&sets(&[&[0, 1], &[1], &[0]])), "3,2,1");
+        assert_eq!(
+            core_masks(&sets(&[&[0, 1, 2, 3, 64], &[64], &[2]])),
+            "1000000000000000f,10000000000000000,00000000000000004"
+        );
+    }
 }

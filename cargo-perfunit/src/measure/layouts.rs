@@ -231,7 +231,8 @@ fn executes(
     let temporary = bench.traced();
     trace::in_any_run(|side, seed| {
         let executable = *subject.executables.get(side);
-        let variables = &bench.seeds.variables(seed, TestClock::True, &executable.environment());
+        let cores = bench.cores_told();
+        let variables = &bench.seeds.variables(seed, TestClock::True, cores.as_deref(), &executable.environment());
         let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         trace::executes(&program, executable.known_as(&subject.test.name), functions.get(side), trace::LONGEST)

@@ -148,7 +148,8 @@ pub fn surround(command: &mut Command, bench: &Bench, programs: &Programs<'_>, s
 
 fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -> BTreeMap<OsString, OsString> {
     let mut environment = programs.executables.get(side).environment();
-    let seed = bench.seeds.variables(pads.seed, pads.clock, &environment);
+    let cores = bench.cores_told();
+    let seed = bench.seeds.variables(pads.seed, pads.clock, cores.as_deref(), &environment);
     environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
     let (name, value) = bench.temporary.get(side).variable();
     environment.insert(name.into(), value);

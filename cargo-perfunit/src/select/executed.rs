@@ -168,7 +168,7 @@ impl Tracer<'_> {
         if !self.places.contains_key(&key) {
             self.places.insert(key.clone(), Places::read(&executable.path)?);
         }
-        let variables = self.seeds.variables(seed, TestClock::True, &executable.environment());
+        let variables = self.seeds.variables(seed, TestClock::True, None, &executable.environment());
         let program =
             Program { executable, places: &self.places[&key], temporary: &self.temporary, variables: &variables };
         let _entered = self.made.enter(side)?;

@@ -49,6 +49,7 @@ mod tidy;
 mod toolchains;
 mod uncovered;
 mod undeclared;
+mod versions;
 
 #[path = "../support/house/mod.rs"]
 mod house;

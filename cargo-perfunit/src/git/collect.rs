@@ -32,7 +32,7 @@ impl Repository {
     /// - A `Cargo.lock` that lies on disk beside a `Cargo.toml` but is not in the version (often git-ignored): it then
     ///   belongs to both versions, as both must be built with the same dependencies.
     ///
-    /// Working tree files are taken byte by byte, without git's line ending conversion.
+    /// Files of commits are converted as git does on checkout. Changed files of a working tree are taken byte by byte.
     pub fn files(&self, version: &Version) -> Result<FileSet> {
         let scope = if version.name.dirty { Scope::WorkingTree } else { Scope::Commit };
         let mut files = FileSet::default();
@@ -40,6 +40,7 @@ impl Repository {
         files.entries.retain(|path, _| !self.is_excluded(path));
         lfs::replace_pointers(self, &mut files)?;
         self.add_lock_files(&mut files)?;
+        files.warnings.extend(self.filters.warnings());
         Ok(files)
     }
 
@@ -64,8 +65,15 @@ impl Repository {
         self.differs(&self.inner, commit.id(), Path::new(""))
     }
 
+    /// Lists a commit with its files as git checks them out.
+    fn checked_out(&self, repository: &git2::Repository, commit: Oid) -> Result<Listing> {
+        let mut listing = list(repository, commit)?;
+        self.filters.convert(repository, commit, &mut listing.files)?;
+        Ok(listing)
+    }
+
     fn differs(&self, repository: &git2::Repository, commit: Oid, prefix: &Path) -> Result<bool> {
-        let listing = list(repository, commit)?;
+        let listing = self.checked_out(repository, commit)?;
         let submodules = submodule::staged(repository)?;
         if submodules != listing.submodules || !self.disk_changes(repository, prefix, &listing)?.is_empty() {
             return Ok(true);
@@ -96,7 +104,7 @@ impl Repository {
         scope: Scope,
         files: &mut FileSet,
     ) -> Result<()> {
-        let mut listing = list(repository, commit)?;
+        let mut listing = self.checked_out(repository, commit)?;
         if scope == Scope::WorkingTree {
             for (path, entry) in self.disk_changes(repository, prefix, &listing)? {
                 match entry {

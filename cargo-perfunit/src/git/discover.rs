@@ -1,5 +1,6 @@
 //! The repository around a folder.
 
+use super::filters::Filters;
 use super::problem;
 use crate::error::Result;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ pub struct Repository {
     pub(super) inner: git2::Repository,
     root: PathBuf,
     excluded: Vec<PathBuf>,
+    pub(super) filters: Filters,
 }
 
 impl Repository {
@@ -23,7 +25,7 @@ impl Repository {
                 .map_err(|error| problem::not_opened(start, &error))?,
         };
         let root = inner.workdir().ok_or_else(|| problem::bare(inner.path()))?.components().collect();
-        Ok(Repository { inner, root, excluded: Vec::new() })
+        Ok(Repository { inner, root, excluded: Vec::new(), filters: Filters::default() })
     }
 
     /// Leaves these folders (cargo's target folder) out of every version, whether git ignores them or not.

@@ -4,28 +4,6 @@ use super::{Repository, problem};
 use crate::error::Result;
 use std::path::{Path, PathBuf};
 
-/// Variables that git sets for hooks, or that say which repository is meant: `git rev-parse --local-env-vars`. In a hook
-/// they would make every git that a build script or a test starts work on the repository that is being pushed.
-pub const LOCAL_VARIABLES: [&str; 17] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-];
-
 /// The folder of hooks and whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HooksFolder {

@@ -9,13 +9,16 @@
 //! - A version is a value: the contents of changed files are held in memory, so that edits made while we build or
 //!   measure do not leak into it. Files too large for that are refused if they changed in between.
 //! - An entry's id is the blob hash of exactly the bytes that [`Repository::read`] returns for it.
-//! - No `git` process is started, and no network is used.
+//! - A `git` process is started only to convert files on checkout where attributes ask for it (`filters.rs`). No network
+//!   is used.
 
 mod collect;
+mod command;
 mod default;
 mod discover;
 mod disk;
 mod files;
+mod filters;
 mod hooks;
 mod hunks;
 mod lfs;
@@ -34,10 +37,11 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod tests;
 
+pub use command::LOCAL_VARIABLES;
 pub use discover::Repository;
 pub use files::{Entry, FileSet, Mode, Source};
 pub use git2::Oid;
-pub use hooks::{HooksFolder, HooksOwner, LOCAL_VARIABLES};
+pub use hooks::{HooksFolder, HooksOwner};
 pub use hunks::DiffLine;
 pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::Request;

@@ -21,8 +21,45 @@ pub(super) fn not_opened(start: &Path, error: &git2::Error) -> Error {
             .hint("versions are read from git: run `git init` and commit, or name a crate in a repository with --manifest-path"),
         ErrorCode::Owner => Error::setup(format!("git does not trust the repository of {start}: it belongs to another user"))
             .hint("trust it with `git config --global --add safe.directory <its root>`, as git itself demands"),
-        _ => Error::setup(format!("cannot open the git repository of {start}: {}", error.message())),
+        _ => match UNREADABLE_FORMATS.iter().find(|format| error.message().contains(format.mark)) {
+            Some(format) => Error::setup(format!("the git repository of {start} {}", format.said)).hint(format.hint),
+            None => Error::setup(format!("cannot open the git repository of {start}: {}", error.message())),
+        },
     }
+}
+
+/// A format of repositories that libgit2 1.9 does not read.
+struct UnreadableFormat {
+    /// What libgit2's error contains.
+    mark: &'static str,
+    said: &'static str,
+    hint: &'static str,
+}
+
+const UNREADABLE_FORMATS: [UnreadableFormat; 2] = [
+    UnreadableFormat {
+        mark: "extensions.refstorage",
+        said: "stores its refs in the reftable format, which this tool cannot read",
+        hint: "`git refs migrate --ref-format=files` converts it (git 2.46 or newer); or run this in a clone made with \
+               `git clone --ref-format=files`",
+    },
+    UnreadableFormat {
+        mark: "object format 'sha256'",
+        said: "uses SHA-256 object names, which this tool cannot read",
+        hint: "run this in a copy with SHA-1 names: `git init --object-format=sha1 COPY`, then \
+               `git fast-export --all | git -C COPY fast-import` and `git -C COPY checkout BRANCH`",
+    },
+];
+
+/// Git cannot convert files as on checkout.
+pub(super) fn not_filtered(said: &str) -> Error {
+    let lines =
+        said.lines().filter(|line| !line.starts_with("warning: ")).map(|line| line.trim_start_matches("fatal: "));
+    let lines: Vec<&str> = lines.collect();
+    Error::setup(format!("git cannot check out the files of a version:\n{}", lines.join("\n"))).hint(
+        "a filter that is `required` must work, as for `git checkout`: unlock or install it, or correct \
+               `filter.<name>.smudge` in git's configuration",
+    )
 }
 
 /// A repository without files to compare.

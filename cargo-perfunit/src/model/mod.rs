@@ -106,6 +106,6 @@ pub use unprobed::Unprobed;
 pub use unsteady::Unsteady;
 pub use variant::variant_name;
 pub use verdict::{Mode, Verdict};
-pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unused, Warning};
+pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unfiltered, Unused, Warning};
 pub use why::{ChangedFunction, OtherInput, Why};
 pub use workload::{Capture, Harness, NoBench, NoDoctest, NotExtracted, Repeated, Start};

@@ -13,6 +13,8 @@ pub enum Warning {
     MissingSubmodule { path: PathBuf, commit: String },
     /// Files that are kept elsewhere and were not fetched.
     MissingLfsFiles { files: usize },
+    /// Files that git would convert on checkout.
+    Unfiltered(Unfiltered),
     /// The versions ask for different toolchains.
     Toolchains { asked: Sides<Option<String>>, used: ToolchainsUsed },
     /// The filters take no test of any target.
@@ -59,6 +61,18 @@ pub enum Warning {
     AcceptedForOther { accepted: String, ratchet: String },
     /// What merging shards showed.
     Shards(Shards),
+}
+
+/// Why files are used as the repository stores them, without the conversions that git makes on checkout.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unfiltered {
+    /// Git's configuration has no such filter driver, so git does not convert them either.
+    NotConfigured { driver: String, files: usize },
+    /// Git reported an error and went on with the stored content.
+    Failed { why: String },
+    /// There is no git that can convert files of any commit.
+    NoGit { why: String },
 }
 
 /// What the versions are built with if they ask for different toolchains.

@@ -1,7 +1,7 @@
 //! Warnings in words.
 
 use super::format;
-use crate::model::{Machine, OwnRandomNumbers, Shards, Side, Sides, ToolchainsUsed, Unused, Warning};
+use crate::model::{Machine, OwnRandomNumbers, Shards, Side, Sides, ToolchainsUsed, Unfiltered, Unused, Warning};
 use crate::system::suggest;
 use std::fmt::{Display, Formatter, Result};
 
@@ -19,6 +19,7 @@ impl Display for Warning {
             Self::MissingLfsFiles { files } => {
                 write!(f, "{files} LFS files are not here and stay pointers (`git lfs fetch` brings them)")
             }
+            Self::Unfiltered(why) => write!(f, "{}", unfiltered(why)),
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
             Self::NoTargetLeft => f.write_str("the filters leave no test target to look at"),
             Self::PackagesLeftOut { packages } => {
@@ -87,6 +88,24 @@ impl Display for Warning {
 
 fn joined(parts: &[impl Display], between: &str) -> String {
     parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// Words why files are used as they are stored.
+fn unfiltered(why: &Unfiltered) -> String {
+    let files = |files: &usize| if *files == 1 { "1 file is".to_owned() } else { format!("{files} files are") };
+    match why {
+        Unfiltered::NotConfigured { driver, files: number } => format!(
+            "git's filter `{driver}` is not configured here: {} used as stored in the repository (`git config \
+             filter.{driver}.smudge` sets its command)",
+            files(number)
+        ),
+        Unfiltered::Failed { why } => {
+            format!("git could not convert some files, which are used as stored in the repository: {why}")
+        }
+        Unfiltered::NoGit { why } => {
+            format!("files are used as stored in the repository, without the conversions that git makes: {why}")
+        }
+    }
 }
 
 fn toolchains(asked: &Sides<Option<String>>, used: &ToolchainsUsed) -> String {

@@ -61,6 +61,20 @@ pub fn output(command: &mut Command) -> std::io::Result<std::process::Output> {
     command.output()
 }
 
+/// Runs a command that ends by itself on this input, and reads all that it prints.
+pub fn output_of(command: &mut Command, input: Vec<u8>) -> std::io::Result<std::process::Output> {
+    tracing::debug!(?command, "run");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let stdin = child.stdin.take();
+    // In a thread of its own: the command may print before it has read everything.
+    let writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
+    let output = child.wait_with_output();
+    // A command that ends without reading everything says why.
+    let _ = writer.join();
+    output
+}
+
 /// What of a process's output is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {

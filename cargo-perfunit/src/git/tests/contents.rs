@@ -217,6 +217,117 @@ fn lfs_pointers_are_followed_where_the_content_is_here() {
     assert_eq!(texts(&fixture.open(), &fixture.head_files())["kept.bin"], "edit");
 }
 
+/// Bytes of a file in two commits and in the working tree, as the tool reads them.
+#[track_caller]
+fn read_all(fixture: &Fixture, path: &str) -> [Vec<u8>; 3] {
+    let repository = fixture.open();
+    let versions = fixture.resolve(Some("HEAD~1..HEAD"), None).unwrap().versions;
+    let read = |files: FileSet| repository.read(&files.entries[Path::new(path)], Path::new(path)).unwrap();
+    let [base, head] = [versions.base, versions.head].map(|version| read(repository.files(&version).unwrap()));
+    [base, head, read(fixture.head_files())]
+}
+
+#[test]
+fn line_endings_and_encodings_are_those_that_git_checks_out() {
+    let fixture = Fixture::new(&[("data/a b.txt", "one\ntwo\n"), ("wide.txt", "w\u{e4}"), ("plain.txt", "p\n")]);
+    fixture.write(".gitattributes", "data/*.txt eol=crlf\nwide.txt working-tree-encoding=UTF-16LE-BOM\n*.id ident\n");
+    fixture.write("v.id", "$Id$");
+    fixture.remove("wide.txt");
+    git(&fixture.root, &["rm", "--quiet", "--cached", "wide.txt"]);
+    fs::write(fixture.root.join("wide.txt"), b"\xff\xfew\0\xe4\0").unwrap();
+    git(&fixture.root, &["add", "--all"]);
+    git(&fixture.root, &["commit", "--quiet", "-m", "attributes"]);
+    // As a clone has them.
+    git(&fixture.root, &["rm", "--quiet", "-r", "--cached", "."]);
+    git(&fixture.root, &["reset", "--quiet", "--hard"]);
+    assert!(!fixture.resolve(Some("HEAD"), None).unwrap().versions.head.name.dirty);
+    let [base, head, tree] = read_all(&fixture, "data/a b.txt");
+    assert_eq!(base, b"one\ntwo\n", "converted by the attributes of another commit");
+    assert_eq!((head.as_slice(), tree.as_slice()), (&b"one\r\ntwo\r\n"[..], &b"one\r\ntwo\r\n"[..]));
+    let [base, head, tree] = read_all(&fixture, "wide.txt");
+    assert_eq!(base, "w\u{e4}".as_bytes());
+    assert_eq!((head.as_slice(), tree.as_slice()), (&b"\xff\xfew\0\xe4\0"[..], &b"\xff\xfew\0\xe4\0"[..]));
+    assert_eq!(read_all(&fixture, "plain.txt"), ["p\n"; 3].map(|text| text.as_bytes().to_vec()));
+    let id = texts(&fixture.open(), &fixture.head_files())["v.id"].clone();
+    assert!(id.starts_with("$Id: ") && id == fs::read_to_string(fixture.root.join("v.id")).unwrap(), "{id}");
+    // Only what is edited differs from the commit.
+    fixture.write("plain.txt", "q\n");
+    let repository = fixture.open();
+    let versions = fixture.resolve(Some("HEAD"), None).unwrap().versions;
+    let files = versions.map(|version| repository.files(&version).unwrap());
+    assert_eq!(files.base.changed(&files.head), [PathBuf::from("plain.txt")]);
+    assert_eq!(files.head.warnings, []);
+}
+
+#[test]
+fn a_configuration_that_asks_for_crlf_counts_without_attributes() {
+    let fixture = Fixture::new(&[("a.txt", "1\n"), ("b.bin", "\0\n")]);
+    fixture.commit(&[("a.txt", "2\n")]);
+    git(&fixture.root, &["config", "core.autocrlf", "true"]);
+    fixture.write("a.txt", "2\r\n");
+    assert_eq!(read_all(&fixture, "a.txt"), ["1\r\n", "2\r\n", "2\r\n"].map(|text| text.as_bytes().to_vec()));
+    assert_eq!(read_all(&fixture, "b.bin"), [*b"\0\n"; 3].map(Vec::from));
+}
+
+#[test]
+fn filter_drivers_run_and_those_that_cannot_are_reported() {
+    let fixture = Fixture::new(&[(".gitattributes", "*.secret filter=rot\n"), ("a.secret", "nopq")]);
+    fixture.commit(&[("b", "1")]);
+    let warnings = || fixture.head_files().warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let configure = |what: &str, value: &str| git(&fixture.root, &["config", &format!("filter.rot.{what}"), value]);
+    assert_eq!(read_all(&fixture, "a.secret"), [*b"nopq"; 3].map(Vec::from));
+    assert!(
+        warnings().contains("git's filter `rot` is not configured here: 1 file is used as stored"),
+        "{}",
+        warnings()
+    );
+    configure("smudge", "tr a-z n-za-m");
+    configure("clean", "tr a-z n-za-m");
+    fixture.write("a.secret", "abcd");
+    assert_eq!(read_all(&fixture, "a.secret"), [*b"abcd"; 3].map(Vec::from));
+    assert!(!fixture.resolve(Some("HEAD"), None).unwrap().versions.head.name.dirty);
+    assert_eq!(warnings(), "");
+    fixture.write("a.secret", "edit");
+    assert_eq!(read_all(&fixture, "a.secret")[2], b"edit");
+    configure("smudge", "no-such-program-here");
+    assert_eq!(read_all(&fixture, "a.secret")[0], b"nopq");
+    assert!(warnings().contains("git could not convert some files") && warnings().contains("no-such-program-here"));
+    configure("required", "true");
+    let error = fixture.resolve(Some("HEAD"), None).unwrap_err();
+    check_fails(&error, "a.secret: smudge filter rot failed", "filter.<name>.smudge");
+}
+
+#[test]
+fn files_of_a_submodule_are_converted_by_its_own_attributes() {
+    let library = Fixture::new(&[(".gitattributes", "*.txt eol=crlf\n"), ("lib.txt", "l\n")]);
+    let fixture = Fixture::new(&[("a.txt", "a\n")]);
+    git(&fixture.root, &["submodule", "--quiet", "add", library.root.to_str().unwrap(), "library"]);
+    git(&fixture.root, &["commit", "--quiet", "-m", "add"]);
+    assert!(!fixture.resolve(Some("HEAD"), None).unwrap().versions.head.name.dirty);
+    let repository = fixture.open();
+    let versions = repository.resolve(&Request::parse(Some("HEAD"), None).unwrap()).unwrap().versions;
+    let read = texts(&repository, &repository.files(&versions.head).unwrap());
+    assert_eq!((read["library/lib.txt"].as_str(), read["a.txt"].as_str()), ("l\r\n", "a\n"));
+}
+
+#[test]
+fn formats_that_cannot_be_read_are_named_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |option: &str, hint: &str, message: &str| {
+        let made =
+            std::process::Command::new("git").args(["init", "--quiet", option, "made"]).current_dir(&folder).output();
+        if !made.unwrap().status.success() {
+            println!("skipped: this git does not know {option}");
+            return;
+        }
+        let error = Repository::discover(&folder.path().join("made")).err().unwrap();
+        check_fails(&error, message, hint);
+        fs::remove_dir_all(folder.path().join("made")).unwrap();
+    };
+    open("--ref-format=reftable", "git refs migrate --ref-format=files", "reftable format");
+    open("--object-format=sha256", "git fast-export", "SHA-256");
+}
+
 #[test]
 fn linked_worktrees_and_subfolders_are_found() {
     let fixture = Fixture::new(&[("dir/a", "1")]);

@@ -77,6 +77,7 @@ fn without_others(wall_ns: u64, cpu_ns: u64, delay_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     fn what_others_took_is_not_the_tests_time() {
@@ -112,6 +113,16 @@ mod tests {
         // The processor's time is the whole process's: of the tests that run beside this one too.
         let (ns, _) = clock.stop();
         assert!(ns >= 3_000_000, "{ns}");
+    }
+
+    #[test]
+    fn readings_of_the_tests_clock_are_counted_where_a_library_counts_them() {
+        static COUNTED: preloaded::TestClock =
+            preloaded::TestClock { real: AtomicPtr::new(null_mut()), readings: AtomicU64::new(5) };
+        assert_eq!(readings(), 0);
+        stand_aside(std::ptr::from_ref(&COUNTED) as usize);
+        COUNTED.readings.fetch_add(2, Relaxed);
+        assert_eq!(readings(), 7);
     }
 
     #[test]

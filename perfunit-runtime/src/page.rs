@@ -201,7 +201,9 @@ pub struct SideArea {
     pub first_cpu_ns: AtomicU64,
     /// How often the first call read the clock; 0 where that is not counted.
     pub clock_readings: AtomicU64,
-    /// Most memory that the process had in use, bytes; 0 where the kernel does not tell.
+    /// The true time that passed during the first call, ns: also that in which others had the core.
+    pub passed_ns: AtomicU64,
+    /// Most memory that the process had in use, bytes, of one that counts; 0 where the kernel does not tell.
     pub peak_rss: AtomicU64,
     /// Readings taken, the one of nothing included.
     pub readings: AtomicU32,

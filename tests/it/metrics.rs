@@ -231,3 +231,32 @@ fn what_started_processes_do_counts_or_is_not_known() {
     assert!(added >= 4000.0, "{bytes}");
     assert_eq!(bytes["verdict"], "more", "{bytes}");
 }
+
+#[test]
+fn memory_in_use_is_what_the_test_touches_and_not_what_the_program_holds() {
+    let source = |table: usize, kept: usize| {
+        format!(
+            "pub static TABLE: [u8; {table}] = [7; {table}];\n\
+             pub const KEPT: usize = {kept};\n\
+             #[inline(never)]\n\
+             pub fn mix(seed: u64) -> u64 {{\n    (0..5000).fold(seed, |state, round| std::hint::black_box(state ^ round << 3))\n}}\n\
+             #[cfg(test)]\nmod tests {{\n    use std::hint::black_box;\n    \
+             #[test]\n    fn reads_one_element() {{\n        \
+             assert_ne!(super::mix(super::TABLE[black_box(999)].into()), 1);\n    }}\n    \
+             #[test]\n    fn keeps() {{\n        \
+             let kept = black_box(vec![super::TABLE[black_box(1)]; super::KEPT]);\n        \
+             assert_ne!(super::mix(kept[black_box(1)].into()), 1);\n    }}\n}}\n"
+        )
+    };
+    let verdicts = |base: String, head: String, code| {
+        let project = Project::library(&base, &head);
+        let document = project.diff(&["--all-tests", "--metric", "peak-rss"]).expect(code).json();
+        ["tests::reads_one_element", "tests::keeps"].map(|name| {
+            let metric = &test(&document, name)["metrics"]["peak-rss"];
+            metric["verdict"].as_str().unwrap_or_else(|| panic!("{metric}")).to_owned()
+        })
+    };
+    assert_eq!(verdicts(source(1000, 10_000), source(4_000_000, 10_000), 0), ["same", "same"]);
+    let [one, keeps] = verdicts(source(1000, 10_000), source(1000, 6_000_000), 100);
+    assert_eq!((one.as_str(), keeps.as_str()), ("same", "more"));
+}

@@ -11,7 +11,7 @@ const LONGEST_FUNCTION: usize = 80;
 const MOST_ROOMS: usize = 18;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 25] = [
+const MAY_BE_UNSAFE: [&str; 27] = [
     "cargo-perfunit/src/select/trace/available.rs",
     "cargo-perfunit/src/select/trace/ptrace.rs",
     "cargo-perfunit/src/select/trace/run.rs",
@@ -23,6 +23,7 @@ const MAY_BE_UNSAFE: [&str; 25] = [
     "perfunit-meter/src/lib.rs",
     "perfunit-runtime/growth/counter.rs",
     "perfunit-runtime/src/cage.rs",
+    "perfunit-runtime/src/clock.rs",
     "perfunit-runtime/src/gauges.rs",
     "perfunit-runtime/src/growth.rs",
     "perfunit-runtime/src/memory.rs",
@@ -36,6 +37,7 @@ const MAY_BE_UNSAFE: [&str; 25] = [
     "perfunit-runtime/src/streams.rs",
     "perfunit-runtime/src/sys.rs",
     "perfunit-runtime/stand-ins/divan/alloc.rs",
+    "perfunit-seeds/src/clock.rs",
     "perfunit-seeds/src/lib.rs",
 ];
 

@@ -6,7 +6,7 @@
 //! each reading advances by one step: both then do the same work, and what it takes is measured as ever.
 
 use super::classify::longest_call;
-use super::lockstep::{self, PairEnd, Task};
+use super::lockstep::{self, PairEnd, SideEnd, Task};
 use super::running::Pads;
 use super::trial::Trial;
 use crate::build::TestClock;
@@ -25,7 +25,8 @@ const SHORTEST_NS: f64 = 1e6;
 const FEWER: f64 = 0.75;
 /// Calls by either clock: the processor's time is noisy.
 const TRIES: usize = 2;
-/// Part of the longest call that pairs can bear: steps are so long that a call takes no more.
+/// Steps are so long that a call takes no more than this, or than this part of the longest call that pairs can bear.
+const LONGEST: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
 /// A call by a stepped clock that takes so many times as long, and a second, waits for something that does not come.
 const LONGER: f64 = 10.0;
@@ -41,14 +42,13 @@ struct Call {
 /// Returns the clock by which both versions of a test do the same work; the true one unless the test runs by the clock.
 pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng) -> Result<TestClock> {
     let base = &pilot.sides.base;
-    if base.clock_readings < FEWEST_READINGS || base.first_ns < SHORTEST_NS {
+    if base.clock_readings < FEWEST_READINGS || base.passed_ns < SHORTEST_NS {
         return Ok(TestClock::True);
     }
-    let Some(step) = step(base.first_ns, base.clock_readings, longest_call(trial.config.per_test_budget) / SHARE)
-    else {
+    let Some(step) = step(base, LONGEST.min(longest_call(trial.config.per_test_budget) / SHARE)) else {
         return Ok(TestClock::True);
     };
-    let limit = Duration::from_secs_f64(base.first_ns * LONGER / 1e9 + 1.0).min(trial.config.timeout);
+    let limit = Duration::from_secs_f64(base.passed_ns * LONGER / 1e9 + 1.0).min(trial.config.timeout);
     let pads = Pads::draw(random);
     let (mut slow, mut fast) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
@@ -67,10 +67,11 @@ pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng)
 
 const TWICE: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 
-/// Returns the step by which a call that took so long takes as long again, but no longer than this.
-fn step(ns: f64, readings: u64, longest: Duration) -> Option<NonZeroU64> {
-    let shortened = (ns / longest.as_nanos() as f64).max(1.0);
-    NonZeroU64::new((ns / readings as f64 * shortened) as u64)
+/// Returns the step by which a test works for as long as it did by the true clock, or for this long if that is less. It is
+/// what the test takes between two readings, without what others took while the true clock went on.
+fn step(call: &SideEnd, longest: Duration) -> Option<NonZeroU64> {
+    let shortened = (call.passed_ns / longest.as_nanos() as f64).max(1.0);
+    NonZeroU64::new((call.first_ns / call.clock_readings as f64 * shortened) as u64)
 }
 
 /// Makes a first call on base; `None` if it does not pass.
@@ -125,9 +126,14 @@ mod tests {
 
     #[test]
     fn steps_are_as_long_as_readings_are_apart_unless_that_takes_too_long() {
-        let step = |ns, readings| step(ns, readings, Duration::from_millis(100)).map(NonZeroU64::get);
-        assert_eq!(step(5e7, 1000), Some(50_000));
-        assert_eq!(step(1e9, 1000), Some(10_000_000));
-        assert_eq!(step(1e6, 2_000_000), None);
+        let step = |first_ns, passed_ns, clock_readings| {
+            let call = SideEnd { first_ns, passed_ns, clock_readings, ..SideEnd::default() };
+            step(&call, Duration::from_millis(100)).map(NonZeroU64::get)
+        };
+        assert_eq!(step(5e7, 5e7, 1000), Some(50_000));
+        assert_eq!(step(1e9, 1e9, 1000), Some(10_000_000));
+        // Others had the core for three quarters of the time.
+        assert_eq!(step(2.5e7, 1e8, 1000), Some(25_000));
+        assert_eq!(step(1e6, 1e6, 2_000_000), None);
     }
 }

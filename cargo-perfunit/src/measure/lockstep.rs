@@ -104,14 +104,14 @@ pub struct SideEnd {
     pub first_ns: f64,
     /// How often the first call read the clock; 0 where that is not counted.
     pub clock_readings: u64,
+    /// The true time that passed meanwhile, ns: also that in which others had the core.
+    pub passed_ns: f64,
     /// Time of each batch, ns.
     pub times: Vec<f64>,
     /// Processor time of the first call, ns.
     pub first_cpu_ns: f64,
     /// Processor time of each batch, ns; of many short ones with the untimed runs before each.
     pub cpu_times: Vec<f64>,
-    /// Most memory in use, bytes; 0 where the kernel does not tell.
-    pub peak_rss: f64,
     /// What a process read that was asked to.
     pub readings: Readings,
     /// Panic message, if there was one.
@@ -146,6 +146,8 @@ pub struct Readings {
     pub no_instructions: u32,
     /// Whether the kernel counts bytes read and written.
     pub io_is_counted: bool,
+    /// Most memory that the process had in use, bytes; 0 where the kernel does not tell.
+    pub peak_rss: f64,
     /// Whether the test starts processes.
     pub starts_processes: bool,
     /// Of a call of nothing, of the first call, and of later ones.
@@ -291,10 +293,10 @@ fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>
         status,
         first_ns: area.first_ns.load(Relaxed) as f64,
         clock_readings: area.clock_readings.load(Relaxed),
+        passed_ns: area.passed_ns.load(Relaxed) as f64,
         times: area.times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
         first_cpu_ns: area.first_cpu_ns.load(Relaxed) as f64,
         cpu_times: area.cpu_times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
-        peak_rss: area.peak_rss.load(Relaxed) as f64,
         readings: read_readings(area),
         message: String::from_utf8_lossy(&message).into_owned(),
         whole_function: area.whole_function.load(Relaxed) != 0,
@@ -326,6 +328,7 @@ fn read_readings(area: &SideArea) -> Readings {
         heap: area.heap.load(Relaxed),
         no_instructions: area.no_instructions.load(Relaxed),
         io_is_counted: area.io_is_counted.load(Relaxed) != 0,
+        peak_rss: area.peak_rss.load(Relaxed) as f64,
         starts_processes: area.starts_processes.load(Relaxed) != 0,
         calls: (0..taken).map(figures).collect(),
     }

@@ -37,7 +37,10 @@ const OF_HEAP: [(Metric, usize); 3] = [
     (Metric::AllocatedBytes, reading::ALLOCATED_BYTES),
     (Metric::PeakHeap, reading::PEAK_HEAP),
 ];
-const OF_KERNEL: [(Metric, usize); 4] = [
+/// Not among the readings of calls: the kernel keeps it for a whole process.
+const OF_PROCESS: usize = usize::MAX;
+const OF_KERNEL: [(Metric, usize); 5] = [
+    (Metric::PeakRss, OF_PROCESS),
     (Metric::PageFaults, reading::PAGE_FAULTS),
     (Metric::ContextSwitches, reading::CONTEXT_SWITCHES),
     (Metric::ReadBytes, reading::READ_BYTES),
@@ -50,6 +53,8 @@ fn rule(metric: Metric) -> ExactRule {
     match metric {
         // Of a few it can be the place of the heap's end.
         Metric::PageFaults => ExactRule { threshold: 0.05, least: 4.0, resolution: 0.0 },
+        // Memory comes in pages, and files in 16 of them. The kernel counts it by batches of up to 64 pages on each core.
+        Metric::PeakRss => ExactRule { threshold: 0.05, least: 262_144.0, resolution: 0.05 },
         Metric::Instructions => ExactRule { threshold: 0.01, least: 1.0, resolution: COUNTER_RESOLUTION },
         _ => ExactRule { threshold: 0.01, least: 1.0, resolution: 0.0 },
     }
@@ -268,7 +273,11 @@ impl Pass<'_> {
             readings,
             change: relative.map(|estimate| Change { estimate, low: estimate, high: estimate }),
             threshold: rule(metric).threshold,
-            basis: if self.later == 0 { Basis::FirstCalls(count) } else { Basis::Calls(count) },
+            basis: match metric {
+                Metric::PeakRss => Basis::Pairs(count),
+                _ if self.later == 0 => Basis::FirstCalls(count),
+                _ => Basis::Calls(count),
+            },
         })
     }
 }
@@ -297,7 +306,7 @@ fn read(
     let side = |end: &std::result::Result<Readings, NotMetered>| {
         let readings = end.as_ref().map_err(Clone::clone)?;
         is_counted(metric, gauge, readings)?;
-        Ok(figures(index, readings))
+        Ok(if index == OF_PROCESS { vec![readings.peak_rss] } else { figures(index, readings) })
     };
     Ok(Sides { base: side(&ends.base)?, head: side(&ends.head)? })
 }
@@ -314,6 +323,7 @@ fn is_counted(metric: Metric, gauge: Gauge, readings: &Readings) -> std::result:
             heap::OWN_ALLOCATOR => Err(NotMetered::OwnAllocator),
             _ => Err(NotMetered::NotLoaded),
         },
+        Metric::PeakRss if readings.peak_rss <= 0.0 => Err(NotMetered::NotCounted),
         Metric::ReadBytes | Metric::WrittenBytes if !readings.io_is_counted => Err(NotMetered::NotCounted),
         Metric::Instructions if readings.no_instructions != 0 => {
             let error = std::io::Error::from_raw_os_error(readings.no_instructions.cast_signed());
@@ -391,6 +401,22 @@ mod tests {
         assert_eq!(check(Metric::Instructions, Gauge::Processor), Ok(()));
         assert_eq!(check(Metric::PageFaults, Gauge::Kernel), Ok(()));
         assert_eq!(of(Metric::Allocations, Gauge::Heap, reading::ALLOCATIONS), Err(NotMetered::StartsProcesses));
+    }
+
+    #[test]
+    fn memory_is_that_of_the_process_and_counts_by_large_pieces_only() {
+        let check = |base: f64, head: f64, expected: MetricVerdict| {
+            let end = |peak_rss| Ok(Readings { peak_rss, ..readings(&[0, 0, 0]) });
+            let ends = Sides { base: end(base), head: end(head) };
+            let counted = read(Metric::PeakRss, Gauge::Kernel, OF_PROCESS, &ends).unwrap();
+            assert_eq!(judge(Metric::PeakRss, &counted), Some(expected));
+        };
+        check(4e6, 4.1e6, MetricVerdict::Same);
+        check(2e6, 2.2e6, MetricVerdict::ChangedBelowThreshold);
+        check(4e6, 4.4e6, MetricVerdict::More);
+        check(4.4e6, 4e6, MetricVerdict::Less);
+        let silent = Sides { base: Ok(readings(&[0])), head: Ok(readings(&[0])) };
+        assert_eq!(read(Metric::PeakRss, Gauge::Kernel, OF_PROCESS, &silent), Err(NotMetered::NotCounted));
     }
 
     #[test]

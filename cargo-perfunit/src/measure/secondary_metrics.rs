@@ -1,4 +1,4 @@
-//! What pairs tell besides wall time: CPU time, the first call, memory in use. Pure.
+//! What pairs tell besides wall time: CPU time and the first call. Pure.
 //!
 //! The same pairs, units and rule as for wall time, but for first calls: who makes the first one of a pair finds another
 //! machine than who comes behind it, so that two pairs, one begun by each side, make one. Nobody confirms what does not
@@ -12,14 +12,10 @@ use perfunit_runtime::page::FEW_BATCHES;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The metrics that pairs tell.
-pub const OF_PAIRS: [Metric; 3] = [Metric::CpuTime, Metric::Cold, Metric::PeakRss];
+pub const OF_PAIRS: [Metric; 2] = [Metric::CpuTime, Metric::Cold];
 
 /// First calls are noisier than any repeated ones: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
-/// Memory comes in pages, and files in 16 of them: no threshold below this.
-const RSS_THRESHOLD: f64 = 0.05;
-/// The kernel counts pages in use by batches of up to 64 on each core: less than 256 KiB is no difference.
-const LEAST_RSS: f64 = 262_144.0;
 
 /// How each metric is judged.
 #[derive(Debug, Clone, Copy)]
@@ -40,8 +36,6 @@ impl Rules<'_> {
         };
         match metric {
             Metric::Cold => Rule { threshold: rule.threshold.max(COLD_THRESHOLD), ..rule },
-            // Where the code lies does not matter to it.
-            Metric::PeakRss => Rule { threshold: RSS_THRESHOLD, bias: 0.0, ..rule },
             _ => rule,
         }
     }
@@ -114,7 +108,7 @@ impl Beside {
 
     /// What is told in the end.
     pub fn metrics(&self, rules: &Rules<'_>) -> Metrics {
-        let metered = |(metric, column): (&Metric, &Column)| (*metric, column.metered(*metric, &rules.of(*metric)));
+        let metered = |(metric, column): (&Metric, &Column)| (*metric, column.metered(&rules.of(*metric)));
         self.columns.iter().map(metered).collect()
     }
 }
@@ -131,18 +125,14 @@ impl Column {
         [&self.values.base, &self.values.head].into_iter().flatten().all(|value| *value > 0.0)
     }
 
-    fn metered(&self, metric: Metric, rule: &Rule) -> Result<Metered, NotMetered> {
+    fn metered(&self, rule: &Rule) -> Result<Metered, NotMetered> {
         if !self.is_known() {
             return Err(NotMetered::NotCounted);
         }
         let readings = self.values.as_ref().map(|values| readings(values));
         // Of too few pairs nothing can be said.
         let decision = decide::conclude(rule, &self.log_ratios);
-        let mut verdict = decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into());
-        let few_pages = metric == Metric::PeakRss && (readings.head.value - readings.base.value).abs() < LEAST_RSS;
-        if verdict.is_change() && few_pages {
-            verdict = MetricVerdict::ChangedBelowThreshold;
-        }
+        let verdict = decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into());
         let basis = Basis::Pairs(self.values.base.len());
         Ok(Metered {
             verdict,
@@ -162,7 +152,6 @@ pub fn readings(values: &[f64]) -> Readings {
 fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
     match metric {
         Metric::Cold => side.first_ns,
-        Metric::PeakRss => side.peak_rss,
         _ if side.cpu_times.is_empty() => side.first_cpu_ns,
         _ if side.cpu_times.len() < FEW_BATCHES as usize => per_run(&side.cpu_times, 0.5, pair.shape.repetitions),
         _ => per_run(&side.cpu_times, 0.1, pair.shape.repetitions + u64::from(pair.shape.warm)),
@@ -193,25 +182,21 @@ mod tests {
     use crate::measure::lockstep::Shape;
     use std::time::Duration;
 
-    /// A side that takes so long by the processor's clock, with a little noise, and so much memory.
-    fn side(random: &mut fastrand::Rng, cpu_ns: f64, peak_rss: f64) -> SideEnd {
+    /// A side that takes so long by the processor's clock, with a little noise.
+    fn side(random: &mut fastrand::Rng, cpu_ns: f64) -> SideEnd {
         let mut noisy = |value: f64| value * (1.0 + 0.001 * random.f64());
         SideEnd {
             first_ns: noisy(5e5),
             times: (0..40).map(|_| noisy(1e5)).collect(),
             cpu_times: (0..40).map(|_| noisy(cpu_ns * 101.0)).collect(),
-            peak_rss,
             ..SideEnd::default()
         }
     }
 
-    fn beside(cpu_ns: Sides<f64>, peak_rss: Sides<f64>) -> Beside {
+    fn beside(cpu_ns: Sides<f64>) -> Beside {
         let (mut beside, mut random) = (Beside::default(), fastrand::Rng::with_seed(3));
         for starter in [Side::Base, Side::Head, Side::Head, Side::Base].into_iter().cycle().take(16) {
-            let mut sides = Sides {
-                base: side(&mut random, cpu_ns.base, peak_rss.base),
-                head: side(&mut random, cpu_ns.head, peak_rss.head),
-            };
+            let mut sides = Sides { base: side(&mut random, cpu_ns.base), head: side(&mut random, cpu_ns.head) };
             let shape = Shape { repetitions: 100, batches: 40, warm: 1 };
             // Who begins wakes up a core that sleeps.
             sides.get_mut(starter).first_ns *= 1.3;
@@ -234,28 +219,20 @@ mod tests {
 
     #[test]
     fn cpu_time_is_judged_as_wall_time_is() {
-        let mut slower = beside(Sides { base: 1e3, head: 1.1e3 }, Sides { base: 4e6, head: 4e6 });
+        let mut slower = beside(Sides { base: 1e3, head: 1.1e3 });
         assert!(slower.is_told(&RULES));
         assert_eq!(slower.columns[&Metric::Cold].log_ratios.len(), 8);
         check(&slower, Metric::CpuTime, MetricVerdict::More);
         check(&slower, Metric::Cold, MetricVerdict::Same);
-        check(&slower, Metric::PeakRss, MetricVerdict::Same);
         let figures = slower.metrics(&RULES)[&Metric::CpuTime].clone().unwrap();
         assert!((figures.readings.base.value - 1e3).abs() < 2.0, "{figures:?}");
         assert_eq!(figures.basis, Basis::Pairs(16));
     }
 
     #[test]
-    fn memory_counts_by_large_pieces_only() {
-        let same = Sides { base: 1e3, head: 1e3 };
-        check(&beside(same, Sides { base: 2e6, head: 2.2e6 }), Metric::PeakRss, MetricVerdict::ChangedBelowThreshold);
-        check(&beside(same, Sides { base: 4e6, head: 4.4e6 }), Metric::PeakRss, MetricVerdict::More);
-    }
-
-    #[test]
     fn a_kernel_that_does_not_tell_is_no_zero() {
-        let silent = beside(Sides { base: 1e3, head: 1e3 }, Sides { base: 0.0, head: 0.0 });
-        assert_eq!(silent.metrics(&RULES)[&Metric::PeakRss], Err(NotMetered::NotCounted));
+        let silent = beside(Sides { base: 0.0, head: 0.0 });
+        assert_eq!(silent.metrics(&RULES)[&Metric::CpuTime], Err(NotMetered::NotCounted));
     }
 
     #[test]

@@ -45,6 +45,7 @@ impl SharedPage {
             }
             side.first_cpu_ns.store(0, Relaxed);
             side.clock_readings.store(0, Relaxed);
+            side.passed_ns.store(0, Relaxed);
             side.peak_rss.store(0, Relaxed);
             side.unit.store(unit::NONE, Relaxed);
         }

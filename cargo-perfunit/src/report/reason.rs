@@ -4,6 +4,9 @@ use super::format::limit;
 use crate::model::{FailedOn, MetricVerdict, NotCaptured, NotMetered, Reason, Sides, Verdict};
 use std::fmt;
 
+const RUNS_BY_CLOCK: &str =
+    "runs by the clock: it does as much as its time allows, and fails by a clock that both versions read equally often";
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -19,9 +22,7 @@ impl fmt::Display for Reason {
                 "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
                 ns / 1e6
             ),
-            Reason::RunsByClock => f.write_str(
-                "runs by the clock: it does as much as its time allows, and fails by a clock that both versions read equally often",
-            ),
+            Reason::RunsByClock => f.write_str(RUNS_BY_CLOCK),
             Reason::TooLong { seconds, needed_seconds, ns } => {
                 let shown = |seconds: f64| if seconds < 1.0 { limit(seconds) } else { format!("{seconds:.1} s") };
                 let takes = match ns {

@@ -33,8 +33,9 @@ pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
 
 /// Runs a first call, and notes how often the test read the clock meanwhile.
 pub fn noting_clock_readings<T>(area: &SideArea, run: impl FnOnce() -> T) -> T {
-    let before = clock::readings();
+    let (before, started) = (clock::readings(), Moment::now());
     let result = run();
+    area.passed_ns.store(started.elapsed().as_nanos() as u64, Relaxed);
     area.clock_readings.store(clock::readings() - before, Relaxed);
     result
 }

@@ -10,7 +10,6 @@ use super::begin::{begin, lock_in};
 use super::seat::{leave, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
-use crate::gauges;
 use crate::left_out::LeftOut;
 use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
 use crate::pages::Pages;
@@ -123,9 +122,6 @@ impl Children<'_> {
         self.pages.note();
         area.first_ns.store(ns, Relaxed);
         area.first_cpu_ns.store(cpu_ns, Relaxed);
-        if area.peak_rss.load(Relaxed) == 0 {
-            area.peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
-        }
         area.child_status.store(if passed { child::PASSED } else { child::FAILED }, Release);
         sys::exit_now(0)
     }

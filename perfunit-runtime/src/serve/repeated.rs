@@ -52,7 +52,6 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) ->
         done += 1;
         seat.end_turn();
     }
-    area.peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
     leave(seat, state::DONE)
 }
 
@@ -66,6 +65,8 @@ fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
             leave(seat, state::FAILED_LATER);
         }
     }
+    // Here and not where time is measured: there the program lies in pages of our making, all of them in use.
+    seat.area().peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
     note_processes(seat);
     leave(seat, state::DONE)
 }

@@ -33,6 +33,40 @@ fn the_document_names_tests_and_reasons() {
 }
 
 #[test]
+fn a_function_of_a_package_that_the_target_does_not_link_is_no_reason() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[workspace]\nmembers = [\"core\", \"man\"]\nresolver = \"2\"\n");
+    let package = |name: &str, dependencies: &str| {
+        format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[dependencies]\n{dependencies}")
+    };
+    project.write("core/Cargo.toml", package("core-text", ""));
+    project.write("man/Cargo.toml", package("man", "core-text = { path = \"../core\" }\n"));
+    let version = |rounds: u32| {
+        let folded = format!("(0..{rounds}).fold(seed, |state, round| std::hint::black_box(state ^ round << 3))");
+        let core = format!(
+            "#[inline(never)]\nfn wrap(seed: u64) -> u64 {{ {folded} }}\n\
+             #[inline(never)]\npub fn help(seed: u64) -> u64 {{ wrap(seed) + 1 }}\n\
+             #[cfg(test)]\nmod tests {{\n    #[test]\n    fn shows() {{\n        let render = super::help(7);\n        \
+             assert_ne!(render, 0);\n    }}\n}}\n"
+        );
+        project.write("core/src/lib.rs", core);
+        let man = format!(
+            "pub struct Man(pub u64);\nimpl Man {{\n    pub fn render(&self) -> u64 {{ let seed = self.0; {folded} }}\n}}\n\
+             pub fn page() -> u64 {{ Man(core_text::help(1)).render() }}\n"
+        );
+        project.write("man/src/lib.rs", man);
+        project.commit(&rounds.to_string());
+    };
+    version(100);
+    version(300);
+    let document = project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0).json();
+    let tests = document["tests"].as_array().unwrap();
+    let shows = tests.iter().find(|test| test["name"] == "tests::shows").unwrap();
+    let because = shows["selected_because"].as_str().unwrap();
+    assert!(because.contains("wrap") && !because.contains("render"), "{because}");
+}
+
+#[test]
 fn a_comment_selects_nothing_and_says_why() {
     let project = Project::library(&source(500), &format!("// A comment.\n{}", source(500)));
     let run = project.perfunit(["list", "HEAD~1"]).expect(0);

@@ -24,6 +24,8 @@ pub struct Found {
     /// As libtest prints it.
     pub name: String,
     pub ignored: bool,
+    /// Tests that are run together when this name is asked for.
+    pub of_name: usize,
     /// Source file as rustc saw it and line, where the harness tells.
     pub place: Option<(String, usize)>,
     /// How it was captured; `None` if it was not.
@@ -79,6 +81,7 @@ pub(super) fn parse_line(line: &str) -> Option<Found> {
     Some(Found {
         name: name.to_owned(),
         ignored,
+        of_name: 1,
         place: place.map(|(file, line)| (file.to_owned(), line)),
         capture: None,
         obstacle: fields.next().map(|_bench| NotCaptured::Benchmark),
@@ -96,7 +99,10 @@ fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
     let all = names(false)?;
     Ok(all
         .into_iter()
-        .map(|name| Found { ignored: ignored.contains(&name), name, place: None, capture: None, obstacle: None })
+        .map(|name| {
+            let ignored = ignored.contains(&name);
+            Found { name, ignored, of_name: 1, place: None, capture: None, obstacle: None }
+        })
         .collect())
 }
 

@@ -34,17 +34,25 @@ pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
         return Err(Stop::Because(Unlisted::Nothing));
     }
     let ignored = ask(executable, &["--list", "--format", "terse", "--ignored"])?;
-    let found = |name: String| Found {
-        ignored: ignored.contains(&name),
-        name,
+    let found = |name: &String| Found {
+        ignored: ignored.contains(name),
+        of_name: run_with(name, &all),
+        name: name.clone(),
         place: None,
         capture: Some(Capture::Process),
         obstacle: None,
     };
-    Ok(all.into_iter().map(found).collect())
+    Ok(all.iter().collect::<BTreeSet<_>>().into_iter().map(found).collect())
 }
 
-fn ask(executable: &TestExecutable, arguments: &[&str]) -> Tried<BTreeSet<String>, Unlisted> {
+/// Counts the tests that run when this name is asked for. A harness may list a name twice, and libtest-mimic also runs those of
+/// a kind, listed as `[kind] name`.
+fn run_with(name: &str, all: &[String]) -> usize {
+    let without_kind = |listed: &str| listed.strip_prefix('[')?.split_once("] ").map(|(_, name)| name.to_owned());
+    all.iter().filter(|listed| *listed == name || without_kind(listed).as_deref() == Some(name)).count()
+}
+
+fn ask(executable: &TestExecutable, arguments: &[&str]) -> Tried<Vec<String>, Unlisted> {
     // What runs all its tests instead shall find what tests find.
     let temporary = TestFolder::create("listed")?;
     temporary.empty()?;
@@ -63,7 +71,7 @@ fn ask(executable: &TestExecutable, arguments: &[&str]) -> Tried<BTreeSet<String
 }
 
 /// The names in a list, which holds nothing else.
-fn names(list: &str) -> Result<BTreeSet<String>, Unlisted> {
+fn names(list: &str) -> Result<Vec<String>, Unlisted> {
     let name = |line: &str| {
         let name = [": test", ": benchmark", ": bench"].into_iter().find_map(|end| line.strip_suffix(end));
         name.filter(|name| !name.is_empty())
@@ -79,14 +87,21 @@ mod tests {
 
     #[track_caller]
     fn check(list: &str, expected: &[&str]) {
-        assert_eq!(names(list).unwrap().into_iter().collect::<Vec<_>>(), expected);
+        assert_eq!(names(list).unwrap(), expected);
     }
 
     #[test]
     fn tests_and_benchmarks_are_listed_by_their_names() {
         check("", &[]);
-        check("b::c: test\na with spaces: test\n\n", &["a with spaces", "b::c"]);
+        check("b::c: test\na with spaces: test\n\n", &["b::c", "a with spaces"]);
         check("[kind] a: test\nfast: benchmark\nmimics: bench\n", &["[kind] a", "fast", "mimics"]);
+    }
+
+    #[test]
+    fn tests_that_one_name_runs_are_counted() {
+        let all = names("a: test\na: test\nb: test\n[kind] b: test\n[kind] c: test\n").unwrap();
+        let counts = ["a", "b", "[kind] b", "[kind] c"].map(|name| run_with(name, &all));
+        assert_eq!(counts, [2, 2, 1, 1]);
     }
 
     #[test]

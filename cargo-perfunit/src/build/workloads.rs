@@ -35,6 +35,7 @@ fn named(doctests: &Doctests, found: &[Found]) -> Vec<Found> {
     let left_out = doctests.left_out.iter().map(|(name, why)| Found {
         name: name.clone(),
         ignored: *why == Some(NoDoctest::Ignored),
+        of_name: 1,
         place: None,
         capture: None,
         obstacle: why.clone().map(NotCaptured::Doctest),

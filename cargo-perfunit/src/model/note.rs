@@ -58,6 +58,11 @@ pub enum Note {
         /// Whose data files it was measured with.
         of: Side,
     },
+    /// Its harness lists several tests of its name, and runs all of them when one is asked for.
+    SharedName {
+        /// How many.
+        tests: Sides<usize>,
+    },
     /// It is judged by a threshold of its own.
     OwnThreshold {
         threshold: Threshold,

@@ -67,6 +67,12 @@ impl fmt::Display for Note {
             Note::DataFiles { of } => {
                 write!(f, "measured with {of}'s data files: it does not pass with {}'s", of.other())
             }
+            Note::SharedName { tests: Sides { base, head } } if base == head => {
+                write!(f, "{base} tests have this name: they run together and are measured as one")
+            }
+            Note::SharedName { tests: Sides { base, head } } => {
+                write!(f, "{base} on base and {head} on head have this name: they run together and are measured as one")
+            }
             Note::OwnThreshold { threshold, from } => {
                 write!(f, "judged from {} on, by {from}", format::threshold(*threshold))
             }
@@ -203,6 +209,9 @@ mod tests {
             &Note::FirstCallDecides { later_ns },
             "its first call changed like this; later calls: 1.500 us -> 1.510 us",
         );
+        let shared = |base, head| Note::SharedName { tests: Sides { base, head } };
+        check(&shared(2, 2), "2 tests have this name: they run together and are measured as one");
+        check(&shared(1, 2), "1 on base and 2 on head have this name: they run together and are measured as one");
         check(&Note::LeastDifference { ns: 1.0 }, "judged from 1 ns on, a few cycles of the processor");
         check(&Note::DataFiles { of: Side::Head }, "measured with head's data files: it does not pass with base's");
     }

@@ -33,6 +33,8 @@ pub struct Candidate {
     /// How it was captured.
     pub capture: Option<Capture>,
     pub ignored: bool,
+    /// Tests of each version that run together when it is asked for by its name.
+    pub of_name: Sides<usize>,
     /// How its own code differs between the versions, if it is measured with that of one of them.
     pub differs: Option<TestCodeDifference>,
     /// On what terms it is measured.
@@ -246,7 +248,8 @@ impl Candidates {
                 let why = self.code.get(target).and_then(|code| code.why(name));
                 let terms = selected.rules.terms(&test);
                 let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
-                self.chosen.push(Candidate { test, because, why, capture, ignored, differs: None, terms });
+                let of_name = found.map(|found| found.map_or(1, |found| found.of_name));
+                self.chosen.push(Candidate { test, because, why, capture, ignored, of_name, differs: None, terms });
             }
         }
     }
@@ -287,12 +290,16 @@ impl Candidates {
         let ranked = reach::order(&sources, &names.sides.head, &selected.diff);
         let by_name = ranked.iter().filter(|ranked| ranked.nearest.is_some());
         self.by_name = by_name.map(|ranked| tests[ranked.test].clone()).collect();
+        let reached = reach::reach(&selected.graph, &selected.diff).targets;
         let mut chosen = Vec::with_capacity(self.chosen.len());
         for rank in ranked {
             let Some(mut candidate) = self.chosen.get(rank.test).cloned() else { continue };
             if !selected.all_tests {
-                let by_code = || nearest_in_code(&candidate, selected.targets.get(&candidate.test.target)?);
-                if let Some(because) = rank.nearest.or_else(by_code) {
+                let target = &candidate.test.target;
+                let by_code = || nearest_in_code(&candidate, selected.targets.get(target)?);
+                let reached = reached.get(target).map_or(&[][..], Vec::as_slice);
+                let by_name = rank.nearest.filter(|names| is_borne_out(names, reached, candidate.why.as_ref()));
+                if let Some(because) = by_name.or_else(by_code) {
                     candidate.because = because;
                 }
             }
@@ -302,7 +309,34 @@ impl Candidates {
     }
 }
 
-/// What is nearest to a test of what its code, and all else that it can come upon, says.
+/// Returns whether the way by names, which other items may share, can be the one that the test goes: to an item that its target
+/// depends on and, where machine code was compared, by a function on the way to the change. A function that is copied into
+/// the test has left no name there.
+fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why>) -> bool {
+    let (item, last, between) = match names {
+        SelectedBecause::Names { item, .. } => (item, &item.item, &[][..]),
+        SelectedBecause::UsesType { method, item, .. } => (item, method, &[][..]),
+        SelectedBecause::Through { item, between, .. } => (item, &item.item, between.as_slice()),
+        SelectedBecause::Target(_)
+        | SelectedBecause::Code { .. }
+        | SelectedBecause::Other { .. }
+        | SelectedBecause::DataFile => return true,
+    };
+    if !reached.contains(&ReachedBy::Item(item.clone())) {
+        return false;
+    }
+    let Some(why) = why.filter(|why| !why.changed.is_empty() && why.path.len() > 1) else { return true };
+    let changed = why.changed.iter().flat_map(|changed| [Some(&changed.name), changed.data.as_ref()]).flatten();
+    let met: BTreeSet<&str> = why.path.iter().chain(changed).flat_map(|name| words(name)).collect();
+    between.iter().chain([last]).filter_map(|name| words(name).last()).any(|name| met.contains(name))
+}
+
+/// The identifiers in a name.
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// Returns the most direct reason in a test's code, and in all else that it can reach.
 fn nearest_in_code(candidate: &Candidate, target: &ReachedBy) -> Option<SelectedBecause> {
     let (why, target) = (candidate.why.as_ref()?, target.clone());
     match (why.changed.first(), why.others.first()) {
@@ -380,5 +414,44 @@ fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> O
         }
         (Some(base), Some(head)) if base != head => Some(Reason::NotCaptured { why: NotCaptured::AttributeDiffers }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ChangeKind, ChangedFunction, CodeChange};
+
+    fn item(name: &str, path: &str) -> CodeChange {
+        CodeChange { change: ChangeKind::Changed, item: name.to_owned(), path: path.to_owned(), line: 1 }
+    }
+
+    #[test]
+    fn names_count_where_the_target_depends_on_the_item_and_its_code_comes_by() {
+        let (ours, others) = (item("Parser::line", "core/src/lib.rs"), item("Man::render", "man/src/lib.rs"));
+        let reached = [ReachedBy::Item(ours.clone())];
+        let why = |path: &[&str]| {
+            let changed = vec![ChangedFunction { name: "<core::Parser>::line".to_owned(), data: None }];
+            Why { path: path.iter().map(|name| (*name).to_owned()).collect(), changed, others: Vec::new() }
+        };
+        let direct = |item: &CodeChange| SelectedBecause::Names { item: item.clone(), more: 0 };
+        let through = |item: &CodeChange, between: &str| SelectedBecause::Through {
+            item: item.clone(),
+            between: vec![between.to_owned()],
+            is_call: true,
+        };
+        let path = why(&["core::tests::reads", "core::read", "<core::Parser>::line"]);
+        assert!(is_borne_out(&direct(&ours), &reached, Some(&path)));
+        assert!(!is_borne_out(&direct(&others), &reached, Some(&path)));
+        assert!(!is_borne_out(&through(&others, "read"), &reached, None));
+        let other_way = [ReachedBy::Item(item("reset", "core/src/lib.rs"))];
+        assert!(!is_borne_out(&direct(&item("reset", "core/src/lib.rs")), &other_way, Some(&path)));
+        // What was copied into a function on the way is behind that function, and into the test behind none.
+        let copied = item("peek", "core/src/lib.rs");
+        let of_copied = [ReachedBy::Item(copied.clone())];
+        assert!(is_borne_out(&through(&copied, "read"), &of_copied, Some(&path)));
+        assert!(!is_borne_out(&through(&copied, "write"), &of_copied, Some(&path)));
+        assert!(is_borne_out(&direct(&copied), &of_copied, Some(&why(&["core::tests::reads"]))));
+        assert!(is_borne_out(&direct(&copied), &of_copied, None));
     }
 }

@@ -256,7 +256,7 @@ fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Res
 
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
-    let Candidate { test, because, why, differs, terms, .. } = candidate;
+    let Candidate { test, because, why, of_name, differs, terms, .. } = candidate;
     let end = relative_to_base(end, terms.accepted.as_ref());
     let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
     let mut outcome = match end.result {
@@ -285,6 +285,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
         Err(reason) => not_measured(test, reason, capture, Some(because)),
     };
     outcome.notes.extend(of_tests);
+    outcome.notes.extend((of_name.base.max(of_name.head) > 1).then_some(Note::SharedName { tests: of_name }));
     if let Some(measured) = &outcome.measured {
         outcome.notes.extend(own_terms(&terms, measured.mode));
     }

@@ -73,7 +73,7 @@ fn hash(test: &TestId) -> u64 {
 mod tests {
     use super::*;
     use crate::measure::Measuring;
-    use crate::model::{SelectedBecause, TargetId, TargetKind};
+    use crate::model::{SelectedBecause, Sides, TargetId, TargetKind};
 
     fn candidates(names: &[String]) -> Candidates {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
@@ -83,6 +83,7 @@ mod tests {
             why: None,
             capture: None,
             ignored: false,
+            of_name: Sides { base: 1, head: 1 },
             differs: None,
             terms: Measuring::default().terms(),
         };

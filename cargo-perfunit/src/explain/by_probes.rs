@@ -34,6 +34,11 @@ const SMALL_CHANGE: f64 = 0.02;
 /// Levels that are looked at, at most.
 const MOST_LEVELS: usize = 24;
 
+/// Longest explanation where the pairs that it needs take longer than that, because other programs have the core.
+const LONGEST_ON_A_BUSY_MACHINE: Duration = Duration::from_secs(60);
+
+/// Pairs without which there is no interval.
+const INTERVAL_PAIRS: usize = 4;
 /// Pairs that tell where the time goes.
 const PROFILE_PAIRS: usize = 4;
 /// All functions are timed.
@@ -47,6 +52,9 @@ struct Examiner<'a> {
     inquiry: &'a Inquiry<'a>,
     facts: &'a Facts,
     layouts: Layouts<'a>,
+    /// When the explanation of a test ends at the latest: at its deadline it ends only with the pairs that a quiet machine
+    /// makes until then.
+    end: Instant,
 }
 
 /// What a number of pairs told.
@@ -94,6 +102,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         inquiry,
         facts: &facts,
         layouts,
+        end: Instant::now(),
     };
     let mut answers = Answers::default();
     let progress = Progress::bar(context.terminal, "Explaining", questions.len());
@@ -102,8 +111,9 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             break;
         }
         progress.message(question.test.to_string());
-        let longest = Instant::now() + LONGEST;
-        let limit = inquiry.end().map_or(longest, |end| end.min(longest));
+        let by = |longest: Duration| inquiry.end().into_iter().fold(Instant::now() + longest, Instant::min);
+        let limit = by(LONGEST);
+        examiner.end = by(LONGEST_ON_A_BUSY_MACHINE);
         if let Some(why) = inquiry.over() {
             answers.tests.insert(question.test.clone(), Err(why));
             continue;
@@ -283,7 +293,7 @@ impl Examiner<'_> {
         let built = Sides { base, head };
         let executables = self.layouts.first(built)?.unwrap_or(built);
         let subject = Subject { test: question.test.clone(), executables, terms: None, ignored: false };
-        self.config.deadline = Some(deadline);
+        self.config.deadline = Some(self.end);
         let sides = self.probed.sides.as_ref();
         let opened = apart(ProbedPairs::open(self.bench, &self.config, sides, subject, request))?;
         let mut pairs = match opened {
@@ -297,7 +307,8 @@ impl Examiner<'_> {
             let mut trees = runs.map(|run| run.tree);
             trees.head.rename(&self.probed.renamed);
             merged.add(&trees);
-            if is_enough(&merged) {
+            let is_late = merged.pairs >= pairs_in_time(question) && Instant::now() >= deadline;
+            if is_enough(&merged) || is_late {
                 break;
             }
         }
@@ -358,6 +369,15 @@ fn attributed(
         let joined = leaks(merged, &apart, |key| inquiry.has_changed(&probed.functions, key));
         if joined.is_empty() { Some(apart) } else { attribute_joined(merged, level(), &joined) }
     })
+}
+
+/// Returns how many pairs a strategy is given on a busy machine too: a quiet one makes them for each strategy in time.
+fn pairs_in_time(question: &Question) -> usize {
+    // A process makes some calls to settle and some batches; the rest of a pair takes about a tenth of a second.
+    const CALLS: f64 = 40.0;
+    let pair = 0.1 + CALLS * question.pair_seconds();
+    let fit = |pairs: &&usize| **pairs as f64 * pair <= LONGEST.as_secs_f64();
+    LOOKS[..2].iter().rev().find(fit).copied().unwrap_or(INTERVAL_PAIRS)
 }
 
 /// Returns what the probes cost in one run, ns.

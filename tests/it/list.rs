@@ -238,3 +238,41 @@ fn what_lies_behind_links_is_reached_by_its_path_there() {
         assert!(run.stdout.contains("1 of 1 test can have changed"), "{range}: {}", run.stdout);
     }
 }
+
+/// A library with tests that do not compile as our `#[test]` makes them: their own macro takes literals only.
+fn with_own_macro(rounds: u32) -> String {
+    let added = "
+    macro_rules! assert_ne {
+        ($function:ident($seed:literal), $other:expr) => { std::assert_ne!(super::$function($seed), $other) };
+    }
+
+    macro_rules! tested {
+        ($name:ident, $seed:literal) => { #[test] fn $name() { assert_ne!(slow($seed), 2); } };
+    }
+
+    #[test]
+    fn own_macro() {
+        assert_ne!(slow(1), 2);
+    }
+
+    tested!(of_a_macro, 3);
+
+    #[test]
+    #[ignore]";
+    source(rounds).replace("    #[test]\n    #[ignore]", added)
+}
+
+#[test]
+fn a_test_that_does_not_compile_with_our_attribute_is_called_whole_alone() {
+    let project = Project::library(&with_own_macro(500), &with_own_macro(1500));
+    let run = project.perfunit(["list", "HEAD~1", "--all", "--message-format", "json"]).expect(0);
+    let document = run.json();
+    let tests = document["tests"].as_array().unwrap();
+    let capture = |name: &str| {
+        let test = tests.iter().find(|test| test["name"] == name).unwrap_or_else(|| panic!("{document}"));
+        test["capture"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(capture("tests::mixes"), "macro");
+    assert_eq!((capture("tests::own_macro"), capture("tests::of_a_macro")), ("runner".to_owned(), "runner".to_owned()));
+    assert!(run.stderr.contains("own_macro") && run.stderr.contains("whole functions"), "{}", run.stderr);
+}

@@ -2,12 +2,13 @@
 //!
 //! A capture method that a crate does not compile with is left out, on both sides.
 
+use super::blame::Blamed;
 use super::builder::{Attempt, Both, Builder, Job, Next, Place};
 use super::doctests;
 use super::invoke::BuildFailure;
 use super::kept::SideBuild;
 use super::pairing::Pairing;
-use super::shadow::{Injected, Injections};
+use super::shadow::{CalledWhole, Injected, Injections};
 use super::toolchain::Variant;
 use crate::cargo::Target;
 use crate::error::{Error, ExitCode, Result, apart};
@@ -30,6 +31,8 @@ pub struct BuiltSides {
     pub injections: Injections,
     /// Crate roots that do not compile with our `#[test]`.
     pub without_macro: BTreeSet<String>,
+    /// Tests that do not compile with our `#[test]`.
+    pub called_whole: CalledWhole,
     /// The library that gives both processes of a pair the same random numbers.
     pub seeds: Option<PathBuf>,
     /// The library that counts what the allocator is asked for.
@@ -58,6 +61,9 @@ struct AsMeasured {
     without_macro: BTreeSet<String>,
     /// The first error of these.
     macro_error: Option<String>,
+    called_whole: CalledWhole,
+    /// The first error of these.
+    whole_error: Option<String>,
     injections: Injections,
     variant: Variant,
     warnings: Vec<Warning>,
@@ -89,6 +95,8 @@ impl Builder<'_> {
             roots,
             without_macro: BTreeSet::new(),
             macro_error: None,
+            called_whole: CalledWhole::new(),
+            whole_error: None,
             variant,
             warnings: Vec::new(),
             names: self.names().clone(),
@@ -97,6 +105,9 @@ impl Builder<'_> {
         let Both { sides, toolchains } = both.map_err(|failure| Error::new(ExitCode::BuildFailed, failure.output))?;
         let roots = attempt.without_macro.iter().cloned().collect();
         attempt.warnings.extend(attempt.macro_error.map(|error| Warning::WithoutMacro { roots, error }));
+        let tests = attempt.called_whole.iter().map(|(root, names)| (root.clone(), names.iter().cloned().collect()));
+        let tests: BTreeMap<_, _> = tests.collect();
+        attempt.warnings.extend(attempt.whole_error.map(|error| Warning::CalledWhole { tests, error }));
         Ok(BuiltSides {
             sides,
             pairing: attempt.pairing,
@@ -104,6 +115,7 @@ impl Builder<'_> {
             left_out: attempt.left_out,
             injections: attempt.injections,
             without_macro: attempt.without_macro,
+            called_whole: attempt.called_whole,
             seeds: toolchains.head.seeds,
             meter: toolchains.head.meter,
             variant: attempt.variant,
@@ -144,11 +156,7 @@ impl Attempt for AsMeasured {
         if failure.only_tests && self.leave_out(side, failure, tree) {
             return Ok(Next::BothSides);
         }
-        let failed = self.injected(failure, tree);
-        if failure.only_tests && !failed.is_empty() {
-            self.without_macro.extend(failed);
-            self.macro_error.get_or_insert_with(|| failure.roots.values().next().cloned().unwrap_or_default());
-            self.injections = self.roots.without(&self.without_macro);
+        if failure.only_tests && self.leave_tests(failure, tree) {
             return Ok(Next::BothSides);
         }
         if failure.only_tests && self.variant.runner && !self.runner_works(failure, tree) {
@@ -184,9 +192,38 @@ impl AsMeasured {
                 self.roots.set(root, target.kind.beside().map(|_| Injected::Macro));
             }
         }
-        self.injections = self.roots.without(&self.without_macro);
+        self.inject();
         self.left_out.extend(failed);
         found
+    }
+
+    /// Leaves the tests with errors as they are or, where these are not known, all tests of the crates with errors;
+    /// false if that was tried.
+    fn leave_tests(&mut self, failure: &BuildFailure, tree: &Path) -> bool {
+        let failed = self.injected(failure, tree);
+        let Some(first) = failed.first() else { return false };
+        let error = failure.roots.get(&tree.join(first)).cloned().unwrap_or_default();
+        let blamed = Blamed::of(&failure.places);
+        let tried = failed.iter().filter_map(|root| self.called_whole.get(root)).flatten().cloned().collect();
+        if let Some(names) = blamed.next(&tried) {
+            for root in failed {
+                self.called_whole.entry(root).or_default().extend(names.iter().cloned());
+            }
+            self.whole_error.get_or_insert(error);
+        } else if blamed.is_exact() {
+            // These do not compile as they are either.
+            return false;
+        } else {
+            self.called_whole.retain(|root, _| !failed.contains(root));
+            self.without_macro.extend(failed);
+            self.macro_error.get_or_insert(error);
+        }
+        self.inject();
+        true
+    }
+
+    fn inject(&mut self) {
+        self.injections = self.roots.without(&self.without_macro).calling_whole(&self.called_whole);
     }
 
     /// Whether the runner is not why it does not build: others did with it. A crate may have a runner of its own.

@@ -6,6 +6,7 @@
 //! that was built before is not built again.
 
 mod benches;
+mod blame;
 mod builder;
 mod built_sides;
 mod bytes;

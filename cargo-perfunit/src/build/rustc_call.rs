@@ -103,8 +103,12 @@ impl Call {
     }
 
     pub fn has_root(&self, is_wanted: fn(&[u8]) -> bool) -> bool {
-        let root = self.input.as_ref().and_then(|input| fs::read(Path::new(input)).ok());
-        root.is_some_and(|text| is_wanted(&text))
+        self.root().is_some_and(|text| is_wanted(&text))
+    }
+
+    /// Returns the text of the crate root.
+    pub fn root(&self) -> Option<Vec<u8>> {
+        self.input.as_ref().and_then(|input| fs::read(Path::new(input)).ok())
     }
 
     /// True for test executables, and for the workspace's binaries and shared libraries.

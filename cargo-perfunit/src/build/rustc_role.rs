@@ -131,7 +131,10 @@ fn count_work(command: &mut Command, config: &WrapperConfig, call: &Call) {
     }
 }
 
-/// Makes our crates known, and tells the injected lines which root is compiled.
+/// Holds, for our `#[test]`, the names of the tests that it leaves as they are.
+const CALLED_WHOLE: &str = "PERFUNIT_CALLED_WHOLE";
+
+/// Makes our crates known, tells the injected lines which root is compiled, and the macro which tests it leaves alone.
 fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(input) = &call.input {
         let file = std::path::absolute(input).map_err(|error| Error::setup(error.to_string()))?;
@@ -139,6 +142,10 @@ fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) ->
             command.arg("--cfg").arg(format!("{}=\"{}\"", shadow::ROOT_CFG, shadow::root_key(place)));
         }
     }
+    match call.root().and_then(|text| shadow::called_whole(&text)) {
+        Some(names) => command.env(CALLED_WHOLE, names),
+        None => command.env_remove(CALLED_WHOLE),
+    };
     // Not by its own name: a crate may depend on the published runtime, for the attributes.
     command.args(["--extern", &library("__perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);

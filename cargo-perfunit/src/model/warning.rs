@@ -33,6 +33,8 @@ pub enum Warning {
     NotCompared { target: TargetId, why: Uncompared },
     /// Crate roots that do not compile with our `#[test]`, and the first error.
     WithoutMacro { roots: Vec<String>, error: String },
+    /// Tests that do not compile with our `#[test]`, by their crate roots, and the first error.
+    CalledWhole { tests: BTreeMap<String, Vec<String>>, error: String },
     /// The tests do not compile with our test runner.
     WithoutRunner,
     /// Processes of a pair draw different random numbers.

@@ -3,6 +3,7 @@
 use super::format;
 use crate::model::{Machine, OwnRandomNumbers, Shards, Side, Sides, ToolchainsUsed, Unfiltered, Unused, Warning};
 use crate::system::suggest;
+use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 
 /// Packages named in the warning about those left out.
@@ -48,6 +49,7 @@ impl Display for Warning {
                 "the tests of {} do not compile with our #[test], and are measured as whole functions: {error}",
                 format::some(roots.iter().cloned())
             ),
+            Self::CalledWhole { tests, error } => f.write_str(&called_whole(tests, error)),
             Self::WithoutRunner => f.write_str(
                 "the tests do not compile with our test runner; tests made by other macros are not measured",
             ),
@@ -84,6 +86,13 @@ impl Display for Warning {
             Self::Shards(shards) => shards.fmt(f),
         }
     }
+}
+
+/// Names tests that are called whole, by their crate roots.
+fn called_whole(tests: &BTreeMap<String, Vec<String>>, error: &str) -> String {
+    let of_root = |(root, names): (&String, &Vec<String>)| format!("{} of {root}", joined(names, ", "));
+    let named = format::some(tests.iter().map(of_root));
+    format!("{named} cannot be compiled with our #[test], and are measured as whole functions: {error}")
 }
 
 fn joined(parts: &[impl Display], between: &str) -> String {

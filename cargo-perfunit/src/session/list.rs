@@ -46,6 +46,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     }
     let session = Session::new(&context, &versions, &selected, options).archive(&archive);
     let plan = pairings::prepare(&session, &mut builder)?;
+    show(&plan.warnings(), terminal);
     // What was not traced would count as reached.
     interrupt::check()?;
     let unused = unused_filters(&selected, &options.scope, &plan.tests(), options.generated);

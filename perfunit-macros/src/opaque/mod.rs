@@ -1,6 +1,6 @@
 //! Keeps the constants of a test body opaque, so that the optimiser cannot compute the workload at compile time.
 //!
-//! Input: the tokens between the braces of a test body. Output: the same statements with `black_box` around the
+//! Input: the tokens between the braces of a test body. Output: the same tokens with `black_box` around the
 //! constants that feed calls, or `None` if there is none (or the body is not understood).
 //!
 //! Invariants: the program still compiles and means the same, in every edition. Types are inferred as before, since

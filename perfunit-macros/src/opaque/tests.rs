@@ -2,6 +2,10 @@
 
 use super::rewrite;
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use syn::visit::Visit;
 
 #[track_caller]
 fn check(before: &str, after: &str) {
@@ -237,4 +241,120 @@ fn long_constants_are_not_copied() {
     check(&format!("let x = [{list}];"), &format!("let x = (*bb(&[{list}]));"));
     check_unchanged(&format!("let x: [u8; 65] = [{list}];"));
     check(&format!("vec![{list}]"), &format!("bb(vec![{list}])"));
+}
+
+/// Takes our insertions out again.
+fn without_insertions(tokens: TokenStream) -> TokenStream {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut kept = Vec::new();
+    let mut at = 0;
+    while at < trees.len() {
+        let rest = &trees[at..];
+        let (inside, taken) = match (opaque(rest), place(rest)) {
+            (Some(value), _) => (Some(value), OPAQUE.len() + 1),
+            (None, place) => (place, 1),
+        };
+        match (inside, &rest[0]) {
+            (Some(inside), _) => kept.extend(without_insertions(inside)),
+            (None, TokenTree::Group(group)) => {
+                let inside = without_insertions(without_message(group.stream()));
+                kept.push(Group::new(group.delimiter(), inside).into());
+            }
+            (None, tree) => kept.push(tree.clone()),
+        }
+        at += taken;
+    }
+    kept.into_iter().collect()
+}
+
+const OPAQUE: [&str; 9] = [":", ":", "__perfunit_runtime", ":", ":", "__private", ":", ":", "black_box"];
+
+/// The value that these tokens begin to make opaque.
+fn opaque(trees: &[TokenTree]) -> Option<TokenStream> {
+    let TokenTree::Group(value) = trees.get(OPAQUE.len())? else { return None };
+    OPAQUE.iter().zip(trees).all(|(word, tree)| tree.to_string() == *word).then(|| value.stream())
+}
+
+/// The place that `(*black_box(&place))` makes opaque.
+fn place(trees: &[TokenTree]) -> Option<TokenStream> {
+    let TokenTree::Group(group) = &trees[0] else { return None };
+    let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+    if inside.first()?.to_string() != "*" || inside.len() != OPAQUE.len() + 2 {
+        return None;
+    }
+    Some(opaque(&inside[1..])?.into_iter().skip(1).collect())
+}
+
+/// The arguments of an assertion without the message that we give it.
+fn without_message(tokens: TokenStream) -> TokenStream {
+    let mut trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let is_ours =
+        |two: &[TokenTree]| two[0].to_string() == "," && two[1].to_string().starts_with("\"assertion failed: ");
+    if let Some(comma) = trees.windows(2).position(is_ours) {
+        trees.drain(comma..comma + 2);
+    }
+    trees.into_iter().collect()
+}
+
+/// The bodies of the tests in a file.
+#[derive(Default)]
+struct Bodies {
+    bodies: Vec<TokenStream>,
+}
+
+impl<'ast> Visit<'ast> for Bodies {
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        if function.attrs.iter().any(|attribute| attribute.path().is_ident("test")) {
+            let stmts = &function.block.stmts;
+            self.bodies.push(quote::quote!(#(#stmts)*));
+        }
+    }
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Bodies that are checked unless a folder is named.
+const FEW: usize = 2000;
+
+/// Tests of some crates that cargo has unpacked, or of all in the folder that `PERFUNIT_SOURCES` names.
+#[test]
+fn bodies_of_real_tests_keep_their_tokens() {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"))).unwrap_or_default();
+    let named = std::env::var_os("PERFUNIT_SOURCES").map(PathBuf::from);
+    let most = if named.is_some() { usize::MAX } else { FEW };
+    let folder = named.unwrap_or_else(|| home.join("registry/src"));
+    let mut files = Vec::new();
+    rust_files(&folder, &mut files);
+    files.sort();
+    let (mut bodies, mut rewritten, mut crates) = (0, 0, BTreeSet::new());
+    for path in files {
+        if bodies >= most {
+            break;
+        }
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let Ok(file) = (if text.contains("#[test]") { syn::parse_file(&text) } else { continue }) else { continue };
+        let mut found = Bodies::default();
+        found.visit_file(&file);
+        bodies += found.bodies.len();
+        for body in found.bodies {
+            let Some(opaque) = rewrite(body.clone()) else { continue };
+            rewritten += 1;
+            let kept = without_insertions(opaque);
+            assert_eq!(kept.to_string(), without_insertions(body).to_string(), "{}", path.display());
+        }
+        crates.extend(path.strip_prefix(&folder).ok().and_then(|path| path.iter().nth(1)).map(|name| name.to_owned()));
+    }
+    eprintln!("{rewritten} of {bodies} bodies in {} crates below {} were rewritten", crates.len(), folder.display());
+    // Where dependencies are vendored there is nothing to look at.
+    assert!(bodies == 0 || rewritten * 3 > bodies, "only {rewritten} of {bodies} bodies were rewritten");
 }

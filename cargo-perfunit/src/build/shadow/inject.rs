@@ -63,6 +63,16 @@ pub fn has_unit_benches(text: &[u8]) -> bool {
     text.windows(UNIT_BENCH_LINE.len()).any(|window| window == UNIT_BENCH_LINE.as_bytes())
 }
 
+/// Begins the line with the tests of a crate that our `#[test]` leaves as they are. No code: the wrapper hands the names
+/// to the macro.
+const WHOLE_LINE: &str = "// perfunit: called whole: ";
+
+/// Returns the names in [`WHOLE_LINE`], separated by commas.
+pub fn called_whole(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    text.lines().rev().find_map(|line| line.strip_prefix(WHOLE_LINE)).map(str::to_owned)
+}
+
 /// What happens to a crate root. Of a root of several targets the last one holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Injected {
@@ -86,7 +96,12 @@ const MOST_LINKS: usize = 40;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Injections {
     roots: BTreeMap<PathBuf, Injected>,
+    /// Tests that our `#[test]` leaves as they are, by their names without modules.
+    whole: CalledWhole,
 }
+
+/// Names of tests, without modules, by the crate roots below which they are.
+pub type CalledWhole = BTreeMap<String, BTreeSet<String>>;
 
 impl Injections {
     pub fn none() -> Injections {
@@ -105,7 +120,26 @@ impl Injections {
         };
         let key = of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench);
         let key = of(key.with(UNIT_BENCH_LINE), Injected::MacroAndBench);
-        of(key.with(EMPTY), Injected::Empty)
+        let key = of(key.with(EMPTY), Injected::Empty);
+        self.whole.iter().fold(key, |key, (root, names)| {
+            names.iter().fold(key.with(WHOLE_LINE).with(root), |key, name| key.with(name))
+        })
+    }
+
+    /// Has our `#[test]` leave these tests as they are.
+    #[must_use]
+    pub fn calling_whole(self, whole: &CalledWhole) -> Injections {
+        Injections { whole: whole.clone(), ..self }
+    }
+
+    /// The line that names the tests of a root that are left as they are.
+    fn whole_line(&self, root: &Path) -> String {
+        let names = self.whole.iter().find(|(path, _)| Path::new(path) == root).map(|(_, names)| names);
+        let line = |names: &BTreeSet<String>| {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            format!("{WHOLE_LINE}{}\n", names.join(","))
+        };
+        names.map(line).unwrap_or_default()
     }
 
     /// Another text for this root, or none.
@@ -140,7 +174,7 @@ impl Injections {
 
 impl<P: Into<PathBuf>> FromIterator<(P, Injected)> for Injections {
     fn from_iter<I: IntoIterator<Item = (P, Injected)>>(roots: I) -> Injections {
-        Injections { roots: roots.into_iter().map(|(path, what)| (path.into(), what)).collect() }
+        Injections { roots: roots.into_iter().map(|(path, what)| (path.into(), what)).collect(), ..Injections::none() }
     }
 }
 
@@ -153,14 +187,16 @@ impl<P: Into<PathBuf>> FromIterator<(P, Injected)> for Injections {
 pub(super) fn injected(
     repository: &Repository,
     files: &FileSet,
-    (path, what): (&Path, Injected),
+    (path, what, injections): (&Path, Injected, &Injections),
     prefix: &Path,
 ) -> Result<Option<Entry>> {
     let Some((source, entry)) = follow(repository, files, path)? else { return Ok(None) };
     let mut text = if what == Injected::Empty { Vec::new() } else { repository.read(entry, &source)? };
     let more = match what {
-        Injected::Macro => injected_text(&prefix.join(path)),
-        Injected::MacroAndBench => format!("{}{UNIT_BENCH_LINE}\n", injected_text(&prefix.join(path))),
+        Injected::Macro => injected_text(&prefix.join(path)) + &injections.whole_line(path),
+        Injected::MacroAndBench => {
+            format!("{}{UNIT_BENCH_LINE}\n{}", injected_text(&prefix.join(path)), injections.whole_line(path))
+        }
         Injected::Bench => format!("\n{BENCH_LINE}\n"),
         Injected::Empty => EMPTY.to_owned(),
     };
@@ -218,6 +254,18 @@ mod tests {
         let (attribute, bench) = (Injected::Macro, Injected::Bench);
         assert_ne!(key(&[("a", attribute), ("b", bench)]), key(&[("a", attribute), ("b", attribute)]));
         assert_ne!(key(&[("a", bench)]), key(&[("a", attribute)]));
+    }
+
+    #[test]
+    fn tests_that_are_called_whole_are_in_the_text_and_in_the_key() {
+        let whole = CalledWhole::from([("a".to_owned(), BTreeSet::from(["one".to_owned(), "two".to_owned()]))]);
+        let plain: Injections = [("a", Injected::Macro)].into_iter().collect();
+        let named = plain.clone().calling_whole(&whole);
+        let key = |injections: &Injections| injections.add_to(KeyBuilder::default()).finish();
+        assert_ne!(key(&plain), key(&named));
+        assert_eq!(called_whole(named.whole_line(Path::new("a")).as_bytes()).as_deref(), Some("one,two"));
+        assert_eq!(named.whole_line(Path::new("b")), "");
+        assert_eq!(called_whole(injected_text(Path::new("a")).as_bytes()), None);
     }
 
     #[test]

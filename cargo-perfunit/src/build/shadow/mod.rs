@@ -22,6 +22,6 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use inject::{GROWTH_CFG, Injected, Injections, MACROS, PROBES_CFG, ROOT_CFG};
-pub use inject::{has_probes, has_unit_benches, is_bench, probes_text, root_key};
+pub use inject::{CalledWhole, GROWTH_CFG, Injected, Injections, MACROS, PROBES_CFG, ROOT_CFG};
+pub use inject::{called_whole, has_probes, has_unit_benches, is_bench, probes_text, root_key};
 pub use tree::{Tree, place_in_tree};

@@ -126,7 +126,7 @@ impl Tree {
             .collect::<BTreeMap<_, _>>();
         let mut not_injected = Vec::new();
         for (path, what) in injections.roots() {
-            match inject::injected(repository, files, (path, what), &self.prefix)? {
+            match inject::injected(repository, files, (path, what, injections), &self.prefix)? {
                 Some(entry) => drop(wanted.insert(self.prefix.join(path), entry)),
                 None => not_injected.push(path.to_owned()),
             }

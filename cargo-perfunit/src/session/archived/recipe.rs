@@ -1,6 +1,6 @@
 //! How a pairing was built, so that the same executables are found again without building.
 
-use crate::build::shadow::Injections;
+use crate::build::shadow::{CalledWhole, Injections};
 use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
 use crate::error::Result;
 use crate::model::{NoBench, Side, Sides, TargetId, Warning};
@@ -20,6 +20,9 @@ pub struct Recipe {
     targets: BTreeSet<TargetId>,
     /// Crate roots that could not stand our `#[test]`.
     without_macro: BTreeSet<String>,
+    /// Tests that do not compile with our `#[test]`.
+    #[serde(default)]
+    called_whole: CalledWhole,
     /// Targets with benchmarks that were left out.
     left_out: BTreeMap<TargetId, NoBench>,
     runner: bool,
@@ -41,6 +44,7 @@ impl Recipe {
             tests_of: built.pairing.tests_of,
             targets: built.targets.clone(),
             without_macro: built.without_macro.clone(),
+            called_whole: built.called_whole.clone(),
             left_out: built.left_out.clone(),
             runner: built.variant.runner,
             given_up: built.pairing.given_up().clone(),
@@ -68,8 +72,9 @@ impl Recipe {
             pairing,
             targets: self.targets.clone(),
             left_out: self.left_out.clone(),
-            injections: roots.without(&self.without_macro),
+            injections: roots.without(&self.without_macro).calling_whole(&self.called_whole),
             without_macro: self.without_macro.clone(),
+            called_whole: self.called_whole.clone(),
             seeds: library(SEEDS),
             meter: library(METER),
             variant: Variant { runner: self.runner, ..variant },

@@ -1,0 +1,122 @@
+//! Which tests the errors of a build lie in.
+//!
+//! An error in a function is that function's. An error in the call of a macro may be in any test that the macro makes; by
+//! what names these go only the macro knows, so that all words of the call count, the nearest ones first.
+
+use super::messages::ErrorPlace;
+use proc_macro2::{TokenStream, TokenTree};
+use std::collections::BTreeSet;
+use syn::spanned::Spanned;
+use syn::{Attribute, Item};
+
+/// Tests in which errors lie, by their names without modules.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Blamed {
+    /// Functions with an attribute of a test.
+    pub functions: BTreeSet<String>,
+    /// Words in the lines of macro calls that errors lie in, some of which may be names of tests.
+    pub near: BTreeSet<String>,
+    /// All words of these calls.
+    pub words: BTreeSet<String>,
+}
+
+impl Blamed {
+    /// Reads the files with errors.
+    pub fn of(places: &[ErrorPlace]) -> Self {
+        let mut blamed = Self::default();
+        for place in places {
+            let Ok(text) = std::fs::read_to_string(&place.file) else { continue };
+            let Ok(file) = syn::parse_file(&text) else { continue };
+            blamed.items(&file.items, place.line);
+        }
+        blamed
+    }
+
+    /// Returns the names to try next, given those that were tried: `None` if there are no others.
+    pub fn next(&self, tried: &BTreeSet<String>) -> Option<BTreeSet<String>> {
+        let exact = || self.functions.iter().chain(&self.near).cloned().collect::<BTreeSet<_>>();
+        let next = [exact(), self.words.clone()].into_iter().map(|names| &names - tried);
+        next.into_iter().find(|names| !names.is_empty())
+    }
+
+    /// Whether all that is known lies in functions.
+    pub fn is_exact(&self) -> bool {
+        !self.functions.is_empty() && self.words.is_empty()
+    }
+
+    fn items(&mut self, items: &[Item], line: usize) {
+        let holds = |span: proc_macro2::Span| (span.start().line..=span.end().line).contains(&line);
+        for item in items.iter().filter(|item| holds(item.span())) {
+            match item {
+                Item::Mod(module) => self.items(module.content.as_ref().map_or(&[], |(_, items)| items), line),
+                Item::Fn(function) if function.attrs.iter().any(may_make_test) => {
+                    self.functions.insert(function.sig.ident.to_string());
+                }
+                Item::Macro(call) if call.ident.is_none() => self.call(&call.mac.tokens, line),
+                _ => {}
+            }
+        }
+    }
+
+    fn call(&mut self, tokens: &TokenStream, line: usize) {
+        let words = |tree| match tree {
+            TokenTree::Ident(word) => Some((word.span().start().line, word.to_string())),
+            _ => None,
+        };
+        let words: Vec<(usize, String)> = tokens.clone().into_iter().filter_map(words).collect();
+        let nearest = words.iter().map(|(at, _)| *at).filter(|at| *at <= line).max();
+        self.near.extend(words.iter().filter(|(at, _)| Some(*at) == nearest).map(|(_, word)| word.clone()));
+        self.words.extend(words.into_iter().map(|(_, word)| word));
+    }
+}
+
+fn may_make_test(attribute: &Attribute) -> bool {
+    let name = attribute.path().segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    name.contains("test") || name == "cfg_attr"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "fn helper() {}\n\
+        mod tests {\n\
+        #[test]\n\
+        fn first() {\n\
+        helper();\n\
+        }\n\
+        made! { second, |a| {\n\
+        helper(b);\n\
+        } third: 4 }\n\
+        }\n";
+
+    fn names(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    fn blamed(lines: &[usize]) -> Blamed {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lib.rs");
+        std::fs::write(&file, FILE).unwrap();
+        let place = |line: &usize| ErrorPlace { file: file.clone(), line: *line, message: String::new() };
+        Blamed::of(&lines.iter().map(place).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_error_is_that_of_the_function_or_call_around_it() {
+        assert_eq!(blamed(&[5]).functions, names(&["first"]));
+        assert!(blamed(&[5]).is_exact());
+        let call = blamed(&[8]);
+        assert_eq!((call.near, call.words), (names(&["a", "second"]), names(&["a", "second", "third"])));
+        assert_eq!(blamed(&[1, 2, 100]), Blamed::default());
+    }
+
+    #[test]
+    fn the_nearest_names_are_tried_first() {
+        let both = blamed(&[5, 8]);
+        assert_eq!(both.next(&names(&[])), Some(names(&["a", "first", "second"])));
+        assert_eq!(both.next(&names(&["a", "first", "second"])), Some(names(&["third"])));
+        assert_eq!(both.next(&names(&["a", "first", "second", "third"])), None);
+        assert!(!both.is_exact());
+    }
+}

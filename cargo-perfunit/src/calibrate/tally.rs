@@ -57,10 +57,10 @@ mod tests {
 
     #[test]
     fn verdicts_are_disjoint_and_what_a_break_cuts_off_does_not_count() {
-        // Flagged and confirmed takes 16 pairs: two verdicts of 40 pairs, one of 20, none of 12.
-        let tally = tally(&TERMS, 0.1, &[visit(0.5, 40), visit(0.5, 20), visit(0.5, 12)]);
-        assert_eq!((tally.experiments, tally.slower, tally.faster, tally.pairs), (3, 3, 0, 48));
-        assert!((tally.seconds - 0.48).abs() < 1e-9);
+        // Flagged and confirmed takes 24 pairs: two verdicts of 60 pairs, one of 30, none of 20.
+        let tally = tally(&TERMS, 0.1, &[visit(0.5, 60), visit(0.5, 30), visit(0.5, 20)]);
+        assert_eq!((tally.experiments, tally.slower, tally.faster, tally.pairs), (3, 3, 0, 72));
+        assert!((tally.seconds - 0.72).abs() < 1e-9);
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_wrong_direction_is_no_find_but_a_false_alarm() {
-        let tally = tally(&TERMS, 0.1, &[visit(-0.5, 16)]);
+        let tally = tally(&TERMS, 0.1, &[visit(-0.5, 24)]);
         assert_eq!((tally.found().count, tally.false_alarms().count), (0, 1));
     }
 }

@@ -10,6 +10,19 @@ pub const BEFORE_LAYOUTS: usize = FIRST_LOOK;
 /// Most layouts at the level of a few tests.
 const MOST_LAYOUTS: f64 = 64.0;
 
+/// The most values that a few of one group can lead astray: among 64 values of two equal groups the smaller group has more
+/// values than are trimmed, except with a probability of 2e-7.
+pub(super) const FEW_VALUES: usize = 32;
+
+/// The part of an error rate that the look at [`FIRST_LOOK`] values spends. Of 1 % it is just more than the probability that
+/// all eight values lie on one side of their median, 2 / 2^8; a smaller part would let this look decide nothing.
+const FIRST_SHARE: f64 = 0.79;
+/// The part that each other look at up to [`FEW_VALUES`] values spends: of 1 % it lets the median lie between the 2nd and the
+/// 15th of 16 values, and between the 7th and the 26th of 32.
+const EARLY_SHARE: f64 = 0.055;
+/// The part that all later looks share.
+const LATE_SHARE: f64 = 0.1;
+
 /// The planned looks. A look in between would spend alpha that nobody has set aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looks {
@@ -52,11 +65,49 @@ impl Looks {
         self.all().take_while(|look| *look <= values).last()
     }
 
+    /// Returns the part of the error rate `alpha` that the look at this many values spends: all looks together spend `alpha`.
+    /// A look that could decide nothing with its part, as all its values lie on one side of their median more often, spends
+    /// nothing and leaves its part to the later ones, in equal shares.
+    pub fn spends(self, values: usize, alpha: f64) -> f64 {
+        let late = self.all().filter(|look| *look > FEW_VALUES).count().max(1);
+        let mut left_over = 0.0;
+        for (index, look) in self.all().enumerate() {
+            let share = if look == FIRST_LOOK {
+                FIRST_SHARE
+            } else if look <= FEW_VALUES {
+                EARLY_SHARE
+            } else {
+                LATE_SHARE / late as f64
+            };
+            let part = share * alpha + left_over;
+            let decides = look > FEW_VALUES || all_on_one_side(look) <= part;
+            if look >= values {
+                return if decides { part } else { 0.0 };
+            }
+            if !decides {
+                left_over += part / (self.count() - index - 1).max(1) as f64;
+            }
+        }
+        0.0
+    }
+
+    /// Returns how many times as many values as [`FIRST_LOOK`] it takes until a look can decide anything at an error rate of
+    /// `alpha`.
+    pub fn delay(self, alpha: f64) -> f64 {
+        let first = self.all().find(|look| self.spends(*look, alpha) > 0.0);
+        first.unwrap_or(self.last) as f64 / FIRST_LOOK as f64
+    }
+
     /// Ascending. One that would come shortly before the last is left out: it would cost as much and tell no more.
     pub fn all(self) -> impl Iterator<Item = usize> {
         let doubled = std::iter::successors(Some(FIRST_LOOK), |look| Some(2 * look));
         doubled.take_while(move |look| look + look / 2 < self.last).chain([self.last])
     }
+}
+
+/// The probability that this many values all lie on one side of their median.
+fn all_on_one_side(values: usize) -> f64 {
+    2.0 * std::iter::repeat_n(0.5_f64, values).product::<f64>()
 }
 
 #[cfg(test)]
@@ -85,6 +136,30 @@ mod tests {
         let last = |tests: f64| Looks::of_layouts(0.01 / tests).last();
         assert_eq!((last(1.0), last(10.0)), (64, 64));
         assert!(64 < last(30.0) && last(30.0) < last(1000.0) && last(1000.0) < 128);
+    }
+
+    #[test]
+    fn all_looks_together_spend_the_error_rate() {
+        for looks in [Looks::OF_PAIRS, Looks::of_layouts(0.001), Looks::of_layouts(1e-5)] {
+            for alpha in [0.05, 0.01, 0.005, 0.001, 1e-5] {
+                let spent: f64 = looks.all().map(|look| looks.spends(look, alpha)).sum();
+                assert!((spent / alpha - 1.0).abs() < 1e-9, "{spent} of {alpha}");
+            }
+        }
+    }
+
+    #[test]
+    fn eight_values_decide_only_where_the_error_rate_allows_it() {
+        let first = |alpha| Looks::OF_PAIRS.spends(FIRST_LOOK, alpha);
+        assert!(first(0.01) >= 2.0 / 256.0 && first(0.05) >= 2.0 / 256.0);
+        assert!([first(0.009), first(0.001)].iter().all(|spent| *spent == 0.0));
+    }
+
+    #[test]
+    fn a_stricter_level_takes_more_values_before_anything_is_decided() {
+        let values = |looks: Looks, alpha| (8.0 * looks.delay(alpha)) as usize;
+        assert_eq!([0.01, 0.001, 1e-4, 1e-5].map(|alpha| values(Looks::OF_PAIRS, alpha)), [8, 16, 32, 32]);
+        assert_eq!([0.001, 1e-4, 1e-5].map(|alpha| values(Looks::of_layouts(alpha), alpha)), [16, 16, 32]);
     }
 
     #[test]

@@ -23,11 +23,12 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     Some(Interval { estimate: median(&mut values), low, high })
 }
 
-/// Two-sided p value of "the median is 0" by a sign test; 1 without values.
+/// Returns the two-sided p value of "the median is 0" by a sign test: at most `alpha` exactly when [`median_interval`] at that
+/// level excludes 0. Values of 0 count for neither sign; 1 without values.
 pub fn sign_p_value(values: &[f64]) -> f64 {
-    let above = values.iter().filter(|value| **value > 0.0).count();
-    let below = values.iter().filter(|value| **value < 0.0).count();
-    binomial(values.len()).map_or(1.0, |signs| (2.0 * signs.cdf(above.min(below) as u64)).min(1.0))
+    let not_above = values.iter().filter(|value| **value <= 0.0).count();
+    let not_below = values.iter().filter(|value| **value >= 0.0).count();
+    binomial(values.len()).map_or(1.0, |signs| (2.0 * signs.cdf(not_above.min(not_below) as u64)).min(1.0))
 }
 
 /// Half of the interval at level `alpha` that so many values like these would have, as a forecast from their quartiles.
@@ -77,6 +78,8 @@ mod tests {
     fn signs_that_balance_say_nothing() {
         assert!((sign_p_value(&[1.0, -1.0, 2.0, -2.0]) - 1.0).abs() < 1e-12);
         assert!((sign_p_value(&to(8)) - 2.0 / 256.0).abs() < 1e-12);
+        // Half of them say nothing: 2 P(X <= 4) of 8 is more than 1.
+        assert!((sign_p_value(&[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]) - 1.0).abs() < 1e-12);
         assert!((sign_p_value(&[]) - 1.0).abs() < 1e-12);
     }
 

@@ -1,7 +1,8 @@
 //! Statistics over measured pairs: from log ratios to a verdict with its interval.
 //!
 //! Input: one number per pair of processes, the natural logarithm of head's time over base's. Output: an [`Estimate`]
-//! (20 % trimmed mean, Yuen's interval), a [`Decision`] of the sequential [`Rule`], and Cohen's d as an effect size.
+//! (20 % trimmed mean, Yuen's interval), a [`Decision`] of the sequential [`Rule`], whose interval of few values also spans the
+//! one of the median, and Cohen's d as an effect size.
 //! For what is counted, [`exact`]. Beside it, for comparison and calibration only: the classical tests, and rates of right answers with their
 //! intervals.
 //!

@@ -3,12 +3,14 @@
 //! The quick tests print tables of few experiments (`cargo test simulated -- --nocapture`) and fail if a rate is worse
 //! than claimed by more than chance allows. `docs/measurements/false-alarms.md` and
 //! `docs/measurements/sensitivity.md` show the tables of
-//! `cargo test --release simulated_tables -- --ignored --nocapture`.
+//! `cargo test --release simulated_tables -- --ignored --nocapture` and of
+//! `cargo test --release simulated_by_shape -- --ignored --nocapture`.
 
 mod confirmed;
 mod noise;
+mod shapes;
 
-use super::{Decision, Estimate, Looks, Rule, Sequential, Step, confirmation_alpha, on_fresh_values};
+use super::{Decision, Estimate, Looks, Rule, Sequential, Step, conclude, confirmation_alpha, on_fresh_values};
 use crate::model::Verdict;
 use noise::{Noise, Shape};
 use std::fmt::Write;
@@ -288,23 +290,42 @@ fn simulated_intervals_cover_the_truth() {
 #[test]
 fn simulated_changes_of_detectable_size_are_found_with_the_stated_power() {
     let mut noise = Noise::new(Shape::Normal, SEED);
-    let mut draw = |_| Estimate::of(&[(); 32].map(|()| noise.draw())).unwrap();
-    let estimates: Vec<Estimate> = (0..1_000).map(&mut draw).collect();
-    let mut tally = Tally { experiments: estimates.len(), ..Tally::default() };
-    // Each estimate has its own idea of what is detectable; their mean is nearly the true one, and becomes the change.
-    let change = estimates.iter().map(|estimate| estimate.detectable(ALPHA, 0.99)).sum::<f64>() / 1_000.0;
-    for estimate in estimates {
-        let shifted = Estimate { mean: estimate.mean + change, ..estimate };
-        tally.missed += usize::from(shifted.interval(ALPHA).low <= 0.0);
+    let rule = rule(0.001);
+    let draws: Vec<[f64; 32]> = (0..1_000).map(|_| [(); 32].map(|()| 0.01 * noise.draw())).collect();
+    let mut tally = Tally { experiments: draws.len(), ..Tally::default() };
+    // Each look has its own idea of what is detectable; their mean is nearly the true one, and becomes the change.
+    let detectable = |values: &[f64; 32]| conclude(&rule, values).unwrap().detectable.ln_1p();
+    let change = draws.iter().map(detectable).sum::<f64>() / draws.len() as f64;
+    for values in draws {
+        let shifted = values.map(|value| value + change);
+        tally.missed += usize::from(conclude(&rule, &shifted).unwrap().change.low <= 0.0);
     }
     // Twice the nominal 1 %, as the mean of a spread of errors flatters.
     tally.assert_at_most(0.02, tally.missed, "changes of detectable size not found");
 }
 
 #[test]
+#[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_by_shape_error_rates() {
+    println!("{}", shapes::error_table(8_000));
+}
+
+#[test]
+#[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_by_shape_verdicts() {
+    println!("{}", shapes::verdict_table(500));
+}
+
+#[test]
+#[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_by_shape_confirmation() {
+    println!("{}", shapes::confirmation_table(8_000));
+}
+
+#[test]
 #[ignore = "more than a minute in release; for the tables in the docs"]
 fn simulated_tables() {
-    let all = [SYMMETRIC.as_slice(), &[Shape::Lopsided, Shape::Drifting]].concat();
+    let all = [SYMMETRIC.as_slice(), &[Shape::Lopsided, Shape::Correlated(0.3)]].concat();
     println!("{}", type_one_table(20_000, &all).0);
     println!("{}", two_step_table(500, &all).0);
     println!("{}", coverage_table(20_000, &Looks::OF_PAIRS.all().collect::<Vec<_>>(), &all).0);

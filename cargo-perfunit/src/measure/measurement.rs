@@ -90,7 +90,7 @@ impl Measurement {
             accepted,
             pairs: Pairs::new(rule),
             failures: Failures::default(),
-            budget: config.per_test_budget.mul_f64(decide::effort(alpha_of_change)),
+            budget: config.per_test_budget.mul_f64(decide::effort(alpha_of_change) * looks.delay(alpha_of_change)),
             spent: Duration::ZERO,
             end: None,
         }

@@ -31,8 +31,8 @@ impl Rules<'_> {
         let rule = if self.gates.contains(&metric) {
             self.time
         } else {
-            let alpha = decide::confirmation_alpha(self.time.alpha, 1);
-            Rule { alpha, alpha_of_change: alpha, ..self.time }
+            // No fresh pairs confirm what they claim.
+            Rule { alpha_of_change: decide::confirmation_alpha(self.time.alpha, 1), ..self.time }
         };
         match metric {
             Metric::Cold => Rule { threshold: rule.threshold.max(COLD_THRESHOLD), ..rule },

@@ -163,7 +163,8 @@ fn figures_are_fractions_of_base_at_the_level_of_one_look() {
     assert!((decision.change.estimate - 0.25).abs() < 1e-12);
     assert!((decision.change.low - (interval.low.exp() - 1.0)).abs() < 1e-12);
     assert!((decision.change.high - (interval.high.exp() - 1.0)).abs() < 1e-12);
-    assert!((decision.detectable - (estimate.detectable(0.01 / 7.0, 0.99).exp() - 1.0)).abs() < 1e-12);
+    let half = interval.high - interval.estimate;
+    assert!((decision.detectable - (estimate.detectable(half, 0.99).exp() - 1.0)).abs() < 1e-12);
 }
 
 #[test]
@@ -244,4 +245,60 @@ fn of_two_groups_of_layouts_the_median_says_what_most_of_them_say() {
     assert_eq!(look(&Rule { looks: Looks::OF_PAIRS, ..rule }, &log_ratios), None);
     log_ratios[32..].fill(-0.4);
     assert_eq!(look(&rule, &log_ratios), None);
+}
+
+#[test]
+fn a_few_values_of_one_group_do_not_hide_the_other() {
+    // Two equal groups at -20 % and 25 %: seven pairs in the upper one, then thirteen of sixteen.
+    let groups = |upper: usize, all: usize| -> Vec<f64> {
+        let group = |number| if number < upper { 0.25_f64 } else { -0.2 };
+        (0..all).map(|number| group(number * 5 % all).ln_1p() + 0.001 * (number % 2) as f64).collect()
+    };
+    check(&groups(7, 8), None);
+    check_conclusion(&groups(7, 8), Verdict::Inconclusive, 8);
+    check(&groups(13, 16), None);
+    check(&groups(24, 32), None);
+    // The same around the margin: most values say that nothing changed.
+    let most_are_the_same: Vec<f64> = groups(7, 8).iter().map(|value| value - 0.223).collect();
+    check(&most_are_the_same, None);
+    // The interval that is shown reaches to the other group.
+    let change = conclude(&RULE, &groups(7, 8)).unwrap().change;
+    assert!(change.estimate > 0.24 && change.low < -0.19, "{change:?}");
+}
+
+#[test]
+fn one_disturbed_pair_of_sixteen_does_not_matter() {
+    let mut values = around(0.25, 0.02, 16);
+    values[5] = -1.0;
+    check(&values, Some(Verdict::Slower));
+    // Of eight it could as well be the first of a group.
+    check(&values[..8], None);
+}
+
+#[test]
+fn eight_values_cannot_confirm_at_a_strict_level() {
+    let values = around(0.25, 0.001, 16);
+    let strict = Rule { alpha_of_change: 0.001, ..RULE };
+    assert_eq!(look(&strict, &values[..8]), None);
+    assert_eq!(look(&strict, &values).unwrap().verdict, Verdict::Slower);
+    // What they say of an unchanged test rests on the usual level.
+    assert_eq!(look(&strict, &around(0.0, 0.001, 8)).unwrap().verdict, Verdict::Same);
+    // With alpha of the whole divided, nothing.
+    let divided = Rule { alpha: 0.001, ..strict };
+    assert_eq!(look(&divided, &around(0.0, 0.001, 8)), None);
+    assert_eq!(look(&divided, &around(0.0, 0.001, 16)).unwrap().verdict, Verdict::Same);
+}
+
+#[test]
+fn values_that_depend_on_the_one_before_say_less() {
+    let alternating = around(0.15, 0.03, 16);
+    let mut in_blocks = alternating.clone();
+    in_blocks.sort_by(f64::total_cmp);
+    let width = |values: &[f64]| {
+        let change = conclude(&RULE, values).unwrap().change;
+        change.high - change.low
+    };
+    assert!(width(&in_blocks) > 3.0 * width(&alternating), "{}", width(&in_blocks));
+    check(&alternating, Some(Verdict::Slower));
+    check(&in_blocks, None);
 }

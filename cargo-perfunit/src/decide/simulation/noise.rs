@@ -1,10 +1,11 @@
 //! Artificial noise of pairs, with mean 0 and standard deviation 1 unless it says otherwise.
 
 use fastrand::Rng;
+use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 use std::f64::consts::{E, PI};
 
-/// Shapes of the noise of a log ratio. The first four are symmetric, as the noise of a pair whose sides could swap names
-/// is; the last two break what the rule presumes.
+/// Shapes of the noise of a log ratio. Noise of a pair whose sides could swap names is symmetric, as the first five are; the
+/// others break what the rule presumes. The center of each, the truth, is its 20 % trimmed mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
     Normal,
@@ -14,10 +15,18 @@ pub enum Shape {
     Contaminated,
     /// Each side has lognormal noise (sigma 1); the pair is their difference.
     SkewedSides,
+    /// Two equal groups at -1 and 1, each with a standard deviation of 0.1: the place of code or data is good or bad.
+    TwoGroups,
     /// Lognormal (sigma 0.5) as a whole, with its 20 % trimmed mean at 0: one side only is disturbed.
     Lopsided,
-    /// Gaussian, each pair correlated 0.3 with the one before.
-    Drifting,
+    /// Exponential.
+    Exponential,
+    /// This part of the pairs is a group of its own, 20 standard deviations of a group away.
+    Minority(f64),
+    /// Gaussian, each pair correlated this much with the one before.
+    Correlated(f64),
+    /// Gaussian; a fifth of the variance drifts slowly, correlated 0.95 from pair to pair.
+    SlowDrift,
 }
 
 /// Draws of one shape.
@@ -32,6 +41,11 @@ impl Noise {
         let mut rng = Rng::with_seed(seed);
         let previous = normal(&mut rng);
         Self { shape, rng, previous }
+    }
+
+    /// Forgets what came before: the next draw is the first of another test.
+    pub fn begin(&mut self) {
+        self.previous = normal(&mut self.rng);
     }
 
     pub fn happens(&mut self, probability: f64) -> bool {
@@ -52,14 +66,34 @@ impl Noise {
             // The variance of each side is (e - 1) e.
             Shape::SkewedSides => (normal(rng).exp() - normal(rng).exp()) / (2.0 * (E - 1.0) * E).sqrt(),
             Shape::Lopsided => (lognormal_half(rng) - LOPSIDED_TRIMMED_MEAN) / LOPSIDED_DEVIATION,
-            Shape::Drifting => {
-                self.previous = 0.3 * self.previous + (1.0 - 0.3_f64.powi(2)).sqrt() * normal(rng);
-                self.previous
+            Shape::TwoGroups => (if rng.bool() { 1.0 } else { -1.0 }) + 0.1 * normal(rng),
+            Shape::Exponential => -(1.0 - rng.f64()).ln() - EXPONENTIAL_TRIMMED_MEAN,
+            Shape::Minority(part) => {
+                let group = if rng.f64() < part { 20.0 } else { 0.0 };
+                (group + normal(rng) - majority_trimmed_mean(part)) / (20.0 * (part * (1.0 - part)).sqrt())
             }
+            Shape::Correlated(correlation) => self.autoregressive(correlation),
+            Shape::SlowDrift => 0.2_f64.sqrt() * self.autoregressive(0.95) + 0.8_f64.sqrt() * normal(&mut self.rng),
         }
+    }
+
+    fn autoregressive(&mut self, correlation: f64) -> f64 {
+        let fresh = normal(&mut self.rng);
+        self.previous = correlation * self.previous + (1.0 - correlation.powi(2)).sqrt() * fresh;
+        self.previous
     }
 }
 
+/// 20 % trimmed mean of a group that is the lower part of all values, the rest being up to 20 % of them: the mean of standard
+/// normal noise between two quantiles.
+fn majority_trimmed_mean(rest: f64) -> f64 {
+    let (normal, majority) = (Normal::standard(), 1.0 - rest);
+    let density = |part: f64| if part < 1.0 { normal.pdf(normal.inverse_cdf(part)) } else { 0.0 };
+    (density(0.2 / majority) - density(0.8 / majority)) * majority / 0.6
+}
+
+/// 20 % trimmed mean of the exponential distribution, ((1 - ln 0.8) 0.8 - (1 - ln 0.2) 0.2) / 0.6.
+const EXPONENTIAL_TRIMMED_MEAN: f64 = 0.761_045_439_396_793_3;
 /// 20 % trimmed mean of exp(z / 2), z standard normal, by integration between its 20 % and 80 % quantiles.
 const LOPSIDED_TRIMMED_MEAN: f64 = 1.027_052_902_819_504_1;
 /// Its standard deviation, sqrt((exp(1/4) - 1) exp(1/4)).

@@ -51,3 +51,36 @@ fn sees_what_git_checks_out() {
     let warnings = document["warnings"].to_string();
     assert!(!warnings.contains("stored in the repository"), "{warnings}");
 }
+
+/// A function that is `rounds` long.
+fn slow(rounds: u32) -> String {
+    format!(
+        r"
+#[inline(never)]
+pub fn slow(seed: u64) -> u64 {{
+    (0..{rounds}).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}}
+"
+    )
+}
+
+#[test]
+fn a_migration_to_an_edition_with_more_keywords_is_measured_with_the_new_test_code() {
+    let project = Project::empty();
+    let manifest =
+        |edition: &str| format!("[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"{edition}\"\n");
+    let library = |rounds: u32, name: &str| {
+        let call = format!("pub fn {name}(seed: u64) -> u64 {{ slow(seed) }}\n");
+        let test = format!("#[cfg(test)] mod tests {{ #[test] fn is_slow() {{ assert_ne!(::{name}(7), 0); }} }}\n");
+        slow(rounds) + &call + &test.replace("::async", "super::async").replace("::r#async", "super::r#async")
+    };
+    project.write("Cargo.toml", manifest("2015"));
+    project.write("src/lib.rs", library(500, "async"));
+    project.commit("base");
+    project.write("Cargo.toml", manifest("2021"));
+    project.write("src/lib.rs", library(1500, "r#async"));
+    project.commit("head");
+    let run = project.perfunit(["diff", "HEAD~1", "--explain", "never", "--message-format", "json"]);
+    let found = verdicts(&run.json());
+    assert_eq!(found, [("sample tests::is_slow".to_owned(), "slower".to_owned())], "{}", run.stderr);
+}

@@ -2,6 +2,7 @@
 
 use super::attributes::{DERIVES_OF_STD, is_attribute_macro};
 use super::normalise::bare;
+use super::parse::parse;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Item, Meta, Path, Token};
@@ -25,7 +26,7 @@ pub fn holds_tests(text: &str) -> bool {
 /// Whether a file may hold tests itself. `is_file` tells whether the file of a module is known, by its path in this one.
 pub fn may_hold_tests(text: &str, is_file: &dyn Fn(&str) -> bool) -> bool {
     // What a macro may write, or the compiler reads otherwise than we do, is not known.
-    let Ok(file) = syn::parse_file(text) else { return true };
+    let Some(file) = parse(text) else { return true };
     !file.attrs.iter().all(makes_none) || may_hold(&file.items, "", is_file)
 }
 

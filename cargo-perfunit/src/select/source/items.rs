@@ -5,6 +5,7 @@ use super::change::ItemKind;
 use super::condition::Condition;
 use super::macros::{InnerFn, makes_tests, take_functions};
 use super::normalise::{Code, bare};
+use super::parse::parse;
 use super::surroundings::{Owner, Surroundings, impl_header};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
@@ -68,7 +69,7 @@ impl Item {
 
 /// The items of a Rust file in their order, or `None` if it is not Rust that we can parse.
 pub fn items(content: &[u8]) -> Option<Vec<Item>> {
-    let file = syn::parse_file(std::str::from_utf8(content).ok()?).ok()?;
+    let file = parse(std::str::from_utf8(content).ok()?)?;
     let mut collector = Collector { found: Vec::new(), around: Surroundings::default().below(&file.attrs) };
     let attributes = Code::of(tokens_of(&file.attrs));
     if !attributes.text.is_empty() {

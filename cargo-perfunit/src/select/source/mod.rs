@@ -22,6 +22,7 @@ mod macros;
 mod modules;
 mod normalise;
 mod overlay;
+mod parse;
 mod probes;
 mod splice;
 mod surroundings;

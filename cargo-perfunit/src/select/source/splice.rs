@@ -6,6 +6,7 @@ use super::attributes::{is_test, is_test_only, outer_attributes};
 use super::macros::{makes_tests, take_functions};
 use super::modules::without_first_line_script;
 use super::normalise::Code;
+use super::parse::parse;
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -74,7 +75,7 @@ struct Edit {
 impl Parsed {
     fn of(text: &str) -> Option<Self> {
         let rust = without_first_line_script(text);
-        let mut file = syn::parse_file(rust).ok()?;
+        let mut file = parse(rust)?;
         let mut finder = Finder { offset: text.len() - rust.len(), key: Vec::new(), places: BTreeMap::new() };
         finder.place(text.len() - finder.offset, |finder| finder.items(&mut file.items));
         Some(Self { places: finder.places, code: Code::of(file).text })

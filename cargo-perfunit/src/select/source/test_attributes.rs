@@ -1,6 +1,7 @@
 //! What people write at their tests for us: `#[perfunit::skip("reason")]`, `#[perfunit::threshold("5%")]`.
 
 use super::attributes::is_ours;
+use super::parse::parse;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Item, Lit, Meta, Token};
@@ -35,7 +36,7 @@ pub fn asks(content: &[u8]) -> Vec<Ask> {
     if !text.contains("perfunit") {
         return Vec::new();
     }
-    let Ok(file) = syn::parse_file(text) else { return Vec::new() };
+    let Some(file) = parse(text) else { return Vec::new() };
     let imported = ["use perfunit::", "use perfunit_runtime::"].iter().any(|import| text.contains(import));
     let mut asks = Vec::new();
     walk(&file.items, "", imported, &mut asks);

@@ -31,7 +31,7 @@ fn examines_the_machine_without_a_project() {
     for part in [
         "platform: linux",
         "toolchain: rustc",
-        "can be placed at will",
+        "code layout can be matched by ",
         "address space",
         "quiet: core",
         "against itself: ",

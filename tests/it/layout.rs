@@ -2,6 +2,8 @@
 
 use crate::support::Project;
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 /// A hot loop behind a branch that is never taken, whose body is as long as wanted, and a test that does not know it.
 fn source(cold: &str) -> String {
@@ -40,19 +42,100 @@ fn common_functions_and_loops_of_changed_ones_lie_at_equal_addresses() {
     assert!(!warnings.contains("could not be moved"), "{warnings}");
 }
 
-#[test]
-fn a_linker_that_cannot_place_functions_is_named() {
+/// A project of two versions with cargo's configuration and further files beside its source.
+fn project(manifest: &str, config: &str, files: &[(&str, &str)], sources: [&str; 2]) -> Project {
     let project = Project::empty();
-    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
-    project.write(".cargo/config.toml", "[build]\nrustflags = [\"-Clink-arg=-fuse-ld=bfd\"]\n");
-    project.write("src/lib.rs", source(SHORT));
+    let package = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    project.write("Cargo.toml", format!("{package}{manifest}"));
+    project.write(".cargo/config.toml", config);
+    for (path, text) in files {
+        project.write(path, text);
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(project.path().join(path), executable).unwrap();
+    }
+    project.write("src/lib.rs", sources[0]);
     project.commit("base");
-    project.write("src/lib.rs", source(LONG));
+    project.write("src/lib.rs", sources[1]);
     project.commit("head");
+    project
+}
+
+/// Checks that all functions, loops and data of both versions lie at equal addresses, by a linker of this name.
+#[track_caller]
+fn check_matched(project: &Project, linker: &str) -> Value {
+    let document = project.diff(&["--all-tests", "--explain", "never"]).expect(0).json();
+    let layout = layout(&document);
+    let count = |field: &str| layout[field].as_u64().unwrap_or_else(|| panic!("{field}: {layout}"));
+    assert_eq!(document["environment"]["layout_controlled"], true, "{layout}");
+    assert_eq!(layout["linker"], linker, "{layout}");
+    assert!(count("common") > 200 && count("equal") == count("common"), "{layout}");
+    assert!(count("changed") >= 1 && count("anchored") == count("changed"), "{layout}");
+    assert!(count("loops") >= 1 && count("held") == count("loops"), "{layout}");
+    assert!(count("data") > 200 && count("data_equal") == count("data"), "{layout}");
+    for test in document["tests"].as_array().unwrap() {
+        // That of a few ns is no percent of the shortest.
+        assert!(test["verdict"] == "not-measured" || test["threshold"].as_f64() < Some(0.15), "{test}");
+    }
+    document
+}
+
+/// What a program finds by the name of a section, to which nothing else refers.
+const REGISTERED: &str = "#[cfg(test)]\n#[used]\n#[link_section = \"perfunit_things\"]\nstatic THING: u64 = 7;\n\
+                          #[cfg(test)]\nextern \"C\" {\n    #[link_name = \"__start_perfunit_things\"]\n    static FIRST: u64;\n}\n\
+                          #[test]\nfn registered() {\n    assert_eq!(unsafe { FIRST }, 7);\n}\n";
+
+#[test]
+fn a_project_that_gnu_ld_links_is_measured_by_lld() {
+    let config = "[target.'cfg(all())']\nlinker = \"gcc\"\n[build]\nrustflags = [\n    \
+                  \"-Clink-arg=-Wl,--emit-relocs\",\n    \"-Clink-arg=-s\",\n    \
+                  \"-Clink-arg=-Wl,--version-script=symbols.map\",\n    \"-Clink-arg=-Wl,-T,extra.ld\",\n]\n";
+    let files = [
+        ("symbols.map", "{ local: hidden_*; };\n"),
+        ("extra.ld", "SECTIONS { .extra : { *(.extra) } } INSERT AFTER .data;\n"),
+    ];
+    let sources = [SHORT, LONG].map(|cold| source(cold) + REGISTERED);
+    let project = project("", config, &files, [&sources[0], &sources[1]]);
+    let document = check_matched(&project, "rust-lld");
+    assert_eq!(document["summary"]["measured"], 3, "{document}");
+}
+
+#[test]
+fn a_project_that_clang_links_with_fat_lto_is_measured_by_lld() {
+    // A driver with clang's name and gcc's interface, which is told which linker to call.
+    let config = "[target.'cfg(all())']\nlinker = \"./tools/clang\"\nrustflags = [\"-Clink-arg=-fuse-ld=bfd\"]\n";
+    let files = [("tools/clang", "#!/bin/sh\nexec cc \"$@\"\n")];
+    let manifest = "[profile.bench]\nlto = \"fat\"\n";
+    check_matched(&project(manifest, config, &files, [&source(SHORT), &source(LONG)]), "rust-lld");
+}
+
+#[test]
+fn a_project_that_mold_links_is_measured_by_lld() {
+    if Command::new("mold").arg("--version").output().is_err() {
+        eprintln!("not tested: mold is not installed");
+        return;
+    }
+    let config = "[build]\nrustflags = [\"-Clink-arg=-fuse-ld=mold\"]\n";
+    let sources = [SHORT, LONG].map(|cold| source(cold) + REGISTERED);
+    check_matched(&project("", config, &[], [&sources[0], &sources[1]]), "rust-lld");
+}
+
+#[test]
+fn gnu_ld_matches_layouts_where_lld_does_not_link() {
+    // An option that lld does not know.
+    let config = "[build]\nrustflags = [\"-Clink-arg=-fuse-ld=bfd\", \"-Clink-arg=-Wl,--spare-dynamic-tags=4\"]\n";
+    check_matched(&project("", config, &[], [&source(SHORT), &source(LONG)]), "gnu-ld");
+}
+
+#[test]
+fn where_no_linker_orders_functions_each_is_named() {
+    let config = "[target.'cfg(all())']\nlinker = \"./tools/cc\"\n";
+    let linker =
+        "#!/bin/sh\ncase \"$*\" in *section-start*) echo \"sections stay\" >&2; exit 1;; esac\nexec cc \"$@\"\n";
+    let project = project("", config, &[("tools/cc", linker)], [&source(SHORT), &source(LONG)]);
     let document = project.diff(&["--all-tests"]).expect(0).json();
     assert_eq!(document["environment"]["layout_controlled"], false, "{document}");
     let because = layout(&document)["uncontrolled_because"].as_str().unwrap();
-    assert!(because.contains("refuses"), "{because}");
+    assert!(because.contains("rust-lld: sections stay") && because.contains("ld.bfd: sections stay"), "{because}");
     assert_eq!(document["summary"]["measured"], 2, "{document}");
     let test = &document["tests"][0];
     let change = |field: &str| test["change"][field].as_f64().unwrap();
@@ -61,6 +144,50 @@ fn a_linker_that_cannot_place_functions_is_named() {
     assert!(change("high") - change("low") > 0.17, "{test}");
     let summary = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
     assert!(summary.contains("code layout not controlled in sample"), "{summary}");
+}
+
+#[test]
+fn another_linker_is_no_other_code() {
+    let project = project("", "", &[], [&source(LONG), &source(SHORT)]);
+    project.write(".cargo/config.toml", "[target.'cfg(all())']\nlinker = \"gcc\"\n");
+    project.commit("linker");
+    let document = project.diff(&[]).expect(0).json();
+    assert_eq!(document["summary"]["measured"], 0, "{document}");
+    assert!(!document.to_string().contains("options differ"), "{document}");
+    // Both are linked alike where they are measured.
+    let document = project.diff(&["--all-tests", "--explain", "never"]).expect(0).json();
+    assert_eq!(document["environment"]["layout_controlled"], true, "{document}");
+    assert_eq!((&layout(&document)["linker"], &document["summary"]["measured"]), (&"rust-lld".into(), &2.into()));
+}
+
+#[test]
+fn static_executables_unwind_as_linked_by_us() {
+    let config = "[build]\nrustflags = [\"-Ctarget-feature=+crt-static\"]\n";
+    let refusing = "#[test]\n#[should_panic]\nfn refuses() {\n    hot(&mut [3; 300], u64::MAX);\n}\n";
+    let sources = [SHORT, LONG].map(|cold| source(cold) + refusing);
+    let project = project("", config, &[], [&sources[0], &sources[1]]);
+    let document = project.diff(&["--all-tests", "--explain", "never"]).json();
+    let refuses = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "refuses").unwrap();
+    assert_ne!(refuses["verdict"], "not-measured", "{refuses}");
+    assert_eq!(document["environment"]["layout_controlled"], true, "{document}");
+    assert!(refuses["threshold"].as_f64() <= Some(0.01), "{refuses}");
+}
+
+#[test]
+fn a_test_that_fails_as_linked_by_us_is_measured_as_the_project_links_it() {
+    // Our links have no segment that becomes read-only after loading.
+    let looks = "#[test]\nfn looks_at_itself() {\n    let own = std::fs::read(\"/proc/self/exe\").unwrap();\n    \
+                 let place = u64::from_le_bytes(own[32..40].try_into().unwrap()) as usize;\n    \
+                 let mut headers = own[place..].chunks(56).take(usize::from(own[56]));\n    \
+                 assert!(headers.any(|header| header[..4] == 0x6474_e552_u32.to_le_bytes()));\n}\n";
+    let sources = [SHORT, LONG].map(|cold| source(cold) + looks);
+    let project = Project::library(&sources[0], &sources[1]);
+    let document = project.diff(&["--all-tests", "--threshold", "90%", "--explain", "never"]).expect(0).json();
+    let test = |name: &str| document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
+    let looks = test("looks_at_itself");
+    assert_ne!(looks["verdict"], "not-measured", "{looks}");
+    assert!(looks["notes"].to_string().contains("as the project's linker made it"), "{looks}");
+    assert!(!test("tests::sums")["notes"].to_string().contains("linker"), "{document}");
 }
 
 /// The work of `hot` in a loop of its own, which no shift puts where the other one is.

@@ -36,6 +36,7 @@ mod pairing;
 mod request;
 mod rustc_call;
 mod rustc_role;
+mod sample;
 mod seeds;
 pub mod shadow;
 mod toolchain;
@@ -57,13 +58,15 @@ pub use invoke::BuildFailure;
 pub use kept::{SideBuild, TestExecutable, share_libraries, side_of, stand_in};
 pub use key::with_code_settings;
 pub use link::{
-    ALIGNMENT, Freed, LinkRecord, Position, Relink, free, is_link, link, relink, relink_with_debug_information,
+    ALIGNMENT, Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, free, is_link, link, relink,
+    relink_with_debug_information,
 };
 pub use listing::{Found, GENERATED_MARKER};
 pub use made::Made;
 pub use pairing::{Pairing, TestCode};
 pub use request::Options;
 pub use rustc_role::wrap;
+pub use sample::{Sample, build_sample};
 pub use seeds::{CLOCK_LIBRARY, Seed, Seeds, TestClock, is_dynamic, is_loadable};
 pub use toolchain::{Variant, parts_key};
 pub use undeclared::{names_file, vendored_folders};

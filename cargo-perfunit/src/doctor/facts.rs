@@ -1,10 +1,11 @@
 //! What the system says about itself. Reading only; what it means is said in `judge`.
 
 use super::counters;
+use crate::build::{Linkers, build_sample};
 use crate::cargo::Cargo;
-use crate::error::Error;
+use crate::error::{Error, Result, apart};
 use crate::measure::{self, kernel};
-use crate::model::{NoCounter, Untraceable};
+use crate::model::{MeasuringLinker, NoCounter, NoLayout, Untraceable};
 use crate::select::trace;
 use crate::system::fs;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub struct Facts {
     /// The processor's name.
     pub cpu: String,
     /// First line of `rustc -vV`, or why there is none.
-    pub toolchain: Result<String, Error>,
+    pub toolchain: std::result::Result<String, Error>,
     /// What linking does; `None` without a toolchain.
     pub linking: Option<Linking>,
     /// Cores that we may use.
@@ -33,7 +34,7 @@ pub struct Facts {
     /// Whether address space randomisation can be switched off.
     pub fixed_addresses: bool,
     /// Whether processes can be traced, or why not.
-    pub tracing: Result<(), Untraceable>,
+    pub tracing: std::result::Result<(), Untraceable>,
     /// The hypervisor, if we run in a virtual machine.
     pub virtual_machine: Option<String>,
     /// Share of the time since boot that the host gave to other machines.
@@ -47,16 +48,16 @@ pub struct Facts {
     /// Whether two cores share execution units.
     pub smt: Option<bool>,
     /// Whether instructions can be counted, or why not.
-    pub counters: Result<(), NoCounter>,
+    pub counters: std::result::Result<(), NoCounter>,
     pub valgrind: Option<String>,
 }
 
 /// What became of linking a small program with its functions in an order of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Linking {
-    Ordered,
+    Ordered(MeasuringLinker),
     /// Only in the linker's own order.
-    Plain,
+    Plain(NoLayout),
     Failed(String),
 }
 
@@ -142,30 +143,18 @@ fn valgrind() -> Option<String> {
     (output.status.success() && !version.is_empty()).then_some(version)
 }
 
-/// Links a small program as rustc does by default. A project's own choice of a linker is not asked for.
+/// Links a small program as the measured executables of a project in this folder are linked.
 fn linking(cargo: &Cargo, folder: &Path) -> Linking {
-    let Ok(scratch) = fs::temporary_dir(SCRATCH) else { return Linking::Failed("no temporary folder".to_owned()) };
-    let scratch = scratch.path();
-    let order = scratch.join("order");
-    // As matched layouts are linked.
-    let ordered = [
-        format!("-Clink-arg=-Wl,--symbol-ordering-file={}", order.display()),
-        "-Clink-args=-Wl,--no-warn-symbol-ordering -Wl,-z,norelro".to_owned(),
-    ];
-    let link = |arguments: &[String]| {
-        let source = scratch.join("main.rs");
-        fs::write(&source, "fn main() {}\n").map_err(|error| error.to_string())?;
-        fs::write(&order, "main\n").map_err(|error| error.to_string())?;
-        let mut rustc = Command::new(&cargo.rustc);
-        rustc.current_dir(folder).args(arguments).arg("-o").arg(scratch.join("main")).arg(&source).stdin(Stdio::null());
-        let output = rustc.output().map_err(|error| error.to_string())?;
-        let message = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() { Ok(()) } else { Err(message.lines().next().unwrap_or_default().to_owned()) }
+    let try_it = || -> Result<Linking> {
+        let scratch = fs::temporary_dir(SCRATCH)?;
+        let sample = build_sample(cargo, folder, scratch.path())?;
+        let layouts = scratch.path().join("layouts");
+        Ok(match apart(measure::layout::try_layout(&sample, &Linkers::of(cargo), &layouts))? {
+            Ok(linker) => Linking::Ordered(linker),
+            Err(why) => Linking::Plain(why),
+        })
     };
-    match link(&ordered) {
-        Ok(()) => Linking::Ordered,
-        Err(_) => link(&[]).map_or_else(Linking::Failed, |()| Linking::Plain),
-    }
+    try_it().unwrap_or_else(|error| Linking::Failed(error.message().to_owned()))
 }
 
 #[cfg(test)]

@@ -90,17 +90,15 @@ fn toolchain(toolchain: &Result<String, Error>) -> Finding {
 
 fn linker(linking: &Linking) -> Finding {
     let (value, level) = match linking {
-        Linking::Ordered => ("lld: functions can be placed at will".to_owned(), Level::Ok),
-        Linking::Plain => ("functions cannot be placed at will".to_owned(), Level::Warn),
+        Linking::Ordered(linker) => (format!("code layout can be matched by {linker}"), Level::Ok),
+        Linking::Plain(why) => (format!("code layout cannot be matched: {why}"), Level::Warn),
         Linking::Failed(message) => (format!("does not link: {message}"), Level::Bad),
     };
     let why =
         "where code lies can make it look up to 40 % slower or faster; what is flagged is confirmed over random places";
     let advice = match level {
         Level::Bad => "install a C compiler, which rustc needs to link",
-        _ => {
-            "use lld: the default of Rust 1.90 and newer on x86-64 Linux, elsewhere `-C link-arg=-fuse-ld=lld` in RUSTFLAGS"
-        }
+        _ => "install lld (`apt-get install lld`): it is used for the measured executables, whatever links the project",
     };
     finding("linker", value, level, why).unless_ok(advice)
 }

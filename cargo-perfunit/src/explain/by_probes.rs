@@ -13,7 +13,7 @@ use super::probe_cost::attribute_corrected;
 use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
 use super::suspects;
 use super::with_probes::{self, Probed};
-use crate::build::{Builder, InPlace, Probes, Seeds};
+use crate::build::{Builder, InPlace, Linkers, Probes, Seeds};
 use crate::error::{Result, apart};
 use crate::measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
 use crate::model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TargetId, Unexplained, Warning};
@@ -91,6 +91,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let (context, measuring) = (builder.context(), inquiry.measuring);
     let mut bench = Bench::open(&context.ours)?;
     bench.seeds = Seeds::new(inquiry.built.seeds.clone());
+    bench.linkers = Linkers::of(&context.cargo);
     bench.made = Some(InPlace::put(&probed.sides, &context.ours)?);
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
     let facts = suspects::facts(inquiry);

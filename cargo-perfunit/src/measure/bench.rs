@@ -8,7 +8,7 @@ use super::noise::Watch;
 use super::quiet::quietest;
 use super::shared_page::SharedPage;
 use super::work_tables::WorkTables;
-use crate::build::{InPlace, Seeds, TestExecutable};
+use crate::build::{InPlace, Linkers, Seeds, TestExecutable};
 use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::model::{AcceptedLoss, Instructions, Machine, Metric, Placement, Sides, Threshold};
@@ -85,6 +85,8 @@ pub struct Bench {
     pub paired_address_space: bool,
     /// How both processes of a pair get the same random numbers; not at all unless it is set.
     pub seeds: Seeds,
+    /// The linkers that can make layouts, besides the project's.
+    pub linkers: Linkers,
     /// What processes need that count; nothing unless it is set.
     pub gauges: Gauges,
     /// Where processes leave call trees; nowhere unless it is set.
@@ -142,6 +144,7 @@ impl Bench {
         Ok(Self {
             paired_address_space: can_fix_addresses(),
             seeds: Seeds::default(),
+            linkers: Linkers::default(),
             gauges: Gauges::default(),
             trees: RefCell::default(),
             tables: RefCell::default(),

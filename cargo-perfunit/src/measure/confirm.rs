@@ -189,7 +189,7 @@ impl Confirmation<'_, '_> {
         self.observer.progress.message(subject.test.to_string());
         let mut programs = subject.programs(self.sides);
         let layouts = if measurement.unit() == Unit::Pair {
-            programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
+            programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
             None
         } else {
             Some(&mut *self.layouts)
@@ -262,7 +262,7 @@ impl Confirmation<'_, '_> {
         }
         let subject = &self.subjects[open.subject];
         let mut programs = subject.programs(self.sides);
-        programs.executables = self.layouts.first(subject.executables)?.unwrap_or(subject.executables);
+        programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
         let trial = Trial { bench: self.bench, config: &open.config, programs };
         meter::instructions(&trial, &open.settled, least, self.random)
     }
@@ -270,7 +270,8 @@ impl Confirmation<'_, '_> {
     /// What fresh values are of: layouts, where they can be drawn and there is time for it.
     fn unit(&mut self, subject: &Subject<'_>, pairs: PairsPerLayout) -> Result<Unit> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if is_late || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
+        let is_as_built = self.layouts.is_as_built(&subject.test);
+        if is_late || is_as_built || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
             return Ok(Unit::Pair);
         }
         Ok(Unit::Layout { pairs })

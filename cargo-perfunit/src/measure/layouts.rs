@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::build::{CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of};
 use crate::decide;
 use crate::error::{Result, Stop, Tried, apart};
-use crate::measure::layout::{Matched, Unplaced};
+use crate::measure::layout::{Matched, Natural, Unplaced};
 use crate::model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId, TestId};
 use crate::select::Units;
 use crate::select::code::{self, Program, Reach};
@@ -37,6 +37,8 @@ pub struct Layouts<'a> {
     seed: u64,
     placement: Placement,
     position: Position,
+    /// Tests that pass only in the executables that the project's linker made.
+    as_built: BTreeSet<TestId>,
 }
 
 /// Whether the code of both versions lies at the same places.
@@ -69,7 +71,17 @@ impl<'a> Layouts<'a> {
         let (folder, known) = (bench.layouts(), BTreeMap::new());
         // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
         let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
-        Self { bench, folder, known, current: None, drawn: BTreeMap::new(), seed, placement, position }
+        Self {
+            bench,
+            folder,
+            known,
+            current: None,
+            drawn: BTreeMap::new(),
+            seed,
+            placement,
+            position,
+            as_built: BTreeSet::new(),
+        }
     }
 
     /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
@@ -80,6 +92,21 @@ impl<'a> Layouts<'a> {
             self.known.insert(target.clone(), prepared);
         }
         Ok(self.known.get(target).and_then(|known| known.as_ref().ok()).map(|known| known.first.as_ref()))
+    }
+
+    /// Returns the executables that a test is measured on first, if they have matched layouts.
+    pub fn first_of(&mut self, subject: &Subject<'_>) -> Result<Option<Sides<&TestExecutable>>> {
+        if self.is_as_built(&subject.test) { Ok(None) } else { self.first(subject.executables) }
+    }
+
+    /// Leaves a test on the executables that the project's linker made: it does not pass in ours.
+    pub fn leave_as_built(&mut self, test: &TestId) {
+        self.as_built.insert(test.clone());
+    }
+
+    /// Tells whether a test is measured on the executables that the project's linker made.
+    pub fn is_as_built(&self, test: &TestId) -> bool {
+        self.as_built.contains(test)
     }
 
     /// A layout drawn at random, made if it is not there.
@@ -148,6 +175,9 @@ impl<'a> Layouts<'a> {
     /// and cannot be watched, counts as one that comes by it.
     pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
         let _span = tracing::debug_span!("places").entered();
+        if self.is_as_built(&subject.test) {
+            return Ok(Placed::Matched);
+        }
         let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
         if let Some(placed) = known.placed.get(&subject.test) {
             return Ok(*placed);
@@ -202,10 +232,12 @@ impl<'a> Layouts<'a> {
         let outputs = paths(executables, &layout_folder(&self.folder.join("first"), self.known.len()));
         put_beside(executables, &outputs)?;
         let _cores = self.bench.use_all_cores();
-        let natural = executables.map(|executable| executable.path.as_path());
-        let links = Sides { base: base.as_path(), head: head.as_path() };
+        let natural = Natural {
+            executables: executables.map(|executable| executable.path.as_path()),
+            links: Sides { base: base.as_path(), head: head.as_path() },
+        };
         let places = outputs.as_ref().map(PathBuf::as_path);
-        let (matched, figures) = Matched::prepare(natural, links, &self.folder, places, self.position)?;
+        let (matched, figures) = Matched::prepare(natural, &self.bench.linkers, &self.folder, places, self.position)?;
         Ok(Target {
             matched,
             first: at(executables, outputs),

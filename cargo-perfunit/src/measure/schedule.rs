@@ -185,24 +185,46 @@ impl Screening<'_> {
             return Ok(Screened::without_pairs(Err(Reason::BudgetUsedUp)));
         }
         self.bench.settle();
-        let first = self.layouts.first(subject.executables)?.map(|first| first.map(TestExecutable::clone));
+        let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
         // An experiment shall show what the place of the code does, not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
         let config = self.config.on(subject.terms);
         let programs = Programs { executables, ..subject.programs(self.sides) };
-        let (trial, random) = (Trial { bench: self.bench, config: &config, programs }, &mut self.random);
-        let (settled, unsettled) = match subject.executables.head.harness.repeats() {
-            Repeated::Function => (screen::settle(&trial, random), Task::Cold),
-            Repeated::Process => (whole_process::settle(&trial, &mut self.starts, random), Task::Process),
-        };
-        match apart(settled)? {
+        let trial = Trial { bench: self.bench, config: &config, programs };
+        match self.settle(subject, &trial)? {
             Ok(settled) => self.measure(subject, &trial, Settled { matched, ..settled }),
             Err(reason) => {
-                let alone = Alone { trial, task: unsettled, clock: TestClock::True };
-                Ok(Screened::without_pairs(apart(alone.instead(reason, random))?))
+                let task = match subject.executables.head.harness.repeats() {
+                    Repeated::Function => Task::Cold,
+                    Repeated::Process => Task::Process,
+                };
+                let alone = Alone { trial, task, clock: TestClock::True };
+                let end = apart(alone.instead(reason, &mut self.random))?;
+                let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
+                let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
+                Ok(as_built.unwrap_or_else(|| Screened::without_pairs(end)))
             }
         }
+    }
+
+    /// Runs the pilot of a test.
+    fn settle(&mut self, subject: &Subject<'_>, trial: &Trial<'_>) -> Result<std::result::Result<Settled, Reason>> {
+        apart(match subject.executables.head.harness.repeats() {
+            Repeated::Function => screen::settle(trial, &mut self.random),
+            Repeated::Process => whole_process::settle(trial, &mut self.starts, &mut self.random),
+        })
+    }
+
+    /// Measures a test that fails in our executables in those of the project's linker; `None` if it fails there, too.
+    fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Screened>> {
+        let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
+        let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
+        tracing::info!(test = %subject.test, "fails only as linked with matched layouts");
+        self.layouts.leave_as_built(&subject.test);
+        settled.matched = false;
+        settled.notes.push(Note::AsBuilt);
+        self.measure(subject, &trial, settled).map(Some)
     }
 
     /// Everything that is asked of a test before confirmation: single calls if they decide, else pairs; counts; first

@@ -37,6 +37,32 @@ pub enum NoLayout {
         linker: String,
         message: String,
     },
+    /// What a linker that is not the project's makes of the same inputs is another program.
+    OtherProgram {
+        difference: String,
+    },
+    /// No linker at hand can match layouts.
+    NoLinker {
+        /// By the linker's name.
+        tried: Vec<(String, NoLayout)>,
+        /// Whether an lld is among them.
+        has_lld: bool,
+    },
+}
+
+/// The linker of the measured executables.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasuringLinker {
+    /// The project's linker, an lld.
+    #[default]
+    Project,
+    /// The lld of the toolchain, because the project's linker does not order functions.
+    RustLld,
+    /// The lld in `PATH`, because neither the project's linker nor the toolchain orders functions.
+    Lld,
+    /// GNU ld, because there is no lld that links the project.
+    GnuLd,
 }
 
 /// Why something that went into an executable may not be kept; `report::layout` words it.
@@ -78,6 +104,9 @@ pub struct LayoutMatch {
     pub text_bytes: u64,
     /// Wall time of linking both once more, seconds.
     pub link_seconds: f64,
+    /// The linker that matched the layouts.
+    #[serde(default)]
+    pub linker: MeasuringLinker,
 }
 
 impl LayoutMatch {

@@ -73,7 +73,7 @@ pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
     StepOutcome, StepTest, short_commit,
 };
-pub use layout::{LayoutMatch, LostInputs, NoLayout};
+pub use layout::{LayoutMatch, LostInputs, MeasuringLinker, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,

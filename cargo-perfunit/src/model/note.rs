@@ -51,6 +51,8 @@ pub enum Note {
     },
     /// Changed code has no common place in both versions, so the test was judged over several layouts.
     Layouts { layouts: usize },
+    /// It passes only in the executables that the project's linker made, which have no matched layouts.
+    AsBuilt,
     /// It seemed slower or faster until fresh pairs and layouts showed less.
     TakenBack,
     /// It does not pass with the data files of the other version.

@@ -3,11 +3,11 @@
 use crate::model::{
     Basis, Between, Bound, CallNode, Capture, Cause, Change, ChangeKind, Changed, ChangedPart, CodeChange, CrossCheck,
     Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Failure, Function,
-    GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured, Metered,
-    Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted, NotMetered, Note, Outcome,
-    Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling, SelectedBecause, Selection,
-    Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget,
-    UnseenBecause, Verdict, VersionName, Warning, Why,
+    GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured,
+    MeasuringLinker, Metered, Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted,
+    NotMetered, Note, Outcome, Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling,
+    SelectedBecause, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
+    UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,6 +34,7 @@ pub fn layout() -> LayoutMatch {
         fixed_addresses: false,
         text_bytes: 2_400_000,
         link_seconds: 0.3,
+        linker: MeasuringLinker::Project,
     }
 }
 

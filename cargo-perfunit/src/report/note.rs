@@ -39,6 +39,9 @@ impl fmt::Display for Note {
             Note::MostlyStart { share } => {
                 write!(f, "about {:.0} % of its process are start and harness", 100.0 * share)
             }
+            Note::AsBuilt => f.write_str(
+                "it fails when it is linked with matched layouts, so it was measured as the project's linker made it: code layout not controlled",
+            ),
             Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
             Note::RunsByClock => f.write_str(
                 "it runs until a time has passed: both versions get a clock that advances with each reading, \

@@ -22,8 +22,8 @@ use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
 use crate::model::{
-    Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, NothingBecause, Outcome, Run, Selection,
-    Verdict, VersionName,
+    Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome,
+    Run, Selection, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -133,7 +133,10 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     );
     screen.status("With", GOOD, &Text::plain(one_line(&text)));
     for (target, state) in &environment.layouts {
-        let state = state.as_ref().map_or_else(|_| "not controlled".to_owned(), |state| layout(state) + &linked(state));
+        let state = state.as_ref().map_or_else(
+            |_| "not controlled".to_owned(),
+            |state| format!("matched, {}{}", layout(state), linked(state)),
+        );
         screen.status("Layout", GOOD, &Text::plain(format!("{target}: {state}")));
     }
     for missing in metrics::for_none(&run.outcomes) {
@@ -160,6 +163,9 @@ pub(super) fn layout(state: &LayoutMatch) -> String {
     }
     if state.fixed_addresses {
         text.push_str(", position-dependent");
+    }
+    if state.linker != MeasuringLinker::Project {
+        let _ = write!(text, ", linked by {}", state.linker);
     }
     text
 }

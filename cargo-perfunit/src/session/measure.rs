@@ -4,7 +4,7 @@ use super::environment;
 use super::news::{may_be_for_old_code, may_be_for_other_data};
 use super::options::Options;
 use super::shared::Session;
-use crate::build::{Builder, BuiltSides, InPlace, Place, Seeds, TestExecutable, share_libraries};
+use crate::build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
 use crate::config::Terms;
 use crate::error::{Error, Result};
 use crate::explain::{explain_outcomes, growth};
@@ -87,6 +87,7 @@ pub fn run_pairing(
     let mut bench = Bench::open(&context.ours)?;
     let mut warnings = Vec::new();
     bench.seeds = Seeds::new(built.seeds.clone());
+    bench.linkers = Linkers::of(&context.cargo);
     bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
     warnings.extend(bench.seeds.shortcoming(programs(built, &tests)));
     let data = built.pairing.tests_of;

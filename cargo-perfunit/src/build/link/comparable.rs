@@ -1,5 +1,6 @@
 //! Whether two links can be compared input by input, or differ in something that acts on the whole executable.
 
+use super::linkers::chooses_linker;
 use super::record::{Argument, InputKind, LinkRecord, Named};
 use crate::error::Result;
 use crate::model::Uncompared;
@@ -13,15 +14,17 @@ impl LinkRecord {
         self.kept(|input| input.kind == InputKind::Script && !is_list_of_rustc(&input.path))
     }
 
-    /// The command line without what may differ between two links of the same program: kept inputs, the output, folders
-    /// of libraries. A difference in the rest means that nothing can be said about what changed.
+    /// Returns the command line without what may differ between two links of the same program: kept inputs, the output,
+    /// folders of libraries, and which linker runs. A difference in the rest means that nothing can be said about what changed.
     pub fn options(&self) -> Vec<String> {
-        let mut options = vec![self.linker.clone()];
+        let mut options = Vec::new();
         let mut is_static = false;
         for Argument { text, names, .. } in &self.arguments {
             match text.as_str() {
                 // Where an input has one more or less, such a switch may be, too; what it does is said by the library.
                 "-Bstatic" | "-Bdynamic" => is_static = text == "-Bstatic",
+                // The machine code that goes in tells what changed, and both versions are measured by one linker.
+                _ if names.is_none() && is_choice_of_linker(text) => {}
                 _ if text.starts_with("-l") && is_static => options.push(format!("{text} (static)")),
                 _ => options.extend(self.option(text, names.as_ref()).map(|option| without_hashes(&option))),
             }
@@ -85,6 +88,11 @@ fn renames(option: &str) -> bool {
     ["--wrap", "--defsym"].iter().any(|renaming| option.contains(renaming))
 }
 
+/// Tells whether an option only says which linker a driver calls, or in which folder it finds programs.
+fn is_choice_of_linker(option: &str) -> bool {
+    chooses_linker(option) || option.strip_prefix("-B").is_some_and(|folder| folder.contains('/'))
+}
+
 /// What a library shows of itself: rustc makes the list from the code, and names the file so in a temporary folder.
 fn is_list_of_rustc(path: &Path) -> bool {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -122,7 +130,7 @@ mod tests {
     fn places_and_hashes_are_no_options() {
         let dir = tempfile::tempdir().unwrap();
         let options = record(dir.path(), ONE, &["--gc-sections"]).options().join(" ");
-        let expected = "cc <toolchain>/libstd.rlib --version-script=<script> -ld -rpath=/build/x-<hash>/out \
+        let expected = "<toolchain>/libstd.rlib --version-script=<script> -ld -rpath=/build/x-<hash>/out \
                         -lz (static) -o <output> --gc-sections";
         assert_eq!(options, expected);
     }
@@ -141,8 +149,10 @@ mod tests {
         let renaming = "-Wl,--defsym=hot=hot_impl";
         let renamed = record(dirs[0].path(), ONE, &[renaming]).incomparable(&record(dirs[1].path(), TWO, &[renaming]));
         assert_eq!(renamed.unwrap(), Some(Uncompared::RenamedSymbols { option: renaming.to_owned() }));
-        let head = LinkRecord { linker: "clang".to_owned(), ..record(dirs[1].path(), TWO, &[]) };
-        assert_eq!(reason(&head), options(&["cc", "clang"]));
+        let mold = ["-fuse-ld=mold", "-B/usr/libexec/mold"];
+        let head = LinkRecord { linker: "clang".to_owned(), ..record(dirs[1].path(), TWO, &mold) };
+        assert_eq!(reason(&head), None);
+        assert_eq!(reason(&record(dirs[1].path(), TWO, &["--icf=all"])), options(&["--icf=all"]));
         let why = LostInputs::NotCopied { error: "no room".to_owned() };
         let head = LinkRecord { incomplete: Some(why.clone()), ..record(dirs[1].path(), TWO, &[]) };
         assert_eq!(reason(&head), Some(Uncompared::IncompleteInputs { why }));

@@ -111,6 +111,11 @@ pub(super) fn folder_of(executable: &Path) -> PathBuf {
     fs::with_ending(executable, FOLDER_SUFFIX)
 }
 
+/// The executable that a folder lies beside.
+pub(in crate::build) fn executable_of(folder: &Path) -> Option<PathBuf> {
+    Some(folder.with_file_name(folder.file_name()?.to_str()?.strip_suffix(FOLDER_SUFFIX)?))
+}
+
 impl LinkRecord {
     /// Reads the record of a folder of kept files.
     pub fn load(folder: &Path) -> Result<Self> {
@@ -169,6 +174,17 @@ impl LinkRecord {
     pub(super) fn keep_debug_information(&mut self) {
         const DROPPING: [&str; 4] = ["--strip-debug", "--strip-all", "-S", "-s"];
         self.arguments.retain(|argument| argument.names.is_some() || !DROPPING.contains(&argument.text.as_str()));
+    }
+
+    /// Keeps the names of functions in an executable that drops them, by which they are ordered and found.
+    pub(super) fn keep_symbols(&mut self) {
+        const DROPPING: [&str; 2] = ["--strip-all", "-s"];
+        let scope = if self.is_driven() { Scope::Linker } else { Scope::Program };
+        for argument in self.arguments.iter_mut().filter(|argument| argument.names.is_none()) {
+            if DROPPING.contains(&argument.text.as_str()) {
+                (argument.scope, argument.text) = (scope, "--strip-debug".to_owned());
+            }
+        }
     }
 
     /// The command that does the link again, from the kept files, to another place.
@@ -292,6 +308,14 @@ pub(super) mod tests {
         record.keep_debug_information();
         let (kept, dropped): (Vec<_>, Vec<_>) = stripped.into_iter().partition(|option| option != "--strip-debug");
         assert_eq!((record.options(), dropped.len()), (kept, 1));
+    }
+
+    #[test]
+    fn symbols_can_be_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = record(dir.path(), ONE, &["-s", "--gc-sections", "--strip-all"]);
+        record.keep_symbols();
+        assert!(record.options().ends_with(&["--strip-debug", "--gc-sections", "--strip-debug"].map(str::to_owned)));
     }
 
     #[test]

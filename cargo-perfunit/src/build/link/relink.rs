@@ -2,6 +2,7 @@
 
 use super::arguments::Scope;
 use super::free::Freed;
+use super::linkers::Linker;
 use super::record::LinkRecord;
 use crate::error::{Error, Stop, Tried};
 use crate::model::NoLayout;
@@ -29,28 +30,46 @@ pub struct Relink {
     output: PathBuf,
 }
 
-/// Starts the link again from the kept files, with `more` behind its options and with what was freed in them; or says why
-/// this linker cannot do that.
+/// An argument of our own for a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extra {
+    Input(PathBuf),
+    /// One word for the linker, not for a driver.
+    Option(OsString),
+}
+
+/// Starts the link again from the kept files, by this linker, with `more` behind its options and with what was freed in
+/// them. The executable keeps its symbols. Or says why this linker cannot do that.
 pub fn relink(
     link: &Path,
     freed: &Freed,
     output: &Path,
     position: Position,
-    more: &[OsString],
+    linker: &Linker,
+    more: &[Extra],
 ) -> Tried<Relink, NoLayout> {
     let mut record = LinkRecord::load(link)?;
     record.replace(&freed.inputs);
-    start(record, output, position, more)
+    record.keep_symbols();
+    record.link_by(linker);
+    start(record, &linker.name, output, position, more)
 }
 
 /// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
 pub fn relink_with_debug_information(link: &Path, output: &Path) -> Tried<Relink, NoLayout> {
     let mut record = LinkRecord::load(link)?;
     record.keep_debug_information();
-    start(record, output, Position::AsBuilt, &[])
+    let linker = record.linker.clone();
+    start(record, &linker, output, Position::AsBuilt, &[])
 }
 
-fn start(record: LinkRecord, output: &Path, position: Position, more: &[OsString]) -> Tried<Relink, NoLayout> {
+fn start(
+    record: LinkRecord,
+    linker: &str,
+    output: &Path,
+    position: Position,
+    more: &[Extra],
+) -> Tried<Relink, NoLayout> {
     if let Some(why) = record.incomplete() {
         return Err(Stop::Because(NoLayout::Incomplete { why: why.clone() }));
     }
@@ -65,9 +84,19 @@ fn start(record: LinkRecord, output: &Path, position: Position, more: &[OsString
         // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.
         command.arg("-no-pie");
     }
-    command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = process::spawn(&mut command)?;
-    Ok(Relink { child, linker: record.linker, output: output.to_owned() })
+    for extra in more {
+        match extra {
+            Extra::Input(path) => command.arg(path),
+            Extra::Option(option) if record.is_driven() => command.arg("-Xlinker").arg(option),
+            Extra::Option(option) => command.arg(option),
+        };
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = process::spawn(&mut command).map_err(|error| {
+        let (linker, message) = (linker.to_owned(), error.message().to_owned());
+        Stop::Because(NoLayout::Refused { linker, message })
+    })?;
+    Ok(Relink { child, linker: linker.to_owned(), output: output.to_owned() })
 }
 
 impl Relink {

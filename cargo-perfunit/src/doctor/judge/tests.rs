@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::{MeasuringLinker, NoLayout};
 
 /// A machine as it should be.
 fn good() -> Facts {
@@ -6,7 +7,7 @@ fn good() -> Facts {
         platform: ("linux".to_owned(), "x86_64".to_owned()),
         cpu: "a processor".to_owned(),
         toolchain: Ok("rustc 1.95.0".to_owned()),
-        linking: Some(Linking::Ordered),
+        linking: Some(Linking::Ordered(MeasuringLinker::Project)),
         allowed: vec![0, 1, 2, 3],
         online: 4,
         pinning: true,
@@ -73,7 +74,7 @@ fn without_a_toolchain_or_linker_nothing_works() {
     let bare = Facts { toolchain: Err(Error::setup("cannot run rustc")), linking: None, ..good() };
     check(&bare, &[("toolchain", Level::Bad)]);
     check(&Facts { linking: Some(Linking::Failed("no cc".to_owned())), ..good() }, &[("linker", Level::Bad)]);
-    check(&Facts { linking: Some(Linking::Plain), ..good() }, &[("linker", Level::Warn)]);
+    check(&Facts { linking: Some(Linking::Plain(NoLayout::Disobeyed)), ..good() }, &[("linker", Level::Warn)]);
     let other = Facts { platform: ("macos".to_owned(), "aarch64".to_owned()), ..good() };
     check(&other, &[("platform", Level::Bad)]);
 }

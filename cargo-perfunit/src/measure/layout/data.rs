@@ -5,6 +5,7 @@
 //! place within a cache line: 8 % were seen. What is not the same sequence in both versions goes to a section of its own.
 
 use super::image::{Image, Section};
+use crate::build::Dialect;
 use crate::model::Sides;
 use similar::{Algorithm, capture_diff_slices};
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub(super) const HELD: [&str; 3] = [".rodata", ".data.rel.ro", ".data"];
 /// Behind the name of a section: what had to leave it.
 pub(super) const APART: &str = ".perfunit";
-/// Where lld says that a piece is its own work, like constants merged from many inputs.
+/// The file of a piece that is the linker's own work, like constants merged from many inputs, as lld says it.
 const INTERNAL: &str = "<internal>";
 /// In the names of constants that have none: behind it come a hash and a number, which any edit changes.
 const ANONYMOUS: &str = "..Lanon.";
@@ -47,19 +48,74 @@ pub(super) struct Comparison {
     pub equal: usize,
 }
 
-/// The pieces of a section of the executable, from lld's map of it.
-fn pieces(map: &str, section: &str) -> Vec<Piece> {
+/// The pieces of a section of the executable, from the linker's map of it.
+fn pieces(map: &str, section: &str, dialect: Dialect) -> Vec<Piece> {
+    match dialect {
+        Dialect::Lld => pieces_of_lld(map, section),
+        Dialect::Gnu => pieces_of_gnu_ld(map, section),
+    }
+}
+
+/// Reads GNU ld's map: a line for each input section, or two if its name is long, between lines of the script. A line behind
+/// it says if the linker merged what is in it.
+fn pieces_of_gnu_ld(map: &str, section: &str) -> Vec<Piece> {
+    const MERGED: &str = "(size before relaxing)";
+    let mut lines = map.lines().skip_while(|line| !line.starts_with("Linker script and memory map"));
+    let is_header = |line: &str| !line.starts_with(' ') && line.split_whitespace().next() == Some(section);
+    let mut pieces: Vec<Piece> = Vec::new();
+    if !lines.by_ref().any(is_header) {
+        return pieces;
+    }
+    let mut name = "";
+    for line in lines.take_while(|line| line.is_empty() || line.starts_with(' ')) {
+        let mut rest = line;
+        if let Some(named) = line.strip_prefix(' ').filter(|named| !named.starts_with(' ')) {
+            let (word, after) = named.split_at(named.find(' ').unwrap_or(named.len()));
+            (name, rest) = (word, after);
+        }
+        if rest.ends_with(MERGED) {
+            // It is part of one table, whichever input the linker names.
+            pieces.last_mut().into_iter().for_each(|piece| INTERNAL.clone_into(&mut piece.file));
+        } else if !name.starts_with('*')
+            && let Some(piece) = piece_of_gnu_ld(name, rest)
+        {
+            pieces.push(piece);
+        }
+    }
+    pieces.retain(|piece| piece.size > 0);
+    pieces
+}
+
+/// `address, size (hexadecimal), file`.
+fn piece_of_gnu_ld(section: &str, line: &str) -> Option<Piece> {
+    let (address, rest) = line.trim().split_once(' ')?;
+    let (size, path) = rest.trim_start().split_once(' ')?;
+    let [address, size] = [address, size].map(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok());
+    Some(Piece { address: address?, size: size?, align: 0, file: file(path), section: section.to_owned() })
+}
+
+/// A file as scripts name it: without folders, of an archive `archive:member`.
+fn file(path: &str) -> String {
+    let (path, member) = match path.strip_suffix(')').and_then(|path| path.rsplit_once('(')) {
+        Some((archive, member)) => (archive, Some(member)),
+        None => (path, None),
+    };
+    let file = path.rsplit('/').next().unwrap_or(path);
+    member.map_or_else(|| file.to_owned(), |member| format!("{file}:{member}"))
+}
+
+fn pieces_of_lld(map: &str, section: &str) -> Vec<Piece> {
     let mut lines = map.lines().filter_map(Line::parse);
     let found = lines.by_ref().any(|line| line.kind == Kind::Output && line.name == section);
     let inside = lines.take_while(|line| found && line.kind != Kind::Output);
     inside.filter(|line| line.kind == Kind::Input && line.size > 0).filter_map(Line::piece).collect()
 }
 
-/// Compares the data of two executables, given with lld's maps of them.
-pub(super) fn compare(images: &Sides<Image>, maps: &Sides<String>) -> Comparison {
+/// Compares the data of two executables, given with the linker's maps of them.
+pub(super) fn compare(images: &Sides<Image>, maps: &Sides<String>, dialect: Dialect) -> Comparison {
     let mut comparison = Comparison::default();
     for (number, section) in HELD.into_iter().enumerate() {
-        let pieces = maps.as_ref().map(|map| pieces(map, section));
+        let pieces = maps.as_ref().map(|map| pieces(map, section, dialect));
         let key = |image: &Image, piece: &Piece| piece.key(image);
         let keys = Sides {
             base: pieces.base.iter().map(|piece| key(&images.base, piece)).collect::<Vec<_>>(),
@@ -85,6 +141,11 @@ pub(super) fn compare(images: &Sides<Image>, maps: &Sides<String>) -> Comparison
 pub(super) fn sections(image: &Image) -> Vec<Section> {
     let is_data = |section: &&Section| HELD.contains(&section.name.strip_suffix(APART).unwrap_or(&section.name));
     image.sections.iter().filter(is_data).cloned().collect()
+}
+
+/// Tells whether a name stands for itself in a linker script.
+pub(super) fn is_plain(name: &str) -> bool {
+    !name.contains(SPECIAL)
 }
 
 impl Leaving {
@@ -132,11 +193,16 @@ impl Piece {
 
     /// The piece in a linker script; `None` if its names cannot be written there.
     fn pattern(&self) -> Option<String> {
-        if self.file.contains(SPECIAL) || self.section.contains(SPECIAL) {
+        if !is_plain(&self.file) || !is_plain(&self.section) {
             return None;
         }
-        let file = if self.file == INTERNAL { "" } else { &self.file };
-        Some(format!("*{file}({})", self.section))
+        let section = &self.section;
+        if self.file != INTERNAL {
+            return Some(format!("*{}({section})", self.file));
+        }
+        // Older lld names the section of the executable here, whatever the merged ones are called.
+        let is_merged = HELD.contains(&section.as_str());
+        Some(if is_merged { format!("*({section}.str* {section}.cst*)") } else { format!("*({section})") })
     }
 }
 
@@ -180,14 +246,8 @@ impl<'a> Line<'a> {
 
     fn piece(self) -> Option<Piece> {
         let (path, section) = self.name.strip_suffix(')')?.rsplit_once(":(")?;
-        let (path, member) = match path.strip_suffix(')').and_then(|path| path.rsplit_once('(')) {
-            Some((archive, member)) => (archive, Some(member)),
-            None => (path, None),
-        };
-        let file = path.rsplit('/').next().unwrap_or(path);
-        let file = member.map_or_else(|| file.to_owned(), |member| format!("{file}:{member}"));
         let Self { address, size, align, .. } = self;
-        Some(Piece { address, size, align, file, section: section.to_owned() })
+        Some(Piece { address, size, align, file: file(path), section: section.to_owned() })
     }
 }
 
@@ -211,13 +271,60 @@ mod tests {
 
     #[test]
     fn a_map_names_the_pieces_of_a_section() {
-        let found = pieces(MAP, ".rodata");
+        let found = pieces(MAP, ".rodata", Dialect::Lld);
         let texts: Vec<String> = found.iter().filter_map(Piece::pattern).collect();
         let expected =
             ["*(.rodata.cst16)", "*0001-krate.o(.rodata._R5TABLE)", "*0003-liba.rlib:a.rcgu.o(.rodata..Lanon.0f.2)"];
         assert_eq!(texts, expected);
         assert_eq!((found[1].address, found[1].size, found[1].align), (0x10_0030, 0x18, 8));
-        assert_eq!(pieces(MAP, ".data"), []);
+        assert_eq!(pieces(MAP, ".data", Dialect::Lld), []);
+    }
+
+    const GNU_MAP: &str = "
+Discarded input sections
+
+ .rodata.cst4   0x0000000000000000        0x4 /usr/lib/Scrt1.o
+
+Linker script and memory map
+
+LOAD /a/0001-k.o
+.rodata         0x0000000000300000     0xeb30
+ *(.rodata .rodata.* .gnu.linkonce.r.*)
+ .rodata.cst16  0x0000000000300000       0x50 /a/0001-k.o
+                                         0x70 (size before relaxing)
+ .rodata.cst16  0x0000000000300050        0x0 /a/0003-liba.rlib(a.rcgu.o)
+                                         0x40 (size before relaxing)
+ .rodata..Lanon.47ff50a520ecfe6c384a4f559a90ec3f.5
+                0x0000000000300050        0x5 /a/0001-k.o
+ *fill*         0x0000000000300055        0x3 
+ .rodata._R5TABLE
+                0x0000000000300058       0x18 /a b/0003-liba.rlib(a.rcgu.o)
+                0x0000000000300058                TABLE
+
+.rodata1
+ *(.rodata1)
+ .rodata1.x     0x0000000000301000        0x8 /a/0001-k.o
+";
+
+    #[test]
+    fn a_map_of_gnu_ld_names_the_same() {
+        let found = pieces(GNU_MAP, ".rodata", Dialect::Gnu);
+        let texts: Vec<String> = found.iter().filter_map(Piece::pattern).collect();
+        let expected = [
+            "*(.rodata.cst16)",
+            "*0001-k.o(.rodata..Lanon.47ff50a520ecfe6c384a4f559a90ec3f.5)",
+            "*0003-liba.rlib:a.rcgu.o(.rodata._R5TABLE)",
+        ];
+        assert_eq!(texts, expected);
+        assert_eq!((found[2].address, found[2].size), (0x30_0058, 0x18));
+        assert_eq!(pieces(GNU_MAP, ".data", Dialect::Gnu), []);
+    }
+
+    #[test]
+    fn what_an_older_lld_merged_leaves_by_the_names_that_it_has_in_objects() {
+        let map = "100000  100000  50  16 .rodata\n 100000  100000  50  16         <internal>:(.rodata)\n";
+        let texts: Vec<_> = pieces(map, ".rodata", Dialect::Lld).iter().filter_map(Piece::pattern).collect();
+        assert_eq!(texts, ["*(.rodata.str* .rodata.cst*)"]);
     }
 
     /// A map of `.rodata` with pieces of these names and sizes, one behind the other.
@@ -234,7 +341,7 @@ mod tests {
     #[track_caller]
     fn check(base: &[(&str, u64)], head: &[(&str, u64)], leaving: (&str, &str), common: usize, equal: usize) {
         let images = Sides { base: Image::empty(), head: Image::empty() };
-        let compared = compare(&images, &Sides { base: map(base), head: map(head) });
+        let compared = compare(&images, &Sides { base: map(base), head: map(head) }, Dialect::Lld);
         let names = |leaving: &Leaving| {
             let name =
                 |pattern: &String| pattern.trim_start_matches("*0001-k.o(.rodata.").trim_end_matches(')').to_owned();
@@ -261,7 +368,7 @@ mod tests {
     fn a_script_adds_sections_and_changes_nothing_else() {
         let images = Sides { base: Image::empty(), head: Image::empty() };
         let maps = Sides { base: map(&[("a", 8), ("b", 3)]), head: map(&[("a", 8)]) };
-        let leaving = compare(&images, &maps).leaving;
+        let leaving = compare(&images, &maps, Dialect::Lld).leaving;
         assert_eq!(
             leaving.base.script(),
             "SECTIONS { .rodata.perfunit : {\n  *0001-k.o(.rodata.b)\n} } INSERT AFTER .rodata;\n"

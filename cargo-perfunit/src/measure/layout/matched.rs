@@ -4,21 +4,24 @@ use super::blocks::{Blocks, Unplaced, loops_of};
 use super::data::{self, Comparison, Leaving};
 use super::image::{Image, Section};
 use super::plan::{Plan, plan};
-use super::{anchor, gaps};
-use crate::build::{Freed, Position, Relink, free, relink};
+use super::{ORDERED, anchor, gaps, script};
+use crate::build::{Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, Sample, free, relink};
 use crate::error::{Result, Stop, Tried, apart};
-use crate::model::{LayoutMatch, NoLayout, Side, Sides};
+use crate::model::{LayoutMatch, MeasuringLinker, NoLayout, Side, Sides};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The sections that a running program reads often. The linker puts them in this order at the addresses that it is told,
-/// what leaves one behind it, and all others behind them.
-const PINNED: [&str; 11] = [
+/// The sections that a running program reads often, in the order in which lld puts them at the addresses that it is told;
+/// what leaves one is behind it, and all others are behind them. The unwinder of static executables does not find exception
+/// tables behind the code.
+const PINNED_BY_LLD: [&str; 13] = [
     ".gcc_except_table",
     ".rodata",
+    ".eh_frame_hdr",
+    ".eh_frame",
     ".text",
     ".plt",
     ".plt.sec",
@@ -29,10 +32,27 @@ const PINNED: [&str; 11] = [
     ".data",
     ".bss",
 ];
+/// The same in the order of GNU ld's own script, which places others among them.
+const PINNED_BY_GNU_LD: [&str; 14] = [
+    ".plt",
+    ".plt.got",
+    ".plt.sec",
+    ORDERED,
+    ".text",
+    ".rodata",
+    ".eh_frame_hdr",
+    ".eh_frame",
+    ".gcc_except_table",
+    ".data.rel.ro",
+    ".got",
+    ".got.plt",
+    ".data",
+    ".bss",
+];
 /// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
 const PAGE: u64 = 0x1_0000;
-/// Where lld lets an executable begin that is not free to move; in front of it the kernel may not map anything.
-const IMAGE_BASE: u64 = 0x20_0000;
+/// Where linkers let an executable begin that is not free to move; in front of it the kernel may not map anything.
+const IMAGE_BASE: u64 = 0x40_0000;
 /// Times that the layout is done again without what the linker did not place as wanted.
 const REPAIRS: usize = 4;
 
@@ -45,7 +65,10 @@ pub struct Matched {
     /// For lists of symbols and objects with gaps.
     folder: PathBuf,
     blocks: Blocks,
+    /// Other names of functions, by which GNU ld may know them.
+    aliases: Sides<BTreeMap<String, Vec<String>>>,
     architecture: object::Architecture,
+    linker: Linker,
     pins: Vec<(String, u64)>,
     position: Position,
     /// Data that stands in the way.
@@ -56,30 +79,77 @@ pub struct Matched {
     sections: Sides<Vec<Section>>,
 }
 
+/// What layouts are made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Natural<'a> {
+    /// The executables as the project's linker made them.
+    pub executables: Sides<&'a Path>,
+    /// The folders of their links.
+    pub links: Sides<&'a Path>,
+}
+
 impl Matched {
-    /// Reads both executables and links the first layout, in base's order, to `outputs`; functions that cannot be placed
-    /// are left out of it. Where a fixed position cannot be had it is as built. In words why there can be no layout.
+    /// Links the first layout, in base's order, to `outputs`, by the first linker that can do that; functions that cannot be
+    /// placed are left out of it. Where a fixed position cannot be had it is as built. In words why there can be no layout.
     pub fn prepare(
-        executables: Sides<&Path>,
-        links: Sides<&Path>,
+        natural: Natural<'_>,
+        linkers: &Linkers,
         folder: &Path,
         outputs: Sides<&Path>,
         position: Position,
     ) -> Tried<(Self, LayoutMatch), NoLayout> {
-        let images = read(executables)?;
-        let architecture = images.base.architecture;
-        let mut blocks = Blocks::of(&images);
-        let freed = freed(links, &mut blocks, folder, outputs)?;
-        let pins = pins(&images, &blocks, position);
-        let links = links.map(Path::to_owned);
-        let (leaving, unplaced, data, sections) = Default::default();
-        let folder = folder.to_owned();
-        let mut this =
-            Self { links, freed, folder, blocks, architecture, pins, position, leaving, unplaced, data, sections };
+        let images = read(natural.executables)?;
+        let records = natural.links.try_map(|_, link| LinkRecord::load(link))?;
+        if let Some(why) = records.base.incomplete().or(records.head.incomplete()) {
+            return Err(Stop::Because(NoLayout::Incomplete { why: why.clone() }));
+        }
+        let are_by_lld = images.base.is_by_lld && images.head.is_by_lld;
+        let programs = folder.join("linkers");
+        let mut tried = Vec::new();
+        for linker in linkers.candidates([&records.base, &records.head], are_by_lld, &programs)? {
+            let name = linker.name.clone();
+            tracing::debug!(linker = name, "layout");
+            match apart(Self::by(linker, natural, &images, folder, outputs, position))? {
+                Ok(prepared) => return Ok(prepared),
+                Err(why) => tried.push((name, why)),
+            }
+        }
+        Err(Stop::Because(NoLayout::NoLinker { tried, has_lld: are_by_lld || linkers.has_lld() }))
+    }
+
+    /// Links the first layout by this linker.
+    fn by(
+        linker: Linker,
+        natural: Natural<'_>,
+        built: &Sides<Image>,
+        folder: &Path,
+        outputs: Sides<&Path>,
+        position: Position,
+    ) -> Tried<(Self, LayoutMatch), NoLayout> {
+        let is_as_built = linker.kind == MeasuringLinker::Project && !has_no_symbols(built);
+        let linked = if is_as_built { None } else { Some(in_its_own_order(&linker, natural, built, outputs)?) };
+        let images = linked.as_ref().unwrap_or(built);
+        let mut blocks = Blocks::of(images);
+        let freed = freed(natural.links, &mut blocks, folder, outputs)?;
+        let mut this = Self {
+            links: natural.links.map(Path::to_owned),
+            freed,
+            folder: folder.to_owned(),
+            aliases: images.as_ref().map(Image::aliases),
+            architecture: images.base.architecture,
+            pins: pins(images, &blocks, position, linker.dialect()),
+            blocks,
+            linker,
+            position,
+            leaving: Sides::default(),
+            unplaced: Unplaced::default(),
+            data: Comparison::default(),
+            sections: Sides::default(),
+        };
         let mut prepared = apart(this.first(outputs))?;
         if prepared.is_err() && position != Position::AsBuilt {
             this.position = Position::AsBuilt;
-            this.pins = self::pins(&images, &this.blocks, this.position);
+            this.pins = self::pins(images, &this.blocks, this.position, this.linker.dialect());
             prepared = apart(this.first(outputs))?;
         }
         prepared.map(|figures| (this, figures)).map_err(Stop::Because)
@@ -91,7 +161,7 @@ impl Matched {
             let linking = self.start_plan(&plan(&self.blocks, None), outputs.map(Path::to_owned), Map::Written);
             let maps = linking.outputs.as_ref().map(|output| self.map(output));
             let (images, took) = linking.finish()?;
-            let data = data::compare(&images, &maps.try_map(|_, map| fs::read_to_string(&map))?);
+            let data = self.compare_data(&images, &maps.try_map(|_, map| fs::read_to_string(&map))?);
             let misplaced = self.misplaced(&images);
             let leaving = &data.leaving;
             let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
@@ -108,6 +178,10 @@ impl Matched {
             }
         }
         Err(Stop::Because(NoLayout::Disobeyed))
+    }
+
+    fn compare_data(&self, images: &Sides<Image>, maps: &Sides<String>) -> Comparison {
+        data::compare(images, maps, self.linker.dialect())
     }
 
     /// The functions of which one layout says little.
@@ -140,29 +214,37 @@ impl Matched {
 
     /// Starts the link of one side.
     fn start_side(&self, plan: &Plan, side: Side, output: &Path, map: Map) -> Tried<Relink, NoLayout> {
-        let order = self.made_for(output, "order");
-        fs::write(&order, plan.order.get(side).join("\n"))?;
-        let mut more: Vec<OsString> = Vec::new();
-        let gaps = plan.gaps.get(side);
+        let (order, gaps, leaving) = (plan.order.get(side), plan.gaps.get(side), self.leaving.get(side));
+        let mut more: Vec<Extra> = Vec::new();
         if !gaps.is_empty() {
             let path = self.made_for(output, "gaps.o");
             fs::write(&path, gaps::object(gaps, self.architecture).map_err(Stop::Because)?)?;
-            more.push(path.into());
+            more.push(Extra::Input(path));
         }
-        more.push(linker_option("--symbol-ordering-file=", &order));
+        let mut option = |text: &str| more.push(Extra::Option(text.into()));
         // Sections that become read-only after loading have to lie together, which pins do not allow.
-        more.extend(["-Wl,--no-warn-symbol-ordering", "-Wl,-z,norelro"].map(OsString::from));
-        more.extend(self.pins.iter().map(|(name, start)| format!("-Wl,--section-start={name}={start:#x}").into()));
-        let leaving = self.leaving.get(side);
-        if !leaving.is_empty() {
+        option("-znorelro");
+        self.pins.iter().for_each(|(name, start)| option(&format!("--section-start={name}={start:#x}")));
+        let mut script = String::new();
+        match self.linker.dialect() {
+            Dialect::Lld => {
+                let path = self.made_for(output, "order");
+                fs::write(&path, order.join("\n"))?;
+                more.push(option_with("--symbol-ordering-file=", &path));
+                more.push(Extra::Option("--no-warn-symbol-ordering".into()));
+            }
+            Dialect::Gnu => script = script::order(order, gaps, self.aliases.get(side)),
+        }
+        script.push_str(&leaving.script());
+        if !script.is_empty() {
             let path = self.made_for(output, "ld");
-            fs::write(&path, leaving.script())?;
-            more.push(linker_option("-T,", &path));
+            fs::write(&path, script)?;
+            more.push(option_with("-T", &path));
         }
         if map == Map::Written {
-            more.push(linker_option("-Map=", &self.map(output)));
+            more.push(option_with("-Map=", &self.map(output)));
         }
-        relink(self.links.get(side), self.freed.get(side), output, self.position, &more)
+        relink(self.links.get(side), self.freed.get(side), output, self.position, &self.linker, &more)
     }
 
     /// A file that a link reads or writes besides: several are under way at the same time.
@@ -195,7 +277,8 @@ impl Matched {
         let mut figures = LayoutMatch {
             changed: blocks.changed.len(),
             fixed_addresses: linked.base.has_fixed_addresses && linked.head.has_fixed_addresses,
-            text_bytes: linked.base.size_of(".text") + linked.head.size_of(".text"),
+            text_bytes: linked.base.size_of_code() + linked.head.size_of_code(),
+            linker: self.linker.kind,
             link_seconds: took.as_secs_f64(),
             data: data.common,
             data_equal: data.equal,
@@ -242,6 +325,17 @@ fn freed(links: Sides<&Path>, blocks: &mut Blocks, folder: &Path, outputs: Sides
     Ok(freed)
 }
 
+/// Links an executable against itself with matched layouts in a folder; returns the linker that can do that.
+pub fn try_layout(sample: &Sample, linkers: &Linkers, folder: &Path) -> Tried<MeasuringLinker, NoLayout> {
+    let (executable, link) = (sample.executable.as_path(), sample.link.as_path());
+    let natural =
+        Natural { executables: Sides { base: executable, head: executable }, links: Sides { base: link, head: link } };
+    let outputs = Sides { base: folder.join("base"), head: folder.join("head") };
+    let outputs = outputs.as_ref().map(PathBuf::as_path);
+    let (_, layout) = Matched::prepare(natural, linkers, folder, outputs, Position::AsBuilt)?;
+    Ok(layout.linker)
+}
+
 /// The links of a layout, under way.
 pub struct Linking {
     links: Sides<Tried<Relink, NoLayout>>,
@@ -266,11 +360,36 @@ impl Linking {
     }
 }
 
-fn linker_option(option: &str, path: &Path) -> OsString {
-    let mut text = OsString::from("-Wl,");
-    text.push(option);
+/// An option of the linker with a file, as one word.
+fn option_with(option: &str, path: &Path) -> Extra {
+    let mut text = OsString::from(option);
     text.push(path);
-    text
+    Extra::Option(text)
+}
+
+fn has_no_symbols(images: &Sides<Image>) -> bool {
+    images.base.functions.is_empty() || images.head.functions.is_empty()
+}
+
+/// Links both executables in the linker's own order, which says what it makes of the inputs: the same program as `built`, or
+/// nothing can be measured by it.
+fn in_its_own_order(
+    linker: &Linker,
+    natural: Natural<'_>,
+    built: &Sides<Image>,
+    outputs: Sides<&Path>,
+) -> Tried<Sides<Image>, NoLayout> {
+    let started = Instant::now();
+    let start = |side: Side| {
+        relink(natural.links.get(side), &Freed::default(), outputs.get(side), Position::AsBuilt, linker, &[])
+    };
+    let links = Sides { base: start(Side::Base), head: start(Side::Head) };
+    let (linked, _) = Linking { links, outputs: outputs.map(Path::to_owned), started }.finish()?;
+    let difference = |side: Side| linked.get(side).difference(built.get(side));
+    match difference(Side::Base).or_else(|| difference(Side::Head)) {
+        Some(difference) => Err(Stop::Because(NoLayout::OtherProgram { difference })),
+        None => Ok(linked),
+    }
 }
 
 fn read(executables: Sides<&Path>) -> Tried<Sides<Image>, NoLayout> {
@@ -280,23 +399,41 @@ fn read(executables: Sides<&Path>) -> Tried<Sides<Image>, NoLayout> {
 }
 
 /// Common addresses with room for both versions.
-fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position) -> Vec<(String, u64)> {
-    let sections = images.base.sections.iter().chain(&images.head.sections);
-    let first = sections.map(|section| section.address).filter(|address| *address > 0).min().unwrap_or(0);
-    let base = if position == Position::Fixed { IMAGE_BASE } else { 0 };
-    let mut next = (base + first).next_multiple_of(PAGE);
+fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position, dialect: Dialect) -> Vec<(String, u64)> {
+    let pinned: &[&str] = match dialect {
+        Dialect::Lld => &PINNED_BY_LLD,
+        Dialect::Gnu => &PINNED_BY_GNU_LD,
+    };
+    let size = |name: &str| images.base.size_of(name).max(images.head.size_of(name));
+    let loaded = |image: &Image| {
+        let loaded = image.sections.iter().filter(|section| section.address > 0);
+        let others = loaded.clone().filter(|section| !pinned.contains(&section.name.as_str()));
+        (loaded.map(|section| section.address).min().unwrap_or(0), others.map(|section| section.size).sum::<u64>())
+    };
+    let (base, head) = (loaded(&images.base), loaded(&images.head));
+    let first = if base.0 > 0 && head.0 > 0 { base.0.min(head.0) } else { base.0.max(head.0) };
+    // What is not pinned lies behind all that is pinned, or anywhere among it.
+    let among = if dialect == Dialect::Gnu { base.1.max(head.1) } else { 0 };
+    let start = if position == Position::Fixed { IMAGE_BASE } else { 0 };
+    let mut next = (start + first + among).next_multiple_of(PAGE);
     let mut pins = Vec::new();
     let mut pin = |name: String, size: u64| {
         pins.push((name, next));
-        next = (next + size + size / 8).next_multiple_of(PAGE) + PAGE;
+        next = (next + size + size / 8 + among).next_multiple_of(PAGE) + PAGE;
     };
-    for name in PINNED {
-        let size = images.base.size_of(name).max(images.head.size_of(name));
+    for name in pinned {
+        let ordered = if matches!((dialect, *name), (Dialect::Lld, ".text") | (Dialect::Gnu, ORDERED)) {
+            super::plan::most_gaps(blocks)
+        } else {
+            0
+        };
+        // All functions may be ordered.
+        let size = if *name == ORDERED { size(".text") } else { size(name) };
         if size == 0 {
             continue;
         }
-        pin(name.to_owned(), size + if name == ".text" { super::plan::most_gaps(blocks) } else { 0 });
-        if data::HELD.contains(&name) {
+        pin((*name).to_owned(), size + ordered);
+        if data::HELD.contains(name) {
             // All of it may have to leave.
             pin(format!("{name}{}", data::APART), size);
         }

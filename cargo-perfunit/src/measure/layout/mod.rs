@@ -9,7 +9,7 @@
 //!
 //! The pieces: an [`Image`] is what an executable tells of its functions; blocks are functions of both versions that
 //! belong together; an *anchor* is the shift that puts a changed function's loops where the others are; a plan is an
-//! order of blocks with gaps between them; of data, what stands in the way of equal addresses *leaves* for a section of its own. Invariants: all but [`Matched`] is pure; nothing here decides what a figure
+//! order of blocks with gaps between them, which a linker takes as a list or as a script; of data, what stands in the way of equal addresses *leaves* for a section of its own. Invariants: all but [`Matched`] is pure; nothing here decides what a figure
 //! means.
 
 mod anchor;
@@ -20,9 +20,12 @@ mod image;
 mod loops;
 mod matched;
 mod plan;
+mod script;
 
 pub use blocks::Unplaced;
-pub use matched::Matched;
+pub use matched::{Matched, Natural, try_layout};
 
+/// The section of the executable that holds the functions that GNU ld has put in order.
+const ORDERED: &str = ".text.perfunit";
 /// Bytes of a cache line; where code begins in one decides how it is fetched.
 const LINE: u64 = 64;

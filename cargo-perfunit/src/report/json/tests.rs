@@ -40,7 +40,7 @@ fn the_frame_has_every_promised_field() {
             "layouts": [{
                 "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,
                 "data": 0, "data_equal": 0,
-                "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0,
+                "fixed_addresses": false, "text_bytes": 0, "link_seconds": 0.0, "linker": "project",
                 "uncontrolled_because": "the linker ld refuses: no such option",
             }],
         },

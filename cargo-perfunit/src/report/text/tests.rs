@@ -364,7 +364,7 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 2 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
-      Layout  mycrate: 899 of 900 common functions at equal addresses, 2099 of 2100 constants and variables, 2 of 3 changed functions anchored; 14 of 15 loops of changed functions in place; 2.4 MB of code linked in 0.30 s
+      Layout  mycrate: matched, 899 of 900 common functions at equal addresses, 2099 of 2100 constants and variables, 2 of 3 changed functions anchored; 14 of 15 loops of changed functions in place; 2.4 MB of code linked in 0.30 s
      Without  no instructions: not asked for
      Changes  changed Parser::line (src/parser.rs:88)
               changed Cargo.lock

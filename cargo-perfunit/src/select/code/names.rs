@@ -74,7 +74,7 @@ pub(super) fn is_called_from_outside(symbol: &str) -> bool {
 }
 
 /// What a linker encloses with `__start_NAME` and `__stop_NAME`.
-pub(super) fn is_c_identifier(section: &str) -> bool {
+pub fn is_c_identifier(section: &str) -> bool {
     let first = section.bytes().next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
     first && section.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
 }

@@ -67,11 +67,11 @@ pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng)
 
 const TWICE: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 
-/// Returns the step by which a test works for as long as it did by the true clock, or for this long if that is less. It is
-/// what the test takes between two readings, without what others took while the true clock went on.
+/// Returns the step by which a test does as much as it did by the true clock, or works for this long if that is less. While
+/// others had the core the true clock went on and the test did not work.
 fn step(call: &SideEnd, longest: Duration) -> Option<NonZeroU64> {
-    let shortened = (call.passed_ns / longest.as_nanos() as f64).max(1.0);
-    NonZeroU64::new((call.first_ns / call.clock_readings as f64 * shortened) as u64)
+    let shortened = (call.first_ns / longest.as_nanos() as f64).max(1.0);
+    NonZeroU64::new((call.passed_ns / call.clock_readings as f64 * shortened) as u64)
 }
 
 /// Makes a first call on base; `None` if it does not pass.
@@ -133,7 +133,8 @@ mod tests {
         assert_eq!(step(5e7, 5e7, 1000), Some(50_000));
         assert_eq!(step(1e9, 1e9, 1000), Some(10_000_000));
         // Others had the core for three quarters of the time.
-        assert_eq!(step(2.5e7, 1e8, 1000), Some(25_000));
+        assert_eq!(step(2.5e7, 1e8, 1000), Some(100_000));
+        assert_eq!(step(2.5e8, 1e9, 1000), Some(2_500_000));
         assert_eq!(step(1e6, 1e6, 2_000_000), None);
     }
 }

@@ -18,7 +18,7 @@ pub struct Sample {
 
 const MANIFEST: &str = "[package]\nname = \"sample\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n[profile.dev]\ndebug = false\n";
 const MAIN: &str = "#[inline(never)]\nfn sum(values: &[String]) -> usize {\n    values.iter().map(String::len).sum()\n}\n\n\
-                    fn main() {\n    println!(\"{}\", sum(&std::env::args().collect::<Vec<_>>()));\n}\n";
+                    fn main() {\n    std::process::exit(i32::from(sum(&std::env::args().collect::<Vec<_>>()) > 1000));\n}\n";
 
 /// Builds the program in `scratch` with cargo's configuration of `folder`, which may choose linker and options.
 pub fn build_sample(cargo: &Cargo, folder: &Path, scratch: &Path) -> Result<Sample> {

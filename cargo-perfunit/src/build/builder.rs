@@ -7,7 +7,7 @@ use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
 use super::toolchain::{self, Toolchain, Variant};
 use super::unify::Named;
-use crate::cargo::{self, Context, Package, Target, Workspace};
+use crate::cargo::{self, Context, Counterpart, Package, Target, Workspace};
 use crate::error::{Error, Result, Stop, Tried};
 use crate::git::{Entry, FileSet, Repository, Versions};
 use crate::model::{Side, Sides, TargetId, TargetKind};
@@ -140,6 +140,11 @@ impl<'a> Builder<'a> {
     /// Puts the files of a version into a tree.
     pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
         let _span = tracing::debug_span!("files").entered();
+        self.write(place, &files.placed(), &injections.placed(files))
+    }
+
+    /// Puts files into a tree where they are.
+    fn write(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
         let repository = Rc::clone(&self.repository);
         self.tree(place)?.checkout(&repository, files, injections).map(drop)
     }
@@ -147,7 +152,7 @@ impl<'a> Builder<'a> {
     /// Undoes what tests did to the measured tree since the checkout of this same version, and says which paths that were.
     pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
         let _span = tracing::debug_span!("files").entered();
-        self.tree.restore(&self.repository, files, injections)
+        self.tree.restore(&self.repository, &files.placed(), &injections.placed(files))
     }
 
     /// Gives both versions the same lock file policy: a version without one takes the other's; if neither has one it is
@@ -231,7 +236,11 @@ impl<'a> Builder<'a> {
             tracing::debug!(output = failure.output);
             turn.again = true;
             let tree = self.root(attempt.place())?;
-            match attempt.after(side, &failure, &tree)? {
+            let files = attempt.files(side);
+            let known = failure.clone().renamed(&|file| {
+                file.strip_prefix(&tree).map_or_else(|_| file.to_owned(), |place| tree.join(files.name(place)))
+            });
+            match attempt.after(side, &known, &tree)? {
                 Next::SameSide => {}
                 Next::BothSides => return Ok(None),
                 Next::Stop => return Err(Stop::Because(failure)),
@@ -256,14 +265,14 @@ impl<'a> Builder<'a> {
         toolchain: &Toolchain,
     ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
-        let (files, injections) = (attempt.files(side), attempt.injections());
         let progress = Progress::spinner(*terminal, "Building");
-        let wanted: BTreeSet<TargetId> =
-            job.targets.iter().filter(|target| !attempt.is_left_out(target)).cloned().collect();
-        let there = there(files, job, &wanted);
+        let wanted = job.targets.iter().filter(|target| !attempt.is_left_out(target)).cloned().collect();
+        let Here { workspace, wanted, there, packages } = Here::of_side(job, side, attempt.files(side), wanted);
         if there.is_empty() {
             return Ok(SideBuild::empty(ours));
         }
+        let files = &*attempt.files(side).placed();
+        let injections = &attempt.injections().placed(attempt.files(side));
         let target_dir = ours.join(match attempt.place() {
             Place::Measured | Place::Probed { apart: false } => TARGET_DIR,
             Place::Probed { apart: true } => APART,
@@ -272,7 +281,7 @@ impl<'a> Builder<'a> {
         let tree = self.tree(attempt.place())?;
         tree.checkout(&repository, files, injections)?;
         let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
-        let packages_of_all = &job.workspace.packages;
+        let packages_of_all = &workspace.packages;
         // Of equal names that of a member is the last.
         let (members, others): (Vec<_>, Vec<_>) = packages_of_all.iter().partition(|package| package.member);
         let package_folders = others
@@ -287,16 +296,16 @@ impl<'a> Builder<'a> {
         let request = Request {
             options: job.options,
             content_key: &content_key,
-            manifest: tree.path(Path::new(&job.workspace.root).join("Cargo.toml")),
+            manifest: tree.path(Path::new(&workspace.root).join("Cargo.toml")),
             config_files: configuration::files_of(
                 location,
                 repository.root(),
                 tree,
-                [files, attempt.files(side.other())],
+                [files, &*attempt.files(side.other()).placed()],
             ),
             targets: &there,
             package_folders: &package_folders,
-            packages: &packages(files, job),
+            packages: &packages,
             whole_packages: built.iter().all(|target| wanted.contains(&target.id)),
             requires_features: built.iter().any(|target| target.requires_features && wanted.contains(&target.id)),
             names_benches: built.iter().any(|target| is_only_named(target) && wanted.contains(&target.id)),
@@ -310,30 +319,26 @@ impl<'a> Builder<'a> {
             name: format!("{side} ({}){}", self.names.get(side), if again { ", again" } else { "" }),
         };
         let making = Making::new(toolchain, request, watch)?;
-        making.kept().map_or_else(|| self.build(packages_of_all, attempt, side, &making), Ok)
+        let of_side = OfSide { packages: packages_of_all, place: attempt.place(), files, injections };
+        let built = making.kept().map_or_else(|| self.build(&of_side, side, &making), Ok)?;
+        Ok(built.named_by_head(job.workspace, side))
     }
 
     /// Builds a side whose files are in the tree: if possible without the code of idle packages.
-    fn build(
-        &mut self,
-        packages: &[Package],
-        attempt: &dyn Attempt,
-        side: Side,
-        making: &Making<'_>,
-    ) -> Tried<SideBuild, BuildFailure> {
+    fn build(&mut self, of_side: &OfSide<'_>, side: Side, making: &Making<'_>) -> Tried<SideBuild, BuildFailure> {
         making.begin();
-        let (cargo, files) = (self.context.cargo_of(side), attempt.files(side));
+        let OfSide { packages, place, files, injections } = *of_side;
+        let cargo = self.context.cargo_of(side);
         making.forget_stale(&self.repository, files, packages)?;
         let named = Named::find(cargo, &making.request)?;
         let flags = named.flags(&making.request);
         let empty = named.empty_roots(packages);
         if !empty.is_empty() {
-            let (place, injections) = (attempt.place(), attempt.injections());
-            self.checkout(place, files, &injections.emptying(&empty))?;
+            self.write(place, files, &injections.emptying(&empty))?;
             let tree = self.tree(place)?;
             let empty = empty.iter().map(|root| tree.path(root)).collect();
             let built = making.run(cargo, &flags, &empty);
-            self.checkout(place, files, injections)?;
+            self.write(place, files, injections)?;
             match built {
                 // Something of them is needed after all, or it does not build anyway.
                 Err(Stop::Because(failure)) if !failure.stopped => {
@@ -362,6 +367,55 @@ fn open_tree(context: &Context, root: &Path, name: &str) -> Result<Tree> {
 
 fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
     a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+}
+
+/// A side's files as they are written, and what is injected into them.
+#[derive(Clone, Copy)]
+struct OfSide<'a> {
+    packages: &'a [Package],
+    place: Place,
+    files: &'a FileSet,
+    injections: &'a Injections,
+}
+
+/// A job in the words of one side: its own packages and targets.
+struct Here<'a> {
+    workspace: &'a Workspace,
+    /// The targets to build, whether they can be there or not.
+    wanted: BTreeSet<TargetId>,
+    there: BTreeSet<TargetId>,
+    /// The packages that the user asked for, with their targets that hold tests.
+    packages: BTreeMap<String, BTreeSet<TargetId>>,
+}
+
+impl<'a> Here<'a> {
+    fn of_side(job: &Job<'a>, side: Side, files: &FileSet, wanted: BTreeSet<TargetId>) -> Self {
+        match &job.workspace.counterpart {
+            Some(base) if side == Side::Base => Self::of_counterpart(job, base, files, &wanted),
+            _ => {
+                let there = there(files, job, &wanted);
+                Self { workspace: job.workspace, wanted, there, packages: packages(files, job) }
+            }
+        }
+    }
+
+    /// In base's words. Test code of head adds targets that cargo discovers by their place.
+    fn of_counterpart(job: &Job<'a>, base: &'a Counterpart, files: &FileSet, wanted: &BTreeSet<TargetId>) -> Self {
+        let discovered = |id: &TargetId| {
+            let is_discovered = matches!(id.kind, TargetKind::Test | TargetKind::Bench | TargetKind::Example);
+            let targets = job.workspace.packages.iter().flat_map(|package| &package.targets);
+            let root = targets.filter(|target| target.id == *id).find(|target| files.may_have(Path::new(&target.root)));
+            let package = base.packages.get(&id.package).filter(|_| is_discovered && root.is_some())?;
+            Some(TargetId { package: package.clone(), ..id.clone() })
+        };
+        let theirs = |id: &TargetId| base.targets.get(id).cloned().or_else(|| discovered(id));
+        let here: BTreeSet<TargetId> = wanted.iter().filter_map(theirs).collect();
+        let asked = job.packages.iter().filter_map(|name| base.package(name)).filter(|package| package.member);
+        let packages = asked
+            .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+            .collect();
+        Self { workspace: &base.workspace, there: here.clone(), wanted: here, packages }
+    }
 }
 
 /// Those of the wanted targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo

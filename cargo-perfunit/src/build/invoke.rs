@@ -44,7 +44,7 @@ pub struct Watch<'a> {
 }
 
 /// Why a side does not build: rustc or cargo refused.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct BuildFailure {
     /// Root files (in the tree) of the targets with errors, with the first error of each.
     pub roots: BTreeMap<PathBuf, String>,
@@ -61,6 +61,18 @@ pub struct BuildFailure {
 }
 
 impl BuildFailure {
+    /// Gives the files in it other names.
+    #[must_use]
+    pub fn renamed(self, name: &dyn Fn(&Path) -> PathBuf) -> Self {
+        let place = |place: ErrorPlace| ErrorPlace { file: name(&place.file), ..place };
+        Self {
+            roots: self.roots.into_iter().map(|(root, error)| (name(&root), error)).collect(),
+            places: self.places.into_iter().map(place).collect(),
+            built: self.built.iter().map(|root| name(root)).collect(),
+            ..self
+        }
+    }
+
     pub fn first_error(&self) -> &str {
         self.output.lines().find(|line| line.starts_with("error")).unwrap_or("cargo failed")
     }

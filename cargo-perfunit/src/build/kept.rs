@@ -9,8 +9,9 @@ use super::fingerprint::Traces;
 use super::inputs::{EXECUTABLES, Inputs, Reported, places};
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
+use crate::cargo::Workspace;
 use crate::error::Result;
-use crate::model::{Harness, NotExtracted, Sides, TargetId, TargetKind};
+use crate::model::{Harness, NotExtracted, Side, Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::json;
@@ -88,6 +89,23 @@ impl SideBuild {
     /// Without executables.
     pub fn of(folder: PathBuf, inputs: Inputs) -> Self {
         Self { folder, executables: Vec::new(), inputs, not_extracted: Vec::new() }
+    }
+
+    /// Names the targets of base as head, whose `workspace` this is, does.
+    #[must_use]
+    pub fn named_by_head(mut self, workspace: &Workspace, side: Side) -> Self {
+        let Some(base) = workspace.counterpart.as_ref().filter(|_| side == Side::Base) else { return self };
+        let targets: BTreeMap<&TargetId, &TargetId> = base.targets.iter().map(|(head, base)| (base, head)).collect();
+        let packages: BTreeMap<&String, &String> = base.packages.iter().map(|(head, base)| (base, head)).collect();
+        let rename = |id: &mut TargetId| match (targets.get(id), packages.get(&id.package)) {
+            (Some(head), _) => (*head).clone_into(id),
+            // Head's test code brought the target.
+            (None, Some(package)) => (*package).clone_into(&mut id.package),
+            (None, None) => {}
+        };
+        self.executables.iter_mut().for_each(|executable| rename(&mut executable.target));
+        self.not_extracted.iter_mut().for_each(|(target, _)| rename(target));
+        self
     }
 
     /// Where its doc tests are, for the other side to have the same.

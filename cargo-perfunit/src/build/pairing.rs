@@ -6,6 +6,7 @@
 use super::invoke::BuildFailure;
 use crate::git::{Entry, FileSet, Mode};
 use crate::model::{Side, Sides};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,8 @@ pub struct Pairing {
     pub tests_of: Side,
     /// The files of both.
     pub files: Sides<FileSet>,
+    /// Those that tests find, if files moved between the versions: each version finds them at its own paths.
+    data: Option<FileSet>,
     /// Files in which the overlaid version differs from itself.
     overlay: BTreeSet<String>,
     /// Its own entries of these, if it has them.
@@ -41,6 +44,7 @@ impl Pairing {
         let mut pairing = Self {
             tests_of: code.tests_of,
             files: files.clone(),
+            data: files.get(code.tests_of).for_both(&files.base),
             overlay: BTreeSet::new(),
             own: BTreeMap::new(),
             given_up: BTreeSet::new(),
@@ -59,7 +63,18 @@ impl Pairing {
 
     /// The files that tests find when they run: both sides see the same, or two workloads would be compared.
     pub fn data(&self) -> &FileSet {
-        self.files.get(self.tests_of)
+        self.data.as_ref().unwrap_or_else(|| self.files.get(self.tests_of))
+    }
+
+    /// Returns the files of one version as tests find them: where files moved, at the paths of both versions.
+    pub fn data_of(&self, side: Side) -> Cow<'_, FileSet> {
+        let files = self.files.get(side);
+        files.for_both(&self.files.base).map_or(Cow::Borrowed(files), Cow::Owned)
+    }
+
+    /// Whether files moved between the versions.
+    pub fn moves(&self) -> bool {
+        self.data.is_some()
     }
 
     /// The files in which that version differs from itself.

@@ -18,4 +18,4 @@ pub use load::{
     Location, Resolution, add_patched, external_dependencies, features, generate_lock_file, load, locate,
     package_graph, target_kind,
 };
-pub use workspace::{Dependency, Package, Target, Workspace};
+pub use workspace::{Counterpart, Dependency, Package, Target, Workspace};

@@ -198,7 +198,7 @@ fn written(inquiry: &Inquiry<'_>, tree: &Path, side: Side) -> Vec<Written> {
     for (path, source) in sources(inquiry.selected, side) {
         let Some(text) = text(inquiry.versions, files, &path) else { continue };
         found.extend(extents(&text, &source.place()).into_iter().map(|extent| Written {
-            file: tree.join(&path),
+            file: tree.join(files.place(&path)),
             lines: extent.first..=extent.last,
             key: extent.key,
             function: (!extent.is_test).then(|| source.function(&path, &extent.name, extent.line)),

@@ -75,8 +75,9 @@ pub fn build(
     let WithProbes { without, instrumented, .. } = attempt;
     let Instrumentation { files, mut functions, without_probe, mut sites } = instrumented;
     // Tests find the data files of the version that they are from, as when they were measured.
-    let data = files.get(inquiry.built.pairing.tests_of);
-    builder.checkout(place, data, &inquiry.built.injections)?;
+    let own = files.get(inquiry.built.pairing.tests_of);
+    let data = own.for_both(&files.base);
+    builder.checkout(place, data.as_ref().unwrap_or(own), &inquiry.built.injections)?;
     let renamed = renamed(&functions);
     for (new, old) in &renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
@@ -173,7 +174,7 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
             }
             let mut text = found.text;
             if source.is_root {
-                let place = tree.join(path);
+                let place = tree.join(files.place(path));
                 text.push_str(&shadow::probes_text(shadow::place_in_tree(&place).unwrap_or(Path::new(path))));
             }
             let path = PathBuf::from(path);

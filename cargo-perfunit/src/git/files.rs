@@ -1,9 +1,11 @@
 //! The files of one version.
 
+use super::moves::Moves;
 use crate::model::Warning;
 use crate::system::os::unix::ffi::OsStrExt as _;
 use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -73,6 +75,10 @@ pub struct FileSet {
     pub entries: BTreeMap<PathBuf, Entry>,
     /// What is missing or not as the user would expect.
     pub warnings: Vec<Warning>,
+    /// Where the version itself has files that are known by head's paths.
+    pub(crate) moves: Option<Arc<Moves>>,
+    /// Further places of files on disk.
+    pub(crate) copies: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl FileSet {
@@ -85,7 +91,7 @@ impl FileSet {
     /// A hash of all paths, kinds and contents: equal keys mean equal versions.
     pub fn key(&self) -> String {
         let mut listing = Vec::new();
-        for (path, Entry { mode, id, .. }) in &self.entries {
+        for (path, Entry { mode, id, .. }) in &self.placed().entries {
             let mut head = String::new();
             let _ = write!(head, "{mode} {id} ");
             listing.extend_from_slice(head.as_bytes());
@@ -108,6 +114,56 @@ impl FileSet {
     }
 }
 
+impl FileSet {
+    /// Names the files of base as head names them.
+    pub fn relocate(&mut self, moves: Arc<Moves>) {
+        if moves.is_empty() {
+            return;
+        }
+        let leaving = moves.pairs().filter_map(|(path, place)| Some((path, self.entries.remove(place)?)));
+        let leaving: Vec<_> = leaving.collect();
+        self.entries.extend(leaving.into_iter().map(|(path, entry)| (path.clone(), entry)));
+        self.moves = Some(moves);
+    }
+
+    /// Returns where the version itself has a file.
+    pub fn place(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.moves.as_ref().map_or_else(|| path.to_owned(), |moves| moves.place(path))
+    }
+
+    /// Returns by which path the stages know a file of the version.
+    pub fn name(&self, place: impl AsRef<Path>) -> PathBuf {
+        let place = place.as_ref();
+        let names = self.moves.iter().flat_map(|moves| moves.names(place));
+        // Of a file that is not here, the path in the version itself.
+        names.into_iter().find(|path| self.entries.contains_key(path)).unwrap_or_else(|| place.to_owned())
+    }
+
+    /// Returns the files where the version itself has them, as they are written to disk.
+    pub fn placed(&self) -> Cow<'_, FileSet> {
+        if self.moves.is_none() && self.copies.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let entries = self.entries.iter().map(|(path, entry)| (self.place(path), entry.clone()));
+        let mut placed = FileSet { entries: entries.collect(), warnings: self.warnings.clone(), ..FileSet::default() };
+        for (copy, path) in &self.copies {
+            if let Some(entry) = self.entries.get(path) {
+                placed.entries.entry(copy.clone()).or_insert_with(|| entry.clone());
+            }
+        }
+        Cow::Owned(placed)
+    }
+
+    /// Returns the files with copies where the other version has them: tests of both find their data there.
+    pub fn for_both(&self, base: &FileSet) -> Option<FileSet> {
+        let moves = base.moves.as_ref()?;
+        let is_base = self.moves.is_some();
+        let copies = moves.pairs().map(|(path, place)| (if is_base { path } else { place }, path));
+        Some(FileSet { copies: copies.map(|(copy, path)| (copy.clone(), path.clone())).collect(), ..self.clone() })
+    }
+}
+
 /// The id that git gives to a file with this content.
 pub(crate) fn blob_id(contents: &[u8]) -> Oid {
     Oid::hash_object(ObjectType::Blob, contents).expect("hashing memory cannot fail")
@@ -124,7 +180,7 @@ mod tests {
 
     fn set(files: &[(&str, &str)]) -> FileSet {
         let entries = files.iter().map(|(path, text)| (PathBuf::from(path), Entry::snapshot(text.as_bytes())));
-        FileSet { entries: entries.collect(), warnings: Vec::new() }
+        FileSet { entries: entries.collect(), ..FileSet::default() }
     }
 
     #[test]
@@ -145,5 +201,62 @@ mod tests {
         let expected = ["edited", "gone", "new"].map(PathBuf::from);
         assert_eq!(base.changed(&head), expected);
         assert_eq!(head.changed(&base), expected);
+    }
+
+    fn named(files: &[&str]) -> FileSet {
+        let entries = files.iter().map(|path| (PathBuf::from(path), Entry::snapshot(path.as_bytes())));
+        FileSet { entries: entries.collect(), ..FileSet::default() }
+    }
+
+    fn paths(set: &FileSet) -> Vec<&str> {
+        set.entries.keys().filter_map(|path| path.to_str()).collect()
+    }
+
+    fn moves(base: &FileSet, places: &[(&str, &str)], folders: &[(&str, &str)]) -> Arc<Moves> {
+        let owned = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(head, base)| (PathBuf::from(head), PathBuf::from(base))).collect::<Vec<_>>()
+        };
+        Arc::new(Moves::new(&base.entries, owned(places).into_iter().collect(), owned(folders)))
+    }
+
+    #[test]
+    fn files_are_known_by_heads_paths_and_written_to_their_own() {
+        let mut base = named(&["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
+        let places = [("crates/b/src/lib.rs", "b/src/lib.rs"), ("tests/it/main.rs", "tests/it.rs")];
+        let moves = moves(&base, &places, &[("", ""), ("crates/b", "b")]);
+        let before = base.key();
+        base.relocate(moves);
+        assert_eq!(paths(&base), ["Cargo.lock", "crates/b/src/lib.rs", "tests/it/main.rs"]);
+        assert_eq!(paths(&base.placed()), ["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
+        assert_eq!(base.key(), before, "the version is the same");
+        assert_eq!(base.place("crates/b/src/new.rs"), PathBuf::from("b/src/new.rs"), "a new file follows its package");
+        assert_eq!(base.name("b/src/lib.rs"), PathBuf::from("crates/b/src/lib.rs"));
+        base.entries.insert(PathBuf::from("crates/b/src/new.rs"), Entry::snapshot(*b""));
+        assert_eq!(base.name("b/src/new.rs"), PathBuf::from("crates/b/src/new.rs"));
+        assert_eq!(base.name("b/src/none.rs"), PathBuf::from("b/src/none.rs"));
+        assert_eq!(base.place("Cargo.lock"), PathBuf::from("Cargo.lock"));
+    }
+
+    #[test]
+    fn a_file_does_not_move_onto_one_that_stays() {
+        let base = named(&["a.rs", "b.rs", "c.rs"]);
+        assert!(moves(&base, &[("b.rs", "a.rs")], &[]).is_empty());
+        let both = moves(&base, &[("b.rs", "a.rs"), ("d.rs", "b.rs")], &[]);
+        let mut moved = base.clone();
+        moved.relocate(both);
+        assert_eq!(paths(&moved), ["b.rs", "c.rs", "d.rs"]);
+        assert_eq!(moved.entries[Path::new("b.rs")], base.entries[Path::new("a.rs")]);
+    }
+
+    #[test]
+    fn both_versions_find_data_at_their_own_path() {
+        let mut base = named(&["b/data.txt"]);
+        let head = named(&["crates/b/data.txt"]);
+        assert!(head.for_both(&base).is_none());
+        base.relocate(moves(&base, &[("crates/b/data.txt", "b/data.txt")], &[]));
+        for side in [&base, &head] {
+            let data = side.for_both(&base).unwrap();
+            assert_eq!(paths(&data.placed()), ["b/data.txt", "crates/b/data.txt"]);
+        }
     }
 }

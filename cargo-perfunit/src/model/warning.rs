@@ -15,6 +15,8 @@ pub enum Warning {
     MissingLfsFiles { files: usize },
     /// Files that git would convert on checkout.
     Unfiltered(Unfiltered),
+    /// Base's targets with tests that head has nothing for, and head's that base has nothing for.
+    NoCounterpart { gone: Vec<TargetId>, new: Vec<TargetId> },
     /// The versions ask for different toolchains.
     Toolchains { asked: Sides<Option<String>>, used: ToolchainsUsed },
     /// The filters take no test of any target.

@@ -21,6 +21,14 @@ impl Display for Warning {
                 write!(f, "{files} LFS files are not here and stay pointers (`git lfs fetch` brings them)")
             }
             Self::Unfiltered(why) => write!(f, "{}", unfiltered(why)),
+            Self::NoCounterpart { gone, new } => {
+                write!(f, "head has no test target that matches base's {}", joined(gone, ", "))?;
+                match new.as_slice() {
+                    [] => Ok(()),
+                    new => write!(f, "; base has none for head's {}", joined(new, ", ")),
+                }?;
+                f.write_str(": no package has its name or folder, and no target its name, root file or content")
+            }
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
             Self::NoTargetLeft => f.write_str("the filters leave no test target to look at"),
             Self::PackagesLeftOut { packages } => {

@@ -15,6 +15,7 @@ mod executed;
 mod functions;
 mod graph;
 mod included;
+mod moves;
 mod names;
 mod on_request;
 mod other_inputs;

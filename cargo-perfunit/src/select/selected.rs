@@ -3,13 +3,14 @@
 use super::data::{self, Ruled};
 use super::graph::graph;
 use super::included::taken_in;
+use super::moves;
 use super::on_request;
 use super::reach::{self, Graph, Reached};
 use super::read_sources;
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope};
 use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
-use super::target_files::TargetFiles;
+use super::target_files::{TargetFiles, modules};
 use super::wanted::Wanted;
 use super::without_tests::is_without_tests;
 use crate::build::shadow::{Injected, Injections};
@@ -25,6 +26,8 @@ use crate::model::{
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
 
 /// The targets to build, and what is known about the change.
 #[derive(Debug)]
@@ -146,19 +149,26 @@ impl Selected {
 }
 
 /// Compares the sources and decides which targets to build.
-pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<Selected> {
+///
+/// Names base's files as head does where they moved.
+pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wanted<'_>) -> Result<Selected> {
     let _span = tracing::info_span!("select").entered();
     let code = OnceCell::new();
-    let code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
-    let mut diff = source_diff(versions, &code)?;
     let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
-    if wanted.scope.asks_for(TargetKind::Doctest) {
-        workspace.add_doctests();
+    wanted.complete(&mut workspace, &|package, target| on_request::has_benches(versions, package, target));
+    let all_code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+    let mut diff = source_diff(versions, &all_code)?;
+    let moved = moves::find(builder, versions, &workspace, &diff, wanted)?;
+    if let Some((counterpart, moves)) = moved {
+        workspace.counterpart = Some(Rc::new(counterpart));
+        if !moves.is_empty() {
+            versions.files.base.relocate(Arc::new(moves));
+            let all_code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+            diff = source_diff(versions, &all_code)?;
+        }
     }
-    if wanted.scope.asks_for(TargetKind::Bench) {
-        let all = wanted.scope.targets.contains(&(TargetKind::Bench, None));
-        workspace.add_benches(all, &|package, target| on_request::has_benches(versions, package, target));
-    }
+    let versions = &*versions;
+    let code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
     let taken_in = taken_in(versions, &workspace, &mut diff);
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
@@ -185,7 +195,8 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
     let Ruled { reaching, ignored, warnings } = data::apart(&code, &selected.rules, &mut selected.diff);
     selected.ignored = ignored;
     selected.warnings.extend(warnings);
-    if wanted.all_tests || !selected.diff.is_empty() || !reaching.is_empty() || !taken_in.is_empty() {
+    let moved = selected.workspace.counterpart.is_some();
+    if wanted.all_tests || moved || !selected.diff.is_empty() || !reaching.is_empty() || !taken_in.is_empty() {
         (selected.graph, selected.target_files) =
             graph(builder, versions, &selected.workspace, &selected.diff, &taken_in)?;
         selected.rules.heed_attributes(versions, &selected.workspace, &selected.target_files);
@@ -193,6 +204,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_
         if !left_out.is_empty() && !wanted.scope.workspace {
             selected.warnings.push(Warning::PackagesLeftOut { packages: left_out.into_iter().collect() });
         }
+        selected.reach_moved(versions);
         selected.reach_by_rules(reaching);
         selected.leave_out_without_tests(versions);
         let read = read_sources::warnings(versions, &selected.target_files, selected.targets.keys());
@@ -237,6 +249,34 @@ impl Selected {
             reached.filter_map(|(target, by)| Some((target, by.into_iter().next()?))).collect()
         };
         left_out
+    }
+
+    /// Takes also the targets that base calls or places otherwise, and warns of those that head has nothing for.
+    fn reach_moved(&mut self, versions: &Versions) {
+        let Some(base) = self.workspace.counterpart.clone() else { return };
+        for target in &self.in_scope {
+            let (Some(theirs), Some(root)) = (base.target(target), self.root(target)) else { continue };
+            if theirs.id != *target || theirs.root != root {
+                let path = root.to_owned();
+                self.targets.entry(target.clone()).or_insert(ReachedBy::File { path });
+            }
+        }
+        let base_files = &versions.files.base;
+        let holds_tests = |id: &&TargetId| {
+            let targets = base.workspace.packages.iter().flat_map(|package| &package.targets);
+            let mut roots = targets.filter(|target| target.id == **id).map(|target| base_files.name(&target.root));
+            roots.any(|root| {
+                let files = modules(versions, base_files, &root.to_string_lossy());
+                let mut texts = files.keys().filter_map(|path| versions.read_file(base_files, path));
+                texts.any(|text| source::holds_tests(&String::from_utf8_lossy(&text)))
+            })
+        };
+        let gone: Vec<TargetId> = base.gone.iter().filter(holds_tests).cloned().collect();
+        if !gone.is_empty() {
+            let is_new = |target: &&TargetId| !base.targets.contains_key(*target) && target.kind != TargetKind::Doctest;
+            let new = self.targets.keys().filter(is_new).cloned().collect();
+            self.warnings.push(Warning::NoCounterpart { gone, new });
+        }
     }
 
     fn leave_out_without_tests(&mut self, versions: &Versions) {

@@ -4,6 +4,7 @@ use super::reach::Files;
 use super::source::{self, FileInTarget};
 use crate::git::{FileSet, Versions};
 use crate::model::{Sides, TargetId};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The files of each target, on each side.
@@ -12,6 +13,17 @@ pub type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
 /// The files of the target with this root; those that links lead to also by the path where they lie, which is the one that
 /// has their content.
 pub fn modules(versions: &Versions, files: &FileSet, root: &str) -> Files {
+    let place = files.place(root);
+    let placed = files.placed();
+    let (Cow::Owned(placed), Some(place)) = (&placed, place.to_str()) else {
+        return modules_at(versions, files, root);
+    };
+    // Modules are found where the version itself has them.
+    let found = modules_at(versions, placed, place).into_iter();
+    found.map(|(path, file)| (files.name(path).to_string_lossy().into_owned(), file)).collect()
+}
+
+fn modules_at(versions: &Versions, files: &FileSet, root: &str) -> Files {
     let read = |path: &str| versions.read_file(files, &versions.resolve(files, path)?);
     let mut found = source::modules(root, &read).files;
     let linked = found.iter().filter_map(|(path, file)| {

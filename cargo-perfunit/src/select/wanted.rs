@@ -1,5 +1,6 @@
 //! Which tests the user wants.
 
+use crate::cargo::{Package, Target, Workspace};
 use crate::config::{Rules, Terms};
 use crate::model::{Ignored, TargetKind};
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,19 @@ pub struct Wanted<'a> {
     pub all_tests: bool,
     /// The terms of a test of which nothing else is said.
     pub terms: Terms,
+}
+
+impl Wanted<'_> {
+    /// Adds the targets that a run takes on request only: doc tests, and benchmarks where `has_benches` finds some.
+    pub fn complete(&self, workspace: &mut Workspace, has_benches: &dyn Fn(&Package, &Target) -> bool) {
+        if self.scope.asks_for(TargetKind::Doctest) {
+            workspace.add_doctests();
+        }
+        if self.scope.asks_for(TargetKind::Bench) {
+            let all = self.scope.targets.contains(&(TargetKind::Bench, None));
+            workspace.add_benches(all, has_benches);
+        }
+    }
 }
 
 /// Cargo's package and target selection.

@@ -66,7 +66,8 @@ fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>
         return uncovered_functions(opened, &options);
     }
     let Opened { context, versions, .. } = opened;
-    let mut builder = Builder::open(context, versions)?;
-    let selected = select(&mut builder, versions, &options.wanted())?;
-    crate::select::functions(versions, &selected, names)
+    let mut versions = versions.clone();
+    let mut builder = Builder::open(context, &versions)?;
+    let selected = select(&mut builder, &mut versions, &options.wanted())?;
+    crate::select::functions(&versions, &selected, names)
 }

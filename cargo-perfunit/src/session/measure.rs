@@ -242,12 +242,12 @@ impl Round<'_> {
 
 /// Puts one version's files into the tree: both sides see the same, or two workloads would be compared.
 fn checkout(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<()> {
-    builder.checkout(Place::Measured, built.pairing.files.get(side), &built.injections)
+    builder.checkout(Place::Measured, &built.pairing.data_of(side), &built.injections)
 }
 
 /// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
 fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<Warning>> {
-    let written = builder.restore(built.pairing.files.get(side), &built.injections)?;
+    let written = builder.restore(&built.pairing.data_of(side), &built.injections)?;
     if written.is_empty() {
         return Ok(None);
     }

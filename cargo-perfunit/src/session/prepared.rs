@@ -2,7 +2,7 @@
 
 use super::news::has_new_code;
 use super::shared::Session;
-use crate::build::{Builder, BuiltSides, Inlining, Job, Pairing, Probes, Variant};
+use crate::build::{Builder, BuiltSides, Inlining, Job, Pairing, Place, Probes, Variant};
 use crate::error::Result;
 use crate::model::TargetId;
 use crate::select::{Candidates, Names, Selected, candidates};
@@ -24,6 +24,10 @@ impl Prepared {
         targets: &BTreeSet<TargetId>,
     ) -> Result<(Self, Duration)> {
         let built = build(session, builder, pairing, targets)?;
+        if built.pairing.moves() {
+            // Tests are listed in their folders, and a version that moved is not where the other one is.
+            builder.checkout(Place::Measured, built.pairing.data(), &built.injections)?;
+        }
         let Session { context, versions, selected, names, .. } = session;
         let started = Instant::now();
         let candidates = candidates(context, versions, selected, names, &built)?;
@@ -49,7 +53,7 @@ fn build(
     let roots = selected.injections();
     let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
     if let Some(recipe) = session.archive.recipe(pairing.tests_of, targets)? {
-        return recipe.follow(&session.context.ours, pairing, &roots, variant);
+        return recipe.follow(&session.context.ours, &selected.workspace, pairing, &roots, variant);
     }
     let Selected { workspace, packages, .. } = selected;
     builder.pairing(

@@ -163,6 +163,12 @@ impl Injections {
         all
     }
 
+    /// For the roots where a version itself has them.
+    #[must_use]
+    pub fn placed(&self, files: &FileSet) -> Injections {
+        self.roots().map(|(root, what)| (files.place(root), what)).collect()
+    }
+
     /// Without these roots.
     #[must_use]
     pub fn without(&self, roots: &BTreeSet<String>) -> Injections {

@@ -308,7 +308,7 @@ fn cargo_takes_no_workspace_above_the_tree_and_the_right_one_inside() {
     let mut tree = Tree::open(&fixture.root.join("target/perfunit/shadow"), "proj").unwrap();
     let mut checkout = |entries: &[(&str, &str)]| {
         let entry = |(path, text): &(&str, &str)| (PathBuf::from(path), crate::git::Entry::snapshot(text.as_bytes()));
-        let files = FileSet { entries: entries.iter().map(entry).collect(), warnings: Vec::new() };
+        let files = FileSet { entries: entries.iter().map(entry).collect(), ..FileSet::default() };
         tree.checkout(&fixture.open(), &files, &Injections::none()).unwrap();
         tree.root()
     };

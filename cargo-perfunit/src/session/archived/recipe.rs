@@ -2,6 +2,7 @@
 
 use crate::build::shadow::{CalledWhole, Injections};
 use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
+use crate::cargo::Workspace;
 use crate::error::Result;
 use crate::model::{NoBench, Side, Sides, TargetId, Warning};
 use serde::{Deserialize, Serialize};
@@ -53,17 +54,18 @@ impl Recipe {
         }
     }
 
-    /// Finds what was built; `roots` and `variant` are as they were before anything had to be given up.
+    /// Finds what was built of head's `workspace`; `roots` and `variant` are as they were before anything had to be given up.
     pub fn follow(
         &self,
         ours: &Path,
+        workspace: &Workspace,
         mut pairing: Pairing,
         roots: &Injections,
         variant: Variant,
     ) -> Result<BuiltSides> {
         pairing.take_back(&self.given_up);
-        let open = |_, name: Option<&String>| match name {
-            Some(name) => SideBuild::open(&ours.join("sides").join(name)),
+        let open = |side: Side, name: Option<&String>| match name {
+            Some(name) => Ok(SideBuild::open(&ours.join("sides").join(name))?.named_by_head(workspace, side)),
             None => Ok(SideBuild::empty(ours)),
         };
         let library = |name: &str| Some(ours.join(PARTS).join(name)).filter(|path| path.exists());

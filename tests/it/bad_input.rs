@@ -216,7 +216,7 @@ fn a_toolchain_too_old() {
         &rustc,
         "if [ \"$1\" = -vV ]; then echo 'rustc 1.60.0'; echo 'host: x86_64-unknown-linux-gnu'; echo 'release: 1.60.0'; else exec rustc \"$@\"; fi",
     );
-    refused(run_with(&project, &[("RUSTC", &rustc)]), 102, &["too old", "1.60.0", "1.77"]);
+    refused(run_with(&project, &[("RUSTC", &rustc)]), 102, &["too old", "1.60.0", "1.78"]);
     refused(run_with(&project, &[("RUSTC", Path::new("/nonexistent/rustc"))]), 102, &["/nonexistent/rustc"]);
 }
 

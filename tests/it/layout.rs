@@ -5,10 +5,11 @@ use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// A hot loop behind a branch that is never taken, whose body is as long as wanted, and a test that does not know it.
+/// A hot loop behind a branch that is never taken, whose body is as long as wanted, and a test that does not know it. In the
+/// frame of the test its accesses would be encoded in other lengths, so it must not be inlined there.
 fn source(cold: &str) -> String {
     format!(
-        "pub fn hot(values: &mut [u64], limit: u64) -> u64 {{\n    if limit == u64::MAX {{\n        {cold}\n    }}\n    \
+        "#[inline(never)]\npub fn hot(values: &mut [u64], limit: u64) -> u64 {{\n    if limit == u64::MAX {{\n        {cold}\n    }}\n    \
          let mut sum = 0;\n    for value in values.iter_mut() {{\n        *value = value.rotate_left(7) ^ limit;\n        \
          sum ^= *value / (limit | 1);\n    }}\n    sum\n}}\n\
          pub fn other(text: &str) -> usize {{\n    text.split(' ').filter(|word| word.len() > 2).count()\n}}\n\

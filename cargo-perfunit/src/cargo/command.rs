@@ -6,8 +6,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The oldest toolchain whose tests we can build: 1.77 (`cargo metadata`'s package ids, which name what was built).
-pub const OLDEST_MINOR: u32 = 77;
+/// The minor version of the oldest supported toolchain: the oldest that the smoke set was run with. Versions before 1.77 have
+/// other package IDs, from which we read what was built.
+pub const OLDEST_MINOR: u32 = 78;
 
 /// The toolchain of the user's folder, for both sides.
 #[derive(Debug, Clone)]
@@ -154,7 +155,7 @@ mod tests {
     #[test]
     fn old_toolchains_are_refused_with_both_versions() {
         let error = check_version("rustc 1.60.0\nrelease: 1.60.0\n").unwrap_err().to_string();
-        assert!(error.contains("rustc 1.60.0") && error.contains("1.77"), "{error}");
+        assert!(error.contains("rustc 1.60.0") && error.contains("1.78"), "{error}");
     }
 
     #[test]

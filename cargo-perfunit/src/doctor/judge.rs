@@ -84,7 +84,7 @@ fn toolchain(toolchain: &Result<String, Error>) -> Finding {
     match toolchain {
         Ok(release) => finding("toolchain", release, Level::Ok, why),
         Err(error) => finding("toolchain", error.message(), Level::Bad, why)
-            .unless_ok("install Rust 1.77 or newer, and see that cargo and rustc are on PATH"),
+            .unless_ok("install or update Rust, and see that cargo and rustc are on PATH"),
     }
 }
 

@@ -257,6 +257,11 @@ fn run(command: &mut Command) -> Result<Output> {
 
 fn first_error(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
+    // An old rustdoc prints this as JSON: it was asked for that format of errors.
+    let mut diagnostics = text.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
+    if let Some(error) = diagnostics.find(|diagnostic| diagnostic.level == DiagnosticLevel::Error) {
+        return described(&error);
+    }
     let line = text.lines().find(|line| line.starts_with("error")).or_else(|| text.lines().next());
     line.map_or_else(|| output.status.to_string(), str::to_owned)
 }

@@ -101,7 +101,7 @@ mod tests {
         assert_ne!(stable(&glue), stable(caller));
         assert_eq!(readable("_RNvCs1234_7mycrate9drop_glue"), "mycrate::drop_glue");
         assert_eq!(
-            readable("_ZN4core3ptr24drop_glue$LT$dg..A$GT$17h0123456789abcdefE"),
+            readable("_ZN4core3ptr22drop_glue$LT$dg..A$GT$17h0123456789abcdefE"),
             "core::ptr::drop_in_place<dg::A>"
         );
     }

@@ -198,8 +198,8 @@ mod tests {
         let layout = Layout { keys: 513, capacity: 100, rows: 3 };
         assert_eq!(layout.nodes(), 3 * PAGE);
         assert_eq!(layout.row(0), 7 * PAGE);
-        assert_eq!(layout.row(1), 7 * PAGE + 2400);
-        assert_eq!(layout.bytes(), 7 * PAGE + 7200);
+        assert_eq!(layout.row(1), 7 * PAGE + 3200);
+        assert_eq!(layout.bytes(), 7 * PAGE + 9600);
         assert_eq!(Layout { keys: 0, ..layout }.nodes(), PAGE);
     }
 

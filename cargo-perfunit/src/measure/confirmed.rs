@@ -66,7 +66,9 @@ pub fn confirmed(first: &Ended, fresh: Ended, places: Placed) -> Ended {
 fn confirmed_metrics(first: &Metrics, fresh: &Metrics, places: Placed) -> Metrics {
     let joined = |(metric, before): (&Metric, &std::result::Result<Metered, NotMetered>)| {
         let rests_on_places = places != Placed::Matched && *metric == Metric::CpuTime;
-        let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || rests_on_places);
+        // Few pairs cannot claim a change of a metric that does not decide; the fresh ones are more.
+        let is_open = matches!(before, Ok(known) if known.verdict == MetricVerdict::Inconclusive);
+        let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || is_open || rests_on_places);
         let (Ok(known), true) = (before, is_checked) else { return (*metric, before.clone()) };
         let joined = match fresh.get(metric) {
             Some(Ok(after)) => {
@@ -300,6 +302,21 @@ pub mod tests {
         check(0.03, Verdict::Slower, Verdict::Slower);
         check(0.03, Verdict::Inconclusive, Verdict::ChangedBelowThreshold);
         check(0.009, Verdict::Slower, Verdict::ChangedBelowThreshold);
+    }
+
+    #[test]
+    fn fresh_pairs_say_what_few_pairs_left_open_of_a_metric() {
+        let of = |metric, head_ns| ended(Ok(with_cpu_time(Verdict::Slower, metric, head_ns)));
+        let check = |first, fresh, expected| {
+            let end = confirmed(&of(first, 103.0), of(fresh, 110.0), Placed::Matched);
+            let metric = end.result.unwrap().metrics[&Metric::CpuTime].clone().unwrap();
+            assert_eq!(metric.verdict, expected);
+        };
+        check(MetricVerdict::Inconclusive, MetricVerdict::More, MetricVerdict::More);
+        check(MetricVerdict::Inconclusive, MetricVerdict::Inconclusive, MetricVerdict::Inconclusive);
+        check(MetricVerdict::Less, MetricVerdict::More, MetricVerdict::Inconclusive);
+        // What was clear is not asked again.
+        check(MetricVerdict::Same, MetricVerdict::More, MetricVerdict::Same);
     }
 
     #[test]

@@ -50,8 +50,8 @@ mod tests {
     fn names_of_edition_2015_are_those_that_later_editions_write() {
         check_same("pub fn async(await: u8) -> u8 { await }", "pub fn r#async(r#await: u8) -> u8 { r#await }");
         check_same(
-            "fn f() -> Result<u8, E> { Ok(try!(g(async()))) }",
-            "fn f() -> Result<u8, E> { Ok(r#try!(g(r#async()))) }",
+            "fn async() {} fn f() -> Result<u8, E> { Ok(try!(g(async()))) }",
+            "fn r#async() {} fn f() -> Result<u8, E> { Ok(r#try!(g(r#async()))) }",
         );
         check_same("mod async { #[test] fn t() {} }", "mod r#async { #[test] fn t() {} }");
     }

@@ -4,6 +4,7 @@
 //! left alone. But the kernel counts for how long a thread was ready and did not run, and that is not the test's time.
 //! Sleeping, waiting for a lock or a disk still counts: the thread is not ready then.
 
+use crate::gauges;
 use crate::left_out::{signed, LeftOut};
 use crate::preloaded;
 use crate::sys::{self, Moment};
@@ -41,14 +42,14 @@ impl Clock {
     /// time of an undisturbed run is wall time and nothing else.
     pub fn start() -> Self {
         let delay_ns = delay_by_others_ns();
-        let cpu_ns = sys::process_cpu_ns();
+        let cpu_ns = gauges::process_cpu_ns();
         Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Moment::now() }
     }
 
     /// Reads it: the run's time and, of all threads, the processor's, both in ns.
     pub fn stop(self) -> (u64, u64) {
         let wall_ns = self.started.elapsed().as_nanos() as u64;
-        let cpu_ns = sys::process_cpu_ns().saturating_sub(self.cpu_ns);
+        let cpu_ns = gauges::process_cpu_ns().saturating_sub(self.cpu_ns);
         let delays = self.delay_ns.zip(delay_by_others_ns());
         let delay_ns = delays.map_or(0, |(before, after)| after - before);
         let left_out = self.before.since();
@@ -62,7 +63,7 @@ impl Clock {
 /// While a thread of its own process had the core the test was at work, and nobody tells when that was: all that those
 /// computed is taken for time in which this thread waited for them.
 pub fn delay_by_others_ns() -> Option<i64> {
-    Some(by_others(sys::run_delay_ns()?, sys::process_cpu_ns(), sys::thread_cpu_ns()))
+    Some(by_others(sys::run_delay_ns()?, gauges::process_cpu_ns(), sys::thread_cpu_ns()))
 }
 
 fn by_others(delay_ns: u64, process_ns: u64, thread_ns: u64) -> i64 {
@@ -127,10 +128,10 @@ mod tests {
 
     #[test]
     fn the_kernels_counters_are_read() {
-        let before = sys::process_cpu_ns();
+        let before = gauges::process_cpu_ns();
         let started = Moment::now();
         while started.elapsed().as_millis() < 2 {}
-        let after = sys::process_cpu_ns();
+        let after = gauges::process_cpu_ns();
         assert!(after > before, "{before} {after}");
         assert_eq!(sys::delay_in(b"2992791 17 1\n"), Some(17));
         assert_eq!(sys::delay_in(b""), None);

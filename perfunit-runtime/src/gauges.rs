@@ -3,7 +3,7 @@
 //! By system calls of our own and without allocating: reading must not show in what is read.
 
 use crate::preloaded::Counters;
-use crate::sys::{IO, STATUS};
+use crate::sys::{self, IO, STATUS};
 use std::arch::asm;
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 use std::io::Error;
@@ -54,8 +54,13 @@ pub fn usage() -> (u64, u64) {
     (sum(MINOR_FAULTS) + sum(MAJOR_FAULTS), sum(VOLUNTARY_SWITCHES))
 }
 
+/// Returns for how long the threads of this process ran, and the processes that it waited for, ns.
+pub fn process_cpu_ns() -> u64 {
+    sys::threads_cpu_ns() + children_cpu_ns()
+}
+
 /// Returns the processor time of the processes that this one waited for, ns.
-pub fn children_cpu_ns() -> u64 {
+fn children_cpu_ns() -> u64 {
     let usage = resource_usage(RUSAGE_CHILDREN);
     PROCESSOR_TIMES.iter().map(|at| usage[*at] as u64 * 1_000_000_000 + usage[at + 1] as u64 * 1000).sum()
 }

@@ -173,9 +173,9 @@ impl Moment {
     }
 }
 
-/// Returns for how long the threads of this process ran, and the processes that it waited for, ns.
-pub fn process_cpu_ns() -> u64 {
-    clock_ns(CLOCK_PROCESS_CPUTIME_ID) + crate::gauges::children_cpu_ns()
+/// Returns for how long the threads of this process ran, ns.
+pub fn threads_cpu_ns() -> u64 {
+    clock_ns(CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// For how long this thread ran, ns.

@@ -4,8 +4,8 @@
 //! pair read it equally often, and so do the same work. The library with the clock is loaded in the place of the one without
 //! it, and never where a test reads the true clock while it is timed.
 
+use crate::libc::{dlsym, enter, getenv, hexadecimal, outcome, RTLD_NEXT};
 use crate::preloaded::{publish, TestClock, CLOCK};
-use crate::{dlsym, getenv, hexadecimal, syscall, RTLD_NEXT};
 use core::ffi::{c_int, c_long, c_void};
 use core::ptr::{addr_of, null_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     let real = STATE.real.load(Acquire);
     if real.is_null() {
         // SAFETY: the call that libc's function would stand for.
-        return unsafe { syscall(SYS_CLOCK_GETTIME, c_long::from(clock), time as c_long, 0, 0, 0, 0) as c_int };
+        return outcome(unsafe { enter(SYS_CLOCK_GETTIME, [clock.into(), time as c_long, 0, 0, 0, 0]) }) as c_int;
     }
     // SAFETY: libc's function of this name, with our caller's arguments; what it has written can be read and written again.
     unsafe {

@@ -23,13 +23,14 @@
 #![no_std]
 
 pub mod clock;
+mod libc;
 pub mod preloaded;
 
-use core::arch::asm;
 use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void, CStr};
 use core::ptr::{null_mut, write_bytes};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
+use libc::{dlsym, enter, getenv, hexadecimal, outcome, RTLD_NEXT};
 use preloaded::{mix, publish, Source, CORES, SEED, STREAM};
 
 #[cfg(target_arch = "x86_64")]
@@ -48,8 +49,6 @@ const SYS_SCHED_SETAFFINITY: c_long = 122;
 const SYS_SCHED_GETAFFINITY: c_long = 123;
 #[cfg(target_arch = "aarch64")]
 const SYS_GETTID: c_long = 178;
-/// The kernel answers with an error from here up to -1.
-const LAST_ERROR: c_long = -4095;
 const GRND_DEFAULT: c_uint = 0;
 /// More than this `getentropy` refuses.
 const MOST_ENTROPY: usize = 256;
@@ -59,13 +58,9 @@ const PAGE: usize = 4096;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_PRIVATE_ANONYMOUS: c_int = 0x22;
 const MADV_WIPEONFORK: c_int = 18;
-const RTLD_NEXT: *mut c_void = -1_isize as *mut c_void;
 
 #[link(name = "c")]
 extern "C" {
-    fn __errno_location() -> *mut c_int;
-    fn getenv(name: *const c_char) -> *mut c_char;
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
     fn pthread_getspecific(key: c_uint) -> *mut c_void;
@@ -150,25 +145,6 @@ extern "C" fn load() {
     }
 }
 
-/// Reads a number; 0 if there is none.
-///
-/// # Safety
-///
-/// `text` is null or ends in a zero byte.
-unsafe fn hexadecimal(text: *const c_char) -> u64 {
-    if text.is_null() {
-        return 0;
-    }
-    let (mut number, mut text) = (0_u64, text);
-    // SAFETY: stops at the zero byte at the latest.
-    while let Some(digit) = unsafe { char::from(*text as u8).to_digit(16) } {
-        number = number << 4 | u64::from(digit);
-        // SAFETY: what was read is not the end.
-        text = unsafe { text.add(1) };
-    }
-    number
-}
-
 /// Replaces `length` bytes by the next ones of this thread's stream.
 ///
 /// # Safety
@@ -231,7 +207,7 @@ pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_
 pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
     if length > MOST_ENTROPY {
         // SAFETY: this thread's.
-        unsafe { *__errno_location() = EIO };
+        unsafe { *libc::__errno_location() = EIO };
         return -1;
     }
     // SAFETY: our caller's arguments. So few bytes come at once.
@@ -268,42 +244,8 @@ pub unsafe extern "C" fn syscall(
         if number == SYS_SCHED_GETAFFINITY && result > 0 {
             reveal_cores(a3 as *mut u8, result as usize);
         }
-        if (LAST_ERROR..0).contains(&result) {
-            *__errno_location() = -result as c_int;
-            return -1;
-        }
-        result
+        outcome(result)
     }
-}
-
-/// # Safety
-///
-/// As the system call's.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-unsafe fn enter(number: c_long, [a1, a2, a3, a4, a5, a6]: [c_long; 6]) -> c_long {
-    let result;
-    // SAFETY: the kernel's convention; the rest is our caller's.
-    unsafe {
-        asm!("syscall", inlateout("rax") number => result, in("rdi") a1, in("rsi") a2, in("rdx") a3, in("r10") a4,
-            in("r8") a5, in("r9") a6, lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    result
-}
-
-/// # Safety
-///
-/// As the system call's.
-#[cfg(target_arch = "aarch64")]
-#[inline]
-unsafe fn enter(number: c_long, [a1, a2, a3, a4, a5, a6]: [c_long; 6]) -> c_long {
-    let result;
-    // SAFETY: the kernel's convention; the rest is our caller's.
-    unsafe {
-        asm!("svc 0", in("x8") number, inlateout("x0") a1 => result, in("x1") a2, in("x2") a3, in("x3") a4,
-            in("x4") a5, in("x5") a6, options(nostack));
-    }
-    result
 }
 
 /// Reads what the tool says of cores.

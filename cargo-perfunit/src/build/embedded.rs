@@ -43,7 +43,7 @@ const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 
 /// The library that gives both processes of a pair the same random numbers and tells them of cores, and with its feature a
 /// clock that both read equally often; built by plain rustc calls.
-pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "clock.rs", "preloaded.rs");
+pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "clock.rs", "libc.rs", "preloaded.rs");
 
 /// The library that counts what the allocator is asked for, built by a plain rustc call.
 pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");

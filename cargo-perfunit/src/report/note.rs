@@ -7,6 +7,11 @@ use crate::model::{
 };
 use std::fmt;
 
+const AS_BUILT: &str = "it fails when it is linked with matched layouts, so it was measured as the project's linker made it: \
+                        code layout not controlled";
+const RUNS_BY_CLOCK: &str = "it runs until a time has passed: both versions get a clock that advances with each reading, \
+                             and so do the same work";
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -39,14 +44,9 @@ impl fmt::Display for Note {
             Note::MostlyStart { share } => {
                 write!(f, "about {:.0} % of its process are start and harness", 100.0 * share)
             }
-            Note::AsBuilt => f.write_str(
-                "it fails when it is linked with matched layouts, so it was measured as the project's linker made it: code layout not controlled",
-            ),
+            Note::AsBuilt => f.write_str(AS_BUILT),
             Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
-            Note::RunsByClock => f.write_str(
-                "it runs until a time has passed: both versions get a clock that advances with each reading, \
-                 and so do the same work",
-            ),
+            Note::RunsByClock => f.write_str(RUNS_BY_CLOCK),
             Note::UnequalWork { between, equal_seeds } => {
                 let between = match between {
                     Between::Calls => "call to call",

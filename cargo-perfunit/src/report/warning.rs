@@ -21,14 +21,7 @@ impl Display for Warning {
                 write!(f, "{files} LFS files are not here and stay pointers (`git lfs fetch` brings them)")
             }
             Self::Unfiltered(why) => write!(f, "{}", unfiltered(why)),
-            Self::NoCounterpart { gone, new } => {
-                write!(f, "head has no test target that matches base's {}", joined(gone, ", "))?;
-                match new.as_slice() {
-                    [] => Ok(()),
-                    new => write!(f, "; base has none for head's {}", joined(new, ", ")),
-                }?;
-                f.write_str(": no package has its name or folder, and no target its name, root file or content")
-            }
+            Self::NoCounterpart { gone, new } => f.write_str(&no_counterpart(gone, new)),
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
             Self::NoTargetLeft => f.write_str("the filters leave no test target to look at"),
             Self::PackagesLeftOut { packages } => {
@@ -94,6 +87,13 @@ impl Display for Warning {
             Self::Shards(shards) => shards.fmt(f),
         }
     }
+}
+
+/// Names base's test targets that are gone, and head's that base has nothing for.
+fn no_counterpart(gone: &[impl Display], new: &[impl Display]) -> String {
+    let gone = format!("head has no test target that matches base's {}", joined(gone, ", "));
+    let new = if new.is_empty() { String::new() } else { format!("; base has none for head's {}", joined(new, ", ")) };
+    format!("{gone}{new}: no package has its name or folder, and no target its name, root file or content")
 }
 
 /// Names tests that are called whole, by their crate roots.

@@ -2,10 +2,11 @@
 
 use super::seat::Seat;
 use crate::clock::{self, Clock};
+use crate::gauges;
 use crate::left_out::LeftOut;
 use crate::page::{Page, SideArea, COLD, FEW_BATCHES, FIRST};
 use crate::probe::Tree;
-use crate::sys::{self, Moment};
+use crate::sys::Moment;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -71,9 +72,9 @@ pub fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> O
         batch(seat, body, warm)?;
         return long_batch(seat, body, repetitions);
     }
-    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
+    let (cpu_ns, before) = (gauges::process_cpu_ns(), LeftOut::so_far());
     let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
-    Some((ns, before.since().of_cpu(sys::process_cpu_ns() - cpu_ns)))
+    Some((ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
 }
 
 /// As [`warm_batch`], in an instrumented program: the untimed runs are not in the tree.
@@ -82,10 +83,10 @@ pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, 
         batch(seat, body, warm)?;
         return row.record(|| long_batch(seat, body, repetitions));
     }
-    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
+    let (cpu_ns, before) = (gauges::process_cpu_ns(), LeftOut::so_far());
     batch(seat, body, warm)?;
     let ns = row.record(|| batch(seat, body, repetitions))?;
-    Some((ns, before.since().of_cpu(sys::process_cpu_ns() - cpu_ns)))
+    Some((ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
 }
 
 /// Whether each batch counts; none are planned yet while base calibrates.

@@ -10,6 +10,7 @@ use super::begin::{begin, lock_in};
 use super::seat::{leave, Seat};
 use crate::calibrate;
 use crate::clock::Clock;
+use crate::gauges;
 use crate::left_out::LeftOut;
 use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
 use crate::pages::Pages;
@@ -134,11 +135,11 @@ fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
         let passed = call(seat, body);
         return (passed, clock.stop());
     }
-    let (cpu_ns, before) = (sys::process_cpu_ns(), LeftOut::so_far());
+    let (cpu_ns, before) = (gauges::process_cpu_ns(), LeftOut::so_far());
     let started = Moment::now();
     let passed = call(seat, body);
     let ns = started.elapsed().as_nanos() as u64;
-    let cpu_ns = sys::process_cpu_ns() - cpu_ns;
+    let cpu_ns = gauges::process_cpu_ns() - cpu_ns;
     let left_out = before.since();
     (passed, (left_out.of_wall(ns), left_out.of_cpu(cpu_ns)))
 }

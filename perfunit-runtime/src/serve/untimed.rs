@@ -3,9 +3,10 @@
 
 use super::seat::armed_seat;
 use crate::clock::delay_by_others_ns;
+use crate::gauges;
 use crate::left_out::{signed, CPU_NS, DELAY_NS, WALL_NS};
 use crate::page::FEW_BATCHES;
-use crate::sys::{self, Moment};
+use crate::sys::Moment;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -18,13 +19,13 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
     let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
     let started = Moment::now();
-    let before = is_long.then(|| (delay_by_others_ns(), sys::process_cpu_ns()));
+    let before = is_long.then(|| (delay_by_others_ns(), gauges::process_cpu_ns()));
     let result = work();
     let cpu_ns = before.map(|(delay_ns, cpu_ns)| {
         if let Some((before, after)) = delay_ns.zip(delay_by_others_ns()) {
             DELAY_NS.fetch_add(after - before, Relaxed);
         }
-        signed(sys::process_cpu_ns()) - signed(cpu_ns)
+        signed(gauges::process_cpu_ns()) - signed(cpu_ns)
     });
     let ns = started.elapsed().as_nanos() as i64;
     CPU_NS.fetch_add(cpu_ns.unwrap_or(ns), Relaxed);

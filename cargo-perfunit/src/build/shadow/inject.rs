@@ -163,10 +163,14 @@ impl Injections {
         all
     }
 
-    /// For the roots where a version itself has them.
+    /// Returns the same for the paths at which a version itself has the roots.
     #[must_use]
     pub fn placed(&self, files: &FileSet) -> Injections {
-        self.roots().map(|(root, what)| (files.place(root), what)).collect()
+        let place = |root: &str| files.place(Path::new(root)).to_string_lossy().into_owned();
+        Injections {
+            roots: self.roots().map(|(root, what)| (files.place(root), what)).collect(),
+            whole: self.whole.iter().map(|(root, names)| (place(root), names.clone())).collect(),
+        }
     }
 
     /// Without these roots.

@@ -1,0 +1,78 @@
+//! libc and the kernel, as far as all parts of the library need them.
+
+use core::arch::asm;
+use core::ffi::{c_char, c_int, c_long, c_void};
+
+/// The kernel answers with an error from here up to -1.
+const LAST_ERROR: c_long = -4095;
+pub const RTLD_NEXT: *mut c_void = -1_isize as *mut c_void;
+
+#[link(name = "c")]
+extern "C" {
+    pub fn __errno_location() -> *mut c_int;
+    pub fn getenv(name: *const c_char) -> *mut c_char;
+    pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+
+/// Reads a number; 0 if there is none.
+///
+/// # Safety
+///
+/// `text` is null or ends in a zero byte.
+pub unsafe fn hexadecimal(text: *const c_char) -> u64 {
+    if text.is_null() {
+        return 0;
+    }
+    let (mut number, mut text) = (0_u64, text);
+    // SAFETY: stops at the zero byte at the latest.
+    while let Some(digit) = unsafe { char::from(*text as u8).to_digit(16) } {
+        number = number << 4 | u64::from(digit);
+        // SAFETY: what was read is not the end.
+        text = unsafe { text.add(1) };
+    }
+    number
+}
+
+/// Returns what libc returns for a result of the kernel, and sets `errno` if it is an error.
+pub fn outcome(result: c_long) -> c_long {
+    if !(LAST_ERROR..0).contains(&result) {
+        return result;
+    }
+    // SAFETY: each thread that libc knows has this place.
+    unsafe { *__errno_location() = -result as c_int };
+    -1
+}
+
+/// Makes a system call, and returns the kernel's result.
+///
+/// # Safety
+///
+/// As the system call's.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub unsafe fn enter(number: c_long, [a1, a2, a3, a4, a5, a6]: [c_long; 6]) -> c_long {
+    let result;
+    // SAFETY: the kernel's convention; the rest is our caller's.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result, in("rdi") a1, in("rsi") a2, in("rdx") a3, in("r10") a4,
+            in("r8") a5, in("r9") a6, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Makes a system call, and returns the kernel's result.
+///
+/// # Safety
+///
+/// As the system call's.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub unsafe fn enter(number: c_long, [a1, a2, a3, a4, a5, a6]: [c_long; 6]) -> c_long {
+    let result;
+    // SAFETY: the kernel's convention; the rest is our caller's.
+    unsafe {
+        asm!("svc 0", in("x8") number, inlateout("x0") a1 => result, in("x1") a2, in("x2") a3, in("x3") a4,
+            in("x4") a5, in("x5") a6, options(nostack));
+    }
+    result
+}

@@ -76,11 +76,10 @@ impl Options {
             "args" => self.args = Some(meta.value()?.parse()?),
             "consts" => self.consts = Some(list(meta.value()?)?),
             "types" => self.types = Some(list(meta.value()?)?),
-            "counter" => self.counters.push((None, meta.value()?.parse()?)),
             "counters" if meta.input.peek2(syn::token::Bracket) => {
                 self.counters.extend(list(meta.value()?)?.into_iter().map(|counter| (None, counter)));
             }
-            "counters" => self.counters.push((None, meta.value()?.parse()?)),
+            "counter" | "counters" => self.counters.push((None, meta.value()?.parse()?)),
             "bytes_count" => self.counters.push((Some("BytesCount"), meta.value()?.parse()?)),
             "chars_count" => self.counters.push((Some("CharsCount"), meta.value()?.parse()?)),
             "cycles_count" => self.counters.push((Some("CyclesCount"), meta.value()?.parse()?)),

@@ -115,7 +115,9 @@ pub fn visible<T: ToTokens>(received: TokenStream, read: &T) -> Option<TokenStre
     }
     let seen = |part: &Part| printed.parts.iter().any(|other| (other.start, other.end) == (part.start, part.end));
     let mut parts: Vec<Part> = received.parts.into_iter().filter(|part| part.start < part.end).collect();
-    parts.iter_mut().for_each(|part| part.parsed = seen(part));
+    for part in &mut parts {
+        part.parsed = seen(part);
+    }
     parts.sort_by_key(|part| (part.start, Reverse(part.end)));
     let atoms: Vec<Atom> = received.atoms.into_iter().map(|tree| Atom { changed: false, tree }).collect();
     let range = (0, atoms.len());
@@ -331,11 +333,10 @@ impl Level<'_> {
     /// Whether code that can only be a new statement follows.
     fn ends_statement(&self, end: usize) -> bool {
         match self.atoms.get(end).map(|atom| &atom.tree) {
-            None => true,
+            None | Some(TokenTree::Literal(_)) => true,
             Some(TokenTree::Punct(punct)) => punct.as_char() == ';',
             Some(TokenTree::Ident(word)) => word != "as",
             Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Brace,
-            Some(TokenTree::Literal(_)) => true,
         }
     }
 }

@@ -22,8 +22,8 @@ const CLOCKS: usize = 12;
 /// `struct timespec` on the 64-bit platforms that we serve.
 #[repr(C)]
 pub struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
+    seconds: u64,
+    nanoseconds: u64,
 }
 
 /// libc's `clock_gettime`.
@@ -83,12 +83,12 @@ fn advance(clock: c_int, time: &mut Timespec) {
         return;
     }
     let passed = readings.wrapping_mul(step);
-    let now = (time.seconds as u64).wrapping_mul(SECOND).wrapping_add(time.nanoseconds as u64);
+    let now = time.seconds.wrapping_mul(SECOND).wrapping_add(time.nanoseconds);
     let first = now.wrapping_sub(passed).max(1);
     let began = match beginning.compare_exchange(0, first, Relaxed, Relaxed) {
         Ok(_) => first,
         Err(known) => known,
     };
     let stepped = began.wrapping_add(passed);
-    (time.seconds, time.nanoseconds) = ((stepped / SECOND) as i64, (stepped % SECOND) as i64);
+    (time.seconds, time.nanoseconds) = (stepped / SECOND, stepped % SECOND);
 }

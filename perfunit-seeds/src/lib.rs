@@ -343,7 +343,15 @@ pub unsafe extern "C" fn sched_getaffinity(process: c_int, length: usize, set: *
     let most = length.min(c_int::MAX as usize);
     // SAFETY: our caller's arguments; `syscall` reveals what the kernel has written, and the rest can be written, too.
     unsafe {
-        let written = syscall(SYS_SCHED_GETAFFINITY, process.into(), most as c_long, set as c_long, 0, 0, 0);
+        let written = syscall(
+            SYS_SCHED_GETAFFINITY,
+            process.into(),
+            c_long::try_from(most).unwrap_or(c_long::MAX),
+            set as c_long,
+            0,
+            0,
+            0,
+        );
         let Ok(written) = usize::try_from(written) else { return -1 };
         write_bytes(set.cast::<u8>().add(written), 0, length.saturating_sub(written));
     }
@@ -356,7 +364,17 @@ pub unsafe extern "C" fn sched_getaffinity(process: c_int, length: usize, set: *
 #[no_mangle]
 pub unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *const c_void) -> c_int {
     // SAFETY: our caller's arguments.
-    let result = unsafe { syscall(SYS_SCHED_SETAFFINITY, process.into(), length as c_long, set as c_long, 0, 0, 0) };
+    let result = unsafe {
+        syscall(
+            SYS_SCHED_SETAFFINITY,
+            process.into(),
+            c_long::try_from(length).unwrap_or(c_long::MAX),
+            set as c_long,
+            0,
+            0,
+            0,
+        )
+    };
     // SAFETY: takes no arguments.
     if result == 0 && (process == 0 || unsafe { enter(SYS_GETTID, [0; 6]) } == c_long::from(process)) {
         note_choice();

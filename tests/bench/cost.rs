@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let largest = compare(&sides, arguments.tests, scratch.path())?;
     pairs(&sides, &largest, &arguments, scratch.path())?;
-    trace(&largest, &arguments, scratch.path())?;
+    trace(&largest, &arguments)?;
     link(&largest.executable, arguments.links, scratch.path())
 }
 
@@ -182,7 +182,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
     Ok(())
 }
 
-fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()> {
+fn trace(largest: &Largest, arguments: &Arguments) -> Result<()> {
     if let Err(why) = trace::available() {
         println!("tracing: {why}");
         return Ok(());
@@ -193,7 +193,7 @@ fn trace(largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()>
         return Ok(());
     }
     let places = Places::read(&largest.executable.path)?;
-    let temporary = TestFolder::of(scratch, "traced");
+    let temporary = TestFolder::create("traced")?;
     let program = Program { executable: &largest.executable, places: &places, temporary: &temporary, variables: &[] };
     let (mut hit, mut idle) = (Vec::new(), Vec::new());
     for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {

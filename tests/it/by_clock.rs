@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Functions with a chain of dependent steps; `rounds` of them in one, `seed` in the other.
 fn source(rounds: usize, seed: u64) -> String {
     format!(
-        r#"
+        r"
 #[inline(never)]
 pub fn mix(seed: u64) -> u64 {{
     steps(seed, {rounds})
@@ -91,7 +91,7 @@ mod tests {{
         }});
     }}
 }}
-"#
+"
     )
 }
 

@@ -84,7 +84,7 @@ fn unharmed(project: &Project, before: &Snapshot, after: &str) {
     while !of_tests(project).is_empty() && Instant::now() < limit {
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(of_tests(project), [PathBuf::new(); 0], "temporary folders of tests are left {after}");
+    assert_eq!(of_tests(project), Vec::<PathBuf>::new(), "temporary folders of tests are left {after}");
 }
 
 /// The temporary folder of runs in this project.

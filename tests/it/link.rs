@@ -106,7 +106,7 @@ fn a_linkers_own_words_and_failure_come_through() {
     assert!(run.stderr.contains("these are the linker's words"), "{}", run.stderr);
     assert!(run.stderr.contains("exit status: 3"), "{}", run.stderr);
     let build = project.path().join("target/perfunit/build/release");
-    assert_eq!(records_below(&build), [PathBuf::new(); 0]);
+    assert_eq!(records_below(&build), Vec::<PathBuf>::new());
 }
 
 /// Returns the folders with records of links, in whatever layout cargo has.

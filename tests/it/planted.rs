@@ -32,9 +32,9 @@ const COUNTING: [&str; 10] = [
     "2m",
 ];
 
-/// Fails where anything is preloaded, as valgrind does, its work being that of the other tests of the case; waits.
+/// The first starts a program, whose instructions callgrind does not count, and the second waits.
 const UNCOUNTED: [(&str, &str); 2] =
-    [("equal-seeds", "tests::others_do_not_see_it"), ("waits-beside-worker", "tests::both_compute")];
+    [("equal-seeds", "tests::others_do_not_see_the_seed"), ("waits-beside-worker", "tests::both_compute")];
 
 /// A test with its instructions on base and on head.
 struct Row {

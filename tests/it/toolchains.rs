@@ -166,7 +166,7 @@ fn the_new_layout_of_cargos_build_folder_is_understood() {
         profile.join("build/all-kinds").is_dir() && !profile.join("deps").exists(),
         "the layout is not the new one"
     );
-    assert_eq!(without_link(&project), [PathBuf::new(); 0]);
+    assert_eq!(without_link(&project), Vec::<PathBuf>::new());
     // The previous head is base now, and its kept build contains another value of the variable.
     project.write("rounds.bin", "4503\n");
     project.commit("a version");

@@ -164,7 +164,9 @@ mod tests {
             "x86_64-unknown-linux-gnu/dev/build/my-app/0123456789abcdef/fingerprint",
             "release/build/other/0123456789abcdef/fingerprint",
         ];
-        places.iter().for_each(|place| fs::create_dir_all(&dir.path().join(place)).unwrap());
+        for place in places {
+            fs::create_dir_all(&dir.path().join(place)).unwrap();
+        }
         let found = fingerprints(dir.path(), &|package| package == "my-app").unwrap();
         assert_eq!(found, [dir.path().join(places[0]), dir.path().join(places[1])]);
         assert_eq!(fingerprints(dir.path(), &|_| true).unwrap().len(), 3);

@@ -65,12 +65,8 @@ impl CompiledFiles {
     }
 
     /// Adds the identifiers in those of the compiled files that lie in these folders.
-    pub(super) fn with_generated<'a>(
-        mut self,
-        names: &BTreeSet<String>,
-        out_dirs: impl Iterator<Item = &'a PathBuf> + Clone,
-    ) -> Self {
-        let is_generated = |name: &&String| out_dirs.clone().any(|folder| Path::new(name).starts_with(folder));
+    pub(super) fn with_generated(mut self, names: &BTreeSet<String>, out_dirs: &BTreeSet<PathBuf>) -> Self {
+        let is_generated = |name: &&String| out_dirs.iter().any(|folder| Path::new(name).starts_with(folder));
         for name in names.iter().filter(is_generated) {
             let Ok(bytes) = std::fs::read(name) else { continue };
             let text = String::from_utf8_lossy(&bytes);

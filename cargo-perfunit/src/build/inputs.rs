@@ -155,7 +155,7 @@ impl Inputs {
     pub(super) fn keep(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Self> {
         let compiled = reported.compiled()?;
         let files = CompiledFiles::of(&compiled, &reported.workspace);
-        let files = files.with_generated(&compiled, reported.out_dirs.iter());
+        let files = files.with_generated(&compiled, &reported.out_dirs);
         files.with_features(&reported.features, &reported.workspace).save(folder)?;
         let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
         for path in candidates(reported, invocations, links)? {

@@ -35,7 +35,7 @@ const SMALL_CHANGE: f64 = 0.02;
 const MOST_LEVELS: usize = 24;
 
 /// Longest explanation where the pairs that it needs take longer than that, because other programs have the core.
-const LONGEST_ON_A_BUSY_MACHINE: Duration = Duration::from_secs(60);
+const LONGEST_ON_A_BUSY_MACHINE: Duration = Duration::from_mins(1);
 
 /// Pairs without which there is no interval.
 const INTERVAL_PAIRS: usize = 4;

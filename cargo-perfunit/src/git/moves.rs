@@ -35,7 +35,7 @@ impl Moves {
             if taken.is_empty() {
                 break;
             }
-            taken.iter().for_each(|path| drop(places.remove(path)));
+            places.retain(|path, _| !taken.contains(path));
         }
         let names: BTreeMap<PathBuf, PathBuf> =
             places.iter().map(|(path, place)| (place.clone(), path.clone())).collect();

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn steps_are_as_long_as_readings_are_apart_unless_that_takes_too_long() {
         let step = |first_ns, passed_ns, clock_readings| {
-            let call = SideEnd { first_ns, passed_ns, clock_readings, ..SideEnd::default() };
+            let call = SideEnd { first_ns, clock_readings, passed_ns, ..SideEnd::default() };
             step(&call, Duration::from_millis(100)).map(NonZeroU64::get)
         };
         assert_eq!(step(5e7, 5e7, 1000), Some(50_000));

@@ -352,7 +352,7 @@ fn bodies_of_real_tests_keep_their_tokens() {
             let kept = without_insertions(opaque);
             assert_eq!(kept.to_string(), without_insertions(body).to_string(), "{}", path.display());
         }
-        crates.extend(path.strip_prefix(&folder).ok().and_then(|path| path.iter().nth(1)).map(|name| name.to_owned()));
+        crates.extend(path.strip_prefix(&folder).ok().and_then(|path| path.iter().nth(1)).map(ToOwned::to_owned));
     }
     eprintln!("{rewritten} of {bodies} bodies in {} crates below {} were rewritten", crates.len(), folder.display());
     // Where dependencies are vendored there is nothing to look at.

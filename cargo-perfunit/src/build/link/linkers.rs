@@ -156,6 +156,7 @@ pub(super) fn chooses_linker(option: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::record::tests::{ONE, record};
+    use super::MeasuringLinker::{GnuLd, Project, RustLld};
     use super::*;
 
     fn linker(kind: MeasuringLinker, folder: Option<&str>) -> Linker {
@@ -206,7 +207,6 @@ mod tests {
             let candidates = linkers.candidates([&base, head], are_by_lld, dirs[1].path()).unwrap();
             candidates.into_iter().map(|linker| linker.kind).collect()
         };
-        use MeasuringLinker::{GnuLd, Project, RustLld};
         assert_eq!(kinds(&base, true), [Project, RustLld, GnuLd]);
         assert_eq!(kinds(&base, false), [RustLld, GnuLd]);
         // Two linkers of the project order the same functions otherwise.

@@ -52,7 +52,7 @@ pub fn relink(
     record.replace(&freed.inputs);
     record.keep_symbols();
     record.link_by(linker);
-    start(record, &linker.name, output, position, more)
+    start(&record, &linker.name, output, position, more)
 }
 
 /// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
@@ -60,11 +60,11 @@ pub fn relink_with_debug_information(link: &Path, output: &Path) -> Tried<Relink
     let mut record = LinkRecord::load(link)?;
     record.keep_debug_information();
     let linker = record.linker.clone();
-    start(record, &linker, output, Position::AsBuilt, &[])
+    start(&record, &linker, output, Position::AsBuilt, &[])
 }
 
 fn start(
-    record: LinkRecord,
+    record: &LinkRecord,
     linker: &str,
     output: &Path,
     position: Position,
@@ -78,7 +78,7 @@ fn start(
     }
     let mut command = record.command(output);
     if position == Position::Fixed {
-        if !is_free_to_move(&record) {
+        if !is_free_to_move(record) {
             return Err(Stop::Because(NoLayout::NotPositionIndependent));
         }
         // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.

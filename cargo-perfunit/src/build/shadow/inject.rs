@@ -121,9 +121,9 @@ impl Injections {
         let key = of(of(key, Injected::Macro).with(BENCH_LINE), Injected::Bench);
         let key = of(key.with(UNIT_BENCH_LINE), Injected::MacroAndBench);
         let key = of(key.with(EMPTY), Injected::Empty);
-        self.whole.iter().fold(key, |key, (root, names)| {
-            names.iter().fold(key.with(WHOLE_LINE).with(root), |key, name| key.with(name))
-        })
+        self.whole
+            .iter()
+            .fold(key, |key, (root, names)| names.iter().fold(key.with(WHOLE_LINE).with(root), KeyBuilder::with))
     }
 
     /// Has our `#[test]` leave these tests as they are.

@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn another_linker_makes_the_same_program_or_not() {
-        let (a, b): ((&str, &[u8]), (&str, &[u8])) = (("a", &[1; 5]), ("b", &[2; 7]));
+        let [a, b]: [(&str, &[u8]); 2] = [("a", &[1; 5]), ("b", &[2; 7])];
         let all = [("linkme_ALL", 16), (".text", 64)];
         check(&[b, a], &all, &["a"], None);
         // Nothing refers to it.

@@ -127,8 +127,8 @@ impl Matched {
         position: Position,
     ) -> Tried<(Self, LayoutMatch), NoLayout> {
         let is_as_built = linker.kind == MeasuringLinker::Project && !has_no_symbols(built);
-        let linked = if is_as_built { None } else { Some(in_its_own_order(&linker, natural, built, outputs)?) };
-        let images = linked.as_ref().unwrap_or(built);
+        let ordered = if is_as_built { None } else { Some(in_its_own_order(&linker, natural, built, outputs)?) };
+        let images = ordered.as_ref().unwrap_or(built);
         let mut blocks = Blocks::of(images);
         let freed = freed(natural.links, &mut blocks, folder, outputs)?;
         let mut this = Self {
@@ -384,11 +384,11 @@ fn in_its_own_order(
         relink(natural.links.get(side), &Freed::default(), outputs.get(side), Position::AsBuilt, linker, &[])
     };
     let links = Sides { base: start(Side::Base), head: start(Side::Head) };
-    let (linked, _) = Linking { links, outputs: outputs.map(Path::to_owned), started }.finish()?;
-    let difference = |side: Side| linked.get(side).difference(built.get(side));
+    let (images, _) = Linking { links, outputs: outputs.map(Path::to_owned), started }.finish()?;
+    let difference = |side: Side| images.get(side).difference(built.get(side));
     match difference(Side::Base).or_else(|| difference(Side::Head)) {
         Some(difference) => Err(Stop::Because(NoLayout::OtherProgram { difference })),
-        None => Ok(linked),
+        None => Ok(images),
     }
 }
 

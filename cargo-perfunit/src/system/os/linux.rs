@@ -342,8 +342,8 @@ pub fn parent(id: Option<u32>) -> Option<u32> {
 /// Returns the value that a variable had in the environment that a process was started with.
 pub fn variable_of(id: u32, name: &OsStr) -> Option<OsString> {
     let environment = std::fs::read(format!("/proc/{id}/environ")).ok()?;
-    let values = environment.split(|byte| *byte == 0);
-    let value = values.filter_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"=")).next();
+    let mut values = environment.split(|byte| *byte == 0);
+    let value = values.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
     value.map(|value| OsString::from_vec(value.to_owned()))
 }
 

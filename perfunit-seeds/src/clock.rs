@@ -43,8 +43,12 @@ static BEGINNINGS: [AtomicU64; CLOCKS] = {
     [UNREAD; CLOCKS]
 };
 
+#[used]
+#[link_section = ".init_array"]
+static AT_LOADING: extern "C" fn() = load;
+
 /// Finds libc's clock, reads the step, and says where the state is.
-pub fn load() {
+extern "C" fn load() {
     // SAFETY: names end in zero; the environment is ours to change while only the dynamic linker's thread is there.
     unsafe {
         let step = getenv(CLOCK.as_ptr());
@@ -57,7 +61,7 @@ pub fn load() {
 /// # Safety
 ///
 /// As libc's.
-#[cfg_attr(feature = "clock", no_mangle)]
+#[no_mangle]
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = STATE.real.load(Acquire);
     if real.is_null() {

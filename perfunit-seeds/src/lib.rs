@@ -6,7 +6,7 @@
 //! are then replaced by the next ones of a stream that depends on the seed in the environment and on the thread. So
 //! repetitions of a body differ from each other as ever, and the n-th repetition does the same on both sides.
 //!
-//! Built with the feature `clock` it also stands in front of the [`clock`] that the test reads.
+//! Built with the feature `clock` it also stands in front of the clock that the test reads.
 //!
 //! Without a seed, and in a process forked from one with a seed, everything goes through unchanged; the runtime sets the
 //! seed of processes that it forks itself.
@@ -22,6 +22,7 @@
 #![cfg(target_os = "linux")]
 #![no_std]
 
+#[cfg(feature = "clock")]
 pub mod clock;
 mod libc;
 pub mod preloaded;
@@ -117,9 +118,6 @@ static CORES_TOLD: AtomicPtr<Cores> = AtomicPtr::new(null_mut());
 static AT_LOADING: extern "C" fn() = load;
 
 extern "C" fn load() {
-    if cfg!(feature = "clock") {
-        clock::load();
-    }
     // SAFETY: names end in zero; the mapping is fresh, large enough, aligned, and never unmapped.
     unsafe {
         NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# statrs 0.19.0, Rust 1.95.0 (x86-64 Linux). Needs cargo and the crates.io registry.
+# statrs 0.19.1, Rust 1.95.0 (x86-64 Linux). Needs cargo and the crates.io registry.
 #
 # `ContinuousCDF::inverse_cdf` returns a finite, plausible number of which `cdf` of the same distribution says that it is
 # another quantile. There is no error, and nothing in the documentation limits the parameters.
@@ -29,7 +29,7 @@ version = "0.0.0"
 edition = "2021"
 
 [dependencies]
-statrs = { version = "=0.19.0", default-features = false, features = ["std"] }
+statrs = { version = "=0.19.1", default-features = false, features = ["std"] }
 
 [workspace]
 EOF

@@ -64,10 +64,9 @@ impl CompiledFiles {
         self
     }
 
-    /// Adds the identifiers in those of the compiled files that lie in these folders.
-    pub(super) fn with_generated(mut self, names: &BTreeSet<String>, out_dirs: &BTreeSet<PathBuf>) -> Self {
-        let is_generated = |name: &&String| out_dirs.iter().any(|folder| Path::new(name).starts_with(folder));
-        for name in names.iter().filter(is_generated) {
+    /// Adds the identifiers in these files, which build scripts wrote.
+    pub(super) fn with_generated<'a>(mut self, names: impl Iterator<Item = &'a String>) -> Self {
+        for name in names {
             let Ok(bytes) = std::fs::read(name) else { continue };
             let text = String::from_utf8_lossy(&bytes);
             let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());

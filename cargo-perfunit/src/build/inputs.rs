@@ -155,7 +155,8 @@ impl Inputs {
     pub(super) fn keep(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Self> {
         let compiled = reported.compiled()?;
         let files = CompiledFiles::of(&compiled, &reported.workspace);
-        let files = files.with_generated(&compiled, &reported.out_dirs);
+        let is_generated = |name: &&String| is_below(Path::new(name), &reported.out_dirs);
+        let files = files.with_generated(compiled.iter().filter(is_generated));
         files.with_features(&reported.features, &reported.workspace).save(folder)?;
         let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
         for path in candidates(reported, invocations, links)? {

@@ -4,8 +4,6 @@
 
 pub mod model;
 
-pub mod error;
-
 pub mod system;
 
 pub mod git;

@@ -5,7 +5,7 @@
 use cargo_perfunit::build;
 use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
-use cargo_perfunit::error::{Error, ExitCode, Result};
+use cargo_perfunit::model::error::{Error, ExitCode, Result};
 use cargo_perfunit::system::interrupt;
 use cargo_perfunit::system::log;
 use cargo_perfunit::system::process;

@@ -2,7 +2,7 @@
 
 use super::Result;
 use super::tool::Tool;
-use cargo_perfunit::error::ExitCode;
+use cargo_perfunit::model::error::ExitCode;
 use cargo_perfunit::report::json::Document;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -9,8 +9,8 @@ mod typed;
 mod usage;
 
 use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
-use cargo_perfunit::error::apart;
 use cargo_perfunit::measure::{Bench, Config, Recorder, Subject};
+use cargo_perfunit::model::error::apart;
 use cargo_perfunit::model::{Placement, Side, Sides, TestId, Threshold};
 use cargo_perfunit::select::Units;
 use cargo_perfunit::select::code;

@@ -3,7 +3,7 @@
 
 use crate::support::{Run, repository_root};
 use cargo_perfunit::cli::{Arguments, ENVIRONMENT, FILES};
-use cargo_perfunit::error::ExitCode;
+use cargo_perfunit::model::error::ExitCode;
 use clap::{CommandFactory, Parser};
 use std::collections::BTreeSet;
 use std::fs;

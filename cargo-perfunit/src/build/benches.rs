@@ -5,7 +5,7 @@
 
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
-use crate::error::{Stop, Tried};
+use crate::model::error::{Stop, Tried};
 use crate::model::{Capture, Unlisted};
 use crate::system::fs;
 use crate::system::process::{self, Streams};

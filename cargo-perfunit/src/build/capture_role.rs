@@ -2,7 +2,7 @@
 //!
 //! So the environment is cargo's own: `[env]`, `CARGO_*`, library paths, working folder; nothing of it is guessed.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::json;
 use serde::{Deserialize, Serialize};

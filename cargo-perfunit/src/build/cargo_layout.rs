@@ -9,7 +9,7 @@
 //! In both layouts cargo links a finished binary or library to `<profile>/<name>` or `<profile>/examples/<name>`, and reports
 //! only that path.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt as _;
 use std::collections::BTreeSet;

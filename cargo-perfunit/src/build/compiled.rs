@@ -1,7 +1,7 @@
 //! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
 
-use crate::error::Result;
 use crate::git::path::is_rust;
+use crate::model::error::Result;
 use crate::system::fs;
 use crate::system::json;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use super::shadow::Tree;
 use crate::cargo::{Location, anchored, user_folder};
-use crate::error::Result;
 use crate::git::FileSet;
+use crate::model::error::Result;
 use crate::system::fs;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //! Both sides compile the same path into their tests, or their code would differ; this program stands there and becomes
 //! the binary of the side whose test started it.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

@@ -6,7 +6,7 @@
 
 use super::cargo_layout;
 use crate::cargo::user_folder;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use crate::system::json;

@@ -5,7 +5,7 @@
 
 use super::kept::SideBuild;
 use super::made::FOLDER;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::fs;
 use crate::system::json;

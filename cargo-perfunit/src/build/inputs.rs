@@ -7,7 +7,7 @@ use super::compiled::{CompiledFiles, FeatureSets, listed, lists};
 use super::dispatch_role;
 use super::link::{self, LIBRARIES};
 use super::made::Made;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::fs;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
 use object::Object as _;

@@ -10,7 +10,7 @@ use super::inputs::{EXECUTABLES, Inputs, Reported, places};
 use super::wrapper::HARNESS_SUFFIX;
 use super::{dispatch_role, link};
 use crate::cargo::Workspace;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Harness, NotExtracted, Side, Sides, TargetId, TargetKind};
 use crate::system::cache;
 use crate::system::fs;

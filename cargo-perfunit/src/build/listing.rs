@@ -2,7 +2,7 @@
 
 use super::bytes::find;
 use super::kept::TestExecutable;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Capture, NotCaptured};
 use crate::system::fs;
 use crate::system::process;

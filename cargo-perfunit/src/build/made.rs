@@ -3,7 +3,7 @@
 //! The path is compiled in, and the same for both versions: in its place the version that was built last left its files.
 //! So each side keeps a copy.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::cache;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};

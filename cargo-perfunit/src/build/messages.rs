@@ -2,7 +2,7 @@
 
 use super::kept::Artifacts;
 use crate::cargo;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,7 @@
 use super::bytes::contains;
 use super::kept::TestExecutable;
 use super::listing::Found;
-use crate::error::{Stop, Tried};
+use crate::model::error::{Stop, Tried};
 use crate::model::{Capture, Unlisted};
 use crate::system::fs;
 use crate::system::process::{self, Streams};

@@ -3,7 +3,7 @@
 use super::embedded::CRITERION_NAME;
 use super::rustc_call::Call;
 use super::wrapper::WrapperConfig;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::fs;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,7 +1,7 @@
 //! What is to be built of one side, and how.
 
 use super::configuration::said_by_variables;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,7 +10,7 @@ use super::rustc_call::Call;
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use super::{codegen, doctests, link, own_runtime};
 use crate::build::shadow;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::process::CommandExt;

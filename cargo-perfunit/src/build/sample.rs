@@ -3,7 +3,7 @@
 use super::link;
 use super::wrapper::{Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::cargo::Cargo;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::process;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::embedded::{
 };
 use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use crate::cargo::{Cargo, anchored};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;
 use crate::system::interrupt;

@@ -5,9 +5,9 @@
 use super::bytes::contains;
 use super::cargo_layout::fingerprints;
 use crate::cargo::{Dependency, Package};
-use crate::error::Result;
 use crate::git::path::{is_below, is_rust};
 use crate::git::{FileSet, Repository};
+use crate::model::error::Result;
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;
 use crate::system::json;

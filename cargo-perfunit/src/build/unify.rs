@@ -9,7 +9,7 @@
 
 use super::request::Request;
 use crate::cargo::{Cargo, Package};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::system::process;
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@ use super::doctests::Doctests;
 use super::kept::TestExecutable;
 use super::listing::{self, Found};
 use super::own_harness;
-use crate::error::Tried;
+use crate::model::error::Tried;
 use crate::model::{Harness, NoDoctest, NotCaptured, Unlisted};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! What the rustc wrapper is told, by the file beside it.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

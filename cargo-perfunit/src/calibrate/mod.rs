@@ -19,8 +19,8 @@ pub use profile::{keep, kept};
 
 use crate::build::Seeds;
 use crate::decide;
-use crate::error::Result;
 use crate::measure::{Bench, Config};
+use crate::model::error::Result;
 use crate::model::{Calibration, Level, Placement, Terms, Threshold};
 use crate::system::interrupt;
 use crate::system::term::Terminal;

@@ -1,7 +1,7 @@
 //! The machine's profile: the last complete calibration, in the user's cache folder.
 
-use crate::error::{Error, Result};
 use crate::model::Calibration;
+use crate::model::error::{Error, Result};
 use crate::system::cache;
 use crate::system::fs;
 use serde::{Deserialize, Serialize};

@@ -3,8 +3,8 @@
 use super::plan::{BASE, CHANGED, interrupted};
 use crate::build::SideBuild;
 use crate::cargo::Cargo;
-use crate::error::{Error, Result};
 use crate::git::Request;
+use crate::model::error::{Error, Result};
 use crate::model::{Explain, Sides, TargetId, TargetKind, TestId};
 use crate::session;
 use crate::system::fs;

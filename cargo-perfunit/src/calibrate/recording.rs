@@ -3,9 +3,9 @@
 use super::plan::{BASE, CHANGED, Options, interrupted, threshold};
 use super::project::{self, Project, WORKLOADS};
 use super::trial::Trial;
-use crate::error::{Error, Result};
 use crate::measure::{Bench, Config, RecordedPair, Recorder, Subject};
 use crate::model::Terms;
+use crate::model::error::{Error, Result};
 use crate::system::interrupt;
 use crate::system::progress::Progress;
 use crate::system::term::Terminal;

@@ -1,6 +1,6 @@
 //! Which cargo and toolchain to run, settled once for both sides.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::process;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

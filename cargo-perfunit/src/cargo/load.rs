@@ -3,7 +3,7 @@
 use super::benched::Benched;
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use super::{Cargo, patched};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{TargetId, TargetKind};
 use crate::system::fs;
 use crate::system::process;

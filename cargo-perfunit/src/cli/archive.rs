@@ -2,8 +2,8 @@
 
 use super::arguments::{CommonArguments, folder};
 use crate::config::Layer;
-use crate::error::{Error, ExitCode, Result};
-use crate::report::format::count;
+use crate::model::error::{Error, ExitCode, Result};
+use crate::model::format::count;
 use crate::session::{self, Measuring, Options};
 use clap::Args;
 use std::path::PathBuf;

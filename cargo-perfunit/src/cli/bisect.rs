@@ -1,8 +1,8 @@
 //! `cargo perfunit bisect`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
-use crate::error::{Error, ExitCode, Result};
 use crate::history::{self, BisectRequest, Steps, Subject};
+use crate::model::error::{Error, ExitCode, Result};
 use crate::model::{Bisection, Direction, Partition, Unsearched};
 use crate::report;
 use crate::system::interrupt;

@@ -3,8 +3,8 @@
 use super::arguments::{MessageFormat, terminal, text_options};
 use crate::calibrate;
 use crate::config;
-use crate::error::{ExitCode, Result};
 use crate::model::Calibration;
+use crate::model::error::{ExitCode, Result};
 use crate::report::calibration::{self, Document};
 use crate::system::term::{self, ColorChoice};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! `cargo perfunit clean`.
 
 use super::arguments::place;
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use crate::session;
 use crate::system::cache;
 use crate::system::fs;

@@ -4,7 +4,7 @@
 //! of bash and fish a few lines are added; elvish and PowerShell have no such place.
 
 use super::man::{BINARY, renamed};
-use crate::error::ExitCode;
+use crate::model::error::ExitCode;
 use crate::system::term;
 use clap::Args;
 use clap_complete::Shell;

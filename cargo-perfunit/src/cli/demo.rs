@@ -2,8 +2,8 @@
 
 use super::arguments::text_options;
 use super::output::{self, RunOutput};
-use crate::error::{Error, ExitCode, Result};
 use crate::git::Request;
+use crate::model::error::{Error, ExitCode, Result};
 use crate::report::Rendering;
 use crate::session::Options;
 use crate::system::fs;

@@ -4,8 +4,8 @@ use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, 
 use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
 use crate::config::{Deny, Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
-use crate::error::{Error, ExitCode, Result};
 use crate::model::Generated;
+use crate::model::error::{Error, ExitCode, Result};
 use crate::report::Format;
 use crate::session::Options;
 use crate::system::interrupt;

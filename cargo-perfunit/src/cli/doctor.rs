@@ -2,7 +2,7 @@
 
 use super::arguments::{MessageFormat, folder, terminal, text_options};
 use crate::doctor;
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use crate::report;
 use crate::system::term::{self, ColorChoice};
 use clap::Args;

@@ -1,8 +1,8 @@
 //! Exit codes: of a push that the hook checks, of several, and of the process. That of a run follows from its
 //! [`Conclusion`](crate::model::Conclusion).
 
-use crate::error::{Error, ExitCode, Result};
 use crate::hook::OnFailure;
+use crate::model::error::{Error, ExitCode, Result};
 use crate::system::interrupt;
 use crate::system::term;
 

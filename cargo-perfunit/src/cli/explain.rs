@@ -2,8 +2,8 @@
 
 use super::arguments::{MessageFormat, place, terminal, text_options};
 use crate::config::{self, Auto};
-use crate::error::{Error, ExitCode, Result};
 use crate::explain::{forest, impact, ranking};
+use crate::model::error::{Error, ExitCode, Result};
 use crate::model::{Engine, Explain, Profiles, Side, Strategy};
 use crate::report::{self, explanations, flamegraph};
 use crate::session::{self, Against, ExplainRequest, Explaining};

@@ -2,7 +2,7 @@
 
 use super::arguments::{CommonArguments, MessageFormat, folder, text_options};
 use crate::config::{Layer, Limit, Value as _};
-use crate::error::{Error, ExitCode, Result};
+use crate::model::error::{Error, ExitCode, Result};
 use crate::report::{generate, generated_document};
 use crate::session::{self, GenerateRequest, Generating, Measuring};
 use crate::system::fs;

@@ -1,7 +1,7 @@
 //! What a run leaves on GitHub Actions, where we are run there: annotations, the step's summary, output variables, and a
 //! file with the report for a comment.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Conclusion, Run};
 use crate::report::{Format, Rendering, WhenFine, annotations, outputs, render};
 use crate::system::fs;

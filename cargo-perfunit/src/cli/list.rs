@@ -2,7 +2,7 @@
 
 use super::arguments::{CommonArguments, MessageFormat};
 use crate::config::{Layer, Sourced};
-use crate::error::{Error, ExitCode, Result};
+use crate::model::error::{Error, ExitCode, Result};
 use crate::model::{Generated, Listing};
 use crate::report::list::{self, ListOptions};
 use crate::session::{self, Measuring};

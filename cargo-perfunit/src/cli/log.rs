@@ -2,10 +2,10 @@
 
 use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
 use super::report_files::{self, ReportFile};
-use crate::error::{Error, ExitCode, Result};
 use crate::git::{Steps, Walk};
 use crate::history::{self, LogRequest, Progress};
 use crate::model::Partition;
+use crate::model::error::{Error, ExitCode, Result};
 use crate::report;
 use crate::report::history::HistoryFormat;
 use crate::system::date;

@@ -6,7 +6,7 @@ mod page;
 pub use facts::{ENVIRONMENT, FILES};
 pub use page::{BINARY, renamed};
 
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use crate::system::fs;
 use crate::system::term::Terminal;
 use clap::Args;

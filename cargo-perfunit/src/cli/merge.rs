@@ -4,7 +4,7 @@ use super::arguments::{ConfigurationArguments, ReportingArguments, place, termin
 use super::output::RunOutput;
 use super::report_files::ReportFile;
 use crate::config::NoTests;
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use crate::report::Format;
 use crate::session::{self, MergeRequest};
 use crate::system::term::ColorChoice;

@@ -31,7 +31,7 @@ mod show_config;
 pub use exit_code::of_process as exit_code;
 pub use man::{ENVIRONMENT, FILES};
 
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use archive::ArchiveArguments;
 use bisect::BisectArguments;
 use calibrate::CalibrateArguments;

@@ -2,8 +2,8 @@
 
 use super::arguments::{place, terminal};
 use crate::config::RATCHET_FILE;
-use crate::error::{ExitCode, Result};
 use crate::history::Project;
+use crate::model::error::{ExitCode, Result};
 use crate::report::ratchet;
 use crate::system::term::{self, ColorChoice};
 use clap::{Args, Subcommand};

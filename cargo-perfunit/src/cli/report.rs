@@ -2,8 +2,8 @@
 
 use super::arguments::{ReportingArguments, place, terminal, text_options};
 use super::report_files;
-use crate::error::{Error, ExitCode, Result};
 use crate::model::Run;
+use crate::model::error::{Error, ExitCode, Result};
 use crate::report::{self, DocumentKind, Format, ListFormat, Rendering, WhenFine, saved, schema};
 use crate::session::{self, runs};
 use crate::system::browser;

@@ -1,6 +1,6 @@
 //! Reports that go to files.
 
-use crate::error::{Error, ExitCode, Result};
+use crate::model::error::{Error, ExitCode, Result};
 use crate::model::{Course, History, Run};
 use crate::report::history::HistoryFormat;
 use crate::report::{self, Format, Rendering, TextOptions};

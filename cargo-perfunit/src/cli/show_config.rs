@@ -2,7 +2,7 @@
 
 use super::arguments::{ConfigurationArguments, MeasuringArguments, MessageFormat, place, terminal};
 use crate::config;
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use crate::report::settings;
 use crate::system::term::{self, ColorChoice};
 use clap::Args;

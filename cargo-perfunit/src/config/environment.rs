@@ -1,8 +1,8 @@
 //! Variables of the environment, read once.
 
 use super::settings::{Layer, variable_of};
-use crate::error::{Error, Result};
-use crate::system::suggest;
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 
 const PREFIX: &str = "PERFUNIT_";
 /// Variables of ours that are no settings of the configuration.

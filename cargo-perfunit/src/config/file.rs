@@ -3,7 +3,7 @@
 use super::schema::{ALL_KEYS, Tables};
 use super::source::{Source, position};
 use super::unknown;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use std::ops::Range;
 
 /// A file that was read.

@@ -5,10 +5,10 @@ use super::settings::{Layer, Settings};
 use super::source::Source;
 use super::{built_in, environment, file::File, ratchet};
 use crate::cargo::{self, Cargo};
-use crate::error::{Error, Result};
 use crate::model::AcceptedVersion;
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use crate::system::fs;
-use crate::system::suggest;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use super::file::problem;
 use super::settings::Layer;
 use super::source::{Source, Sourced};
 use super::values::Revision;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{AcceptedLoss, AcceptedVersion};
 use crate::system::fs;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::settings::Settings;
 use super::source::{At, Source, Sourced};
 use super::tables::{DataTable, OverrideTable, SkipTable};
 use super::values::{Gates, Time, Value};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{AcceptedLoss, Metric, Threshold};
 use globset::Glob;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use super::source::{At, Source, Sourced};
 use super::tables::OverrideTable;
 use super::values::{Features, Gates, Limit, Revision, Time, Value};
 use super::words::{Auto, Deny, NoTests};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Engine, Explain, Generated, Ignored, Instructions, Metric, Strategy, Threshold};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -2,8 +2,8 @@
 
 use super::schema::{ALL_KEYS, keys};
 use super::source::position;
-use crate::error::{Error, Result};
-use crate::system::suggest;
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};
 

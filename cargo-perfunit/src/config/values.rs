@@ -1,7 +1,7 @@
 //! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
 
+use crate::model::suggest;
 use crate::model::{InvalidThreshold, Metric, Threshold};
-use crate::system::suggest;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};

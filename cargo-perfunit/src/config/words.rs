@@ -1,8 +1,8 @@
 //! Settings that are one word of a few: the same on the command line and in the file.
 
 use super::values::{Invalid, Value, Written};
+use crate::model::suggest;
 use crate::model::{Engine, Explain, Generated, Ignored, Instructions, Strategy};
-use crate::system::suggest;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser, ValueParserFactory};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

@@ -3,8 +3,8 @@
 use super::counters;
 use crate::build::{Linkers, build_sample};
 use crate::cargo::Cargo;
-use crate::error::{Error, Result, apart};
 use crate::measure::{self, kernel};
+use crate::model::error::{Error, Result, apart};
 use crate::model::{MeasuringLinker, NoCounter, NoLayout, Untraceable};
 use crate::select::trace;
 use crate::system::fs;

@@ -1,10 +1,8 @@
 //! What the figures mean: how good each is, why it matters, what to do. Pure.
 
 use super::facts::{Facts, Linking};
-use super::finding::{Finding, Level};
-use super::noise::{CoreNoise, Noise};
-use super::workload::AgainstItself;
-use crate::error::Error;
+use crate::model::checkup::{AgainstItself, CoreNoise, Finding, Level, Noise};
+use crate::model::error::Error;
 use crate::model::{NoCounter, Untraceable, Verdict};
 
 /// From this share of stolen time on the host is worth a word.

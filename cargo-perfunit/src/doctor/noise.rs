@@ -1,13 +1,11 @@
 //! How quiet the machine is now, in about two seconds.
 
-use super::workload::{self, AgainstItself};
+use super::workload;
 use crate::decide;
-use crate::error::Error;
 use crate::measure::quietest;
 use crate::measure::spin::{self, Spin};
+use crate::model::checkup::{CoreNoise, Noise};
 use crate::system::progress::Progress;
-use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -19,41 +17,6 @@ const SPUN: Duration = Duration::from_millis(250);
 const WORKED: Duration = Duration::from_millis(300);
 /// Steps of a piece of fixed work: about 0.1 ms.
 const STEPS: u64 = 100_000;
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Noise {
-    /// Each core that was looked at.
-    pub cores: Vec<CoreNoise>,
-    /// How far the median of equal pieces of work lies above the best tenth, as a fraction of it.
-    pub work_spread: Option<f64>,
-    /// A workload of our own against itself, or why that was not possible.
-    #[serde(serialize_with = "if_measured")]
-    #[schemars(with = "Option<AgainstItself>")]
-    pub against_itself: Option<Result<AgainstItself, Error>>,
-}
-
-/// A core while somebody does nothing but read the clock on it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct CoreNoise {
-    pub core: usize,
-    /// Times in a second that something else ran.
-    #[schemars(with = "Option<f64>")]
-    pub gaps_per_second: f64,
-    /// Share of the time that was lost so.
-    #[schemars(with = "Option<f64>")]
-    pub lost: f64,
-    /// The longest gap, in ns.
-    #[schemars(with = "Option<f64>")]
-    pub longest_ns: f64,
-}
-
-#[expect(clippy::ref_option, reason = "serde hands over the field")]
-fn if_measured<S: Serializer>(
-    result: &Option<Result<AgainstItself, Error>>,
-    serializer: S,
-) -> std::result::Result<S::Ok, S::Error> {
-    result.as_ref().and_then(|result| result.as_ref().ok()).serialize(serializer)
-}
 
 /// Measures on some of the cores that we may use.
 pub fn measure(allowed: &[usize], progress: &Progress) -> Noise {

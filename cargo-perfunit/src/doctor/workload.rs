@@ -2,14 +2,13 @@
 
 use super::facts::SCRATCH;
 use crate::build::{Inputs, SideBuild, TestExecutable};
-use crate::error::{Error, Result};
 use crate::measure::{Bench, Config, Observer, Subject, measure_all};
-use crate::model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold, Verdict};
+use crate::model::checkup::AgainstItself;
+use crate::model::error::{Error, Result};
+use crate::model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold};
 use crate::system::fs;
 use crate::system::progress::Progress;
 use perfunit_runtime::page::TEST_VARIABLE;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -22,25 +21,6 @@ const BUDGET: Duration = Duration::from_secs(2);
 const ALPHA: f64 = 0.01;
 /// Entries of the map that the workload fills.
 const ENTRIES: u64 = 200;
-
-/// A small workload measured as a test is, both sides the same.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct AgainstItself {
-    pub core: usize,
-    /// The verdict, which should be "same".
-    pub verdict: Verdict,
-    /// Pairs until it was given.
-    pub pairs: usize,
-    /// Smallest change that these pairs would have shown with 99 % probability.
-    #[schemars(with = "Option<f64>")]
-    pub detectable: f64,
-    /// Time of one run, ns.
-    #[schemars(with = "Option<f64>")]
-    pub ns: f64,
-    /// How long it took.
-    #[schemars(with = "Option<f64>")]
-    pub seconds: f64,
-}
 
 /// True in a process that [`against_itself`] started.
 pub fn is_workload() -> bool {

@@ -4,8 +4,8 @@ use super::options::{Explaining, Goal};
 use super::question::{Answers, Inquiry, LEAST_UNASKED, Question};
 use super::{by_instructions, by_probes};
 use crate::build::Builder;
-use crate::error::Result;
 use crate::measure::find_valgrind;
+use crate::model::error::Result;
 use crate::model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning, Why};
 use crate::system::interrupt;
 

@@ -11,8 +11,8 @@ use super::question::{ALPHA, Answers, Inquiry, Question};
 use super::suspects;
 use super::with_lines::{self, Described, Lined, executables};
 use crate::build::{Builder, InPlace, Seeds, TestExecutable};
-use crate::error::{Error, Result, Stop, Tried, apart};
 use crate::measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
+use crate::model::error::{Error, Result, Stop, Tried, apart};
 use crate::model::{
     BuiltWith, Engine, Explain, Explanation, ExplanationNote, Side, Sides, Strategy, TestId, Unexplained,
 };

@@ -1,37 +1,8 @@
 //! The call trees of all tests in one, to read where the time goes from the top down: nodes with the same functions on
 //! the way from the test are one (Zhou and Li).
 
-use crate::model::{Engine, Function, Profile, Profiles};
+use crate::model::{Forest, ForestNode, Function, Profile, Profiles};
 use std::collections::BTreeMap;
-
-/// A function at one place of the merged tree.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ForestNode {
-    /// Index in [`Forest::functions`]; `None` for the tests themselves and for threads that they started.
-    pub function: Option<usize>,
-    /// Tests that pass here.
-    pub tests: usize,
-    /// Calls, over one run of each test.
-    pub calls: f64,
-    /// Of itself, over one run of each test.
-    pub self_cost: f64,
-    /// Of all, over one run of each test.
-    pub total_cost: f64,
-    /// `total_cost` as a part of that of all tests, 0..=1.
-    pub share: f64,
-    /// Indices in [`Forest::nodes`] of what it calls, the largest first.
-    pub children: Vec<usize>,
-}
-
-/// The merged tree. Its first node is all tests.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Forest {
-    /// The unit of all costs.
-    pub engine: Engine,
-    /// The functions of the tree.
-    pub functions: Vec<Function>,
-    pub nodes: Vec<ForestNode>,
-}
 
 /// Merges the trees of all tests; without any the forest has no node.
 pub fn forest(profiles: &Profiles) -> Forest {

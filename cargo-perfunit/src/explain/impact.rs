@@ -1,48 +1,14 @@
 //! The index of Zhou and Li: from a function to the tests that it matters to, which are those to run again when it is
 //! touched.
 
-use super::spread::Spread;
 use super::usage::usages;
-use crate::error::Error;
-use crate::model::{Engine, Function, Profiles, TestId};
-use crate::system::suggest::{self, near};
+use crate::model::error::Error;
+use crate::model::suggest::{self, near};
+use crate::model::{Function, FunctionImpact, Impact, Profiles, Spread, TestImpact};
 use std::collections::BTreeMap;
 
 /// Parts no name, so that names are compared as a whole.
 const NO_SEPARATOR: &str = "\0";
-
-/// What a path names.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Impact {
-    /// The unit of all costs.
-    pub engine: Engine,
-    /// Each function with this path, by package, file and line; more than one if the path does not tell them apart.
-    pub functions: Vec<FunctionImpact>,
-}
-
-/// A function with its tests.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FunctionImpact {
-    pub function: Function,
-    /// The tests that call it, those first to whose time it contributes the largest part.
-    pub tests: Vec<TestImpact>,
-    /// Of it and of everything that it calls, over these tests.
-    pub cost: Spread,
-}
-
-/// What a function is to one test.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TestImpact {
-    pub test: TestId,
-    /// Part of the test's time in the function itself, 0..=1.
-    pub self_share: f64,
-    /// Part of the test's time in what the function calls, 0..=1.
-    pub children_share: f64,
-    /// Of it and of everything that it calls in one run.
-    pub cost: f64,
-    /// Calls in one run.
-    pub calls: f64,
-}
 
 /// No function of any test has such a path.
 #[derive(Debug, Clone, PartialEq, Eq)]

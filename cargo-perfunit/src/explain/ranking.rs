@@ -1,22 +1,9 @@
 //! All functions of all tests, ranked by the [`score`](super::score) of Zhou and Li: hot spots, bottom-up.
 
-use super::score::{Score, score};
-use super::spread::Spread;
+use super::score::score;
 use super::usage::usages;
-use crate::model::{Function, Profiles};
+use crate::model::{Function, Profiles, Ranked, Spread};
 use std::collections::BTreeMap;
-
-/// A function's place in the ranking.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Ranked {
-    pub function: Function,
-    /// By what it is ranked.
-    pub score: Score,
-    /// Of itself, over the tests that call it.
-    pub self_cost: Spread,
-    /// How many tests call it.
-    pub tests: usize,
-}
 
 /// The functions, those with the highest score first.
 pub fn ranking(profiles: &Profiles) -> Vec<Ranked> {

@@ -4,19 +4,10 @@
 //! R - f * sd(r), where sd is the population standard deviation and f is 1. (Zhou and Li: "Distance-based root cause
 //! analysis and change impact analysis of performance regressions".)
 
+use crate::model::Score;
+
 /// The weight f of the deviation.
 const WEIGHT: f64 = 1.0;
-
-/// A function's place in the ranking.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Score {
-    /// R: the quadratic mean of its shares.
-    pub distance: f64,
-    /// Population standard deviation of its shares.
-    pub deviation: f64,
-    /// R less the deviation: what functions are ranked by.
-    pub value: f64,
-}
 
 /// The score of one function by its shares (0..=1) of the time of those tests that call it; `None` if none does.
 pub fn score(shares: &[f64]) -> Option<Score> {

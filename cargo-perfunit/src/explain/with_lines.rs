@@ -12,8 +12,8 @@ use crate::build::{
     self, Attempt, BuildFailure, Builder, Next, Place, SideBuild, TestExecutable, Variant,
     relink_with_debug_information,
 };
-use crate::error::{Result, Tried, apart};
 use crate::git::FileSet;
+use crate::model::error::{Result, Tried, apart};
 use crate::model::{BuiltWith, Function, Side, Sides, TargetId, Unexplained};
 use crate::select::Selected;
 use crate::select::code::{self, Inlining, Operations, UnreadableExecutable};

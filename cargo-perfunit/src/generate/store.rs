@@ -1,6 +1,6 @@
 //! What was generated before, below our folder, by what it depends on.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Function, Generation, Sides};
 use crate::system::cache::KeyBuilder;
 use crate::system::fs;

@@ -2,8 +2,8 @@
 
 use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
 use super::{Repository, Version, disk, lfs, problem, submodule};
-use crate::error::Result;
 use crate::model::Warning;
+use crate::model::error::Result;
 use git2::{ObjectType, Oid};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

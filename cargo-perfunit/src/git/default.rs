@@ -5,7 +5,7 @@
 //! differs from it, else the parent commit.
 
 use super::{Repository, problem};
-use crate::error::Result;
+use crate::model::error::Result;
 use git2::{BranchType, Commit};
 
 /// The default branch of the remote, then the usual names.

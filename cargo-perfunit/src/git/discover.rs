@@ -2,7 +2,7 @@
 
 use super::filters::Filters;
 use super::problem;
-use crate::error::Result;
+use crate::model::error::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 

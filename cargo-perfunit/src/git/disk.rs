@@ -2,7 +2,7 @@
 
 use super::files::{Entry, Mode, Source, path_from};
 use super::{lfs, problem};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::os::unix::fs::PermissionsExt as _;
 use git2::{IndexEntryExtendedFlag, ObjectType, Oid, Status, StatusOptions};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@
 use super::command::Git;
 use super::files::{Entry, Mode, Source};
 use super::problem;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Unfiltered, Warning};
 use crate::system::fs;
 use crate::system::os::unix::ffi::OsStrExt as _;

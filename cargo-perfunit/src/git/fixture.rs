@@ -1,7 +1,7 @@
 //! Small repositories for tests.
 
 use super::{Comparison, FileSet, Repository, Request};
-use crate::error::Result;
+use crate::model::error::Result;
 use git2::{BranchType, IndexAddOption, Oid, Signature, Time, build::CheckoutBuilder};
 use std::collections::BTreeMap;
 use std::fs;

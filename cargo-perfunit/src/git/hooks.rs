@@ -1,7 +1,7 @@
 //! Where git looks for the hooks of a repository.
 
 use super::{Repository, problem};
-use crate::error::Result;
+use crate::model::error::Result;
 use std::path::{Path, PathBuf};
 
 /// The folder of hooks and whose it is.

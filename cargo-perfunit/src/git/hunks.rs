@@ -1,7 +1,7 @@
 //! How a file differs between two commits, line by line.
 
 use super::{Repository, problem};
-use crate::error::Result;
+use crate::model::error::Result;
 use git2::{DiffOptions, Patch};
 use std::path::Path;
 

@@ -5,8 +5,8 @@
 
 use super::files::{Entry, FileSet, Mode, Source};
 use super::{Repository, problem};
-use crate::error::Result;
 use crate::model::Warning;
+use crate::model::error::Result;
 use git2::{ObjectType, Oid};
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! The wording of everything that can be wrong with a repository.
 
-use crate::error::Error;
+use crate::model::error::Error;
 use git2::ErrorCode;
 use std::path::Path;
 

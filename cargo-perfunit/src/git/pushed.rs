@@ -4,7 +4,7 @@
 //! branches.
 
 use super::{Repository, problem};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use git2::{Commit, ErrorCode, Oid, Reference};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! The two versions as typed on the command line.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// What the user asked to compare.

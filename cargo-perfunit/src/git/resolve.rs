@@ -2,7 +2,7 @@
 
 use super::default::{Base, Head};
 use super::{Repository, Request, problem};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Sides, VersionName};
 use git2::{Commit, Oid};
 

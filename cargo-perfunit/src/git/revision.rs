@@ -2,8 +2,8 @@
 
 use super::default::DEFAULT_BRANCHES;
 use super::{Repository, problem};
-use crate::error::Result;
-use crate::system::suggest::near;
+use crate::model::error::Result;
+use crate::model::suggest::near;
 use git2::{Commit, ErrorCode, Oid};
 
 impl Repository {

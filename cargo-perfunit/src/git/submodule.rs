@@ -2,7 +2,7 @@
 
 use super::files::path_from;
 use super::problem;
-use crate::error::Result;
+use crate::model::error::Result;
 use git2::{Oid, Repository};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

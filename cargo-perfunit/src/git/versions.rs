@@ -2,7 +2,7 @@
 
 use super::path::join;
 use super::{FileSet, Mode, Repository, Version};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Side, Sides, VersionName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The commits of a range.
 
 use super::{Repository, problem};
-use crate::error::{Error, Result};
 use crate::model;
+use crate::model::error::{Error, Result};
 use git2::{Commit, Oid, Sort};
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@
 
 use super::comparing::{Compared, Comparing};
 use super::progress::Progress;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Change, Commit, Entry, History, Skipped, Span, Step, StepOutcome, TestId};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,8 +2,8 @@
 
 use super::comparing::{Compared, Comparing};
 use super::search::{Answer, Compare, LogChange};
-use crate::error::Result;
 use crate::git::Repository;
+use crate::model::error::Result;
 use crate::model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId, variant_name};
 use crate::system::term::Terminal;
 

@@ -4,9 +4,9 @@ use super::rows::Key;
 use super::store::Store;
 use crate::build::with_code_settings;
 use crate::cargo::Cargo;
-use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
 use crate::measure::kernel;
+use crate::model::error::{Error, Result};
 use crate::model::{
     Explain, Joined, NoTests, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TargetId, TestId,
     UnmeasuredTarget,

@@ -1,7 +1,7 @@
 //! The ends of a search: whether they can be compared, and which tests changed between them.
 
 use super::comparing::{Compared, Comparing};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
 
 /// Both ends of the line, compared.

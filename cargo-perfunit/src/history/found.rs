@@ -3,8 +3,8 @@
 use super::asking::Asking;
 use super::comparing;
 use super::search::Stretch;
-use crate::error::Result;
 use crate::git::{DiffLine, Repository};
+use crate::model::error::Result;
 use crate::model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
 use crate::select::source::{Place, extents};
 

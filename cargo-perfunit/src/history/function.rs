@@ -2,12 +2,12 @@
 
 use super::comparing::Comparing;
 use super::ends::{self, Ends};
-use crate::error::{Error, Result};
 use crate::explain::instructions::readable;
 use crate::explain::{ends_with, is_named};
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use crate::model::{Change, Explain, Outcome, TestId};
 use crate::select::code::with_old_drop;
-use crate::system::suggest;
 
 /// Of the tests that changed between the ends, those to which the function matters, the largest change first. The ends are
 /// compared once more, with these tests alone, to explain them.

@@ -3,8 +3,8 @@
 use super::anchor::anchor;
 use super::comparing::{Compared, Comparing};
 use super::progress::{Pace, Progress};
-use crate::error::Result;
 use crate::git::{Repository, Walk};
+use crate::model::error::Result;
 use crate::model::{Commit, Entry, History, Side, Skipped, StepOutcome};
 use crate::session::Options;
 use crate::system::fs;

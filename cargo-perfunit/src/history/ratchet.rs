@@ -2,15 +2,15 @@
 
 use crate::cargo::{self, Cargo};
 use crate::config::{RATCHET_FILE, read_accepted, write_accepted};
-use crate::error::{Error, Result};
 use crate::git::Repository;
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use crate::model::{
     AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
     Run, Verdict, variant_name,
 };
 use crate::session::{home, runs};
 use crate::system::date;
-use crate::system::suggest;
 use std::path::PathBuf;
 use std::time::SystemTime;
 

@@ -3,8 +3,8 @@
 use super::comparing::{Compared, Comparing};
 use super::log::{LogRequest, close, open, outcome};
 use super::progress::Progress;
-use crate::error::Result;
 use crate::git::Repository;
+use crate::model::error::Result;
 use crate::model::{Commit, Entry, Release, Releases, Side, Step, StepOutcome};
 use crate::system::term::Terminal;
 

@@ -4,7 +4,7 @@
 //! with another step's.
 
 use super::rows::{self, Key, SkippedRow};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Joined, Skipped, Step};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 use std::path::{Path, PathBuf};

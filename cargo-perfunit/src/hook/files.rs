@@ -1,7 +1,7 @@
 //! The hook among the files in the folder of hooks.
 
 use super::script::{Origin, Stored, origin};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 

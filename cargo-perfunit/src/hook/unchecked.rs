@@ -1,6 +1,6 @@
 //! How many pushes went through unchecked for want of time since one was measured: a file in our folder.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,7 @@ use super::running::Pads;
 use super::trial::Trial;
 use crate::build::TestClock;
 use crate::decide::{self, Calls};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Reason, Side};
 use crate::system::interrupt;
 use std::time::{Duration, Instant};

@@ -10,7 +10,7 @@ use super::shared_page::SharedPage;
 use super::work_tables::WorkTables;
 use crate::build::{InPlace, Linkers, Seeds, TestExecutable};
 use crate::config::Terms;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{AcceptedLoss, Instructions, Machine, Metric, Placement, Sides, Threshold};
 use crate::system::cache;
 use crate::system::fs;

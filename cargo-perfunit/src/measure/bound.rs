@@ -7,7 +7,7 @@ use super::lockstep::Task;
 use super::settled::Settled;
 use super::subject::Figures;
 use crate::decide::{self, Calls, FIRST_LOOK, SEPARATION};
-use crate::error::{Result, Stop, Tried};
+use crate::model::error::{Result, Stop, Tried};
 use crate::model::{
     Bound, Change, EffectClass, EffectSize, FailedOn, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample,
     Side, Sides, Verdict,

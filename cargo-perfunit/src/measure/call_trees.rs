@@ -1,7 +1,7 @@
 //! The files in which the processes of a pair leave their calling-context trees.
 
 use super::call_tree::{ROOT, Recorded, RecordedNode, THREADS};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::os::SharedMemory;
 use perfunit_runtime::page::MAX_BATCHES;

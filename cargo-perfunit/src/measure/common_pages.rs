@@ -6,8 +6,8 @@
 //! common each process copies its own.
 
 use crate::build::TestExecutable;
-use crate::error::{Error, Result};
 use crate::model::Sides;
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::fs::MetadataExt;

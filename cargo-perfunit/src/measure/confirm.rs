@@ -22,7 +22,7 @@ use super::subject::{Ended, Figures, Observer, Subject};
 use super::trial::Trial;
 use crate::build::SideBuild;
 use crate::decide::PairsPerLayout;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Metric, MetricVerdict, NotMetered, Reason, Sides};
 use crate::system::interrupt;
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use super::settled::Settled;
 use super::subject::{Ended, Figures};
 use super::trial::Trial;
 use super::work::{Comparison, uncertainty};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{FirstCallUnknown, Measured, Note, Reason, Sides, Threshold, Verdict};
 use crate::system::interrupt;
 use std::time::Instant;

@@ -11,7 +11,7 @@ use super::settled::Settled;
 use super::trial::Trial;
 use super::work::{Comparison, clock_bias};
 use crate::build::TestClock;
-use crate::error::{Result, Stop, Tried};
+use crate::model::error::{Result, Stop, Tried};
 use crate::model::{Capture, FirstCallsBecause, ForkObstacle, Note, Reason, Sides};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;

@@ -1,8 +1,8 @@
 //! How a process is started that counts: with a library before libc, or in callgrind.
 
 use crate::build::is_loadable;
-use crate::error::Result;
 use crate::model::Side;
+use crate::model::error::Result;
 use crate::system::fs;
 use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
 use std::ffi::{OsStr, OsString};

@@ -4,7 +4,7 @@
 //! with a copy of all our page tables, and that cost more than the rest of its start.
 
 use super::bench::Bench;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::os::{FixedAddresses, Inherited, NoCoreFiles};
 use std::fs::File;

@@ -5,7 +5,7 @@ use super::gauge::Gauge;
 use super::inheritance::Inheritance;
 use super::running::{self, Pads, Programs, Running, Start, how_ended};
 use crate::decide;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Capture, Failure, Mode, Side, Sides, WorkUnit};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::process;

@@ -11,7 +11,7 @@ use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::subject::{Ended, Figures};
 use super::trial::Trial;
 use crate::decide::{self, Looks, Rule, Step};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{
     Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, REACH_OF_PLACES, Reason, Sides,
     Threshold, Verdict,

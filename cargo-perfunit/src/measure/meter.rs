@@ -12,7 +12,7 @@ use super::settled::Settled;
 use super::trial::Trial;
 use crate::build::is_dynamic;
 use crate::decide::{ExactRule, exact};
-use crate::error::{Result, Stop, Tried, apart};
+use crate::model::error::{Result, Stop, Tried, apart};
 use crate::model::{
     Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
 };

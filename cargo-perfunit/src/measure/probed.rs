@@ -9,7 +9,7 @@ use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::{Result, Tried};
+use crate::model::error::{Result, Tried};
 use crate::model::{Sides, Unsteady};
 use crate::system::interrupt;
 use std::time::Instant;

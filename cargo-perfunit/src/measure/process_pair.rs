@@ -7,7 +7,7 @@ use super::inheritance::Inheritance;
 use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd};
 use super::running::{self, Pads, Programs};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Side, Sides};
 use crate::system::interrupt;
 use crate::system::os;

@@ -10,7 +10,7 @@ use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::{Stop, Tried};
+use crate::model::error::{Stop, Tried};
 use crate::model::{Side, Sides, Unsteady};
 use crate::system::interrupt;
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};

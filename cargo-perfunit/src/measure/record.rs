@@ -9,7 +9,7 @@ use super::subject::Subject;
 use super::trial::Trial;
 use super::unsteady::steady;
 use crate::build::SideBuild;
-use crate::error::{Error, Result, apart};
+use crate::model::error::{Error, Result, apart};
 use crate::model::{Side, Sides, Unsteady};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;

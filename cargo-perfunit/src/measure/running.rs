@@ -5,7 +5,7 @@ use super::gauge::Gauge;
 use super::inheritance::Inheritance;
 use crate::build::{SIDE_VARIABLE, TestExecutable};
 use crate::build::{Seed, TestClock};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Failure, Side, Sides};
 use crate::system::os::unix::process::ExitStatusExt;
 use crate::system::os::{self, EndOf};

@@ -21,7 +21,7 @@ use super::trial::Trial;
 use super::whole_process::{self, Starts};
 use crate::build::{SideBuild, TestClock, TestExecutable};
 use crate::decide;
-use crate::error::{Result, apart};
+use crate::model::error::{Result, apart};
 use crate::model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, TargetId};
 use crate::system::interrupt;
 use std::collections::BTreeMap;

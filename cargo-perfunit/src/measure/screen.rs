@@ -9,7 +9,7 @@ use super::settled::{LEAST_NS, Settled};
 use super::trial::Trial;
 use super::work::{Comparison, clock_bias};
 use crate::build::TestClock;
-use crate::error::{Result, Stop, Tried};
+use crate::model::error::{Result, Stop, Tried};
 use crate::model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides};
 use crate::system::interrupt;
 

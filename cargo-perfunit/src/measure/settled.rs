@@ -6,7 +6,7 @@ use super::running::Pads;
 use super::trial::Trial;
 use super::work::Comparison;
 use crate::build::TestClock;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Capture, Note, Sides};
 
 /// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.

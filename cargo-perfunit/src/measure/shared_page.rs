@@ -1,6 +1,6 @@
 //! The page that the tool shares with the two processes of a pair.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::os::SharedMemory;
 use perfunit_runtime::page::{MAGIC, PAGE_BYTES, Page, state, unit};
 use std::fs::File;

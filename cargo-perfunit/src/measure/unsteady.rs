@@ -2,7 +2,7 @@
 
 use super::lockstep::{Shape, Task};
 use super::settled::Settled;
-use crate::error::{Stop, Tried};
+use crate::model::error::{Stop, Tried};
 use crate::model::{Reason, Unsteady};
 
 /// How a test that can be repeated is repeated.

@@ -12,7 +12,7 @@ use super::settled::{PROCESS_THRESHOLD, Settled};
 use super::trial::Trial;
 use super::work::Comparison;
 use crate::build::TestClock;
-use crate::error::{Error, Result, Stop, Tried};
+use crate::model::error::{Error, Result, Stop, Tried};
 use crate::model::{Capture, FailedOn, Failure, Note, Reason, Side, Sides, TargetId};
 use crate::system::interrupt;
 use crate::system::process::{self, Streams};

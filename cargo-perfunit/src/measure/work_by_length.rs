@@ -6,7 +6,7 @@ use super::running::Pads;
 use super::subject::Subject;
 use super::work_tables::CountedWork;
 use crate::build::SideBuild;
-use crate::error::{Stop, Tried};
+use crate::model::error::{Stop, Tried};
 use crate::model::{Harness, NotCounted, Side, Sides};
 use crate::system::interrupt;
 use perfunit_runtime::page::state;

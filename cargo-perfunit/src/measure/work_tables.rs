@@ -1,6 +1,6 @@
 //! The files in which the processes of a pair leave the work of their functions.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Side, Sides};
 use crate::system::os::SharedMemory;
 use perfunit_runtime::growth::{self, BLOCK, CAPACITY, Entry, Header, MAGIC};

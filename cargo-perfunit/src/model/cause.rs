@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Something that changed and can reach the test, other than a function that is timed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -81,4 +82,12 @@ pub struct Cause {
     /// that this can reach; the test's own code is among them. 1 is all; more than 1 where others became faster.
     #[serde(deserialize_with = "super::float::one")]
     pub share: f64,
+}
+
+/// `changed LIMIT (src/lib.rs:3)`.
+impl fmt::Display for CodeChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { change, item, path, line } = self;
+        write!(f, "{change} {item} ({path}:{line})")
+    }
 }

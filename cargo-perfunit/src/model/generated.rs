@@ -1,8 +1,10 @@
 //! Generated workloads: calls made up for functions that no test executes.
 
+use super::format::one_line;
 use super::{Function, TargetId, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A call of a function with arguments made up for it, as source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,5 +135,52 @@ impl Generation {
     /// Whether there was no time for some functions.
     pub fn is_cut_short(&self) -> bool {
         self.without.iter().any(|without| without.because == NotGenerated::OutOfBudget)
+    }
+}
+
+impl fmt::Display for NotGenerated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInSource => {
+                f.write_str("not in the source of its crate: a macro writes it, or a condition leaves it out")
+            }
+            Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
+            Self::ReliesOnInvariants => f.write_str(
+                "private, with unsafe code or raw pointers in it or behind it: only its crate knows what they rely on",
+            ),
+            Self::NoValue { of } => write!(f, "no value of `{}` could be made", one_line(of)),
+            Self::NoTarget => f.write_str("in no library or binary whose unit tests are built"),
+            Self::NotOnBase => f.write_str("it is not in base: there is nothing to compare with"),
+            Self::DoesNotCompile { error } => write!(f, "no call compiles with both versions: {}", one_line(error)),
+            Self::Fails { how } => write!(f, "{how}"),
+            Self::NotExecuted => f.write_str("no call executes it"),
+            Self::NotRepeatable => f.write_str("its calls do not return the same twice"),
+            Self::OutOfBudget => f.write_str("the budget was used up"),
+        }
+    }
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panics { message } => write!(f, "its calls panic: {}", one_line(message)),
+            Self::LeavesCage { system_call } => write!(f, "its calls {system_call}, which is not allowed"),
+            Self::EndsProcess { status } => write!(f, "its calls end the process ({})", one_line(status)),
+            Self::DoesNotEnd => f.write_str("its calls do not end in time"),
+        }
+    }
+}
+
+impl fmt::Display for SystemCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenFile => f.write_str("open a file"),
+            Self::ChangeFiles => f.write_str("change files"),
+            Self::Read => f.write_str("read input"),
+            Self::StartProcess => f.write_str("start a process"),
+            Self::Network => f.write_str("use the network"),
+            Self::Sleep => f.write_str("sleep"),
+            Self::Other { number } => write!(f, "make the system call {number}"),
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! How the work of functions grows with the length of their input, on head compared with base.
 
+use super::format::{limit, one_line};
 use super::{Failure, Function, Side, Sides, TestId, Unexplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::fmt::{Display, Formatter, Result};
 
 /// What counting the work of functions showed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -115,6 +117,34 @@ impl Growth {
         // What some tests lack, others may show.
         self.unseen.retain(|unseen| !self.compared.contains(&unseen.function) && named.insert(unseen.function.clone()));
         self.not_counted.extend(more.not_counted);
+    }
+}
+
+impl Display for UnseenBecause {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NarrowLengths { argument, from, to } => {
+                let argument = one_line(argument);
+                write!(f, "lengths of `{argument}` from {from} to {to} do not spread over four octaves from 4 on")
+            }
+            Self::Iterator => f.write_str("it returns an iterator, which does the work later"),
+            Self::Future => f.write_str("it returns a future, which does the work later"),
+            Self::NoLength => f.write_str("no test calls it with an argument that has a length"),
+            Self::New => f.write_str("base has no such function"),
+            Self::NotInstrumented => f.write_str("its file does not compile with counters"),
+        }
+    }
+}
+
+impl Display for NotCounted {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::OwnHarness => f.write_str("its harness is its own"),
+            Self::Fails { side, how } => write!(f, "it fails on {side} when work is counted: {how}"),
+            Self::TimedOut { seconds } => write!(f, "it did not end within {} when work is counted", limit(*seconds)),
+            Self::Because(why) => why.fmt(f),
+            Self::Ended { why } => write!(f, "counting ended with an error: {why}"),
+        }
     }
 }
 

@@ -8,17 +8,20 @@ mod bound;
 mod calibration;
 mod cause;
 mod change;
+pub mod checkup;
 mod choice;
 mod conclusion;
 mod environment;
+pub mod error;
 mod explanation;
-mod explanation_note;
 mod explanations;
 mod failure;
 mod float;
+pub mod format;
 mod generated;
 mod growth;
 mod history;
+mod hot_spots;
 mod layout;
 mod listing;
 mod metric;
@@ -33,22 +36,19 @@ mod sample;
 #[cfg(test)]
 pub(crate) mod samples;
 mod scaling;
-mod selecting;
 mod selection;
 mod sides;
+pub mod suggest;
 mod test;
-mod test_code;
 mod threshold;
 mod throughput;
 mod uncovered;
 mod undecided;
 mod unexplained;
-mod unprobed;
 mod unsteady;
 mod variant;
 mod verdict;
 mod warning;
-mod why;
 mod workload;
 
 pub use bisection::{Bisection, Direction, FoundStep, FoundTest, Further, SourceChange, Unresolved, Unsearched};
@@ -62,7 +62,6 @@ pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, S
 pub use conclusion::{Conclusion, Denied};
 pub use environment::{Environment, Stages};
 pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
-pub use explanation_note::ExplanationNote;
 pub use explanations::{Explanations, TestExplained};
 pub use failure::Failure;
 pub use generated::{
@@ -73,39 +72,36 @@ pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
     StepOutcome, StepTest, short_commit,
 };
+pub use hot_spots::{Forest, ForestNode, FunctionImpact, Impact, Ranked, Score, Spread, TestImpact};
 pub use layout::{LayoutMatch, LostInputs, MeasuringLinker, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
-pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
+pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference, TestCodeItem};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
-pub use reason::{NotCaptured, Reason, ReasonKind};
+pub use reason::{NotCaptured, Reason, ReasonKind, failed_on};
 pub use repeat::Repeat;
 pub use sample::Sample;
 pub use scaling::Scaling;
-pub use selecting::{Uncompared, Untraceable};
 pub use selection::{
-    ChangedPart, Effect, Irrelevance, NoTests, NothingBecause, ReachedBy, SelectedBecause, Selection, Unlisted,
-    UnmeasuredTarget,
+    ChangedFunction, ChangedPart, Effect, Irrelevance, NoTests, NothingBecause, OtherInput, ReachedBy, SelectedBecause,
+    Selection, Uncompared, Unlisted, UnmeasuredTarget, Untraceable, Why,
 };
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
-pub use test_code::{TestCodeDifference, TestCodeItem};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };
 pub use throughput::{Throughput, WorkUnit};
 pub use uncovered::{Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
-pub use unexplained::{BuiltWith, Unexplained};
-pub use unprobed::Unprobed;
+pub use unexplained::{BuiltWith, ExplanationNote, Unexplained, Unprobed};
 pub use unsteady::Unsteady;
 pub use variant::variant_name;
 pub use verdict::{Mode, Verdict};
 pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unfiltered, Unused, Warning};
-pub use why::{ChangedFunction, OtherInput, Why};
 pub use workload::{Capture, Harness, NoBench, NoDoctest, NotExtracted, Repeated, Start};

@@ -4,6 +4,7 @@ use super::{
     Function, Generation, GrowthUnseen, NotCounted, NotGenerated, Outcome, Reason, Run, Side, TestId, UnseenBecause,
     Untraceable, Verdict, VersionName, Warning, WithoutWorkload,
 };
+use std::fmt;
 
 /// What could not be looked at.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,6 +131,26 @@ fn says_something(call: &Outcome) -> bool {
         |reason: &Reason| matches!(reason, Reason::FoldedAway { .. } | Reason::SameCode | Reason::SameExecutable);
     let is_settled = |reason: &Reason| is_equal(reason) || matches!(reason, Reason::Filtered | Reason::Skipped { .. });
     call.measured.is_some() || call.reason.as_ref().is_none_or(is_settled)
+}
+
+impl fmt::Display for Undecided<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Test { against: None, why } => write!(f, "not measured: {why}"),
+            Self::Test { against: Some(version), why } => write!(f, "not measured against {}: {why}", version.label),
+            Self::Coverage(why) => write!(f, "functions that no test executes may not be known: {why}"),
+            Self::GrowthNotAsked => f.write_str("how work grows was not asked for (--growth)"),
+            Self::Growth { why } => write!(f, "how work grows is not known: {why}"),
+            Self::GrowthOf(unseen) => {
+                write!(f, "how the work of {} grows is not known: {}", unseen.function.name, unseen.because)
+            }
+            Self::CallsNotAsked => f.write_str("generated calls were not asked for (--generated)"),
+            Self::WithoutCall(without) => write!(f, "no call of {}: {}", without.function.name, without.because),
+            Self::CallsWithoutFigures { function, why } => {
+                write!(f, "no call of {} was measured: {why}", function.name)
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
-use super::format::{Glyphs, count, one_line};
 use super::{failing, growth as grown, ratchet, responsible, uncovered};
+use crate::model::format::{Glyphs, count, one_line};
 use crate::model::{Function, Outcome, Run, Side, Uncovered, Verdict};
 
 /// GitHub shows so many errors of a step.

@@ -6,8 +6,8 @@
 
 use super::causes;
 use super::figures::{self, Words};
-use super::format::{self, Glyphs, count, one_line};
 use super::responsible;
+use crate::model::format::{self, Glyphs, count, one_line};
 use crate::model::{Function, Metric, Outcome, Run, Verdict, Why};
 use std::collections::{BTreeSet, HashSet};
 

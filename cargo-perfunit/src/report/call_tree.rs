@@ -1,7 +1,7 @@
 //! The call tree of both versions side by side, folded where nothing changed: what text and HTML share, and its lines.
 
-use super::format::{self, Glyphs};
 use super::responsible::{place, signed};
+use crate::model::format::{self, Glyphs};
 use crate::model::{CallNode, Explanation, Sides};
 
 /// Nodes below which less than this part of the larger side's time passes are folded, unless they differ.

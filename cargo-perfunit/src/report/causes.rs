@@ -1,6 +1,6 @@
 //! What changed besides the functions that are timed, in a line for each part of the difference that it may cause.
 
-use super::format::{self, Glyphs, some};
+use crate::model::format::{self, Glyphs, some};
 use crate::model::{Cause, Changed, CodeChange, Explanation};
 
 /// Causes named in a line.

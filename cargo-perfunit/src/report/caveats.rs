@@ -1,8 +1,8 @@
 //! What a reader must know before trusting the figures; nothing where nothing applies.
 
-use super::format::{count, one_line, threshold};
 use super::screen::Screen;
 use super::style::{Text, WARN};
+use crate::model::format::{count, one_line, threshold};
 use crate::model::{NoLayout, NothingBecause, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -161,10 +161,10 @@ fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::{Glyphs, without_escapes};
     use crate::model::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
     use crate::model::{Denied, LayoutMatch, Measured, Metric, NoVerdict};
     use crate::report::TextOptions;
-    use crate::report::format::{Glyphs, without_escapes};
     use crate::report::json::Document;
 
     #[track_caller]

@@ -42,9 +42,9 @@ impl Unmeasured {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::samples::{measured, outcome, run, unmeasured};
     use crate::model::{Reason, variant_name};
-    use crate::report::format::without_escapes;
     use crate::report::{Format, Rendering, render};
 
     /// Tests of each kind, and how many of them.

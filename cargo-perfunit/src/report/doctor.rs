@@ -1,12 +1,12 @@
 //! `cargo perfunit doctor`: one line for each finding; what is not as it should be also says why that matters and what
 //! to do.
 
-use super::format::count;
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, pretty};
-use crate::doctor::{Checkup, Finding, Level};
+use crate::model::checkup::{Checkup, Finding, Level};
+use crate::model::format::count;
 use anstyle::Style;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -82,9 +82,9 @@ pub struct DoctorDocument<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::{AgainstItself, CoreNoise, Noise};
     use crate::model::Verdict;
-    use crate::report::format::without_escapes;
+    use crate::model::checkup::{AgainstItself, CoreNoise, Noise};
+    use crate::model::format::without_escapes;
     use serde_json::{Value, json};
 
     fn checkup() -> Checkup {

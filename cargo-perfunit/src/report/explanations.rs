@@ -2,12 +2,12 @@
 
 use super::explained;
 use super::figures::{self, Words};
-use super::format::{count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, Text, WARN, test_id};
 use super::text::{TextOptions, heading};
 use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
 use super::{call_tree, responsible};
+use crate::model::format::{count, one_line};
 use crate::model::{Explanations, Measured, TestExplained, Verdict, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,9 +125,9 @@ pub fn json(explanations: &Explanations) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::samples::{self, base, head, whole};
     use crate::model::{Metric, Sides, Unexplained};
-    use crate::report::format::without_escapes;
     use snapbox::{IntoData, assert_data_eq, str};
 
     #[test]

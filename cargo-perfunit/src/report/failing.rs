@@ -1,9 +1,9 @@
 //! Tests that pass on base and fail on head: worse news than any time, so it comes first.
 
 use super::figures::Detail;
-use super::format::{count, limit, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, STRONG, Text, test_id};
+use crate::model::format::{count, limit, one_line};
 use crate::model::{Outcome, Reason, Run, Side};
 
 /// Tests named unless everything is asked for.
@@ -48,9 +48,9 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::{Glyphs, without_escapes};
     use crate::model::samples::{run, unmeasured};
     use crate::model::{FailedOn, Failure};
-    use crate::report::format::{Glyphs, without_escapes};
 
     #[test]
     fn those_that_base_passes_are_named_and_no_others() {

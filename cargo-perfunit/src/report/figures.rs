@@ -1,11 +1,11 @@
 //! A measured test as a row of figures.
 
 use super::call_tree;
-use super::format::{self, Glyphs};
 use super::metrics;
 use super::responsible;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{COLUMNS, Row};
+use crate::model::format::{self, Glyphs};
 use crate::model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Run, Sides, Verdict};
 use anstyle::Style;
 use std::cmp::Ordering;

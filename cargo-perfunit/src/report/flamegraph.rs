@@ -1,7 +1,7 @@
 //! The differential flamegraph of an explanation (Gregg): as wide as head's time, red where a function itself takes
 //! longer than on base, blue where it takes less. What only base does has no width in it.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Engine, Explanation, Sides};
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ const LONG_NS: f64 = 1e5;
 /// A self-contained SVG, with the script that zooms and searches.
 #[cfg(feature = "flamegraph")]
 pub fn svg(explanation: &Explanation) -> Result<String> {
-    use crate::error::ExitCode;
+    use crate::model::error::ExitCode;
     use inferno::flamegraph::{self, Options};
 
     let failed = |error: String| Error::new(ExitCode::Internal, format!("cannot draw a flamegraph: {error}"));

@@ -1,11 +1,11 @@
 //! The trees of all tests in one, each node with its share of the cost, folded where that is little.
 
-use super::format;
 use super::impact;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text};
 use super::wire::finite;
-use crate::explain::Forest;
+use crate::model::Forest;
+use crate::model::format;
 use serde::{Deserialize, Serialize};
 
 /// Nodes with less than this part of the cost are folded.

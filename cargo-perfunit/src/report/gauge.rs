@@ -1,7 +1,7 @@
 //! A share as a bar: what a function does itself, then what is below it.
 
-use super::format::Glyphs;
 use super::style::{DIM, STRONG, Text};
+use crate::model::format::Glyphs;
 
 /// Columns of a whole bar.
 pub const WIDTH: usize = 20;
@@ -26,7 +26,7 @@ fn columns(share: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::format::without_escapes;
+    use crate::model::format::without_escapes;
 
     #[track_caller]
     fn check(own: f64, below: f64, expected: &str) {

@@ -1,11 +1,11 @@
 //! The answer of `cargo perfunit generate`: calls by function, and why there are none for others.
 
 use super::TextOptions;
-use super::format::{count, one_line};
 use super::generated::unreached;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, Text};
 use super::text::heading;
+use crate::model::format::{count, one_line};
 use crate::model::{Function, GeneratedWorkload, Generation, Sides, VersionName};
 use std::collections::BTreeSet;
 
@@ -40,9 +40,9 @@ fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::samples;
     use crate::model::{NotGenerated, WithoutWorkload};
-    use crate::report::format::without_escapes;
 
     #[test]
     fn calls_are_shown_with_their_arguments() {

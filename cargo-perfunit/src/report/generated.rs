@@ -1,63 +1,13 @@
 //! Generated calls, in words: what they compare, and why there are none for some functions.
 
 use super::figures::{self, Detail, Words, row};
-use super::format::{Glyphs, count, one_line};
 use super::screen::Screen;
 use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
 use super::table::{Layout, Row};
 use super::{caveats, responsible, unmeasured};
-use crate::model::{
-    CallFailure, Function, GeneratedCalls, Generation, NotGenerated, Outcome, Run, SystemCall, Verdict, WithoutWorkload,
-};
+use crate::model::format::{Glyphs, count, one_line};
+use crate::model::{Function, GeneratedCalls, Generation, Outcome, Run, Verdict, WithoutWorkload};
 use std::collections::BTreeSet;
-use std::fmt;
-
-impl fmt::Display for NotGenerated {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotInSource => {
-                f.write_str("not in the source of its crate: a macro writes it, or a condition leaves it out")
-            }
-            Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
-            Self::ReliesOnInvariants => f.write_str(
-                "private, with unsafe code or raw pointers in it or behind it: only its crate knows what they rely on",
-            ),
-            Self::NoValue { of } => write!(f, "no value of `{}` could be made", one_line(of)),
-            Self::NoTarget => f.write_str("in no library or binary whose unit tests are built"),
-            Self::NotOnBase => f.write_str("it is not in base: there is nothing to compare with"),
-            Self::DoesNotCompile { error } => write!(f, "no call compiles with both versions: {}", one_line(error)),
-            Self::Fails { how } => write!(f, "{how}"),
-            Self::NotExecuted => f.write_str("no call executes it"),
-            Self::NotRepeatable => f.write_str("its calls do not return the same twice"),
-            Self::OutOfBudget => f.write_str("the budget was used up"),
-        }
-    }
-}
-
-impl fmt::Display for CallFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panics { message } => write!(f, "its calls panic: {}", one_line(message)),
-            Self::LeavesCage { system_call } => write!(f, "its calls {system_call}, which is not allowed"),
-            Self::EndsProcess { status } => write!(f, "its calls end the process ({})", one_line(status)),
-            Self::DoesNotEnd => f.write_str("its calls do not end in time"),
-        }
-    }
-}
-
-impl fmt::Display for SystemCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OpenFile => f.write_str("open a file"),
-            Self::ChangeFiles => f.write_str("change files"),
-            Self::Read => f.write_str("read input"),
-            Self::StartProcess => f.write_str("start a process"),
-            Self::Network => f.write_str("use the network"),
-            Self::Sleep => f.write_str("sleep"),
-            Self::Other { number } => write!(f, "make the system call {number}"),
-        }
-    }
-}
 
 /// What came of it, in a line without the end; nothing where no such comparison was asked for.
 pub fn headline(run: &Run) -> Option<String> {
@@ -181,9 +131,9 @@ pub fn summary(run: &Run, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::samples::{measured, outcome, run, workload};
-    use crate::model::{NotCompared, Selection, Uncovered, UncoveredBecause};
-    use crate::report::format::without_escapes;
+    use crate::model::{CallFailure, NotCompared, NotGenerated, Selection, SystemCall, Uncovered, UncoveredBecause};
 
     fn function(name: &str) -> Function {
         Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: name.into() }

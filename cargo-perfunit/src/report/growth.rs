@@ -1,15 +1,14 @@
 //! How the work of functions grows with the length of their input: findings beside the verdicts, and what is not known.
 
 use super::figures::Detail;
-use super::format::{count, limit, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, DIM, STRONG, Text, WARN};
 use super::wire::{Interval, Test, finite};
-use crate::model::{self, Function, GrowthFinding, NotCounted, Run, Sides, UnseenBecause};
+use crate::model::format::{count, one_line};
+use crate::model::{self, Function, GrowthFinding, Run, Sides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::{Display, Formatter, Result};
 
 /// Exponents of both versions that differ by less do not show what happened.
 const APART: f64 = 0.25;
@@ -138,34 +137,6 @@ impl From<&GrowthFinding> for Finding {
     }
 }
 
-impl Display for UnseenBecause {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        match self {
-            Self::NarrowLengths { argument, from, to } => {
-                let argument = one_line(argument);
-                write!(f, "lengths of `{argument}` from {from} to {to} do not spread over four octaves from 4 on")
-            }
-            Self::Iterator => f.write_str("it returns an iterator, which does the work later"),
-            Self::Future => f.write_str("it returns a future, which does the work later"),
-            Self::NoLength => f.write_str("no test calls it with an argument that has a length"),
-            Self::New => f.write_str("base has no such function"),
-            Self::NotInstrumented => f.write_str("its file does not compile with counters"),
-        }
-    }
-}
-
-impl Display for NotCounted {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        match self {
-            Self::OwnHarness => f.write_str("its harness is its own"),
-            Self::Fails { side, how } => write!(f, "it fails on {side} when work is counted: {how}"),
-            Self::TimedOut { seconds } => write!(f, "it did not end within {} when work is counted", limit(*seconds)),
-            Self::Because(why) => why.fmt(f),
-            Self::Ended { why } => write!(f, "counting ended with an error: {why}"),
-        }
-    }
-}
-
 /// `work grows with a larger power of an input's length in 2 functions`; nothing where it does in none.
 pub fn headline(run: &Run) -> Option<String> {
     match run.growing().count() {
@@ -258,8 +229,8 @@ pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{GrowthUnseen, samples};
-    use crate::report::format::{Glyphs, without_escapes};
+    use crate::model::format::{Glyphs, without_escapes};
+    use crate::model::{GrowthUnseen, NotCounted, UnseenBecause, samples};
 
     fn finding() -> GrowthFinding {
         samples::growth().findings.remove(0)

@@ -1,13 +1,13 @@
 //! Which tests a function matters to: bars for people, a list for programs (described in `docs/json.md`).
 
 use super::explained;
-use super::format::{self, Glyphs};
 use super::gauge::gauge;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, Text, test_id};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
-use crate::explain::{self, FunctionImpact, TestImpact};
+use crate::model::format::{self, Glyphs};
+use crate::model::{self, FunctionImpact, TestImpact};
 use crate::model::{Engine, Function};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 const SHOWN: usize = 20;
 
 /// Each function with its tests, those first to whose time it contributes the largest part.
-pub fn text(impact: &explain::Impact, options: &TextOptions) -> String {
+pub fn text(impact: &model::Impact, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     if impact.functions.len() > 1 {
         let text =
@@ -77,7 +77,7 @@ pub(super) fn calls(calls: f64) -> String {
 }
 
 /// The answer as a document.
-pub fn json(impact: &explain::Impact) -> String {
+pub fn json(impact: &model::Impact) -> String {
     let functions = impact.functions.iter().map(FunctionTests::from).collect();
     pretty(&Document { schema_version: SCHEMA_VERSION, unit: explained::unit(impact.engine).to_owned(), functions })
 }
@@ -124,9 +124,9 @@ pub struct TestShare {
     pub calls: Option<f64>,
 }
 
-impl From<explain::Spread> for Spread {
-    fn from(spread: explain::Spread) -> Self {
-        let explain::Spread { max, mean, min } = spread;
+impl From<model::Spread> for Spread {
+    fn from(spread: model::Spread) -> Self {
+        let model::Spread { max, mean, min } = spread;
         Self { max: finite(max), mean: finite(mean), min: finite(min) }
     }
 }
@@ -154,9 +154,9 @@ impl From<&TestImpact> for TestShare {
 mod tests {
     use super::*;
     use crate::explain::impact;
+    use crate::model::format::without_escapes;
     use crate::model::samples::explanation;
     use crate::model::{Explanation, Profiles, Side};
-    use crate::report::format::without_escapes;
 
     const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
 

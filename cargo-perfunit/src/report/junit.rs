@@ -6,9 +6,9 @@
 
 use super::failing::is_failing;
 use super::figures::{phrase, statistics, times, unexplained};
-use super::format::{Glyphs, one_line, short_commit, threshold};
 use super::unmeasured::is_unaffected;
 use super::{generated, growth as grown, metrics, ratchet, responsible, uncovered, undecided};
+use crate::model::format::{Glyphs, one_line, short_commit, threshold};
 use crate::model::{Denied, Function, Outcome, Run, TargetId, Uncovered, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;

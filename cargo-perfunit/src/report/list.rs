@@ -1,7 +1,6 @@
 //! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
 
 use super::figures::Detail;
-use super::format::{Glyphs, count, one_line};
 use super::generated::unreached;
 use super::generated_document::Without;
 use super::json;
@@ -11,6 +10,7 @@ use super::text::heading;
 use super::uncovered;
 use super::unmeasured;
 use super::wire::{self, SCHEMA_VERSION, pretty};
+use crate::model::format::{Glyphs, count, one_line};
 use crate::model::{
     Capture, ListSeconds, Listed, Listing, Reason, Selection, Sides, TargetId, VersionName, Why, variant_name,
 };

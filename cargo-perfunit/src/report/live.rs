@@ -2,8 +2,8 @@
 
 use super::failing;
 use super::figures::{Words, phrase, status, times};
-use super::format::{Glyphs, one_line};
 use super::metrics;
+use crate::model::format::{Glyphs, one_line};
 use crate::model::{Metric, Outcome, Side, Verdict};
 use crate::system::term::Tone;
 

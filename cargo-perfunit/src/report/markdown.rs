@@ -12,7 +12,6 @@ use super::caveats;
 use super::counts::Unmeasured;
 use super::failing;
 use super::figures::{Words, at_least, sorted, times, word};
-use super::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use super::growth;
 use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
 use super::responsible;
@@ -20,6 +19,7 @@ use super::uncovered;
 use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
+use crate::model::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
 use crate::model::{
     Conclusion, CrossCheck, Explanation, Function, GrowthFinding, Measured, Mode, Outcome, Repeat, Run, Selection,
     Side, Verdict, VersionName, variant_name,

@@ -1,6 +1,6 @@
 //! What a test costs besides time, in words.
 
-use super::format::{self, Glyphs};
+use crate::model::format::{self, Glyphs};
 use crate::model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Sides, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 

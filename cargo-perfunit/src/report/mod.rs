@@ -1,5 +1,5 @@
 //! What people and programs read at the end: a [`Run`](crate::model::Run) becomes a terminal summary, a JSON
-//! document, a comment or whatever else [`Format`] knows, a [`Listing`](crate::model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](crate::doctor::Checkup) that of
+//! document, a comment or whatever else [`Format`] knows, a [`Listing`](crate::model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](crate::model::checkup::Checkup) that of
 //! `cargo perfunit doctor`.
 //!
 //! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
@@ -11,7 +11,6 @@ pub mod bmf;
 mod by_cause;
 pub mod calibration;
 mod call_tree;
-mod capture;
 mod causes;
 mod caveats;
 mod counts;
@@ -19,11 +18,9 @@ pub mod doctor;
 mod explained;
 pub mod explanations;
 mod failing;
-mod failure;
 mod figures;
 pub mod flamegraph;
 mod forest;
-pub mod format;
 mod gauge;
 pub mod generate;
 pub mod generated;
@@ -34,25 +31,20 @@ pub mod html;
 pub mod impact;
 pub mod json;
 pub mod junit;
-mod layout;
 pub mod list;
 pub mod live;
 pub mod markdown;
 mod metered;
 mod metrics;
-mod not_metered;
-mod note;
 pub mod outputs;
 pub mod push;
 pub mod ranking;
 pub mod ratchet;
-mod reason;
 mod rendering;
 mod responsible;
 pub mod saved;
 pub mod schema;
 mod screen;
-mod selecting;
 pub mod settings;
 mod shards;
 mod style;
@@ -60,10 +52,7 @@ mod table;
 pub mod text;
 mod uncovered;
 mod undecided;
-mod unexplained;
 mod unmeasured;
-mod unsteady;
-mod warning;
 pub mod wire;
 
 pub use html::HtmlOptions;

@@ -2,9 +2,9 @@
 
 use super::caveats;
 use super::figures::{self, Words, sorted};
-use super::format::{count, first, one_line};
 use super::{generated, growth, ratchet, uncovered, undecided};
-use crate::error::ExitCode;
+use crate::model::error::ExitCode;
+use crate::model::format::{count, first, one_line};
 use crate::model::{Conclusion, Denied, Outcome, Reason, Run, Side, Verdict};
 use std::fmt::Write as _;
 

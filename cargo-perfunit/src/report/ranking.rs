@@ -2,14 +2,14 @@
 
 use super::explained;
 use super::forest;
-use super::format;
 use super::impact::{self, Spread};
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, finite, pretty};
-use crate::explain::{Forest, Ranked};
+use crate::model::format;
 use crate::model::{Engine, Function};
+use crate::model::{Forest, Ranked};
 use serde::{Deserialize, Serialize};
 
 /// Functions shown unless everything is asked for.
@@ -106,9 +106,9 @@ impl From<&Ranked> for Place {
 mod tests {
     use super::*;
     use crate::explain::{forest, ranking};
+    use crate::model::format::without_escapes;
     use crate::model::samples::explanation;
     use crate::model::{Profiles, Side};
-    use crate::report::format::without_escapes;
 
     const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
 

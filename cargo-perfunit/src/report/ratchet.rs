@@ -2,11 +2,11 @@
 
 use super::counts::Unmeasured;
 use super::figures::{self, Detail, Words, phrase, row};
-use super::format::{self, Glyphs, count, one_line, percent};
 use super::screen::{INDENT, Screen};
 use super::style::{BAD, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::{caveats, responsible, unmeasured};
+use crate::model::format::{self, Glyphs, count, one_line, percent};
 use crate::model::{
     AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Side, Verdict, VersionName,
 };
@@ -206,9 +206,9 @@ pub fn summary(run: &Run, screen: &mut Screen) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::samples::{measured, outcome, run, unmeasured};
     use crate::model::{Machine, Mode, Reason, Warning};
-    use crate::report::format::without_escapes;
 
     fn version() -> VersionName {
         let commit = "1f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3".to_owned();

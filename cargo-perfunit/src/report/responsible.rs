@@ -1,7 +1,7 @@
 //! Responsible functions, in a line each.
 
 use super::causes;
-use super::format::{self, Glyphs};
+use crate::model::format::{self, Glyphs};
 use crate::model::{Engine, Explanation, Function, Outcome, Responsibility, ResponsibleFunction, Sides};
 use std::collections::BTreeMap;
 

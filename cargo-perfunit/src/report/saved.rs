@@ -1,11 +1,11 @@
 //! `cargo perfunit report --list`: the saved runs, a line each.
 
-use super::format::{Glyphs, one_line};
 use super::json::Verdicts;
 use super::ratchet;
 use super::text::counts;
 use super::wire::{SCHEMA_VERSION, pretty};
-use crate::error::Error;
+use crate::model::error::Error;
+use crate::model::format::{Glyphs, one_line};
 use crate::model::{Run, VersionName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,8 +104,8 @@ impl From<&Saved> for SavedRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::samples::full;
-    use crate::report::format::without_escapes;
 
     fn runs() -> Vec<Saved> {
         let saved = |id: &str, run| Saved { id: id.to_owned(), path: PathBuf::from("runs").join(id), run };

@@ -57,7 +57,7 @@ fn schema<T: JsonSchema>(title: &str) -> Schema {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::model::error::Error;
     use crate::model::samples;
     use serde_json::Value;
     use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The page that all text is written on: a status word in a column of 12, as in cargo and nextest, then the text.
 
-use super::format::Glyphs;
 use super::style::{DIM, Text};
+use crate::model::format::Glyphs;
 use anstyle::Style;
 use std::fmt::Write;
 
@@ -93,7 +93,7 @@ pub fn status(word: &str, style: Style) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::format::without_escapes;
+    use crate::model::format::without_escapes;
     use crate::report::style::GOOD;
 
     #[test]

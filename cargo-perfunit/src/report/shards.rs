@@ -1,8 +1,8 @@
 //! What share of a run was measured here, or on which machines the shares of a whole one were.
 
-use super::format::{count, one_line};
 use super::screen::{INDENT, Screen};
 use super::style::{GOOD, STRONG, Text};
+use crate::model::format::{count, one_line};
 use crate::model::{Part, Run, Sharding};
 use std::collections::BTreeMap;
 
@@ -52,9 +52,9 @@ fn machines(sharding: &Sharding) -> BTreeMap<String, Vec<&Part>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::{Glyphs, without_escapes};
     use crate::model::samples::{run, test};
     use crate::model::{Environment, PartitionKind};
-    use crate::report::format::{Glyphs, without_escapes};
     use std::collections::BTreeSet;
 
     #[track_caller]

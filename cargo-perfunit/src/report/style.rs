@@ -133,7 +133,7 @@ pub fn test_name(name: &str) -> Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::format::without_escapes;
+    use crate::model::format::without_escapes;
 
     fn plain(text: &Text) -> String {
         without_escapes(&text.to_string())

@@ -101,7 +101,7 @@ fn widest(widths: impl Iterator<Item = usize>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::format::{Glyphs, without_escapes};
+    use crate::model::format::{Glyphs, without_escapes};
     use crate::report::style::BAD;
 
     fn row(name: &str, base: &str, mode: &str, remark: Option<&str>) -> Row {

@@ -10,7 +10,6 @@ use super::by_cause::{self, Responsible};
 use super::caveats;
 use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status};
-use super::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use super::generated;
 use super::growth;
 use super::metrics;
@@ -21,6 +20,7 @@ use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
+use crate::model::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use crate::model::{
     Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome,
     Run, Selection, Verdict, VersionName,

@@ -1,10 +1,10 @@
 //! Changed functions that no test executes: what happened to them no verdict can say.
 
 use super::figures::Detail;
-use super::format::one_line;
 use super::growth::place;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, WARN};
+use crate::model::format::one_line;
 use crate::model::{Function, Selection, Uncovered, UncoveredBecause};
 
 /// Functions named unless everything is asked for.
@@ -85,7 +85,7 @@ fn functions_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::format::{Glyphs, without_escapes};
+    use crate::model::format::{Glyphs, without_escapes};
 
     #[track_caller]
     fn check(functions: usize, detail: Detail, expected: &str) {

@@ -1,32 +1,11 @@
 //! What was denied and could not be looked at, in words: a run that found nothing there has not passed.
 
-use super::format::{count, one_line};
 use super::rendering::Rendering;
 use super::screen::Screen;
 use super::style::{BAD, Text};
+use crate::model::format::{count, one_line};
 use crate::model::{Denied, Run, Undecided};
 use std::collections::BTreeMap;
-use std::fmt;
-
-impl fmt::Display for Undecided<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Test { against: None, why } => write!(f, "not measured: {why}"),
-            Self::Test { against: Some(version), why } => write!(f, "not measured against {}: {why}", version.label),
-            Self::Coverage(why) => write!(f, "functions that no test executes may not be known: {why}"),
-            Self::GrowthNotAsked => f.write_str("how work grows was not asked for (--growth)"),
-            Self::Growth { why } => write!(f, "how work grows is not known: {why}"),
-            Self::GrowthOf(unseen) => {
-                write!(f, "how the work of {} grows is not known: {}", unseen.function.name, unseen.because)
-            }
-            Self::CallsNotAsked => f.write_str("generated calls were not asked for (--generated)"),
-            Self::WithoutCall(without) => write!(f, "no call of {}: {}", without.function.name, without.because),
-            Self::CallsWithoutFigures { function, why } => {
-                write!(f, "no call of {} was measured: {why}", function.name)
-            }
-        }
-    }
-}
 
 /// A line for each; tests with the same reason share one.
 pub fn lines(run: &Run, denied: Denied) -> Vec<String> {
@@ -53,8 +32,8 @@ pub fn text(run: &Run, rendering: &Rendering) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::without_escapes;
     use crate::model::{Growth, NotCounted, samples};
-    use crate::report::format::without_escapes;
 
     #[test]
     fn what_was_denied_and_not_looked_at_is_said_below_the_summary() {

@@ -2,10 +2,10 @@
 
 use super::failing::is_failing;
 use super::figures::Detail;
-use super::format::{count, first, limit, one_line};
-use super::reason::failed_on;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, STRONG, Text, test_id};
+use crate::model::failed_on;
+use crate::model::format::{count, first, limit, one_line};
 use crate::model::{Outcome, Reason, ReasonKind, Run, Side, UnmeasuredTarget, Verdict};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -200,9 +200,9 @@ fn particulars(reason: Option<&Reason>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::format::{Glyphs, without_escapes};
     use crate::model::samples::{run, unmeasured};
     use crate::model::{FailedOn, Failure, SelectedBecause};
-    use crate::report::format::{Glyphs, without_escapes};
 
     #[track_caller]
     fn check(reasons: &[(&str, Option<Reason>)], detail: Detail, expected: &str) {

@@ -12,8 +12,8 @@ use super::target_code::TargetCode;
 use crate::build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, list_tests};
 use crate::cargo::Context;
 use crate::config::Terms;
-use crate::error::{Result, Stop, Tried, apart};
 use crate::git::Versions;
+use crate::model::error::{Result, Stop, Tried, apart};
 use crate::model::{
     Capture, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason, SelectedBecause,
     Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget, Verdict, Warning,

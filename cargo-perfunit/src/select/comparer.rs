@@ -9,7 +9,7 @@ use super::target_code::{Place, TargetCode, TestCode};
 use super::units::Units;
 use crate::build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
 use crate::cargo::Context;
-use crate::error::{Result, Stop, Tried, apart};
+use crate::model::error::{Result, Stop, Tried, apart};
 use crate::model::{ChangedFunction, OtherInput, Side, Sides, Start, TargetId, Uncompared};
 use crate::system::fs;
 use object::Object as _;

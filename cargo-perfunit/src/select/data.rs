@@ -3,9 +3,9 @@
 use super::other_inputs::programs_of;
 use super::rules::{Data, TestRules};
 use crate::build::{SideBuild, TestExecutable, contains};
-use crate::error::Result;
 use crate::git::Versions;
 use crate::git::path::{is_rust, within};
+use crate::model::error::Result;
 use crate::model::{Effect, ReachedBy, Sides, TargetId, TargetKind, Warning};
 use crate::select::reach::{Graph, PackageNode};
 use crate::select::source::{ChangedInput, InputKind, SourceDiff, is_document};

@@ -5,7 +5,7 @@ use super::selection_cache::Remembered;
 use super::target_code::{Place, TargetCode};
 use super::trace::{self, Executed, Places, Program};
 use crate::build::{self, Builder, BuiltSides, InPlace, Seeds, TestClock, TestExecutable};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
 use crate::system::cache::KeyBuilder;
 use crate::system::interrupt;

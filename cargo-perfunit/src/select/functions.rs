@@ -2,10 +2,10 @@
 
 use super::selected::Selected;
 use super::source::{ItemKind, items};
-use crate::error::{Error, Result};
 use crate::git::Versions;
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use crate::model::{Function, TargetId, TargetKind};
-use crate::system::suggest;
 use std::collections::BTreeSet;
 
 /// Functions of head's libraries and binaries in scope: those with these names, or all. A name is the last part of a path

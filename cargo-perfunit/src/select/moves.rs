@@ -9,10 +9,10 @@ use super::wanted::Wanted;
 use crate::build::shadow::Injections;
 use crate::build::{Builder, Place};
 use crate::cargo::{self, Counterpart, Workspace};
-use crate::error::Result;
 use crate::git::path::{is_below, is_rust, within};
 use crate::git::{FileSet, Moves, Versions};
 use crate::model::Side;
+use crate::model::error::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! What tests load and read besides their executables, base against head: shared libraries and variables.
 
 use crate::build::{Inputs, Library, LinkRecord, SideBuild, TestExecutable, contains};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Side, Sides};
 use crate::system::fs;
 use std::collections::BTreeSet;

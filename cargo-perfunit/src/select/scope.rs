@@ -2,9 +2,9 @@
 
 use super::wanted::Scope;
 use crate::cargo::{Location, Package, Target, Workspace};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use crate::model::{TargetId, TargetKind};
-use crate::system::suggest;
 use globset::{Glob, GlobMatcher};
 use std::collections::BTreeSet;
 

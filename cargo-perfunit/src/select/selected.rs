@@ -16,9 +16,9 @@ use super::without_tests::is_without_tests;
 use crate::build::shadow::{Injected, Injections};
 use crate::build::{Builder, Pairing, Place, TestCode, contains};
 use crate::cargo::{self, Package, Target, Workspace};
-use crate::error::{Error, Result};
 use crate::git::path::is_rust;
 use crate::git::{FileSet, Versions};
+use crate::model::error::{Error, Result};
 use crate::model::{
     ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
     UnmeasuredTarget, Warning,

@@ -5,7 +5,7 @@ use super::changed_functions;
 use super::source::ChangedItem;
 use super::target_code::TargetCode;
 use crate::build::SideBuild;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Sides, TargetId, TestId};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::json;

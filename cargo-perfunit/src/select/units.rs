@@ -2,7 +2,7 @@
 
 use super::code::{self, Program, Unit, Unreadable};
 use crate::build::{CompiledFiles, LinkRecord};
-use crate::error::{Error, Stop, Tried};
+use crate::model::error::{Error, Stop, Tried};
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
 use std::collections::HashMap;

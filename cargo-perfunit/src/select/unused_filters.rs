@@ -2,8 +2,8 @@
 
 use super::selected::Selected;
 use super::wanted::{Filter, Scope};
+use crate::model::suggest;
 use crate::model::{Among, Generated, TargetId, TestId, Unused, Warning};
-use crate::system::suggest;
 use std::collections::BTreeSet;
 
 /// Names each; `found` are all tests of the targets that were built, `calls` are compared besides.

@@ -7,7 +7,7 @@ use super::pairings::{self, Plan};
 use super::positionals;
 use super::shared::{Session, select_to_build};
 use crate::build::{BuiltSides, CLOCK_LIBRARY};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{NothingBecause, Sides, VersionName, Warning};
 use crate::select::selection_file;
 use crate::system::archive::{self as packed, Entry};

@@ -6,14 +6,14 @@ use super::options::Options;
 use super::pairings;
 use super::runs::{self, Record};
 use super::shared::{Session, select_to_build};
-use crate::error::{Error, Result};
 use crate::explain::{Answers, Explaining, Goal, Question, check};
 use crate::git::Request;
+use crate::model::error::{Error, Result};
+use crate::model::suggest;
 use crate::model::{
     Engine, Explain, Explanation, Explanations, GeneratedCalls, GeneratedWorkload, Outcome, Run, Side, Sides,
     TestExplained, TestId, Unexplained, VersionName, Warning,
 };
-use crate::system::suggest;
 use crate::system::term::Terminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

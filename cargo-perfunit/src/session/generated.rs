@@ -11,9 +11,9 @@ use super::second::{self, not_compared};
 use super::shared::{Session, select_to_build};
 use crate::build::{Builder, with_code_settings};
 use crate::config::Rules;
-use crate::error::{Error, Result};
 use crate::generate::{self, CrateSources, Placing, Sources, Store, Trials};
 use crate::git::{Entry, Versions};
+use crate::model::error::{Error, Result};
 use crate::model::{
     Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
     Side, Sides, TargetKind, TestId, Uncovered, Unused, Warning, WithoutWorkload,

@@ -5,7 +5,7 @@ use super::open::{Lock, Opened};
 use super::options::Options;
 use super::pairings;
 use super::shared::{Session, select_to_build};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{ListSeconds, Listing, Sides, Warning};
 use crate::select::unused_filters;
 use crate::system::interrupt;

@@ -6,13 +6,13 @@ use super::options::Options;
 use super::shared::Session;
 use crate::build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
 use crate::config::Terms;
-use crate::error::{Error, Result};
 use crate::explain::{explain_outcomes, growth};
 use crate::git::path::is_rust;
 use crate::measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
     find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
 };
+use crate::model::error::{Error, Result};
 use crate::model::{
     AcceptedLoss, Basis, Environment, Explain, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode,
     NotCounted, Note, Outcome, Readings, Side, Sides, TargetId, TestId, Warning,

@@ -43,7 +43,7 @@ pub use open::{Lock, home, lock};
 pub use options::Options;
 pub use runs::Record;
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
 use crate::system::term::Terminal;
 use compare::{check, compare_opened, show};

@@ -10,8 +10,8 @@ use super::second_pairing::{Second, concerned, left, not_made, or_of_first, sett
 use super::shared::Session;
 use super::summary;
 use crate::build::{Builder, BuiltSides, Pairing};
-use crate::error::Result;
 use crate::explain::{Answers, Question, explain};
+use crate::model::error::Result;
 use crate::model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TestCodeItem, TestId, Warning};
 use crate::select::{Candidates, Names, Selected, Unseen, leave_out_unexecuted, unseen};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,8 +3,8 @@
 
 use super::options::Options;
 use crate::cargo::{self, Cargo, Workspace};
-use crate::error::{Error, Result};
 use crate::git::{Repository, Request};
+use crate::model::error::{Error, Result};
 use crate::select::Filter;
 use crate::select::source::{items, modules};
 use crate::system::fs;

@@ -3,8 +3,8 @@
 use super::news::has_new_code;
 use super::shared::Session;
 use crate::build::{Builder, BuiltSides, Inlining, Job, Pairing, Place, Probes, Variant};
-use crate::error::Result;
 use crate::model::TargetId;
+use crate::model::error::Result;
 use crate::select::{Candidates, Names, Selected, candidates};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

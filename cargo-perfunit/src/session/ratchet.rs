@@ -2,8 +2,8 @@
 
 use super::options::Options;
 use super::second;
-use crate::error::{Error, Result};
 use crate::git::Repository;
+use crate::model::error::{Error, Result};
 use crate::model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //! below `runs`, named by its time, with a `run.json` in it.
 
 use super::options::Options;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Engine, Explanation, Run, Sides, Strategy, TestId};
 use crate::system::date;
 use crate::system::fs;

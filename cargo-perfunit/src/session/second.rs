@@ -2,7 +2,7 @@
 //! one family-wise error rate and the time.
 
 use super::options::Options;
-use crate::error::Error;
+use crate::model::error::Error;
 use crate::model::{Generated, NotCompared};
 use crate::system::interrupt;
 use std::time::Duration;

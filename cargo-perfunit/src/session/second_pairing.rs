@@ -3,7 +3,7 @@
 use super::prepared::Prepared;
 use super::shared::Session;
 use crate::build::{Builder, Pairing};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{ChangeKind, Outcome, Reason, Side, TargetId, TargetKind, TestCodeItem, TestId, Verdict, Warning};
 use crate::select::reach::Files;
 use crate::select::source::{ChangedItem, ItemKind};

@@ -4,7 +4,7 @@
 //! somewhere else and is not trusted: nothing but plain files below the folder is ever written, and an archive that is
 //! damaged or cut short is an error.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os::unix::fs::PermissionsExt as _;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! The browser of the desktop.
 
 use super::process;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -1,6 +1,6 @@
 //! Content hashes, the user's cache folder, and folders that nobody else can enter.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os;
 use crate::system::os::unix::fs::{DirBuilderExt, MetadataExt};

@@ -1,6 +1,6 @@
 //! `std::fs` with errors that name the path and say what we tried.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::fs::{self, File};
 use std::io::{self, Write as _};

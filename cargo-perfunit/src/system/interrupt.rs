@@ -1,7 +1,7 @@
 //! Ctrl-C, or the end of the time that a hook may take: the run ends early and still reports what it finished; a second
 //! Ctrl-C ends the tool at once.
 
-use crate::error::{Error, ExitCode, Result};
+use crate::model::error::{Error, ExitCode, Result};
 use crate::system::os;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Values that are kept in files, for later runs and for our other roles.
 
 use super::fs;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! What the tool does, step by step, for those who look for a fault: the stages as spans, and in them events for each
 //! command that is started, each build that is reused and each test that is measured.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::fmt::time::uptime;

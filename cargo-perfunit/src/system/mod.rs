@@ -11,6 +11,5 @@ pub mod log;
 pub mod os;
 pub mod process;
 pub mod progress;
-pub mod suggest;
 pub mod temporary;
 pub mod term;

@@ -4,7 +4,7 @@
 //! input to end, kills the group and removes the temporary folders that it was told of. So even `kill -9` of the tool leaves nothing behind. Being a subreaper, the
 //! tool also finds what a test left behind.
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::interrupt;
 use crate::system::os;

@@ -1,7 +1,7 @@
 //! The temporary folders of tests, in the system's temporary folder as with cargo.
 
 use super::{cache, fs, process};
-use crate::error::Result;
+use crate::model::error::Result;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What the tool asks of its role as rustdoc, and what that answers: both are files in one folder.
 
 use super::extracted::DocTest;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{NoDoctest, NotExtracted, Sides, TargetId, TestCodeDifference, TestCodeItem};
 use crate::system::cache::{self, KeyBuilder};
 use crate::system::fs;

@@ -5,7 +5,7 @@ use super::extracted::{self, DocTest};
 use super::order::{Bundled, Doctests, Extracted, Order, RUSTDOC_NAME};
 use super::rustc;
 use crate::build::capture_role;
-use crate::error::{Error, Result, Stop, Tried, apart};
+use crate::model::error::{Error, Result, Stop, Tried, apart};
 use crate::model::{NoDoctest, NotExtracted};
 use crate::system::cache;
 use crate::system::fs;

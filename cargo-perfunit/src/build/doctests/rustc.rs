@@ -1,6 +1,6 @@
 //! How a library was compiled: rustdoc is not told, and its doc tests are to be compiled likewise.
 
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

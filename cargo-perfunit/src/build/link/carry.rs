@@ -1,7 +1,7 @@
 //! Takes the kept inputs of an executable from cargo's folder to a side's.
 
 use super::record::{Input, LinkRecord, folder_of};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::linkers::chooses_linker;
 use super::record::{Argument, InputKind, LinkRecord, Named};
-use crate::error::Result;
 use crate::model::Uncompared;
+use crate::model::error::Result;
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 

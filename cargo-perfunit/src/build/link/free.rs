@@ -4,7 +4,7 @@
 //! bytes could then never be put where it was, and lies there in every layout.
 
 use super::record::LinkRecord;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::system::fs;
 use object::read::archive::ArchiveFile;
 use object::{Architecture, File, Object, ObjectSection, ObjectSymbol, SectionIndex, SymbolKind};

@@ -6,8 +6,8 @@
 use super::arguments::Scope;
 use super::record::{Argument, LinkRecord};
 use crate::cargo::Cargo;
-use crate::error::{Error, Result};
 use crate::model::MeasuringLinker;
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use std::path::{Path, PathBuf};
 

@@ -5,7 +5,7 @@
 
 use super::super::codegen;
 use super::super::wrapper::WRAPPER_NAME;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::cache;
 use crate::system::fs;
 use crate::system::os::unix::ffi::{OsStrExt, OsStringExt};

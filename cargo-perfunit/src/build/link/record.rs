@@ -1,8 +1,8 @@
 //! What went into one link: the kept files and the command line, enough to do it again.
 
 use super::arguments::Scope;
-use crate::error::{Error, Result};
 use crate::model::LostInputs;
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::json;
 use serde::{Deserialize, Serialize};

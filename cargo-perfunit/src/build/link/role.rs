@@ -5,7 +5,7 @@ use super::arguments::{expand, parse};
 use super::inputs::Keeper;
 use super::place::{behind, is_place};
 use super::record::{LinkRecord, Output, VARIABLES, VERSION, folder_of};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os;
 use crate::system::process;

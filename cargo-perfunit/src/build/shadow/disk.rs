@@ -1,8 +1,8 @@
 //! What the shadow tree needs of the file system beyond `crate::system::fs`: looking without following links, and putting
 //! complete files in place.
 
-use crate::error::{Error, Result};
 use crate::git::Mode;
+use crate::model::error::{Error, Result};
 use crate::system::os::unix::ffi::OsStrExt as _;
 use crate::system::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use serde::{Deserialize, Serialize};

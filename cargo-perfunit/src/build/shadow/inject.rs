@@ -1,7 +1,7 @@
 //! The line that makes `#[test]` ours.
 
-use crate::error::Result;
 use crate::git::{Entry, FileSet, Mode, Repository};
+use crate::model::error::Result;
 use crate::system::cache::KeyBuilder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

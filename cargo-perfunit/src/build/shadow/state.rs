@@ -1,8 +1,8 @@
 //! What we believe is in the tree, kept beside it between runs.
 
 use super::disk::Stamp;
-use crate::error::Result;
 use crate::git::Mode;
+use crate::model::error::Result;
 use crate::system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

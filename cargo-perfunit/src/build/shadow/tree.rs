@@ -4,8 +4,8 @@ use super::disk;
 use super::inject::{self, Injections};
 use super::plan::{self, Plan};
 use super::state::{Record, State};
-use crate::error::Result;
 use crate::git::{Entry, FileSet, Repository};
+use crate::model::error::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 
 use super::comparing::CommonArguments;
 use crate::config::{self, Auto, Gates, Layer, Limit, Resolved, Settings, Sourced, Time, Value};
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{Engine, Explain, Instructions, Metric, Placement, Strategy, Threshold};
 use crate::session::{Explaining, Measuring, Options};
 use clap::Args;

@@ -1,7 +1,7 @@
 //! Which project is meant, and its configuration.
 
 use crate::config::{Configuration, Layer, Resolved};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::term::Terminal;
 use clap::Args;
 use std::path::{Path, PathBuf};

@@ -6,9 +6,9 @@ pub use job::{Job, Service};
 
 use super::arguments::place;
 use crate::cargo::{self, Cargo};
-use crate::error::{Error, ExitCode, Result};
 use crate::git::Repository;
 use crate::hook::manifests;
+use crate::model::error::{Error, ExitCode, Result};
 use crate::system::fs;
 use crate::system::term::{self, Terminal};
 use clap::{Args, Subcommand};

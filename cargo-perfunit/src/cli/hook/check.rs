@@ -2,9 +2,9 @@
 
 use super::super::diff::{DiffArguments, DiffRequest};
 use crate::config::{self, Deny, Limit, Time, Value as _};
-use crate::error::{Error, Result};
 use crate::git::PushedPair;
 use crate::hook::{OnFailure, Stored, manifests};
+use crate::model::error::{Error, Result};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches as _};
 use std::path::{Path, PathBuf};

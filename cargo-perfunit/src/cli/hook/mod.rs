@@ -6,7 +6,7 @@ mod run;
 mod status;
 
 use super::arguments::folder;
-use crate::error::{ExitCode, Result};
+use crate::model::error::{ExitCode, Result};
 use crate::system::term::Terminal;
 use clap::{Args, Subcommand};
 use install::InstallArguments;

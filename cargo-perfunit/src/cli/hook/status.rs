@@ -1,8 +1,8 @@
 //! `cargo perfunit hook status`.
 
-use crate::error::{ExitCode, Result};
 use crate::git::{HooksFolder, HooksOwner, PushedVersions, Repository};
 use crate::hook::{self, Managing, Origin, State, command_in, words_of};
+use crate::model::error::{ExitCode, Result};
 use crate::system::term;
 use std::fmt::Write as _;
 use std::path::Path;

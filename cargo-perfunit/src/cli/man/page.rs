@@ -1,7 +1,7 @@
 //! A man page for the tool and for each subcommand, nested ones too.
 
 use super::facts::{ENVIRONMENT, FILES};
-use crate::error::ExitCode;
+use crate::model::error::ExitCode;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};

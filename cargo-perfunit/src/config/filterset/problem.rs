@@ -1,7 +1,7 @@
 //! What is wrong with an expression: where, in words, with what the user may have meant.
 
-use crate::error::Error;
-use crate::system::suggest;
+use crate::model::error::Error;
+use crate::model::suggest;
 use miette::{Diagnostic, LabeledSpan};
 use nextest_filtering::errors::{BannedPredicateReason, FiltersetParseErrors, ParseSingleError};
 use std::collections::BTreeSet;

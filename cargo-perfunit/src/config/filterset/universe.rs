@@ -1,7 +1,7 @@
 //! What expressions speak about: the packages of the workspace with their dependencies, and their test binaries.
 
 use super::problem::{self, Known};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{TargetId, TargetKind, TestId};
 use guppy::graph::cargo::BuildPlatform;
 use guppy::graph::{BuildTargetId, BuildTargetKind, PackageGraph};

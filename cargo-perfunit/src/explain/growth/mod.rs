@@ -14,8 +14,8 @@ use super::source_files::sources;
 use super::with_probes::{self, Probed};
 use crate::build::{Builder, InPlace, Probes, Seeds};
 use crate::decide::{self, Growing};
-use crate::error::{Result, Stop, Tried, apart};
 use crate::measure::{Bench, Config, CountedWork, Subject, WorkTables, counted};
+use crate::model::error::{Result, Stop, Tried, apart};
 use crate::model::{
     BuiltWith, Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Side, Sides, TargetId, TestId, Unexplained,
     UnseenBecause,

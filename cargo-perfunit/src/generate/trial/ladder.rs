@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::one;
 use crate::build::{SideBuild, TestExecutable};
-use crate::error::{Stop, Tried, apart};
+use crate::model::error::{Stop, Tried, apart};
 use crate::model::{CallFailure, NotGenerated, Side, Sides};
 use crate::system::temporary::TestFolder;
 

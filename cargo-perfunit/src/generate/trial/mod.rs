@@ -10,7 +10,7 @@ mod one;
 pub use candidate::Trials;
 
 use crate::build::Builder;
-use crate::error::{Result, apart};
+use crate::model::error::{Result, apart};
 use crate::model::{Function, GeneratedCall, GeneratedWorkload, Generation, NotGenerated, WithoutWorkload};
 use crate::system::progress::Progress;
 use crate::system::temporary::TestFolder;

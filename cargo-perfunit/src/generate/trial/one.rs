@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use crate::build::TestExecutable;
-use crate::error::{Error, Stop, Tried};
+use crate::model::error::{Error, Stop, Tried};
 use crate::model::{CallFailure, SystemCall};
 use crate::system::interrupt;
 use crate::system::os::{self, unix::process::ExitStatusExt as _};
@@ -101,7 +101,7 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::apart;
+    use crate::model::error::apart;
 
     #[track_caller]
     fn check(text: &str, expected: &Result<Passed, CallFailure>) {

@@ -4,7 +4,7 @@ mod choice;
 mod contents;
 mod pushing;
 
-use crate::error::{Error, ExitCode};
+use crate::model::error::{Error, ExitCode};
 use std::path::Path;
 use std::process::Command;
 

@@ -6,7 +6,7 @@ use super::image::{Image, Section};
 use super::plan::{Plan, plan};
 use super::{ORDERED, anchor, gaps, script};
 use crate::build::{Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, Sample, free, relink};
-use crate::error::{Result, Stop, Tried, apart};
+use crate::model::error::{Result, Stop, Tried, apart};
 use crate::model::{LayoutMatch, MeasuringLinker, NoLayout, Side, Sides};
 use crate::system::fs;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model;
-use crate::report::format::without_escapes;
+use crate::model::format::without_escapes;
 use crate::report::text::TextOptions;
 
 fn tally(experiments: usize, slower: usize) -> Tally {

@@ -1,7 +1,7 @@
 //! A calibration as tables: how often verdicts are right, by effect size, and what they cost.
 
 use super::{ALL, Compared, Document, Rate, Workload};
-use crate::report::format::{self, one_line, percent, threshold};
+use crate::model::format::{self, one_line, percent, threshold};
 use crate::report::screen::Screen;
 use crate::report::style::{GOOD, PLAIN, STRONG, Text, WARN};
 use crate::report::text::TextOptions;

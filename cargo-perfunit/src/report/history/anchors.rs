@@ -1,8 +1,8 @@
 //! Direct comparisons over several commits, below the course of their test.
 
 use super::commit::name;
+use crate::model::format::{self, interval};
 use crate::model::{Anchor, Course, Verdict, variant_name};
-use crate::report::format::{self, interval};
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, Text, WARN};
 
 /// Those that say what the steps do not, and the last one.

@@ -2,11 +2,11 @@
 
 use super::commit::{commit, skipped};
 use super::entry;
+use crate::model::format::{self, count, one_line, short_commit};
 use crate::model::{
     Bisection, Change, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved,
     Unsearched, variant_name,
 };
-use crate::report::format::{self, count, one_line, short_commit};
 use crate::report::responsible;
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};

@@ -2,8 +2,8 @@
 
 use super::bisection::{direction, explained, notes, place, plain_line, without_figures};
 use super::commit::skipped;
+use crate::model::format::{self, Glyphs, count, percent, sentence, short_commit};
 use crate::model::{Bisection, Change, Commit, FoundStep, FoundTest, SourceChange, Unresolved, Unsearched};
-use crate::report::format::{self, Glyphs, count, percent, sentence, short_commit};
 use crate::report::markdown::{code, plain};
 use crate::report::text::TextOptions;
 use crate::system::date;

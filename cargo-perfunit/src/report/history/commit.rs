@@ -1,7 +1,7 @@
 //! A commit in words: what it is called, and why it was not compared.
 
+use crate::model::format::{one_line, short_commit};
 use crate::model::{Commit, Skipped};
-use crate::report::format::{one_line, short_commit};
 use crate::report::style::{DIM, Text};
 use crate::system::date;
 

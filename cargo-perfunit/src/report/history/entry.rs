@@ -1,9 +1,9 @@
 //! A commit of a history, as soon as it is known.
 
 use super::commit::{commit, skipped};
+use crate::model::format::{self, count};
 use crate::model::{Entry, Step, StepOutcome, StepTest, Verdict};
 use crate::report::figures::{self, Words};
-use crate::report::format::{self, count};
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{DIM, PLAIN, Text, WARN, test_id};
 use crate::report::text::TextOptions;

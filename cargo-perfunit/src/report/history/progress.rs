@@ -1,8 +1,8 @@
 //! How far a log is, in words.
 
 use super::commit::{name, skipped};
+use crate::model::format::{self, count};
 use crate::model::{Commit, Joined, Skipped};
-use crate::report::format::{self, count};
 use std::time::Duration;
 
 /// What is left of a log.

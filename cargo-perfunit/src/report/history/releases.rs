@@ -2,9 +2,9 @@
 
 use super::commit::{commit, name, skipped};
 use super::entry;
+use crate::model::format::{self, count, short_commit};
 use crate::model::{Release, Releases, Step, StepOutcome, StepTest, Verdict, variant_name};
 use crate::report::figures;
-use crate::report::format::{self, count, short_commit};
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{DIM, GOOD, STRONG, Text, WARN, test_name};
 use crate::report::text::TextOptions;

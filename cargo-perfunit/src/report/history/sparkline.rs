@@ -1,7 +1,7 @@
 //! A course in characters.
 
 use crate::model::Point;
-use crate::report::format::Glyphs;
+use crate::model::format::Glyphs;
 
 /// Columns at most.
 const WIDEST: usize = 40;

@@ -3,8 +3,8 @@
 use super::anchors;
 use super::moves::{Move, Moves};
 use super::sparkline::sparkline;
+use crate::model::format::{self, count, short_commit};
 use crate::model::{Course, History, StepOutcome, Verdict};
-use crate::report::format::{self, count, short_commit};
 use crate::report::screen::{INDENT, Screen};
 use crate::report::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
 use crate::report::text::TextOptions;

@@ -1,13 +1,13 @@
 use super::document::log_json;
 use super::*;
 use crate::decide;
+use crate::model::format::without_escapes;
 use crate::model::samples::explanation;
 use crate::model::{
     Anchor, Bisection, Change, Commit, Course, Direction, Entry, FoundStep, FoundTest, Further, History, Metric, Mode,
     NothingBecause, Point, ReasonKind, Release, Releases, Side, Skipped, SourceChange, Span, Step, StepFigures,
     StepOutcome, StepTest, TargetId, TargetKind, TestId, Unresolved, Unsearched, Verdict,
 };
-use crate::report::format::without_escapes;
 use crate::report::text::TextOptions;
 use std::collections::BTreeSet;
 

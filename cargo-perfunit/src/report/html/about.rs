@@ -1,7 +1,7 @@
 //! The circumstances of a run: with what it was measured, how long it took, and what was looked at.
 
 use crate::model::Run;
-use crate::report::format::{self, count, one_line};
+use crate::model::format::{self, count, one_line};
 use crate::report::{caveats, metrics, text};
 use maud::{Markup, html};
 

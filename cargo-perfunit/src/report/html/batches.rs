@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::percent;
+use crate::model::format::{self, Glyphs};
 use crate::model::{Measured, Mode, Sample, Side};
-use crate::report::format::{self, Glyphs};
 use maud::{Markup, html};
 use std::fmt::Write;
 

@@ -1,8 +1,8 @@
 //! The calls of a test on both versions, as lists in lists, folded where nothing changed.
 
+use crate::model::format::{self, Glyphs, one_line, sentence};
 use crate::model::{Explanation, Sides};
 use crate::report::call_tree;
-use crate::report::format::{self, Glyphs, one_line, sentence};
 use maud::{Markup, html};
 
 /// Deeper calls are counted only.

@@ -2,9 +2,9 @@
 
 use super::course::anchor;
 use super::rows;
+use crate::model::format::{self, one_line, short_commit};
 use crate::model::{Entry, History, Step, StepOutcome, Verdict};
 use crate::report::figures::Words;
-use crate::report::format::{self, one_line, short_commit};
 use crate::report::history::{counts, moved, skipped, worst};
 use crate::system::date;
 use maud::{Markup, html};

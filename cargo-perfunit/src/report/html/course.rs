@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::{percent, rows, strip};
+use crate::model::format::{self, count};
 use crate::model::{Course, Entry, History, Point, StepOutcome};
-use crate::report::format::{self, count};
 use crate::report::history::{self, Move, Moves};
 use maud::{Markup, html};
 use std::fmt::Write as _;

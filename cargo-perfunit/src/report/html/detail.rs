@@ -1,9 +1,9 @@
 //! All that is known of one test, below its row.
 
 use super::{batches, explained, metrics, strip};
+use crate::model::format::{Glyphs, one_line, sentence, threshold};
 use crate::model::{Capture, ChangedFunction, Measured, Metric, Outcome, Run, Verdict, Why};
 use crate::report::figures::{Words, phrase, statistics, throughput, times, unexplained};
-use crate::report::format::{Glyphs, one_line, sentence, threshold};
 use crate::report::text;
 use maud::{Markup, html};
 

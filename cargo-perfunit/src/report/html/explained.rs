@@ -1,8 +1,8 @@
 //! Why a test got slower or faster: the responsible functions, what else changed, and the calls that show it.
 
 use super::{calls, flame};
+use crate::model::format::{self, Glyphs, one_line, sentence};
 use crate::model::{Engine, Explanation, ResponsibleFunction, Strategy, Verdict};
-use crate::report::format::{self, Glyphs, one_line, sentence};
 use crate::report::{causes, responsible};
 use maud::{Markup, html};
 

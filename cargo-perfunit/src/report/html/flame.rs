@@ -2,8 +2,8 @@
 //! base, blue where it takes less. What only base does has no width in it.
 
 use super::percent;
+use crate::model::format::{self, Glyphs};
 use crate::model::{CallNode, Engine, Explanation};
-use crate::report::format::{self, Glyphs};
 use maud::{Markup, html};
 
 /// Frames narrower than this part of the whole would not be seen.

@@ -1,10 +1,10 @@
 //! The answer in a few words, with how many tests have which verdict.
 
 use super::rows::{self, VERDICTS};
+use crate::model::format::{self, count, one_line};
 use crate::model::{Conclusion, Run, Verdict, VersionName};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{self, Words};
-use crate::report::format::{self, count, one_line};
 use crate::report::rendering::with_conclusion;
 use crate::report::{caveats, failing, ratchet};
 use maud::{Markup, html};

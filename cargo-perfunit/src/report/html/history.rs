@@ -3,8 +3,8 @@
 use super::course::Courses;
 use super::page::{HtmlOptions, document};
 use super::{commits, rows};
+use crate::model::format::{count, one_line, sentence};
 use crate::model::{Course, History, Span, Verdict};
-use crate::report::format::{count, one_line, sentence};
 use crate::report::history::{Counts, error_rate, name, notes};
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! What a test costs besides time, as a table.
 
+use crate::model::format::{self, Glyphs};
 use crate::model::{Basis, Metered, Metric, MetricVerdict, Outcome, Readings, Run};
-use crate::report::format::{self, Glyphs};
 use crate::report::metrics::{amount, besides_time};
 use maud::{Markup, html};
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 use super::detail;
 use super::interval::Scale;
 use super::percent;
+use crate::model::format::{self, Glyphs, count, one_line};
 use crate::model::{Measured, Outcome, Run, TargetId, TestId, Verdict};
 use crate::report::figures::{self, Words};
-use crate::report::format::{self, Glyphs, count, one_line};
 use crate::report::{causes, responsible, unmeasured};
 use maud::{Markup, html};
 use std::collections::BTreeMap;

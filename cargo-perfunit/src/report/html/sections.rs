@@ -1,8 +1,8 @@
 //! Sections of the page that are there only if there is something to say.
 
+use crate::model::format::{count, first, one_line};
 use crate::model::{Outcome, Run, Side};
 use crate::report::figures::Detail;
-use crate::report::format::{count, first, one_line};
 use crate::report::{caveats, failing, generated, growth, ratchet, uncovered, unmeasured as groups};
 use maud::{Markup, html};
 

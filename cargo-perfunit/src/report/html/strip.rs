@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::percent;
+use crate::model::format;
 use crate::model::{Change, Measured, Verdict};
-use crate::report::format;
 use maud::{Markup, html};
 
 /// Most figures below the line; more do not fit on a telephone.

@@ -1,9 +1,9 @@
 use super::*;
+use crate::model::format::without_escapes;
 use crate::model::samples::{base, changed_line, doctests, head, selection, test};
 use crate::model::{
     ChangedFunction, ChangedPart, Effect, Irrelevance, NotCaptured, NothingBecause, SelectedBecause, TargetKind,
 };
-use crate::report::format::without_escapes;
 use serde_json::{Value, json};
 use snapbox::{IntoData, assert_data_eq, str};
 

@@ -1,6 +1,6 @@
 //! Foreign text in Markdown.
 
-use crate::report::format::one_line;
+use crate::model::format::one_line;
 use std::fmt::Write as _;
 
 /// Longer texts lose their middle.

@@ -1,9 +1,9 @@
 //! The last line of the terminal summary: how many tests have which verdict, and how long that took.
 
+use crate::model::format::{self, threshold};
 use crate::model::{Conclusion, Measured, Run, Side, Stages, Verdict};
 use crate::report::counts::Unmeasured;
 use crate::report::figures::{Words, status, word};
-use crate::report::format::{self, threshold};
 use crate::report::screen::Screen;
 use crate::report::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN};
 use crate::report::{caveats, responsible};

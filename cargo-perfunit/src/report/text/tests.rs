@@ -1,7 +1,7 @@
 use super::*;
+use crate::model::format::without_escapes;
 use crate::model::samples::{full, measured, metered, outcome, run, unmeasured};
 use crate::model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Stages, Warning};
-use crate::report::format::without_escapes;
 use crate::report::style::BAD;
 use snapbox::{IntoData, assert_data_eq, str};
 

@@ -2,8 +2,8 @@
 
 use super::executed::{Executed, Program};
 use super::unseen::Unseen;
-use crate::error::Result;
 use crate::model::Untraceable;
+use crate::model::error::Result;
 use std::collections::BTreeSet;
 use std::time::Duration;
 

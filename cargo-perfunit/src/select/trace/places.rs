@@ -2,7 +2,7 @@
 
 use super::unseen::Unseen;
 use crate::build::side_of;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::fs;
 use crate::system::os::unix::fs::MetadataExt;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};

@@ -1,8 +1,8 @@
 //! Several runs of a test, as one is a fact of that run alone.
 
 use super::executed::Executed;
-use crate::error::Result;
 use crate::model::Side;
+use crate::model::error::Result;
 use std::num::NonZeroU64;
 use std::time::Duration;
 

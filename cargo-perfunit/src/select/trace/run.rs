@@ -4,7 +4,7 @@ use super::breakpoints::Breakpoints;
 use super::executed::{Executed, Program};
 use super::tracer::{self, End};
 use super::unseen::Unseen;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::system::interrupt;
 use crate::system::process;
 use nix::sys::personality::{self, Persona};

@@ -3,7 +3,7 @@
 use super::run::run;
 use super::{Executed, Places, Program, Unseen, available};
 use crate::build::TestExecutable;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Harness, TargetId, TargetKind};
 use crate::system::temporary::TestFolder;
 use std::collections::{BTreeMap, BTreeSet};

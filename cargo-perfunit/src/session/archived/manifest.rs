@@ -3,8 +3,8 @@
 use super::recipe::Recipe;
 use crate::build;
 use crate::cargo::Context;
-use crate::error::{Error, Result};
 use crate::git::{Request, Versions};
+use crate::model::error::{Error, Result};
 use crate::model::{Sides, VersionName};
 use crate::select::Scope;
 use crate::session::options::Options;

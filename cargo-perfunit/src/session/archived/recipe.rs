@@ -3,7 +3,7 @@
 use crate::build::shadow::{CalledWhole, Injections};
 use crate::build::{BuiltSides, Pairing, SideBuild, Variant};
 use crate::cargo::Workspace;
-use crate::error::Result;
+use crate::model::error::Result;
 use crate::model::{NoBench, Side, Sides, TargetId, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

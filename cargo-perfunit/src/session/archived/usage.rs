@@ -1,7 +1,7 @@
 //! What a run has to do with archives: it makes one, uses one, or neither.
 
 use super::recipe::Recipe;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Side, TargetId};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

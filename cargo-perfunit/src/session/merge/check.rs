@@ -2,7 +2,7 @@
 
 use super::shard::Shard;
 use crate::config::word_of;
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Ignored, Partition, PartitionKind, Ratchet, Run, Side, Sides, TargetKind, VersionName};
 use crate::select::{Filter, Scope};
 use crate::session::options::Options;

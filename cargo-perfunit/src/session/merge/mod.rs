@@ -10,7 +10,7 @@ mod shard;
 use super::open;
 use super::options::Options;
 use super::runs::{self, Record};
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 use crate::model::{Run, Warning};
 use crate::system::fs;
 use shard::Shard;

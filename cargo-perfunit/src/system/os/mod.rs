@@ -21,7 +21,7 @@ pub use linux::*;
 #[cfg(unix)]
 pub use std::os::unix;
 
-use crate::error::{Error, Result};
+use crate::model::error::{Error, Result};
 
 /// Open files that a process must be allowed: measured processes get theirs under numbers that no test expects to be free.
 const FEWEST_OPEN_FILES: u64 = 256;

@@ -1,6 +1,6 @@
 //! Expected failures: what was wrong, where, what to do, and the exit code. Anything else is our bug (code 70).
 
-use crate::model::{Conclusion, Side};
+use super::{Conclusion, Side};
 use std::fmt;
 
 /// Exit codes, the ones of cargo-nextest where it has one. Documented in `docs/exit-codes.md`.

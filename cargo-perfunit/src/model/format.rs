@@ -204,7 +204,7 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Without ANSI control sequences.
-pub(super) fn without_escapes(text: &str) -> String {
+pub fn without_escapes(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 

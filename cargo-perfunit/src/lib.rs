@@ -1,36 +1,11 @@
-//! The engine of `cargo perfunit`.
+//! The command line of `cargo perfunit`: what is typed, what runs, and which exit code follows.
 //!
-//! The order of the modules is that of the data: a module may use only modules above it (`tests/it/tidy.rs` checks it).
-
-pub mod model;
-
-pub mod system;
-
-pub mod git;
-
-pub mod cargo;
-
-pub mod config;
+//! The order of the modules is that of the data: a module uses only modules above it (`tests/it/tidy.rs` checks it). The
+//! stages of a comparison are crates of their own, from `perfunit-model` to `perfunit-report`.
 
 pub mod hook;
 
-pub mod build;
-
-pub mod select;
-
-pub mod generate;
-
-pub mod decide;
-
-pub mod measure;
-
-pub mod explain;
-
 pub mod doctor;
-
-pub mod report;
-
-pub mod session;
 
 pub mod history;
 

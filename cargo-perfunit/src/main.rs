@@ -2,13 +2,13 @@
 //! rustc the linker; for measured tests the stand-in of the package's binaries; for `doctor` a workload; for all of them
 //! the keeper.
 
-use cargo_perfunit::build;
 use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
-use cargo_perfunit::model::error::{Error, ExitCode, Result};
-use cargo_perfunit::system::interrupt;
-use cargo_perfunit::system::log;
-use cargo_perfunit::system::process;
+use perfunit_build as build;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_system::interrupt;
+use perfunit_system::log;
+use perfunit_system::process;
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -11,13 +11,13 @@ mod invocation;
 mod tool;
 
 use cargo_metadata::Message;
-use cargo_perfunit::generate::module_ends;
 use clap::Parser;
 use functions::Functions;
 use invocation::Place;
 use llvm_profparser::coverage::coverage_mapping::read_object_file;
 use llvm_profparser::coverage::{Counter, CounterType, ExprKind, FunctionRecordV3, RegionKind};
 use llvm_profparser::{merge_profiles, parse};
+use perfunit_generate::module_ends;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::BufReader;

@@ -18,13 +18,13 @@ mod tool;
 mod typed;
 mod workloads;
 
-use cargo_perfunit::report::json::Document;
 use clap::Parser;
 use comparison::Answer;
 use hog::{Hog, Load};
 use many::Project;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
+use perfunit_report::json::Document;
 use rounds::Round;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -2,8 +2,8 @@
 
 use super::Result;
 use super::tool::Tool;
-use cargo_perfunit::model::error::ExitCode;
-use cargo_perfunit::report::json::Document;
+use perfunit_model::error::ExitCode;
+use perfunit_report::json::Document;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;

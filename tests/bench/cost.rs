@@ -8,18 +8,18 @@ mod typed;
 #[expect(dead_code, reason = "what links print does not matter here")]
 mod usage;
 
-use cargo_perfunit::build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
-use cargo_perfunit::measure::{Bench, Config, Recorder, Subject};
-use cargo_perfunit::model::error::apart;
-use cargo_perfunit::model::{Placement, Side, Sides, TestId, Threshold};
-use cargo_perfunit::select::Units;
-use cargo_perfunit::select::code;
-use cargo_perfunit::select::trace::{self, Executed, Places, Program};
-use cargo_perfunit::system::cache;
-use cargo_perfunit::system::process;
-use cargo_perfunit::system::temporary::TestFolder;
 use clap::Parser;
 use object::{Object, ObjectSymbol, SymbolKind};
+use perfunit_build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
+use perfunit_measure::{Bench, Config, Recorder, Subject};
+use perfunit_model::error::apart;
+use perfunit_model::{Placement, Side, Sides, TestId, Threshold};
+use perfunit_select::Units;
+use perfunit_select::code;
+use perfunit_select::trace::{self, Executed, Places, Program};
+use perfunit_system::cache;
+use perfunit_system::process;
+use perfunit_system::temporary::TestFolder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -123,9 +123,9 @@ fn build(tree: &Path, target_dir: &Path, options: &[String]) -> Result<Vec<Execu
         let Message::CompilerArtifact(artifact) = message? else { continue };
         let (Some(path), true) = (&artifact.executable, artifact.profile.test) else { continue };
         let package = packages.get(&artifact.manifest_path).copied().unwrap_or_default();
-        let id = cargo_perfunit::model::TargetId {
+        let id = perfunit_model::TargetId {
             package: package.to_owned(),
-            kind: cargo_perfunit::cargo::target_kind(&artifact.target),
+            kind: perfunit_project::cargo::target_kind(&artifact.target),
             name: artifact.target.name.clone(),
         };
         let folder = artifact.manifest_path.parent().map(Into::into).unwrap_or_default();

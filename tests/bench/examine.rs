@@ -9,7 +9,7 @@ use super::sources::Sources;
 use super::tally::{Examined, Record};
 use super::tool::{Answer, Tool};
 use super::{Result, TestKey, copy, tool};
-use cargo_perfunit::report::list::ListDocument;
+use perfunit_report::list::ListDocument;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -175,10 +175,10 @@ impl<'a> Examiner<'a> {
     }
 }
 
-fn is_dropped(reason: Option<&cargo_perfunit::report::wire::Reason>) -> bool {
+fn is_dropped(reason: Option<&perfunit_report::wire::Reason>) -> bool {
     reason.is_some_and(|reason| DROPPED.contains(&reason.kind.as_str()))
 }
 
-fn key(test: &cargo_perfunit::report::list::ListedTest) -> TestKey {
+fn key(test: &perfunit_report::list::ListedTest) -> TestKey {
     TestKey { target: test.test.target.clone(), name: test.test.name.clone() }
 }

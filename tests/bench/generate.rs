@@ -10,11 +10,11 @@ mod invocation;
 #[expect(dead_code, reason = "no effect is measured here")]
 mod tool;
 
-use cargo_perfunit::model::{Function, NotGenerated};
-use cargo_perfunit::report::generated_document::{Call, GenerateDocument};
 use clap::Parser;
 use functions::{Found, Functions};
 use invocation::Place;
+use perfunit_model::{Function, NotGenerated};
+use perfunit_report::generated_document::{Call, GenerateDocument};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

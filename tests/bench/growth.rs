@@ -11,13 +11,13 @@ mod repository;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 
-use cargo_perfunit::decide;
-use cargo_perfunit::model::Function;
-use cargo_perfunit::report::json::Document;
-use cargo_perfunit::report::wire::Interval;
 use clap::Parser;
 use comparison::Answer;
 use invocation::Place;
+use perfunit_decide as decide;
+use perfunit_model::Function;
+use perfunit_report::json::Document;
+use perfunit_report::wire::Interval;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

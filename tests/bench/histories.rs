@@ -1,10 +1,10 @@
 //! Generated histories.
 
-use cargo_perfunit::model::{
+use fastrand::Rng;
+use perfunit_model::{
     Change, Commit, EffectClass, EffectSize, Entry, History, Metric, Mode, Skipped, Step, StepFigures, StepOutcome,
     StepTest, TargetId, TargetKind, TestId, Verdict,
 };
-use fastrand::Rng;
 
 pub const MACHINE: &str = "a processor";
 

@@ -1,9 +1,9 @@
 //! A program that takes a part of a core's time: this executable once more, spinning and sleeping in turns.
 
 use super::Result;
-use cargo_perfunit::system::process;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use perfunit_system::process;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 

@@ -6,8 +6,8 @@
 
 use super::edits::{self, Edit, Place};
 use super::nulls::{Kind, Null};
-use cargo_perfunit::model::Sides;
 use fastrand::Rng;
+use perfunit_model::Sides;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 

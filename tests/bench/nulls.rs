@@ -1,6 +1,6 @@
 //! Null edits: two versions of a file that differ in their code and do the same work when they run.
 
-use cargo_perfunit::model::Sides;
+use perfunit_model::Sides;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

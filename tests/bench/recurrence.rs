@@ -15,11 +15,11 @@ mod seen;
 #[expect(dead_code, reason = "`diff` is called here, and not `list`")]
 mod tool;
 
-use cargo_perfunit::report::json::Document;
 use clap::Parser;
 use commits::Commit;
 use comparison::Answer;
 use invocation::Place;
+use perfunit_report::json::Document;
 use seen::Seen;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

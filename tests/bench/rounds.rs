@@ -3,8 +3,8 @@
 use super::Comparison;
 use super::bound::share;
 use super::seen::Seen;
-use cargo_perfunit::decide;
-use cargo_perfunit::report::json::Document;
+use perfunit_decide as decide;
+use perfunit_report::json::Document;
 use std::fmt;
 
 /// What one comparison said.

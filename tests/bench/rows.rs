@@ -2,7 +2,7 @@
 
 use super::nulls::Kind;
 use super::seen::Seen;
-use cargo_perfunit::report::json::Document;
+use perfunit_report::json::Document;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! What the tool said of one test that has figures.
 
-use cargo_perfunit::model::{Mode, Note, variant_name};
-use cargo_perfunit::report::json::TestResult;
+use perfunit_model::{Mode, Note, variant_name};
+use perfunit_report::json::TestResult;
 use serde::{Deserialize, Serialize};
 
 /// A test with figures.

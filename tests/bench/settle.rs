@@ -4,7 +4,7 @@ use super::callgrind::{Callgrind, Extent, Profile};
 use super::disassembly::{self, Functions, stable};
 use super::sides::Kept;
 use super::{Result, TestKey};
-use cargo_perfunit::build::TestExecutable;
+use perfunit_build::TestExecutable;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

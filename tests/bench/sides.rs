@@ -2,7 +2,7 @@
 
 use super::Result;
 use super::callgrind::{Callgrind, Extent, Job, Profile};
-use cargo_perfunit::build::{SIDE_VARIABLE, SideBuild, TestExecutable};
+use perfunit_build::{SIDE_VARIABLE, SideBuild, TestExecutable};
 use std::path::{Path, PathBuf};
 
 /// The executables of one version.

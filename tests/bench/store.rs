@@ -7,11 +7,11 @@ mod histories;
 mod typed;
 
 use cargo_perfunit::history::{Key, Store, courses};
-use cargo_perfunit::model::{Commit, Entry, History, StepOutcome};
-use cargo_perfunit::report::TextOptions;
-use cargo_perfunit::report::history::{HistoryFormat, render};
 use clap::Parser;
 use histories::{MACHINE, Shape};
+use perfunit_model::{Commit, Entry, History, StepOutcome};
+use perfunit_report::TextOptions;
+use perfunit_report::history::{HistoryFormat, render};
 use rusqlite::Connection;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The tool as users run it.
 
 use super::Result;
-use cargo_perfunit::report::list::ListDocument;
-use cargo_perfunit::system::cache::hash;
+use perfunit_report::list::ListDocument;
+use perfunit_system::cache::hash;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -3,7 +3,7 @@
 use super::bound::{self, percentage};
 use super::rows::Row;
 use super::seen::Seen;
-use cargo_perfunit::decide;
+use perfunit_decide as decide;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The last page for edits without an effect.

@@ -10,7 +10,7 @@ use super::sides::Kept;
 use super::sources::Sources;
 use super::tool::Tool;
 use super::{Result, copy, repository, unrelated, workloads};
-use cargo_perfunit::model::{GENERATED_MODULE, Sides};
+use perfunit_model::{GENERATED_MODULE, Sides};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -5,8 +5,8 @@
 use super::edits::{Edit, Place};
 use super::nulls::{Kind, Null};
 use super::sources::Sources;
-use cargo_perfunit::model::Sides;
 use fastrand::Rng;
+use perfunit_model::Sides;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Processor time of what was started here.
 
 use super::Result;
-use cargo_perfunit::decide;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use perfunit_decide as decide;
 use std::process::{Command, Output};
 use std::time::Instant;
 

@@ -3,8 +3,8 @@
 
 use crate::support::{Run, repository_root};
 use cargo_perfunit::cli::{Arguments, ENVIRONMENT, FILES};
-use cargo_perfunit::model::error::ExitCode;
 use clap::{CommandFactory, Parser};
+use perfunit_model::error::ExitCode;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What executables are linked from: kept for both sides, without a trace in the result.
 
 use crate::support::Project;
-use cargo_perfunit::build::LinkRecord;
+use perfunit_build::LinkRecord;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -2,7 +2,7 @@
 
 use crate::source;
 use crate::support::{Project, Run};
-use cargo_perfunit::build::LinkRecord;
+use perfunit_build::LinkRecord;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;

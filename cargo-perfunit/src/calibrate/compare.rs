@@ -4,9 +4,9 @@
 //! ones that were recorded, and again, with the plain mean, at processes that ran one after the other, as Peass runs them.
 
 use super::recording::Recorded;
-use crate::decide;
-use crate::measure::RecordedPair;
-use crate::model::{Cell, Compared, DecisionRule, Processes, Share, Sides, Tally, Terms};
+use perfunit_decide as decide;
+use perfunit_measure::RecordedPair;
+use perfunit_model::{Cell, Compared, DecisionRule, Processes, Share, Sides, Tally, Terms};
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 

@@ -1,8 +1,8 @@
 //! What the figures depend on besides the code.
 
-use crate::measure::{Bench, kernel};
-use crate::model::Circumstances;
-use crate::system::date;
+use perfunit_measure::{Bench, kernel};
+use perfunit_model::Circumstances;
+use perfunit_system::date;
 use std::time::SystemTime;
 
 /// What could be seen before measuring.

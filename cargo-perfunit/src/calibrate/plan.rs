@@ -1,6 +1,6 @@
 //! What is compared: how many operations, and the threshold that is to find the difference.
 
-use crate::model::error::{Error, ExitCode};
+use perfunit_model::error::{Error, ExitCode};
 use std::time::Duration;
 
 /// Operations of base's tests.

@@ -1,9 +1,9 @@
 //! The machine's profile: the last complete calibration, in the user's cache folder.
 
-use crate::model::Calibration;
-use crate::model::error::{Error, Result};
-use crate::system::cache;
-use crate::system::fs;
+use perfunit_model::Calibration;
+use perfunit_model::error::{Error, Result};
+use perfunit_system::cache;
+use perfunit_system::fs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,17 +1,17 @@
 //! The artificial tests: a crate with a version for each number of operations, built by the pipeline like any project.
 
 use super::plan::{BASE, CHANGED, interrupted};
-use crate::build::SideBuild;
-use crate::cargo::Cargo;
-use crate::git::Request;
-use crate::model::error::{Error, Result};
-use crate::model::{Explain, Sides, TargetId, TargetKind, TestId};
-use crate::session;
-use crate::system::fs;
-use crate::system::interrupt;
-use crate::system::progress::Progress;
-use crate::system::term::Terminal;
 use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
+use perfunit_build::SideBuild;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Explain, Sides, TargetId, TargetKind, TestId};
+use perfunit_project::cargo::Cargo;
+use perfunit_project::git::Request;
+use perfunit_session as session;
+use perfunit_system::fs;
+use perfunit_system::interrupt;
+use perfunit_system::progress::Progress;
+use perfunit_system::term::Terminal;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 

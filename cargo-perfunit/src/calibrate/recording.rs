@@ -3,12 +3,12 @@
 use super::plan::{BASE, CHANGED, Options, interrupted, threshold};
 use super::project::{self, Project, WORKLOADS};
 use super::trial::Trial;
-use crate::measure::{Bench, Config, RecordedPair, Recorder, Subject};
-use crate::model::Terms;
-use crate::model::error::{Error, Result};
-use crate::system::interrupt;
-use crate::system::progress::Progress;
-use crate::system::term::Terminal;
+use perfunit_measure::{Bench, Config, RecordedPair, Recorder, Subject};
+use perfunit_model::Terms;
+use perfunit_model::error::{Error, Result};
+use perfunit_system::interrupt;
+use perfunit_system::progress::Progress;
+use perfunit_system::term::Terminal;
 use std::time::{Duration, Instant};
 
 /// How often each pair of tests is visited, so that a noisy minute does not fall on one of them alone.

@@ -2,9 +2,9 @@
 
 use super::recording::Recorded;
 use super::trial::Trial;
-use crate::decide::Estimate;
-use crate::measure::RecordedPair;
-use crate::model::{Cell, Change, Tally, Terms, Verdict};
+use perfunit_decide::Estimate;
+use perfunit_measure::RecordedPair;
+use perfunit_model::{Cell, Change, Tally, Terms, Verdict};
 
 /// Level of the interval around a change that was measured over all pairs.
 const CHANGE_ALPHA: f64 = 0.05;

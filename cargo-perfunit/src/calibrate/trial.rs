@@ -2,9 +2,10 @@
 //!
 //! The looks, the early ends and the levels are those of `measure`; the clock is that of the recording.
 
-use crate::decide::{self, FIRST_LOOK, Looks, Rule, Sequential, Step};
-use crate::measure::RecordedPair;
-use crate::model::{Terms, Verdict};
+use perfunit_decide as decide;
+use perfunit_decide::{FIRST_LOOK, Looks, Rule, Sequential, Step};
+use perfunit_measure::RecordedPair;
+use perfunit_model::{Terms, Verdict};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
@@ -91,7 +92,7 @@ impl Stage {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::model::Sides;
+    use perfunit_model::Sides;
 
     pub const TERMS: Terms =
         Terms { quick: false, seed: 1, alpha: 0.01, confirmation_alpha: 0.001, verdict_seconds: 10.0 };

@@ -1,11 +1,12 @@
 //! `cargo perfunit archive`.
 
 use super::arguments::{CommonArguments, folder};
-use crate::config::Layer;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::model::format::count;
-use crate::session::{self, Measuring, Options};
 use clap::Args;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::format::count;
+use perfunit_project::config::Layer;
+use perfunit_session as session;
+use perfunit_session::{Measuring, Options};
 use std::path::PathBuf;
 
 /// Arguments of `archive`.

@@ -2,12 +2,12 @@
 
 use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
 use crate::history::{self, BisectRequest, Steps, Subject};
-use crate::model::error::{Error, ExitCode, Result};
-use crate::model::{Bisection, Direction, Partition, Unsearched};
-use crate::report;
-use crate::system::interrupt;
-use crate::system::term;
 use clap::{Args, ValueEnum};
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::{Bisection, Direction, Partition, Unsearched};
+use perfunit_report as report;
+use perfunit_system::interrupt;
+use perfunit_system::term;
 use std::path::PathBuf;
 
 /// Arguments of `bisect`.

@@ -2,12 +2,12 @@
 
 use super::arguments::{MessageFormat, terminal, text_options};
 use crate::calibrate;
-use crate::config;
-use crate::model::Calibration;
-use crate::model::error::{ExitCode, Result};
-use crate::report::calibration::{self, Document};
-use crate::system::term::{self, ColorChoice};
 use clap::Args;
+use perfunit_model::Calibration;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_project::config;
+use perfunit_report::calibration::{self, Document};
+use perfunit_system::term::{self, ColorChoice};
 use std::time::Duration;
 
 /// Arguments of `calibrate`.

@@ -1,12 +1,12 @@
 //! `cargo perfunit clean`.
 
 use super::arguments::place;
-use crate::model::error::{ExitCode, Result};
-use crate::session;
-use crate::system::cache;
-use crate::system::fs;
-use crate::system::term::Terminal;
 use clap::Args;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_session as session;
+use perfunit_system::cache;
+use perfunit_system::fs;
+use perfunit_system::term::Terminal;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `clean`.

@@ -4,10 +4,10 @@
 //! of bash and fish a few lines are added; elvish and PowerShell have no such place.
 
 use super::man::{BINARY, renamed};
-use crate::model::error::ExitCode;
-use crate::system::term;
 use clap::Args;
 use clap_complete::Shell;
+use perfunit_model::error::ExitCode;
+use perfunit_system::term;
 
 /// Hands `cargo perfunit ..` to the completion of `cargo-perfunit ..`, and all else to cargo's own.
 const BASH_CARGO: &str = include_str!("completions/cargo.bash");

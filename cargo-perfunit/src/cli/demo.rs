@@ -2,14 +2,14 @@
 
 use super::arguments::text_options;
 use super::output::{self, RunOutput};
-use crate::git::Request;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::report::Rendering;
-use crate::session::Options;
-use crate::system::fs;
-use crate::system::term::Terminal;
 use clap::Args;
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature};
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_project::git::Request;
+use perfunit_report::Rendering;
+use perfunit_session::Options;
+use perfunit_system::fs;
+use perfunit_system::term::Terminal;
 use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = include_str!("demo/Cargo.toml.txt");

@@ -3,13 +3,13 @@
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
 use super::output::{self, RunOutput};
 use super::report_files::ReportFile;
-use crate::config::{Deny, Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
-use crate::model::Generated;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::report::Format;
-use crate::session::Options;
-use crate::system::interrupt;
 use clap::Args;
+use perfunit_model::Generated;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_project::config::{Deny, Layer, NoTests, Revision, Sourced, Value as _, ratchet_request};
+use perfunit_report::Format;
+use perfunit_session::Options;
+use perfunit_system::interrupt;
 use std::path::PathBuf;
 
 /// Arguments of `diff`.

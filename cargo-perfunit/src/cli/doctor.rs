@@ -2,10 +2,10 @@
 
 use super::arguments::{MessageFormat, folder, terminal, text_options};
 use crate::doctor;
-use crate::model::error::{ExitCode, Result};
-use crate::report;
-use crate::system::term::{self, ColorChoice};
 use clap::Args;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_report as report;
+use perfunit_system::term::{self, ColorChoice};
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]

@@ -1,10 +1,10 @@
 //! Exit codes: of a push that the hook checks, of several, and of the process. That of a run follows from its
-//! [`Conclusion`](crate::model::Conclusion).
+//! [`Conclusion`](perfunit_model::Conclusion).
 
 use crate::hook::OnFailure;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::system::interrupt;
-use crate::system::term;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_system::interrupt;
+use perfunit_system::term;
 
 /// With reports to write, one of which may have failed. A bad verdict is worse news than a missing report; a good one is
 /// not, as somebody waits for the report.
@@ -56,7 +56,7 @@ pub fn told(error: &Error) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Conclusion;
+    use perfunit_model::Conclusion;
     #[test]
     fn each_conclusion_has_its_exit_code() {
         let table = [

@@ -1,16 +1,18 @@
 //! `cargo perfunit explain`.
 
 use super::arguments::{MessageFormat, place, terminal, text_options};
-use crate::config::{self, Auto};
-use crate::explain::{forest, impact, ranking};
-use crate::model::error::{Error, ExitCode, Result};
-use crate::model::{Engine, Explain, Profiles, Side, Strategy};
-use crate::report::{self, explanations, flamegraph};
-use crate::session::{self, Against, ExplainRequest, Explaining};
-use crate::system::fs;
-use crate::system::interrupt;
-use crate::system::term::{self, ColorChoice, Terminal};
 use clap::Args;
+use perfunit_explain::{forest, impact, ranking};
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::{Engine, Explain, Profiles, Side, Strategy};
+use perfunit_project::config::{self, Auto};
+use perfunit_report as report;
+use perfunit_report::{explanations, flamegraph};
+use perfunit_session as session;
+use perfunit_session::{Against, ExplainRequest, Explaining};
+use perfunit_system::fs;
+use perfunit_system::interrupt;
+use perfunit_system::term::{self, ColorChoice, Terminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

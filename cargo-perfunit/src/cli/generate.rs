@@ -1,14 +1,15 @@
 //! `cargo perfunit generate`.
 
 use super::arguments::{CommonArguments, MessageFormat, folder, text_options};
-use crate::config::{Layer, Limit, Value as _};
-use crate::model::error::{Error, ExitCode, Result};
-use crate::report::{generate, generated_document};
-use crate::session::{self, GenerateRequest, Generating, Measuring};
-use crate::system::fs;
-use crate::system::process;
-use crate::system::term;
 use clap::Args;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_project::config::{Layer, Limit, Value as _};
+use perfunit_report::{generate, generated_document};
+use perfunit_session as session;
+use perfunit_session::{GenerateRequest, Generating, Measuring};
+use perfunit_system::fs;
+use perfunit_system::process;
+use perfunit_system::term;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -84,7 +85,7 @@ impl GenerateArguments {
         let request = GenerateRequest { options, names, all: self.all };
         let Generating { versions, generation } = session::generate(&request, terminal)?;
         if let Some(file) = file {
-            fs::write(&file, crate::generate::written(&generation.workloads))?;
+            fs::write(&file, perfunit_generate::written(&generation.workloads))?;
             // Without rustfmt its lines are longer, and nothing else.
             let _ = process::output(Command::new("rustfmt").args(["--edition", "2021"]).arg(&file));
         }

@@ -1,11 +1,11 @@
 //! What a run leaves on GitHub Actions, where we are run there: annotations, the step's summary, output variables, and a
 //! file with the report for a comment.
 
-use crate::model::error::Result;
-use crate::model::{Conclusion, Run};
-use crate::report::{Format, Rendering, WhenFine, annotations, outputs, render};
-use crate::system::fs;
-use crate::system::term::{self, Terminal};
+use perfunit_model::error::Result;
+use perfunit_model::{Conclusion, Run};
+use perfunit_report::{Format, Rendering, WhenFine, annotations, outputs, render};
+use perfunit_system::fs;
+use perfunit_system::term::{self, Terminal};
 use std::path::PathBuf;
 
 /// The report's name in the folder that the runner empties after the job.

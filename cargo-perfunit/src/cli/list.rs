@@ -1,13 +1,14 @@
 //! `cargo perfunit list`.
 
 use super::arguments::{CommonArguments, MessageFormat};
-use crate::config::{Layer, Sourced};
-use crate::model::error::{Error, ExitCode, Result};
-use crate::model::{Generated, Listing};
-use crate::report::list::{self, ListOptions};
-use crate::session::{self, Measuring};
-use crate::system::term;
 use clap::Args;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::{Generated, Listing};
+use perfunit_project::config::{Layer, Sourced};
+use perfunit_report::list::{self, ListOptions};
+use perfunit_session as session;
+use perfunit_session::Measuring;
+use perfunit_system::term;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]

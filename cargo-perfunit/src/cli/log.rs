@@ -2,16 +2,16 @@
 
 use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
 use super::report_files::{self, ReportFile};
-use crate::git::{Steps, Walk};
 use crate::history::{self, LogRequest, Progress};
-use crate::model::Partition;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::report;
-use crate::report::history::HistoryFormat;
-use crate::system::date;
-use crate::system::interrupt;
-use crate::system::term::{self, Terminal};
 use clap::Args;
+use perfunit_model::Partition;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_project::git::{Steps, Walk};
+use perfunit_report as report;
+use perfunit_report::history::HistoryFormat;
+use perfunit_system::date;
+use perfunit_system::interrupt;
+use perfunit_system::term::{self, Terminal};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 

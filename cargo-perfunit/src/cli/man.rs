@@ -6,11 +6,11 @@ mod page;
 pub use facts::{ENVIRONMENT, FILES};
 pub use page::{BINARY, renamed};
 
-use crate::model::error::{ExitCode, Result};
-use crate::system::fs;
-use crate::system::term::Terminal;
 use clap::Args;
 use page::man_pages;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_system::fs;
+use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 
 /// Arguments of `man`.

@@ -3,12 +3,13 @@
 use super::arguments::{ConfigurationArguments, ReportingArguments, place, terminal};
 use super::output::RunOutput;
 use super::report_files::ReportFile;
-use crate::config::NoTests;
-use crate::model::error::{ExitCode, Result};
-use crate::report::Format;
-use crate::session::{self, MergeRequest};
-use crate::system::term::ColorChoice;
 use clap::{ArgAction, Args};
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_project::config::NoTests;
+use perfunit_report::Format;
+use perfunit_session as session;
+use perfunit_session::MergeRequest;
+use perfunit_system::term::ColorChoice;
 use std::path::PathBuf;
 
 /// Arguments of `merge`.

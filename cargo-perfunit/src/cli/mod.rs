@@ -31,7 +31,6 @@ mod show_config;
 pub use exit_code::of_process as exit_code;
 pub use man::{ENVIRONMENT, FILES};
 
-use crate::model::error::{ExitCode, Result};
 use archive::ArchiveArguments;
 use bisect::BisectArguments;
 use calibrate::CalibrateArguments;
@@ -49,6 +48,7 @@ use list::ListArguments;
 use log::LogArguments;
 use man::ManArguments;
 use merge::MergeArguments;
+use perfunit_model::error::{ExitCode, Result};
 use ratchet::RatchetArguments;
 use report::ReportArguments;
 use show_config::ShowConfigArguments;

@@ -5,15 +5,17 @@ use super::arguments::{ReportingArguments, text_options};
 use super::exit_code;
 use super::github;
 use super::report_files::{self, ReportFile};
-use crate::config::{NoTests, Settings};
-use crate::model::error::{Error, ExitCode, Result};
-use crate::model::format;
-use crate::model::{Conclusion, Run};
-use crate::report::live::{self, Line};
-use crate::report::{self, Format, Rendering};
-use crate::session::{self, Options};
-use crate::system::interrupt;
-use crate::system::term::{self, Terminal};
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::format;
+use perfunit_model::{Conclusion, Run};
+use perfunit_project::config::{NoTests, Settings};
+use perfunit_report as report;
+use perfunit_report::live::{self, Line};
+use perfunit_report::{Format, Rendering};
+use perfunit_session as session;
+use perfunit_session::Options;
+use perfunit_system::interrupt;
+use perfunit_system::term::{self, Terminal};
 use std::time::Duration;
 
 /// Compares two versions, and prints each verdict as soon as it is final.

@@ -1,12 +1,12 @@
 //! `cargo perfunit ratchet`: the version whose speed the project accepts, and losses that it accepts on purpose.
 
 use super::arguments::{place, terminal};
-use crate::config::RATCHET_FILE;
 use crate::history::Project;
-use crate::model::error::{ExitCode, Result};
-use crate::report::ratchet;
-use crate::system::term::{self, ColorChoice};
 use clap::{Args, Subcommand};
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_project::config::RATCHET_FILE;
+use perfunit_report::ratchet;
+use perfunit_system::term::{self, ColorChoice};
 use std::path::PathBuf;
 
 /// Arguments of `ratchet`.

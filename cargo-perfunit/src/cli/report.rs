@@ -2,14 +2,16 @@
 
 use super::arguments::{ReportingArguments, place, terminal, text_options};
 use super::report_files;
-use crate::model::Run;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::report::{self, DocumentKind, Format, ListFormat, Rendering, WhenFine, saved, schema};
-use crate::session::{self, runs};
-use crate::system::browser;
-use crate::system::fs;
-use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{ArgAction, Args};
+use perfunit_model::Run;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_report as report;
+use perfunit_report::{DocumentKind, Format, ListFormat, Rendering, WhenFine, saved, schema};
+use perfunit_session as session;
+use perfunit_session::runs;
+use perfunit_system::browser;
+use perfunit_system::fs;
+use perfunit_system::term::{self, ColorChoice, Terminal};
 use std::path::{Path, PathBuf};
 
 /// The page that --open writes.

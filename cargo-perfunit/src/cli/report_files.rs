@@ -1,12 +1,13 @@
 //! Reports that go to files.
 
-use crate::model::error::{Error, ExitCode, Result};
-use crate::model::{Course, History, Run};
-use crate::report::history::HistoryFormat;
-use crate::report::{self, Format, Rendering, TextOptions};
-use crate::system::fs;
-use crate::system::term;
 use clap::ValueEnum;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::{Course, History, Run};
+use perfunit_report as report;
+use perfunit_report::history::HistoryFormat;
+use perfunit_report::{Format, Rendering, TextOptions};
+use perfunit_system::fs;
+use perfunit_system::term;
 use std::path::{Path, PathBuf};
 
 /// A report and its file; of a run, unless it is of a history.
@@ -94,7 +95,7 @@ pub fn write(run: &Run, format: Format, rendering: &Rendering, path: &Path) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples;
+    use perfunit_model::samples;
 
     fn file(format: Format, path: &Path) -> ReportFile {
         ReportFile { format, path: path.to_owned() }

@@ -1,11 +1,11 @@
 //! `cargo perfunit show-config`.
 
 use super::arguments::{ConfigurationArguments, MeasuringArguments, MessageFormat, place, terminal};
-use crate::config;
-use crate::model::error::{ExitCode, Result};
-use crate::report::settings;
-use crate::system::term::{self, ColorChoice};
 use clap::Args;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_project::config;
+use perfunit_report::settings;
+use perfunit_system::term::{self, ColorChoice};
 use std::path::PathBuf;
 
 /// Arguments of `show-config`.

@@ -1,8 +1,8 @@
 //! Whether the processor's performance counters are there and may be used.
 
-use crate::measure::no_counter;
-use crate::model::NoCounter;
-use crate::system::os;
+use perfunit_measure::no_counter;
+use perfunit_model::NoCounter;
+use perfunit_system::os;
 
 /// Whether instructions of our own can be counted, or why not.
 pub fn available() -> Result<(), NoCounter> {

@@ -1,13 +1,14 @@
 //! What the system says about itself. Reading only; what it means is said in `judge`.
 
 use super::counters;
-use crate::build::{Linkers, build_sample};
-use crate::cargo::Cargo;
-use crate::measure::{self, kernel};
-use crate::model::error::{Error, Result, apart};
-use crate::model::{MeasuringLinker, NoCounter, NoLayout, Untraceable};
-use crate::select::trace;
-use crate::system::fs;
+use perfunit_build::{Linkers, build_sample};
+use perfunit_measure as measure;
+use perfunit_measure::kernel;
+use perfunit_model::error::{Error, Result, apart};
+use perfunit_model::{MeasuringLinker, NoCounter, NoLayout, Untraceable};
+use perfunit_project::cargo::Cargo;
+use perfunit_select::trace;
+use perfunit_system::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

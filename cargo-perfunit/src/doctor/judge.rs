@@ -1,9 +1,9 @@
 //! What the figures mean: how good each is, why it matters, what to do. Pure.
 
 use super::facts::{Facts, Linking};
-use crate::model::checkup::{AgainstItself, CoreNoise, Finding, Level, Noise};
-use crate::model::error::Error;
-use crate::model::{NoCounter, Untraceable, Verdict};
+use perfunit_model::checkup::{AgainstItself, CoreNoise, Finding, Level, Noise};
+use perfunit_model::error::Error;
+use perfunit_model::{NoCounter, Untraceable, Verdict};
 
 /// From this share of stolen time on the host is worth a word.
 const STEAL: f64 = 0.01;
@@ -44,13 +44,6 @@ pub fn noise(noise: &Noise) -> Vec<Finding> {
 
 fn finding(what: &'static str, value: impl Into<String>, level: Level, why: &'static str) -> Finding {
     Finding { what, value: value.into(), level, why, advice: None }
-}
-
-impl Finding {
-    /// Advice for what is not as it should be.
-    fn unless_ok(self, advice: &'static str) -> Self {
-        Self { advice: (self.level != Level::Ok).then_some(advice), ..self }
-    }
 }
 
 fn either(good: bool, otherwise: Level) -> Level {

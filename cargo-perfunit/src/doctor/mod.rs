@@ -1,5 +1,5 @@
 //! What this machine allows and how quiet it is: from the system's own figures and two seconds of measuring to
-//! [`Finding`](crate::model::checkup::Finding)s, each with what it means for verdicts and what to do about it.
+//! [`Finding`](perfunit_model::checkup::Finding)s, each with what it means for verdicts and what to do about it.
 //!
 //! Reading (`facts`, `noise`, `workload`) is thin; `judge` is pure. Nothing is changed on the machine, and no project is
 //! needed.
@@ -12,9 +12,9 @@ mod workload;
 
 pub use workload::{is_workload, serve_workload};
 
-use crate::model::checkup::Checkup;
-use crate::system::progress::Progress;
-use crate::system::term::Terminal;
+use perfunit_model::checkup::Checkup;
+use perfunit_system::progress::Progress;
+use perfunit_system::term::Terminal;
 use std::path::Path;
 
 /// Looks at everything; `folder` is where the user stands and so settles the toolchain.

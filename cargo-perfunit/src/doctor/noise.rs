@@ -1,11 +1,11 @@
 //! How quiet the machine is now, in about two seconds.
 
 use super::workload;
-use crate::decide;
-use crate::measure::quietest;
-use crate::measure::spin::{self, Spin};
-use crate::model::checkup::{CoreNoise, Noise};
-use crate::system::progress::Progress;
+use perfunit_decide as decide;
+use perfunit_measure::quietest;
+use perfunit_measure::spin::{self, Spin};
+use perfunit_model::checkup::{CoreNoise, Noise};
+use perfunit_system::progress::Progress;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

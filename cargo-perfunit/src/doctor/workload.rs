@@ -1,14 +1,14 @@
 //! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
 
 use super::facts::SCRATCH;
-use crate::build::{Inputs, SideBuild, TestExecutable};
-use crate::measure::{Bench, Config, Observer, Subject, measure_all};
-use crate::model::checkup::AgainstItself;
-use crate::model::error::{Error, Result};
-use crate::model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold};
-use crate::system::fs;
-use crate::system::progress::Progress;
+use perfunit_build::{Inputs, SideBuild, TestExecutable};
+use perfunit_measure::{Bench, Config, Observer, Subject, measure_all};
+use perfunit_model::checkup::AgainstItself;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold};
 use perfunit_runtime::page::TEST_VARIABLE;
+use perfunit_system::fs;
+use perfunit_system::progress::Progress;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;

@@ -6,8 +6,8 @@
 
 use super::comparing::{Compared, Comparing};
 use super::progress::Progress;
-use crate::model::error::Result;
-use crate::model::{Change, Commit, Entry, History, Skipped, Span, Step, StepOutcome, TestId};
+use perfunit_model::error::Result;
+use perfunit_model::{Change, Commit, Entry, History, Skipped, Span, Step, StepOutcome, TestId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the direct comparisons that a history needs. `announce` hears of each before it is made, and if it cannot be.
@@ -133,7 +133,7 @@ fn beginning(history: &History, start: usize, entries: &[Entry]) -> Option<Commi
 mod tests {
     use super::*;
     use crate::history::samples;
-    use crate::model::Verdict;
+    use perfunit_model::Verdict;
 
     /// Changes of a test by commit, each with an interval of two per cent; `None` for a commit without a step.
     fn history(steps: &[Option<&[(&str, f64)]>]) -> History {

@@ -2,10 +2,10 @@
 
 use super::comparing::{Compared, Comparing};
 use super::search::{Answer, Compare, LogChange};
-use crate::git::Repository;
-use crate::model::error::Result;
-use crate::model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId, variant_name};
-use crate::system::term::Terminal;
+use perfunit_model::error::Result;
+use perfunit_model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId, variant_name};
+use perfunit_project::git::Repository;
+use perfunit_system::term::Terminal;
 
 /// Asks for one test, and remembers what cannot be compared.
 pub struct Asking<'a> {

@@ -4,11 +4,11 @@ use super::asking::{self, Asking};
 use super::comparing::Comparing;
 use super::search::{self, Found, Left, Searched};
 use super::{ends, found, function};
-use crate::git::{Repository, Walk};
-use crate::model::error::{Error, Result};
-use crate::model::{Bisection, Commit, Direction, Explain, Further, TestId, Unresolved, Unsearched};
-use crate::session::Options;
-use crate::system::term::Terminal;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Bisection, Commit, Direction, Explain, Further, TestId, Unresolved, Unsearched};
+use perfunit_project::git::{Repository, Walk};
+use perfunit_session::Options;
+use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 
 /// What to look for.

@@ -2,19 +2,20 @@
 
 use super::rows::Key;
 use super::store::Store;
-use crate::build::with_code_settings;
-use crate::cargo::Cargo;
-use crate::git::{Repository, Request};
-use crate::measure::kernel;
-use crate::model::error::{Error, Result};
-use crate::model::{
+use perfunit_build::with_code_settings;
+use perfunit_measure::kernel;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{
     Explain, Joined, NoTests, Note, Outcome, Reason, Run, Side, Skipped, Step, StepFigures, StepTest, TargetId, TestId,
     UnmeasuredTarget,
 };
-use crate::session::{self, Options};
-use crate::system::cache::KeyBuilder;
-use crate::system::interrupt;
-use crate::system::term::Terminal;
+use perfunit_project::cargo::Cargo;
+use perfunit_project::git::{Repository, Request};
+use perfunit_session as session;
+use perfunit_session::Options;
+use perfunit_system::cache::KeyBuilder;
+use perfunit_system::interrupt;
+use perfunit_system::term::Terminal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open,
 //! until a direct comparison over several commits takes their place.
 
-use crate::model::{
+use perfunit_model::{
     Anchor, Change, Course, Entry, History, Point, Skipped, Span, Step, StepOutcome, StepTest, TestId, Verdict,
 };
 use std::collections::{BTreeSet, HashMap};
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::history::samples;
     use crate::history::samples::{commit, history};
-    use crate::model::Side;
+    use perfunit_model::Side;
 
     fn step(tests: &[(&str, Verdict, f64)]) -> StepOutcome {
         StepOutcome::Compared(samples::step("0", tests))

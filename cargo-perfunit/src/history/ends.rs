@@ -1,8 +1,8 @@
 //! The ends of a search: whether they can be compared, and which tests changed between them.
 
 use super::comparing::{Compared, Comparing};
-use crate::model::error::{Error, Result};
-use crate::model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
 
 /// Both ends of the line, compared.
 pub struct Ends<'a> {

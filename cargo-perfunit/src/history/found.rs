@@ -3,10 +3,10 @@
 use super::asking::Asking;
 use super::comparing;
 use super::search::Stretch;
-use crate::git::{DiffLine, Repository};
-use crate::model::error::Result;
-use crate::model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
-use crate::select::source::{Place, extents};
+use perfunit_model::error::Result;
+use perfunit_model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
+use perfunit_project::git::{DiffLine, Repository};
+use perfunit_select::source::{Place, extents};
 
 /// Lines kept of a function's difference.
 const LINES: usize = 40;

@@ -2,12 +2,12 @@
 
 use super::comparing::Comparing;
 use super::ends::{self, Ends};
-use crate::explain::instructions::readable;
-use crate::explain::{ends_with, is_named};
-use crate::model::error::{Error, Result};
-use crate::model::suggest;
-use crate::model::{Change, Explain, Outcome, TestId};
-use crate::select::code::with_old_drop;
+use perfunit_explain::instructions::readable;
+use perfunit_explain::{ends_with, is_named};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::suggest;
+use perfunit_model::{Change, Explain, Outcome, TestId};
+use perfunit_select::code::with_old_drop;
 
 /// Of the tests that changed between the ends, those to which the function matters, the largest change first. The ends are
 /// compared once more, with these tests alone, to explain them.
@@ -82,8 +82,8 @@ fn is_demangled(name: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples::{explanation, outcome};
-    use crate::model::{ChangedFunction, Verdict, Why};
+    use perfunit_model::samples::{explanation, outcome};
+    use perfunit_model::{ChangedFunction, Verdict, Why};
 
     #[test]
     fn names_of_the_linker_are_recognised_by_their_ends() {

@@ -3,12 +3,12 @@
 use super::anchor::anchor;
 use super::comparing::{Compared, Comparing};
 use super::progress::{Pace, Progress};
-use crate::git::{Repository, Walk};
-use crate::model::error::Result;
-use crate::model::{Commit, Entry, History, Side, Skipped, StepOutcome};
-use crate::session::Options;
-use crate::system::fs;
-use crate::system::term::Terminal;
+use perfunit_model::error::Result;
+use perfunit_model::{Commit, Entry, History, Side, Skipped, StepOutcome};
+use perfunit_project::git::{Repository, Walk};
+use perfunit_session::Options;
+use perfunit_system::fs;
+use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 use std::time::Instant;
 

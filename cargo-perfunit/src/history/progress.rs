@@ -1,6 +1,6 @@
 //! How far a log is, and how long the rest will take.
 
-use crate::model::{Commit, Entry, Joined, Skipped};
+use perfunit_model::{Commit, Entry, Joined, Skipped};
 use std::path::Path;
 use std::time::Duration;
 

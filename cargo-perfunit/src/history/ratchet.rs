@@ -1,16 +1,16 @@
 //! The version whose speed a project accepts, and the losses since then that it accepts on purpose: set, and added to.
 
-use crate::cargo::{self, Cargo};
-use crate::config::{RATCHET_FILE, read_accepted, write_accepted};
-use crate::git::Repository;
-use crate::model::error::{Error, Result};
-use crate::model::suggest;
-use crate::model::{
+use perfunit_model::error::{Error, Result};
+use perfunit_model::suggest;
+use perfunit_model::{
     AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
     Run, Verdict, variant_name,
 };
-use crate::session::{home, runs};
-use crate::system::date;
+use perfunit_project::cargo::{self, Cargo};
+use perfunit_project::config::{RATCHET_FILE, read_accepted, write_accepted};
+use perfunit_project::git::Repository;
+use perfunit_session::{home, runs};
+use perfunit_system::date;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -136,8 +136,8 @@ fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::samples;
-    use crate::model::{NotCompared, Ratchet, Reason, VersionName};
+    use perfunit_model::samples;
+    use perfunit_model::{NotCompared, Ratchet, Reason, VersionName};
 
     fn accepted(commit: &str) -> AcceptedVersion {
         AcceptedVersion { revision: "v1".to_owned(), commit: commit.to_owned(), losses: Vec::new() }

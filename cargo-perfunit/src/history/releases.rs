@@ -3,10 +3,10 @@
 use super::comparing::{Compared, Comparing};
 use super::log::{LogRequest, close, open, outcome};
 use super::progress::Progress;
-use crate::git::Repository;
-use crate::model::error::Result;
-use crate::model::{Commit, Entry, Release, Releases, Side, Step, StepOutcome};
-use crate::system::term::Terminal;
+use perfunit_model::error::Result;
+use perfunit_model::{Commit, Entry, Release, Releases, Side, Step, StepOutcome};
+use perfunit_project::git::Repository;
+use perfunit_system::term::Terminal;
 
 /// Compares the tags on the line, and its end; the commits between them are looked up and not measured. `announce` hears of
 /// each release as it is known.

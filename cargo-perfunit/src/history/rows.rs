@@ -1,7 +1,7 @@
 //! Rows of the store: how facts stand in its tables.
 
-use crate::decide;
-use crate::model::{
+use perfunit_decide as decide;
+use perfunit_model::{
     Change, Metric, NothingBecause, Step, StepFigures, StepTest, TargetId, TargetKind, TestId, variant_name,
 };
 use rusqlite::types::Type;

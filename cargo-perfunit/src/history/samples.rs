@@ -1,7 +1,7 @@
 //! Steps for tests.
 
-use crate::decide;
-use crate::model::{
+use perfunit_decide as decide;
+use perfunit_model::{
     Change, Commit, Entry, History, Metric, Mode, Step, StepFigures, StepOutcome, StepTest, TargetId, TargetKind,
     TestId, Verdict,
 };

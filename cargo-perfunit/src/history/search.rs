@@ -6,7 +6,7 @@
 //! again with more effort. The search for [all] goes into each part that changed by more than the threshold.
 //! A commit that cannot be compared is walked around.
 
-use crate::model::error::Result;
+use perfunit_model::error::Result;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 

@@ -4,8 +4,8 @@
 //! with another step's.
 
 use super::rows::{self, Key, SkippedRow};
-use crate::model::error::{Error, Result};
-use crate::model::{Joined, Skipped, Step};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Joined, Skipped, Step};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ impl Store {
     /// Opens or makes the file. `project` names the repository; a store holds one.
     pub fn open(path: &Path, project: &str) -> Result<Self> {
         if let Some(folder) = path.parent() {
-            crate::system::fs::create_dir_all(folder)?;
+            perfunit_system::fs::create_dir_all(folder)?;
         }
         let failed = |error: rusqlite::Error| failed(path, &error);
         let connection = Connection::open(path).map_err(failed)?;
@@ -131,13 +131,13 @@ impl Store {
 
     /// Writes all of it to another file, which is replaced at the end.
     pub fn export(&self, file: &Path) -> Result<()> {
-        let draft = crate::system::fs::draft(file)?;
+        let draft = perfunit_system::fs::draft(file)?;
         let name = draft.path().to_string_lossy();
         self.connection.execute("VACUUM INTO ?1", params![name]).map_err(|error| {
             Error::setup(format!("cannot write the history to {}: {error}", file.display()))
                 .hint("choose a place with enough room for --export")
         })?;
-        crate::system::fs::persist(draft, file)
+        perfunit_system::fs::persist(draft, file)
     }
 
     fn failed(&self, error: &rusqlite::Error) -> Error {
@@ -204,7 +204,7 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
 mod tests {
     use super::*;
     use crate::history::samples;
-    use crate::model::{ReasonKind, Verdict};
+    use perfunit_model::{ReasonKind, Verdict};
 
     fn key(head: &str) -> Key<'_> {
         Key { base: "a", head, terms: "t", machine: "m" }

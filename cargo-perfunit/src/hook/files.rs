@@ -1,8 +1,8 @@
 //! The hook among the files in the folder of hooks.
 
 use super::script::{Origin, Stored, origin};
-use crate::model::error::{Error, Result};
-use crate::system::fs;
+use perfunit_model::error::{Error, Result};
+use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
 /// The hook's name.

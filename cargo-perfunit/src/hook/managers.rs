@@ -2,7 +2,7 @@
 //! to go there.
 
 use super::script::{Stored, runs_us};
-use crate::system::fs;
+use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Where the Cargo project of a repository is that has none at its top.
 
-use crate::system::fs;
+use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders below the top that are searched.

@@ -1,6 +1,6 @@
 //! The `pre-push` hook: its text, where it goes, what was there before, and who else manages hooks.
 //!
-//! Input: the folder of hooks ([`HooksFolder`](crate::git::HooksFolder)) and what to store in the hook ([`Stored`]).
+//! Input: the folder of hooks ([`HooksFolder`](perfunit_project::git::HooksFolder)) and what to store in the hook ([`Stored`]).
 //! Output: what is there ([`State`]) and what was done about it ([`Installed`], [`Removed`]).
 //!
 //! Invariants:

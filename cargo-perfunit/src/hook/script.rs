@@ -1,6 +1,6 @@
 //! The text of the hook.
 
-use crate::system::cache;
+use perfunit_system::cache;
 
 const TEMPLATE: &str = include_str!("pre-push.sh");
 /// What the hook's second line begins with; a hash of all other lines follows.

@@ -1,7 +1,7 @@
 //! How many pushes went through unchecked for want of time since one was measured: a file in our folder.
 
-use crate::model::error::Result;
-use crate::system::fs;
+use perfunit_model::error::Result;
+use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
 /// Counts another one, and says how many these are.

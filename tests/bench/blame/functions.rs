@@ -4,7 +4,7 @@
 use super::edits::Kind;
 use super::harmless;
 use super::sites::is_for_tests;
-use cargo_perfunit::select::source;
+use perfunit_select::source;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use syn::spanned::Spanned;

@@ -1,6 +1,6 @@
 //! An explanation as the tool makes them, with a culprit, a bystander that became faster and a cause outside of the code.
 
-use cargo_perfunit::model::{
+use perfunit_model::{
     CallNode, Cause, ChangeKind, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
     ResponsibleFunction, Sides, Strategy, TestId, Unprobed,
 };

@@ -12,10 +12,10 @@ mod runs;
 mod typed;
 
 use cargo_perfunit::history::courses;
-use cargo_perfunit::model::Run;
-use cargo_perfunit::report::html::{HtmlOptions, history as history_page, render};
 use clap::Parser;
 use histories::Shape;
+use perfunit_model::Run;
+use perfunit_report::html::{HtmlOptions, history as history_page, render};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

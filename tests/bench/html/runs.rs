@@ -1,7 +1,7 @@
 //! Runs as the tool makes them, drawn by a generator with a fixed seed.
 
 use super::explained;
-use cargo_perfunit::model::{
+use perfunit_model::{
     Basis, Between, Capture, Change, ChangeKind, ChangedFunction, ChangedPart, CodeChange, CrossCheck, EffectClass,
     EffectSize, Environment, FailedOn, Failure, LayoutMatch, Machine, Measured, Metered, Metric, MetricVerdict,
     Metrics, Mode, NoCounter, NoLayout, NotMetered, Note, NothingBecause, Outcome, Readings, Reason, Run, Sample,

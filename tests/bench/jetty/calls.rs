@@ -8,7 +8,7 @@ use super::functions::Changes;
 use super::injection::{self, Kind};
 use super::subjects::Subject;
 use super::tool::Tool;
-use cargo_perfunit::report::json::Document;
+use perfunit_report::json::Document;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -12,7 +12,7 @@ use super::outputs::Claim;
 use super::seen::Seen;
 use super::subjects::{Of, Subject};
 use super::{Result, benches, calls, copy, repository, spin};
-use cargo_perfunit::report::json::Document;
+use perfunit_report::json::Document;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;

@@ -8,7 +8,7 @@ use super::seen::Seen;
 use super::sized;
 use super::subjects::Of;
 use super::waits::{self, Outcome};
-use cargo_perfunit::decide;
+use perfunit_decide as decide;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// By length, of all lengths, and of each clone if there are several.

@@ -6,7 +6,7 @@ use super::draw::Pool;
 use super::injection::{self, Injection, Kind};
 use super::seen::Seen;
 use super::subjects::{Of, Subject};
-use cargo_perfunit::report::json::Document;
+use perfunit_report::json::Document;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

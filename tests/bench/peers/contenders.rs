@@ -8,7 +8,7 @@ use super::rows::{Key, Row};
 use super::tango::Design;
 use super::tool::Tool;
 use super::{Result, criterion, divan, ours, pinned, tango};
-use cargo_perfunit::model::Threshold;
+use perfunit_model::Threshold;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 use super::program::{self, Said};
 use super::project::{Executables, WORKLOADS};
 use super::{Result, printed};
-use cargo_perfunit::model::Sides;
+use perfunit_model::Sides;
 use std::path::Path;
 
 /// Name of the benchmark.

@@ -5,8 +5,8 @@ use super::comparison::{self, Answer};
 use super::program::{self, Claim, Said};
 use super::project::WORKLOADS;
 use super::tool::Tool;
-use cargo_perfunit::model::Verdict;
-use cargo_perfunit::report::json::{Document, TestResult};
+use perfunit_model::Verdict;
+use perfunit_report::json::{Document, TestResult};
 use std::path::Path;
 
 /// Verdicts, and the seconds that they took.

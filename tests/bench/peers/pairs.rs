@@ -2,8 +2,8 @@
 
 use super::Result;
 use super::project::{OPERATIONS, Version};
-use cargo_perfunit::model::Threshold;
 use clap::ValueEnum;
+use perfunit_model::Threshold;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The crate that all measure: its versions, and the benchmark executables of both sides.
 
 use super::{Result, repository, tool};
-use cargo_perfunit::model::Sides;
+use perfunit_model::Sides;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -92,7 +92,7 @@ impl Project {
         run(tool::clean("cargo", &tree).args(["fetch", "--quiet"]))?;
         repository::commit(&tree, "lock")?;
         let content: String = FILES.into_iter().flat_map(|(path, text)| [path, text]).collect();
-        let key = cargo_perfunit::system::cache::hash(content.as_bytes());
+        let key = perfunit_system::cache::hash(content.as_bytes());
         Ok(Self { tree, key, targets: Sides { base: work.join("target-base"), head: work.join("target-head") } })
     }
 

@@ -5,7 +5,7 @@ use super::program::{Claim, Said};
 use super::project::{OPERATIONS, WORKLOADS};
 use super::rows::Row;
 use super::rules::Line;
-use cargo_perfunit::decide;
+use perfunit_decide as decide;
 use std::fmt;
 
 /// A table for each effect; then the same for some workloads alone; last what was built.

@@ -4,7 +4,7 @@
 use super::Result;
 use super::program::{self, Claim, Said};
 use super::project::{Executables, WORKLOADS};
-use cargo_perfunit::model::Sides;
+use perfunit_model::Sides;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

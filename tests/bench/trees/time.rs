@@ -1,10 +1,10 @@
 //! The time from recorded trees to attribution.
 
 use super::{Result, served};
-use cargo_perfunit::explain::{Merged, attribute, differences};
-use cargo_perfunit::measure::{CallTrees, ProbeRequest};
-use cargo_perfunit::model::Side;
 use nix::unistd::dup;
+use perfunit_explain::{Merged, attribute, differences};
+use perfunit_measure::{CallTrees, ProbeRequest};
+use perfunit_model::Side;
 use perfunit_runtime::__private::{Site, serve_function};
 use perfunit_runtime::tree::mode;
 use std::hint::black_box;

@@ -2,14 +2,14 @@
 
 use super::output::terminal;
 use super::project::{ConfigurationArguments, place};
-use crate::build;
-use crate::config::{Features, Layer, Resolved, Settings, Sourced};
-use crate::git::Request;
-use crate::model::error::Result;
-use crate::model::{Ignored, Partition, TargetKind};
-use crate::session::{Filter, Measuring, Options, Scope};
-use crate::system::term::{ColorChoice, Terminal};
 use clap::{ArgAction, Args};
+use perfunit_build as build;
+use perfunit_model::error::Result;
+use perfunit_model::{Ignored, Partition, TargetKind};
+use perfunit_project::config::{Features, Layer, Resolved, Settings, Sourced};
+use perfunit_project::git::Request;
+use perfunit_session::{Filter, Measuring, Options, Scope};
+use perfunit_system::term::{ColorChoice, Terminal};
 use std::path::PathBuf;
 
 /// Arguments of all subcommands that compare versions.

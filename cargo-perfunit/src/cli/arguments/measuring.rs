@@ -1,11 +1,11 @@
 //! How to measure, decide and explain.
 
 use super::comparing::CommonArguments;
-use crate::config::{self, Auto, Gates, Layer, Limit, Resolved, Settings, Sourced, Time, Value};
-use crate::model::error::Result;
-use crate::model::{Engine, Explain, Instructions, Metric, Placement, Strategy, Threshold};
-use crate::session::{Explaining, Measuring, Options};
 use clap::Args;
+use perfunit_model::error::Result;
+use perfunit_model::{Engine, Explain, Instructions, Metric, Placement, Strategy, Threshold};
+use perfunit_project::config::{self, Auto, Gates, Layer, Limit, Resolved, Settings, Sourced, Time, Value};
+use perfunit_session::{Explaining, Measuring, Options};
 use std::time::Duration;
 
 /// How to measure and decide. What is not typed here may be set in the environment or in the configuration.

@@ -1,10 +1,10 @@
 //! How results are printed and written.
 
-use crate::config::{Deny, Layer, NoTests, Sourced};
-use crate::model::Denied;
-use crate::report::{Rendering, TextOptions, WhenFine};
-use crate::system::term::{self, ColorChoice, Terminal};
 use clap::{Args, ValueEnum};
+use perfunit_model::Denied;
+use perfunit_project::config::{Deny, Layer, NoTests, Sourced};
+use perfunit_report::{Rendering, TextOptions, WhenFine};
+use perfunit_system::term::{self, ColorChoice, Terminal};
 
 /// Output formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -1,9 +1,9 @@
 //! Which project is meant, and its configuration.
 
-use crate::config::{Configuration, Layer, Resolved};
-use crate::model::error::{Error, Result};
-use crate::system::term::Terminal;
 use clap::Args;
+use perfunit_model::error::{Error, Result};
+use perfunit_project::config::{Configuration, Layer, Resolved};
+use perfunit_system::term::Terminal;
 use std::path::{Path, PathBuf};
 
 /// Which configuration to take.

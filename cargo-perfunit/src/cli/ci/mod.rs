@@ -5,13 +5,13 @@ mod job;
 pub use job::{Job, Service};
 
 use super::arguments::place;
-use crate::cargo::{self, Cargo};
-use crate::git::Repository;
 use crate::hook::manifests;
-use crate::model::error::{Error, ExitCode, Result};
-use crate::system::fs;
-use crate::system::term::{self, Terminal};
 use clap::{Args, Subcommand};
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_project::cargo::{self, Cargo};
+use perfunit_project::git::Repository;
+use perfunit_system::fs;
+use perfunit_system::term::{self, Terminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 

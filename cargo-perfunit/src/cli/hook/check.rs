@@ -1,12 +1,12 @@
 //! How a push is checked: what is typed at `hook install`, stored in the hook, and typed again by it at `hook run`.
 
 use super::super::diff::{DiffArguments, DiffRequest};
-use crate::config::{self, Deny, Limit, Time, Value as _};
-use crate::git::PushedPair;
 use crate::hook::{OnFailure, Stored, manifests};
-use crate::model::error::{Error, Result};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches as _};
+use perfunit_model::error::{Error, Result};
+use perfunit_project::config::{self, Deny, Limit, Time, Value as _};
+use perfunit_project::git::PushedPair;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -174,7 +174,10 @@ mod tests {
         assert_eq!(request.options.measuring.budget, Some(Duration::from_mins(1)));
         assert_eq!(request.options.measuring.threshold, "5%".parse().unwrap());
         assert_eq!(request.options.filter.names, ["parser::"]);
-        assert_eq!(request.options.request, crate::git::Request::Range { base: "a".into(), head: Some("b".into()) });
+        assert_eq!(
+            request.options.request,
+            perfunit_project::git::Request::Range { base: "a".into(), head: Some("b".into()) }
+        );
         let error = resolved("-- --treshold 5%", None).err().unwrap().to_string();
         assert!(error.contains("invalid options of `diff`") && error.contains("--threshold"), "{error}");
     }

@@ -3,13 +3,14 @@
 use super::super::arguments::{folder, real};
 use super::super::diff::DiffRequest;
 use super::check::{CheckArguments, only_manifest};
-use crate::cargo::{self, Cargo};
-use crate::git::{HooksFolder, HooksOwner, PushedPair, PushedVersions, Repository};
 use crate::hook::{self, Installed, Managing, Origin, Removed, Stored};
-use crate::model::error::{Error, ExitCode, Result};
-use crate::session::{self, Options};
-use crate::system::term::{self, Terminal};
 use clap::Args;
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_project::cargo::{self, Cargo};
+use perfunit_project::git::{HooksFolder, HooksOwner, PushedPair, PushedVersions, Repository};
+use perfunit_session as session;
+use perfunit_session::Options;
+use perfunit_system::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `hook install`.

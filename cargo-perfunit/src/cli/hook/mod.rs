@@ -6,10 +6,10 @@ mod run;
 mod status;
 
 use super::arguments::folder;
-use crate::model::error::{ExitCode, Result};
-use crate::system::term::Terminal;
 use clap::{Args, Subcommand};
 use install::InstallArguments;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_system::term::Terminal;
 use run::RunArguments;
 
 /// Arguments of `hook`.

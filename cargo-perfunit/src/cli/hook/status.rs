@@ -1,9 +1,9 @@
 //! `cargo perfunit hook status`.
 
-use crate::git::{HooksFolder, HooksOwner, PushedVersions, Repository};
 use crate::hook::{self, Managing, Origin, State, command_in, words_of};
-use crate::model::error::{ExitCode, Result};
-use crate::system::term;
+use perfunit_model::error::{ExitCode, Result};
+use perfunit_project::git::{HooksFolder, HooksOwner, PushedVersions, Repository};
+use perfunit_system::term;
 use std::fmt::Write as _;
 use std::path::Path;
 

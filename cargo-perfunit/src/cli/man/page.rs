@@ -1,10 +1,10 @@
 //! A man page for the tool and for each subcommand, nested ones too.
 
 use super::facts::{ENVIRONMENT, FILES};
-use crate::model::error::ExitCode;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
+use perfunit_model::error::ExitCode;
 use std::io;
 
 /// The name of the executable, and with it of pages and scripts.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{MeasuringLinker, NoLayout};
+use perfunit_model::{MeasuringLinker, NoLayout};
 
 /// A machine as it should be.
 fn good() -> Facts {

@@ -1,0 +1,446 @@
+//! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
+
+use super::configuration;
+use super::invoke::{BuildFailure, Making, Watch};
+use super::kept::SideBuild;
+use super::request::{Options, Request};
+use super::shadow::{Injections, Tree};
+use super::toolchain::{self, Toolchain, Variant};
+use super::unify::Named;
+use perfunit_model::error::{Error, Result, Stop, Tried};
+use perfunit_model::{Side, Sides, TargetId, TargetKind};
+use perfunit_project::cargo::{self, Context, Counterpart, Package, Target, Workspace};
+use perfunit_project::git::{Entry, FileSet, Repository, Versions};
+use perfunit_system::cache::{self, KeyBuilder};
+use perfunit_system::fs;
+use perfunit_system::interrupt;
+use perfunit_system::progress::Progress;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Cargo's target folder, from ours.
+const TARGET_DIR: &str = "build";
+/// The same for a second tree that cannot share it.
+const APART: &str = "build/probed";
+
+/// Owns the trees in which versions are built and measured.
+pub struct Builder<'a> {
+    context: &'a Context,
+    repository: Rc<Repository>,
+    /// The versions, for people.
+    names: Sides<String>,
+    tree: Tree,
+    /// Opened when it is needed.
+    probed: Option<Tree>,
+}
+
+/// Where something is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the tree in which tests are measured.
+    Measured,
+    /// In a tree of its own, so that the next `diff` finds its files as they were.
+    Probed {
+        /// Whether cargo gets a target folder of its own, too.
+        apart: bool,
+    },
+}
+
+/// What to build of both versions.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    pub options: &'a Options,
+    /// Head's.
+    pub workspace: &'a Workspace,
+    /// The packages that the user asked for.
+    pub packages: &'a BTreeSet<String>,
+    pub targets: &'a BTreeSet<TargetId>,
+    /// When cargo is stopped.
+    pub deadline: Option<Instant>,
+}
+
+/// From what both versions are built, and what to try after a failure.
+pub trait Attempt {
+    fn place(&self) -> Place;
+    fn variant(&self) -> Variant;
+    /// Which side is built first.
+    fn order(&self) -> [Side; 2];
+    fn files(&self, side: Side) -> &FileSet;
+    /// Crate roots to which something is appended.
+    fn injections(&self) -> &Injections;
+    /// Targets that are not built after all.
+    fn is_left_out(&self, target: &TargetId) -> bool;
+    /// Changes what is built next; `tree` is the folder in which the side did not build.
+    fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next>;
+}
+
+/// What to do after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Build the side again.
+    SameSide,
+    /// Build both again.
+    BothSides,
+    /// Nothing is left to try.
+    Stop,
+}
+
+/// Both versions, built.
+pub struct Both {
+    pub sides: Sides<SideBuild>,
+    pub toolchains: Sides<Toolchain>,
+}
+
+/// What is built next.
+struct Turn {
+    side: Side,
+    /// It did not build with all that was asked for.
+    again: bool,
+    /// The doc tests of the other side.
+    texts: Option<PathBuf>,
+}
+
+impl<'a> Builder<'a> {
+    /// Opens the tree in our folder.
+    pub fn open(context: &'a Context, versions: &Versions) -> Result<Self> {
+        let tree = open_tree(context, versions.repository.root(), "shadow")?;
+        let names = Sides { base: versions.described(Side::Base), head: versions.described(Side::Head) };
+        Ok(Self { context, repository: Rc::clone(&versions.repository), names, tree, probed: None })
+    }
+
+    /// The versions, for people.
+    pub fn names(&self) -> &Sides<String> {
+        &self.names
+    }
+
+    pub fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// The folder of a tree that holds the repository's files.
+    pub fn root(&mut self, place: Place) -> Result<PathBuf> {
+        Ok(self.tree(place)?.root())
+    }
+
+    fn tree(&mut self, place: Place) -> Result<&mut Tree> {
+        match place {
+            Place::Measured => Ok(&mut self.tree),
+            Place::Probed { .. } => {
+                let tree = match self.probed.take() {
+                    Some(tree) => tree,
+                    None => open_tree(self.context, self.repository.root(), "probed")?,
+                };
+                Ok(self.probed.insert(tree))
+            }
+        }
+    }
+
+    /// Puts the files of a version into a tree.
+    pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
+        let _span = tracing::debug_span!("files").entered();
+        self.write(place, &files.placed(), &injections.placed(files))
+    }
+
+    /// Puts files into a tree where they are.
+    fn write(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
+        let repository = Rc::clone(&self.repository);
+        self.tree(place)?.checkout(&repository, files, injections).map(drop)
+    }
+
+    /// Undoes what tests did to the measured tree since the checkout of this same version, and says which paths that were.
+    pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
+        let _span = tracing::debug_span!("files").entered();
+        self.tree.restore(&self.repository, &files.placed(), &injections.placed(files))
+    }
+
+    /// Gives both versions the same lock file policy: a version without one takes the other's; if neither has one it is
+    /// made once, kept in our folder, and used for both from then on.
+    pub fn settle_lock_file(&mut self, versions: &mut Versions, workspace_root: &str) -> Result<()> {
+        let path = Path::new(workspace_root).join("Cargo.lock");
+        let entry = |files: &FileSet| files.entries.get(&path).cloned();
+        let entry = match (entry(&versions.files.base), entry(&versions.files.head)) {
+            (Some(_), Some(_)) => return Ok(()),
+            (Some(entry), None) | (None, Some(entry)) => entry,
+            (None, None) => {
+                let kept = self.context.ours.join("Cargo.lock");
+                let text = match fs::read_if_exists(&kept)? {
+                    Some(text) => text,
+                    None => self.make_lock_file(&versions.files.head, &path, &kept)?,
+                };
+                Entry::snapshot(text)
+            }
+        };
+        for files in [&mut versions.files.base, &mut versions.files.head] {
+            files.entries.entry(path.clone()).or_insert_with(|| entry.clone());
+        }
+        Ok(())
+    }
+
+    fn make_lock_file(&mut self, head: &FileSet, path: &Path, kept: &Path) -> Result<Vec<u8>> {
+        self.checkout(Place::Measured, head, &Injections::none())?;
+        let lock = self.tree.path(path);
+        cargo::generate_lock_file(&self.context.cargo, &lock.with_file_name("Cargo.toml"))?;
+        let text = fs::read(&lock)?;
+        fs::write_atomically(kept, &text)?;
+        Ok(text)
+    }
+
+    /// Builds both versions, again and again while the attempt knows something to try.
+    pub fn both_sides(&mut self, job: &Job<'_>, attempt: &mut dyn Attempt) -> Tried<Both, BuildFailure> {
+        let mut failed = Sides::<bool>::default();
+        // What failed last: as long as it does, nothing else is built.
+        let mut last = None;
+        'again: loop {
+            let toolchains = self.toolchains(attempt.variant())?;
+            let order = attempt.order();
+            let mut built: Sides<Option<SideBuild>> = Sides::default();
+            // That is kept, and built in its turn.
+            let before = last.take().filter(|side| *side != order[0]);
+            for side in before.into_iter().chain(order) {
+                // Both sides have the doc tests of that which is built first.
+                let first = built.get(order[0]).as_ref().filter(|_| side != order[0]);
+                let mut turn = Turn { side, again: *failed.get(side), texts: first.map(SideBuild::doctests) };
+                let done = self.until_built(job, attempt, &mut turn, &toolchains)?;
+                *failed.get_mut(side) = turn.again;
+                let Some(done) = done else {
+                    last = Some(side);
+                    continue 'again;
+                };
+                *built.get_mut(side) = Some(done);
+            }
+            let (Some(base), Some(head)) = (built.base, built.head) else {
+                return Err(Error::setup("a side was not built").into());
+            };
+            return Ok(Both { sides: Sides { base, head }, toolchains });
+        }
+    }
+
+    /// Builds a side as long as another try is for that side alone. None if both are to be built again.
+    fn until_built(
+        &mut self,
+        job: &Job<'_>,
+        attempt: &mut dyn Attempt,
+        turn: &mut Turn,
+        toolchains: &Sides<Toolchain>,
+    ) -> Tried<Option<SideBuild>, BuildFailure> {
+        let side = turn.side;
+        loop {
+            interrupt::check()?;
+            let failure = match self.one_side(job, attempt, turn, toolchains.get(side)) {
+                Err(Stop::Because(failure)) => failure,
+                built => return built.map(Some),
+            };
+            tracing::info!(%side, error = failure.first_error(), "does not build");
+            tracing::debug!(output = failure.output);
+            turn.again = true;
+            let tree = self.root(attempt.place())?;
+            let files = attempt.files(side);
+            let known = failure.clone().renamed(&|file| {
+                file.strip_prefix(&tree).map_or_else(|_| file.to_owned(), |place| tree.join(files.name(place)))
+            });
+            match attempt.after(side, &known, &tree)? {
+                Next::SameSide => {}
+                Next::BothSides => return Ok(None),
+                Next::Stop => return Err(Stop::Because(failure)),
+            }
+        }
+    }
+
+    /// What each side is built with.
+    fn toolchains(&self, variant: Variant) -> Result<Sides<Toolchain>> {
+        let Context { cargo, base_cargo, ours, terminal, .. } = self.context;
+        let cache = cache::folder(ours)?;
+        let head = toolchain::prepare(cargo, &cache, variant, *terminal)?;
+        let base = base_cargo.as_ref().map(|cargo| toolchain::prepare(cargo, &cache, variant, *terminal));
+        Ok(Sides { base: base.transpose()?.unwrap_or_else(|| head.clone()), head })
+    }
+
+    fn one_side(
+        &mut self,
+        job: &Job<'_>,
+        attempt: &dyn Attempt,
+        &Turn { side, again, ref texts }: &Turn,
+        toolchain: &Toolchain,
+    ) -> Tried<SideBuild, BuildFailure> {
+        let Context { location, ours, terminal, .. } = self.context;
+        let progress = Progress::spinner(*terminal, "Building");
+        let wanted = job.targets.iter().filter(|target| !attempt.is_left_out(target)).cloned().collect();
+        let Here { workspace, wanted, there, packages } = Here::of_side(job, side, attempt.files(side), wanted);
+        if there.is_empty() {
+            return Ok(SideBuild::empty(ours));
+        }
+        let files = &*attempt.files(side).placed();
+        let injections = &attempt.injections().placed(attempt.files(side));
+        let target_dir = ours.join(match attempt.place() {
+            Place::Measured | Place::Probed { apart: false } => TARGET_DIR,
+            Place::Probed { apart: true } => APART,
+        });
+        let repository = Rc::clone(&self.repository);
+        let tree = self.tree(attempt.place())?;
+        tree.checkout(&repository, files, injections)?;
+        let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
+        let packages_of_all = &workspace.packages;
+        // Of equal names that of a member is the last.
+        let (members, others): (Vec<_>, Vec<_>) = packages_of_all.iter().partition(|package| package.member);
+        let package_folders = others
+            .into_iter()
+            .chain(members)
+            .map(|package| (package.name.clone(), tree.path(&package.dir).components().collect()))
+            .collect();
+        let built: BTreeSet<&str> = wanted.iter().map(|target| target.package.as_str()).collect();
+        let built = packages_of_all.iter().filter(|package| built.contains(package.name.as_str()));
+        let built: Vec<&Target> = built.flat_map(tested).collect();
+        let is_only_named = |target: &Target| target.id.kind == TargetKind::Bench && !target.benched;
+        let request = Request {
+            options: job.options,
+            content_key: &content_key,
+            manifest: tree.path(Path::new(&workspace.root).join("Cargo.toml")),
+            config_files: configuration::files_of(
+                location,
+                repository.root(),
+                tree,
+                [files, &*attempt.files(side.other()).placed()],
+            ),
+            targets: &there,
+            package_folders: &package_folders,
+            packages: &packages,
+            whole_packages: built.iter().all(|target| wanted.contains(&target.id)),
+            requires_features: built.iter().any(|target| target.requires_features && wanted.contains(&target.id)),
+            names_benches: built.iter().any(|target| is_only_named(target) && wanted.contains(&target.id)),
+            ours,
+            target_dir: &target_dir,
+            texts: texts.as_deref(),
+            deadline: job.deadline,
+        };
+        let watch = Watch {
+            progress: &progress,
+            name: format!("{side} ({}){}", self.names.get(side), if again { ", again" } else { "" }),
+        };
+        let making = Making::new(toolchain, request, watch)?;
+        let of_side = OfSide { packages: packages_of_all, place: attempt.place(), files, injections };
+        let built = making.kept().map_or_else(|| self.build(&of_side, side, &making), Ok)?;
+        Ok(built.named_by_head(job.workspace, side))
+    }
+
+    /// Builds a side whose files are in the tree: if possible without the code of idle packages.
+    fn build(&mut self, of_side: &OfSide<'_>, side: Side, making: &Making<'_>) -> Tried<SideBuild, BuildFailure> {
+        making.begin();
+        let OfSide { packages, place, files, injections } = *of_side;
+        let cargo = self.context.cargo_of(side);
+        making.forget_stale(&self.repository, files, packages)?;
+        let named = Named::find(cargo, &making.request)?;
+        let flags = named.flags(&making.request);
+        let empty = named.empty_roots(packages);
+        if !empty.is_empty() {
+            self.write(place, files, &injections.emptying(&empty))?;
+            let tree = self.tree(place)?;
+            let empty = empty.iter().map(|root| tree.path(root)).collect();
+            let built = making.run(cargo, &flags, &empty);
+            self.write(place, files, injections)?;
+            match built {
+                // Something of them is needed after all, or it does not build anyway.
+                Err(Stop::Because(failure)) if !failure.stopped => {
+                    tracing::info!(error = failure.first_error(), "does not build without idle packages");
+                }
+                built => return built,
+            }
+        }
+        making.run(cargo, &flags, &BTreeSet::new())
+    }
+}
+
+/// Opens a tree below our folder, with links to what of the project lies outside of the repository, so that relative path
+/// dependencies on it resolve.
+fn open_tree(context: &Context, root: &Path, name: &str) -> Result<Tree> {
+    let outside: Vec<&Path> = context.live.outside.iter().map(PathBuf::as_path).collect();
+    let common = outside.iter().fold(root.to_owned(), |common, path| common_ancestor(&common, path));
+    let relative = |path: &Path| path.strip_prefix(&common).unwrap_or(path).to_string_lossy().into_owned();
+    let prefix = if outside.is_empty() { String::new() } else { relative(root) };
+    let mut tree = Tree::open(&context.ours.join(name), &prefix)?;
+    for path in outside {
+        tree.link_outside(&relative(path), path);
+    }
+    Ok(tree)
+}
+
+fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
+    a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+}
+
+/// A side's files as they are written, and what is injected into them.
+#[derive(Clone, Copy)]
+struct OfSide<'a> {
+    packages: &'a [Package],
+    place: Place,
+    files: &'a FileSet,
+    injections: &'a Injections,
+}
+
+/// A job in the words of one side: its own packages and targets.
+struct Here<'a> {
+    workspace: &'a Workspace,
+    /// The targets to build, whether they can be there or not.
+    wanted: BTreeSet<TargetId>,
+    there: BTreeSet<TargetId>,
+    /// The packages that the user asked for, with their targets that hold tests.
+    packages: BTreeMap<String, BTreeSet<TargetId>>,
+}
+
+impl<'a> Here<'a> {
+    fn of_side(job: &Job<'a>, side: Side, files: &FileSet, wanted: BTreeSet<TargetId>) -> Self {
+        match &job.workspace.counterpart {
+            Some(base) if side == Side::Base => Self::of_counterpart(job, base, files, &wanted),
+            _ => {
+                let there = there(files, job, &wanted);
+                Self { workspace: job.workspace, wanted, there, packages: packages(files, job) }
+            }
+        }
+    }
+
+    /// In base's words. Test code of head adds targets that cargo discovers by their place.
+    fn of_counterpart(job: &Job<'a>, base: &'a Counterpart, files: &FileSet, wanted: &BTreeSet<TargetId>) -> Self {
+        let discovered = |id: &TargetId| {
+            let is_discovered = matches!(id.kind, TargetKind::Test | TargetKind::Bench | TargetKind::Example);
+            let targets = job.workspace.packages.iter().flat_map(|package| &package.targets);
+            let root = targets.filter(|target| target.id == *id).find(|target| files.may_have(Path::new(&target.root)));
+            let package = base.packages.get(&id.package).filter(|_| is_discovered && root.is_some())?;
+            Some(TargetId { package: package.clone(), ..id.clone() })
+        };
+        let theirs = |id: &TargetId| base.targets.get(id).cloned().or_else(|| discovered(id));
+        let here: BTreeSet<TargetId> = wanted.iter().filter_map(theirs).collect();
+        let asked = job.packages.iter().filter_map(|name| base.package(name)).filter(|package| package.member);
+        let packages = asked
+            .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+            .collect();
+        Self { workspace: &base.workspace, there: here.clone(), wanted: here, packages }
+    }
+}
+
+/// Those of the wanted targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo
+/// refuses to build others, and new tests and packages are no reason to give up the old ones.
+fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSet<TargetId> {
+    let has = |path: &Path| files.may_have(path);
+    let packages = job.workspace.members().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
+    let found: BTreeSet<TargetId> = packages
+        .flat_map(|package| &package.targets)
+        .filter(|target| has(Path::new(&target.root)))
+        .map(|target| target.id.clone())
+        .collect();
+    wanted.intersection(&found).cloned().collect()
+}
+
+/// The packages that the user asked for, as far as a version has them.
+fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetId>> {
+    let has = |package: &&Package| files.may_have(&Path::new(&package.dir).join("Cargo.toml"));
+    let asked = job.workspace.members().filter(|package| job.packages.contains(&package.name));
+    asked
+        .filter(has)
+        .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+        .collect()
+}
+
+fn tested(package: &Package) -> impl Iterator<Item = &Target> {
+    package.targets.iter().filter(|target| target.tested)
+}

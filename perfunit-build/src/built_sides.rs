@@ -1,0 +1,242 @@
+//! Both versions of a pairing, built as they are measured: with the same capture methods for both.
+//!
+//! A capture method that a crate does not compile with is left out, on both sides.
+
+use super::blame::Blamed;
+use super::builder::{Attempt, Both, Builder, Job, Next, Place};
+use super::doctests;
+use super::invoke::BuildFailure;
+use super::kept::SideBuild;
+use super::pairing::Pairing;
+use super::shadow::{CalledWhole, Injected, Injections};
+use super::toolchain::Variant;
+use perfunit_model::error::{Error, ExitCode, Result, apart};
+use perfunit_model::{NoBench, Side, Sides, TargetId, TestCodeDifference, Warning};
+use perfunit_project::cargo::Target;
+use perfunit_project::git::FileSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug)]
+pub struct BuiltSides {
+    /// The executables of each side.
+    pub sides: Sides<SideBuild>,
+    /// What they were built from.
+    pub pairing: Pairing,
+    /// The targets that were to be built.
+    pub targets: BTreeSet<TargetId>,
+    /// Targets with benchmarks that were left out.
+    pub left_out: BTreeMap<TargetId, NoBench>,
+    /// The injections that both were built with; a checkout without them would make cargo build again.
+    pub injections: Injections,
+    /// Crate roots that do not compile with our `#[test]`.
+    pub without_macro: BTreeSet<String>,
+    /// Tests that do not compile with our `#[test]`.
+    pub called_whole: CalledWhole,
+    /// The library that gives both processes of a pair the same random numbers.
+    pub seeds: Option<PathBuf>,
+    /// The library that counts what the allocator is asked for.
+    pub meter: Option<PathBuf>,
+    pub variant: Variant,
+    /// Which capture methods had to be left out, and for whom.
+    pub warnings: Vec<Warning>,
+}
+
+impl BuiltSides {
+    /// How the doc tests of a package differ between the versions, by their names.
+    pub fn doctest_differences(&self, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
+        let folders = self.sides.as_ref().map(SideBuild::doctests);
+        doctests::differences(folders.as_ref().map(PathBuf::as_path), package)
+    }
+}
+
+/// A pairing on its way to be built.
+struct AsMeasured {
+    pairing: Pairing,
+    /// What is to be appended to crate roots.
+    roots: Injections,
+    /// The targets that can be left out, by their roots.
+    benches: BTreeMap<PathBuf, TargetId>,
+    left_out: BTreeMap<TargetId, NoBench>,
+    without_macro: BTreeSet<String>,
+    /// The first error of these.
+    macro_error: Option<String>,
+    called_whole: CalledWhole,
+    /// The first error of these.
+    whole_error: Option<String>,
+    injections: Injections,
+    variant: Variant,
+    warnings: Vec<Warning>,
+    names: Sides<String>,
+}
+
+impl Builder<'_> {
+    /// Builds both versions of a pairing. Where a test target does not compile with the other version's test code, its
+    /// own comes back; where it does not compile with our capture methods, both start over with fewer of them.
+    pub fn pairing(
+        &mut self,
+        job: &Job<'_>,
+        pairing: Pairing,
+        roots: Injections,
+        variant: Variant,
+    ) -> Result<BuiltSides> {
+        let targets = job.workspace.packages.iter().flat_map(|package| &package.targets);
+        let can_be_left_out = |target: &&Target| match roots.get(Path::new(&target.root)) {
+            Some(Injected::Bench) => true,
+            Some(Injected::MacroAndBench) => target.id.kind.beside().is_some(),
+            Some(Injected::Macro | Injected::Empty) | None => false,
+        };
+        let benches = targets.filter(can_be_left_out);
+        let mut attempt = AsMeasured {
+            pairing,
+            injections: roots.clone(),
+            benches: benches.map(|target| (PathBuf::from(&target.root), target.id.clone())).collect(),
+            left_out: BTreeMap::new(),
+            roots,
+            without_macro: BTreeSet::new(),
+            macro_error: None,
+            called_whole: CalledWhole::new(),
+            whole_error: None,
+            variant,
+            warnings: Vec::new(),
+            names: self.names().clone(),
+        };
+        let both = apart(self.both_sides(job, &mut attempt))?;
+        let Both { sides, toolchains } = both.map_err(|failure| Error::new(ExitCode::BuildFailed, failure.output))?;
+        let roots = attempt.without_macro.iter().cloned().collect();
+        attempt.warnings.extend(attempt.macro_error.map(|error| Warning::WithoutMacro { roots, error }));
+        let tests = attempt.called_whole.iter().map(|(root, names)| (root.clone(), names.iter().cloned().collect()));
+        let tests: BTreeMap<_, _> = tests.collect();
+        attempt.warnings.extend(attempt.whole_error.map(|error| Warning::CalledWhole { tests, error }));
+        Ok(BuiltSides {
+            sides,
+            pairing: attempt.pairing,
+            targets: job.targets.clone(),
+            left_out: attempt.left_out,
+            injections: attempt.injections,
+            without_macro: attempt.without_macro,
+            called_whole: attempt.called_whole,
+            seeds: toolchains.head.seeds,
+            meter: toolchains.head.meter,
+            variant: attempt.variant,
+            warnings: attempt.warnings,
+        })
+    }
+}
+
+impl Attempt for AsMeasured {
+    fn place(&self) -> Place {
+        Place::Measured
+    }
+
+    fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    fn order(&self) -> [Side; 2] {
+        self.pairing.order()
+    }
+
+    fn files(&self, side: Side) -> &FileSet {
+        self.pairing.files.get(side)
+    }
+
+    fn injections(&self) -> &Injections {
+        &self.injections
+    }
+
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.left_out.contains_key(target)
+    }
+
+    fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
+        if side == self.pairing.overlaid() && self.pairing.give_up(failure, tree) {
+            return Ok(Next::SameSide);
+        }
+        if failure.only_tests && self.leave_out(side, failure, tree) {
+            return Ok(Next::BothSides);
+        }
+        if failure.only_tests && self.leave_tests(failure, tree) {
+            return Ok(Next::BothSides);
+        }
+        if failure.only_tests && self.variant.runner && !self.runner_works(failure, tree) {
+            self.variant.runner = false;
+            self.warnings.push(Warning::WithoutRunner);
+            return Ok(Next::BothSides);
+        }
+        let name = self.names.get(side);
+        let error = Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build"));
+        Err(error.broken(side, &failure.output).hint(match side {
+            Side::Base => {
+                "cargo's errors are above; tests that need features are built with `--features` or `--all-features`; \
+                if that version itself is broken, compare with another: `cargo perfunit diff REV`"
+            }
+            Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
+        }))
+    }
+}
+
+impl AsMeasured {
+    /// Leaves out the targets with errors whose harness is replaced; false if there are none.
+    fn leave_out(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> bool {
+        let failed = failure.roots.iter().filter_map(|(path, error)| {
+            let target = self.benches.get(path.strip_prefix(tree).ok()?)?;
+            let why = NoBench::DoesNotCompile { side, error: error.clone() };
+            (!self.left_out.contains_key(target)).then(|| (target.clone(), why))
+        });
+        let failed: Vec<_> = failed.collect();
+        let found = !failed.is_empty();
+        for (root, target) in &self.benches {
+            if failed.iter().any(|(failed, _)| failed == target) {
+                // Unit tests beside it stay. Else cargo may build it all the same, where others need features.
+                self.roots.set(root, target.kind.beside().map(|_| Injected::Macro));
+            }
+        }
+        self.inject();
+        self.left_out.extend(failed);
+        found
+    }
+
+    /// Leaves the tests with errors as they are or, where these are not known, all tests of the crates with errors;
+    /// false if that was tried.
+    fn leave_tests(&mut self, failure: &BuildFailure, tree: &Path) -> bool {
+        let failed = self.injected(failure, tree);
+        let Some(first) = failed.first() else { return false };
+        let error = failure.roots.get(&tree.join(first)).cloned().unwrap_or_default();
+        let blamed = Blamed::of(&failure.places);
+        let tried = failed.iter().filter_map(|root| self.called_whole.get(root)).flatten().cloned().collect();
+        if let Some(names) = blamed.next(&tried) {
+            for root in failed {
+                self.called_whole.entry(root).or_default().extend(names.iter().cloned());
+            }
+            self.whole_error.get_or_insert(error);
+        } else if blamed.is_exact() {
+            // These do not compile as they are either.
+            return false;
+        } else {
+            self.called_whole.retain(|root, _| !failed.contains(root));
+            self.without_macro.extend(failed);
+            self.macro_error.get_or_insert(error);
+        }
+        self.inject();
+        true
+    }
+
+    fn inject(&mut self) {
+        self.injections = self.roots.without(&self.without_macro).calling_whole(&self.called_whole);
+    }
+
+    /// Whether the runner is not why it does not build: others did with it. A crate may have a runner of its own.
+    fn runner_works(&self, failure: &BuildFailure, tree: &Path) -> bool {
+        let has_runner = |path: &Path| matches!(self.roots.get(path), Some(Injected::Macro | Injected::MacroAndBench));
+        let mut built = failure.built.iter().filter_map(|path| path.strip_prefix(tree).ok());
+        built.any(has_runner) && !failure.output.contains("test_runner")
+    }
+
+    /// The crate roots with errors that have our `#[test]`.
+    fn injected(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
+        let failed = failure.roots.keys().filter_map(|path| path.strip_prefix(tree).ok());
+        let failed = failed.filter(|path| self.injections.get(path) == Some(Injected::Macro));
+        failed.map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+}

@@ -1,0 +1,180 @@
+//! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
+
+use perfunit_model::error::Result;
+use perfunit_project::git::path::is_rust;
+use perfunit_system::fs;
+use perfunit_system::json;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Name of the note in a side's folder.
+pub(super) const NOTE: &str = "compiled.json";
+
+/// The files of a build.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledFiles {
+    extents: BTreeMap<String, Extent>,
+    /// The features with which a target was compiled, by its root file: several where it is in several builds.
+    #[serde(default)]
+    feature_sets: FeatureSets<String>,
+    /// The identifiers in files that build scripts wrote: nobody looks for callers in these.
+    #[serde(default)]
+    generated_names: BTreeSet<String>,
+}
+
+/// By root file.
+pub(super) type FeatureSets<P> = BTreeMap<P, BTreeSet<BTreeSet<String>>>;
+
+/// How far a file reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    lines: u32,
+    /// Characters of the longest line.
+    columns: u32,
+}
+
+impl Extent {
+    fn of(text: &str) -> Self {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let columns = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        Self { lines: count(text.lines().count()), columns: count(columns) }
+    }
+}
+
+impl CompiledFiles {
+    /// A file by its content.
+    pub fn insert(&mut self, name: &str, text: &str) {
+        self.extents.insert(name.to_owned(), Extent::of(text));
+    }
+
+    /// True if this place, counted from 1, lies in a file that was compiled.
+    pub fn holds(&self, file: &str, line: u32, column: u32) -> bool {
+        // Behind the last character is a place, too.
+        let is_inside = |extent: &Extent| line <= extent.lines && column <= extent.columns.saturating_add(1);
+        line > 0 && column > 0 && self.extents.get(file).is_some_and(is_inside)
+    }
+
+    /// Adds the features of targets, by their root files.
+    pub(super) fn with_features(mut self, features: &FeatureSets<PathBuf>, workspace: &Path) -> Self {
+        for (root, features) in features {
+            let name = root.strip_prefix(workspace).unwrap_or(root).to_string_lossy().into_owned();
+            self.feature_sets.entry(name).or_default().extend(features.iter().cloned());
+        }
+        self
+    }
+
+    /// Adds the identifiers in these files, which build scripts wrote.
+    pub(super) fn with_generated<'a>(mut self, names: impl Iterator<Item = &'a String>) -> Self {
+        for name in names {
+            let Ok(bytes) = std::fs::read(name) else { continue };
+            let text = String::from_utf8_lossy(&bytes);
+            let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            self.generated_names.extend(words.map(str::to_owned));
+        }
+        self
+    }
+
+    /// Returns whether code that a build script wrote names this.
+    pub fn is_named_by_generated_code(&self, ident: &str) -> bool {
+        self.generated_names.contains(ident)
+    }
+
+    /// The features with which the target with this root file was compiled, for each build of it.
+    pub fn features(&self, root: &str) -> Option<&BTreeSet<BTreeSet<String>>> {
+        self.feature_sets.get(root)
+    }
+
+    /// Reads the note in a side's folder; a side without one compiled nothing that is known.
+    pub fn load(folder: &Path) -> Result<Self> {
+        Ok(json::read_if_exists(&folder.join(NOTE))?.unwrap_or_default())
+    }
+
+    pub(super) fn save(&self, folder: &Path) -> Result<()> {
+        json::write(&folder.join(NOTE), self)
+    }
+
+    /// The Rust files among these, which are named as the compiler names them when it runs in `workspace`.
+    pub(super) fn of(names: &BTreeSet<String>, workspace: &Path) -> Self {
+        let mut files = Self::default();
+        for name in names.iter().filter(|name| is_rust(name)) {
+            let path = workspace.join(name);
+            let Ok(bytes) = std::fs::read(&path) else { continue };
+            let extent = Extent::of(&String::from_utf8_lossy(&bytes));
+            files.extents.insert(name.clone(), extent);
+            // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root, be
+            // it as `src/../shared/codec.rs`, of `#[path = "../shared/codec.rs"]`.
+            for path in [&path, &fs::normal(&path)] {
+                let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);
+                files.extents.extend(relative.map(|relative| (relative.to_owned(), extent)));
+            }
+        }
+        files
+    }
+}
+
+/// Returns the places of rustc's list of the files that it compiled into a file that it wrote.
+pub(super) fn lists(written: &Path) -> [PathBuf; 2] {
+    let stem = written.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = if written.extension().is_some() { stem.strip_prefix("lib").unwrap_or(&stem) } else { &stem };
+    [name, &stem].map(|name| written.with_file_name(format!("{name}.d")))
+}
+
+/// The files that such a list names.
+pub(super) fn listed(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once(": ")).flat_map(|(_, files)| split(files)).collect()
+}
+
+/// At white space, unless a backslash stands before it.
+fn split(files: &str) -> Vec<String> {
+    let mut names = vec![String::new()];
+    let mut characters = files.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if characters.peek() == Some(&' ') => names.last_mut().expect("never empty").extend(characters.next()),
+            ' ' => names.push(String::new()),
+            _ => names.last_mut().expect("never empty").push(c),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_lies_in_a_file_or_is_none() {
+        let mut files = CompiledFiles::default();
+        files.insert("src/lib.rs", "fn f() {\n    g()\n}\n");
+        assert!(files.holds("src/lib.rs", 1, 1) && files.holds("src/lib.rs", 3, 9));
+        assert!(!files.holds("src/lib.rs", 4, 1) && !files.holds("src/lib.rs", 1, 10));
+        assert!(!files.holds("src/lib.rs", 0, 1) && !files.holds("lib.rs", 1, 1));
+    }
+
+    #[test]
+    fn each_build_of_a_target_has_its_own_features() {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
+        let sets = BTreeSet::from([set(&["std"]), set(&["alloc"])]);
+        let known = FeatureSets::from([(PathBuf::from("/w/src/lib.rs"), sets.clone())]);
+        let files = CompiledFiles::default().with_features(&known, Path::new("/w"));
+        assert_eq!((files.features("src/lib.rs"), files.features("src/main.rs")), (Some(&sets), None));
+    }
+
+    #[test]
+    fn files_are_listed_with_white_space_in_their_names() {
+        let text = "/t/deps/it-1f.d: a\\ b/it.rs src/c.rs\n\n/t/deps/it-1f: a\\ b/it.rs src/c.rs\n\na\\ b/it.rs:\n\n# env-dep:A=b: c\n";
+        assert_eq!(listed(text), BTreeSet::from(["a b/it.rs".to_owned(), "src/c.rs".to_owned()]));
+    }
+
+    #[test]
+    fn lists_lie_alongside_the_output_of_rustc() {
+        let has = |built: &str, list: &str| lists(Path::new(built)).contains(&PathBuf::from(list));
+        assert!(has("/t/deps/it-1f", "/t/deps/it-1f.d"));
+        assert!(has("/t/deps/libapp-1f.rlib", "/t/deps/app-1f.d"));
+        assert!(has("/t/deps/libengine.so", "/t/deps/engine.d"));
+        assert!(has("/t/build/own-binary/1f/out/own_binary", "/t/build/own-binary/1f/out/own_binary.d"));
+    }
+}

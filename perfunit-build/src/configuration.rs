@@ -1,0 +1,209 @@
+//! Cargo's configuration files, as far as we have to know what they say.
+
+use super::shadow::Tree;
+use perfunit_model::error::Result;
+use perfunit_project::cargo::{Location, anchored, user_folder};
+use perfunit_project::git::FileSet;
+use perfunit_system::fs;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The name without extension is the older one and wins if both exist.
+const NAMES: [&str; 2] = ["config", "config.toml"];
+/// Deeper than this nobody includes configuration files, unless in circles.
+const DEEPEST: usize = 8;
+/// Options of which cargo joins what files and variables say, whatever their order.
+const JOINED: [&str; 2] = ["rustflags", "rustdocflags"];
+/// Said by us.
+const UNSAID: [&str; 2] = ["progress", "runner"];
+/// Tables that may have secrets: a command line is seen by all users of a machine.
+const SECRET: [&str; 4] = ["credential-alias", "http", "registries", "registry"];
+/// Programs, which may be paths from the user's folder.
+const PROGRAMS: [&str; 5] = ["linker", "rustc", "rustc-wrapper", "rustc-workspace-wrapper", "rustdoc"];
+
+/// What one file says.
+pub(super) struct Configuration {
+    pub content: Vec<u8>,
+    /// None if it is not TOML, of which cargo will complain.
+    pub table: Option<Table>,
+}
+
+impl Configuration {
+    /// Reads a file and those that it includes, that with the highest rank last; none if it is no file.
+    pub fn read(file: &Path) -> Result<Vec<Self>> {
+        let mut found = Vec::new();
+        read(file, DEEPEST, &mut found)?;
+        Ok(found)
+    }
+}
+
+/// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
+/// in the version being built, which is the first of the two. Those of `/` and of `CARGO_HOME` cargo finds by itself.
+pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, other]: [&FileSet; 2]) -> Vec<PathBuf> {
+    let home = user_folder();
+    let start = location.manifest.parent().unwrap_or(root);
+    let mut found = Vec::new();
+    for folder in start.ancestors().filter(|folder| folder.parent().is_some()) {
+        let folder = folder.join(".cargo");
+        if Some(&folder) == home.as_ref() {
+            continue;
+        }
+        for name in NAMES {
+            let live = folder.join(name);
+            let relative = live.strip_prefix(root).ok();
+            let has = |files: &FileSet| relative.is_some_and(|relative| files.entries.contains_key(relative));
+            let path = match relative {
+                Some(relative) if has(own) => tree.path(relative),
+                _ if has(other) => continue,
+                // Ignored by git, or outside of the repository: the same for both sides.
+                _ if live.is_file() => live,
+                _ => continue,
+            };
+            found.push(path);
+            break;
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Cargo's configuration in a folder `.cargo`.
+pub(super) fn file_in(folder: &Path) -> Option<PathBuf> {
+    NAMES.map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
+}
+
+fn read(file: &Path, depth: usize, found: &mut Vec<Configuration>) -> Result<()> {
+    if !file.is_file() {
+        return Ok(());
+    }
+    let content = fs::read(file)?;
+    let table = std::str::from_utf8(&content).ok().and_then(|text| text.parse::<Table>().ok());
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let include = table.as_ref().and_then(|table| table.get("include"));
+    for included in include.map(included).unwrap_or_default().into_iter().filter(|_| depth > 0) {
+        read(&folder.join(included), depth - 1, found)?;
+    }
+    found.push(Configuration { content, table });
+    Ok(())
+}
+
+/// A path, or a list of paths or of tables with a path.
+fn included(include: &Value) -> Vec<&str> {
+    match include {
+        Value::String(path) => vec![path],
+        Value::Table(table) => table.get("path").and_then(Value::as_str).into_iter().collect(),
+        Value::Array(list) => list.iter().flat_map(included).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The triples that files have builds be for.
+pub(super) fn configured_targets(files: &[PathBuf]) -> Result<BTreeSet<String>> {
+    // Of a description in a file the name is the triple.
+    let triple = |name: &str| Some(Path::new(name).file_name()?.to_str()?.trim_end_matches(".json").to_owned());
+    let mut triples = BTreeSet::new();
+    for table in tables(files)? {
+        let target = table.get("build").and_then(|build| build.get("target"));
+        let several = target.and_then(Value::as_array).into_iter().flatten();
+        triples.extend(target.into_iter().chain(several).filter_map(Value::as_str).filter_map(triple));
+    }
+    Ok(triples)
+}
+
+/// All that these files say, and those that they include, as far as it can be read.
+fn tables(files: &[PathBuf]) -> Result<Vec<Table>> {
+    let read: Vec<Vec<Configuration>> = files.iter().map(|file| Configuration::read(file)).collect::<Result<_>>()?;
+    Ok(read.into_iter().flatten().filter_map(|read| read.table).collect())
+}
+
+/// What the environment says otherwise than files, as `--config` has it. Cargo ranks variables above the files that it
+/// finds, but below those that it is given.
+pub(super) fn said_by_variables(files: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>> {
+    let may_be_said = |name: &&String| *name != "include" && !SECRET.contains(&name.as_str());
+    let mut said = Vec::new();
+    for table in tables(files)? {
+        for (name, value) in table.iter().filter(|(name, _)| may_be_said(name)) {
+            say_again(&[name], value, variable, &mut said);
+        }
+    }
+    Ok(said)
+}
+
+fn say_again(path: &[&str], value: &Value, variable: &dyn Fn(&str) -> Option<String>, said: &mut Vec<String>) {
+    let last = path.last().copied().unwrap_or_default();
+    match value {
+        Value::Table(table) => {
+            for (name, value) in table {
+                say_again(&[path, &[name.as_str()]].concat(), value, variable, said);
+            }
+        }
+        // To these the variable is added.
+        Value::Array(_) => {}
+        _ if JOINED.contains(&last) || UNSAID.contains(&last) => {}
+        value => {
+            let Some(new) = variable(&format!("CARGO_{}", path.join("_").to_uppercase().replace('-', "_"))) else {
+                return;
+            };
+            let new = if PROGRAMS.contains(&last) { anchored(Path::new(&new)).display().to_string() } else { new };
+            // Those of profiles are texts, numbers or switches, whatever they are now.
+            let is_text = value.is_str() && path.first() != Some(&"profile");
+            let is_plain = !is_text && (new.parse::<bool>().is_ok() || new.parse::<i64>().is_ok());
+            let new = if is_plain { new } else { Value::String(new).to_string() };
+            let key: Vec<String> = path.iter().map(|part| Value::String((*part).to_owned()).to_string()).collect();
+            said.push(format!("{}={new}", key.join(".")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_triples_or_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let check = |text: &str, expected: &[&str]| {
+            fs::write(&file, text).unwrap();
+            let found = configured_targets(std::slice::from_ref(&file)).unwrap();
+            assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
+        };
+        check("[build]\ntarget = 'x86_64-unknown-linux-musl'\n", &["x86_64-unknown-linux-musl"]);
+        check("[build]\ntarget = ['a', 'b/c.json']\n", &["a", "c"]);
+        check("[build]\njobs = 2\n", &[]);
+    }
+
+    #[test]
+    fn variables_are_said_again_where_a_file_says_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        let text = "include = 'more.toml'\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'\nrunner = 'qemu'\n\
+            [build]\nrustflags = '-g'\njobs = 2\n[profile.bench.package.\"a b\"]\nopt-level = 's'\n[http]\nproxy = 'p'\n";
+        fs::write(&file, text).unwrap();
+        fs::write(&folder.path().join("more.toml"), "[build]\nincremental = true\n[profile.bench]\nlto = true\n")
+            .unwrap();
+        let variable = |name: &str| {
+            let value = match name {
+                "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER" => "1",
+                "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER" | "CARGO_BUILD_RUSTFLAGS" | "CARGO_INCLUDE" => "x",
+                "CARGO_HTTP_PROXY" => "user:password@proxy",
+                "CARGO_BUILD_INCREMENTAL" => "false",
+                "CARGO_PROFILE_BENCH_LTO" => "a\"b",
+                "CARGO_PROFILE_BENCH_PACKAGE_A B_OPT_LEVEL" => "3",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        };
+        let mut said = said_by_variables(&[file], &variable).unwrap();
+        said.sort();
+        let key = |line: &str| line.parse::<Table>().unwrap();
+        let expected = [
+            "build.incremental=false",
+            "profile.bench.lto='a\"b'",
+            "profile.bench.package.\"a b\".opt-level=3",
+            "target.x86_64-unknown-linux-gnu.linker=\"1\"",
+        ];
+        assert_eq!(said.iter().map(|line| key(line)).collect::<Vec<_>>(), expected.map(key));
+    }
+}

@@ -1,0 +1,162 @@
+//! The crate that doc tests become: a module for each, so that no name of one is seen by another.
+
+use super::extracted::{Code, Main};
+use crate::shadow::MACROS;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// What the function of each test is called, in a module of its own.
+const FUNCTION: &str = "doc";
+
+/// A doc test that is to be part of a bundle.
+#[derive(Debug, Clone)]
+pub struct Part<'a> {
+    pub module: String,
+    pub should_panic: bool,
+    pub code: &'a Code,
+    pub attribute: Attribute,
+}
+
+/// By which attribute a part is a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attribute {
+    /// Ours, with opaque constants.
+    Ours,
+    /// The built-in one, for code that ours does not take.
+    BuiltIn,
+}
+
+/// The crate's source.
+#[derive(Debug)]
+pub struct Bundle {
+    pub text: String,
+    /// Lines at the beginning that some parts have in common, from 1.
+    root: Vec<Vec<usize>>,
+    /// The lines of each part, from 1.
+    lines: Vec<Range<usize>>,
+}
+
+impl Bundle {
+    /// `library` is the crate whose doc tests these are.
+    pub fn new(parts: &[Part<'_>], library: &str, edition: &str) -> Self {
+        let (mut text, root) = root(parts);
+        text.push_str(MACROS);
+        text.push('\n');
+        if edition == "2015" {
+            // There `use` begins at the root of the crate.
+            let _ = writeln!(text, "extern crate r#{library};");
+        }
+        let mut lines = Vec::new();
+        for part in parts {
+            let first = text.lines().count() + 1;
+            text.push_str(&module(part));
+            lines.push(first..text.lines().count() + 1);
+        }
+        Self { text, root, lines }
+    }
+
+    /// The parts that have a line.
+    pub fn parts_at(&self, line: usize) -> Vec<usize> {
+        let shared = line.checked_sub(1).and_then(|line| self.root.get(line));
+        shared
+            .cloned()
+            .unwrap_or_else(|| self.lines.iter().position(|lines| lines.contains(&line)).into_iter().collect())
+    }
+}
+
+/// The lines at the beginning, attributes of one name once, and the parts that want each.
+fn root(parts: &[Part<'_>]) -> (String, Vec<Vec<usize>>) {
+    let name = |attribute: &str| attribute.split('=').next().unwrap_or_default().to_owned();
+    let mut lines: Vec<(String, &str, Vec<usize>)> = Vec::new();
+    let attributes = parts.iter().enumerate().flat_map(|(part, of)| {
+        of.code.root.attributes.iter().map(move |attribute| (part, name(attribute), attribute.as_str()))
+    });
+    let macros = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(part, of)| of.code.root.macros.iter().map(move |line| (part, line.clone(), line.as_str())));
+    for (part, key, line) in attributes.chain(macros) {
+        match lines.iter_mut().find(|(known, ..)| *known == key) {
+            Some((.., parts)) => parts.push(part),
+            None => lines.push((key, line, vec![part])),
+        }
+    }
+    let text = lines.iter().flat_map(|(_, line, _)| [line, "\n"]).collect();
+    (text, lines.into_iter().map(|(.., parts)| parts).collect())
+}
+
+fn module(part: &Part<'_>) -> String {
+    let Part { module, should_panic, code: Code { crates, body, main, .. }, attribute } = part;
+    let should_panic = if *should_panic { "#[should_panic]" } else { "" };
+    let test = match attribute {
+        Attribute::Ours => "#[test]",
+        Attribute::BuiltIn => "#[::std::prelude::v1::test]",
+    };
+    let start = format!("mod {module} {{\n{crates}\n");
+    let test = format!("{test} {should_panic}\nfn {FUNCTION}()");
+    match main {
+        Main::Plain => format!("{start}{test} {{\n{body}\n}}\n}}\n"),
+        Main::Fallible => {
+            let result = "::std::result::Result<(), impl ::std::fmt::Debug>";
+            format!("{start}{test} -> {result} {{\n{body}\n}}\n}}\n")
+        }
+        Main::Own => {
+            let passes = "::std::process::Termination::report(main()) == ::std::process::ExitCode::SUCCESS";
+            format!("{start}{body}\n{test} {{ ::std::assert!({passes}); }}\n}}\n")
+        }
+    }
+}
+
+/// A module for the doc test of this name, other than all `used`.
+pub fn module_for(name: &str, used: &mut BTreeSet<String>) -> String {
+    let mut module: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '_' }).collect();
+    while !used.insert(module.clone()) {
+        module.push('_');
+    }
+    module
+}
+
+/// The name of a part's test, as libtest prints it.
+pub fn test_in(module: &str) -> String {
+    format!("{module}::{FUNCTION}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::extracted::Root;
+    use super::*;
+
+    #[test]
+    fn each_doc_test_has_a_module_and_its_lines() {
+        let limit =
+            |limit: u32| Root { attributes: vec![format!("#![recursion_limit = \"{limit}\"]")], macros: Vec::new() };
+        let code =
+            |main| Code { root: limit(main as u32), crates: String::new(), body: "fn main() {\n}".to_owned(), main };
+        let codes = [Main::Plain, Main::Fallible, Main::Own].map(code);
+        let mut used = BTreeSet::new();
+        let part = |(number, code)| Part {
+            module: module_for(&format!("S::get #{number}"), &mut used),
+            should_panic: false,
+            code,
+            attribute: Attribute::Ours,
+        };
+        let parts: Vec<Part<'_>> = codes.iter().enumerate().map(part).collect();
+        let bundle = Bundle::new(&parts, "demo", "2021");
+        assert!(syn::parse_file(&bundle.text).is_ok(), "{}", bundle.text);
+        assert_eq!(bundle.text.matches("recursion_limit").count(), 1);
+        assert_eq!(bundle.parts_at(1), [0, 1, 2]);
+        for (line, text) in bundle.text.lines().enumerate().filter(|(_, text)| text.starts_with("mod ")) {
+            let part = bundle.parts_at(line + 1)[0];
+            assert!(text.contains(&parts[part].module));
+            assert_eq!(bundle.parts_at(line).first().copied(), part.checked_sub(1));
+        }
+    }
+
+    #[test]
+    fn modules_differ_where_names_do() {
+        let mut used = BTreeSet::new();
+        let modules = ["a::b #1", "a__b #1", "a::b #1"].map(|name| module_for(name, &mut used));
+        assert_eq!(modules, ["a__b__1", "a__b__1_", "a__b__1__"]);
+    }
+}

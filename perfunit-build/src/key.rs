@@ -1,0 +1,354 @@
+//! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
+
+use super::configuration::{Configuration, file_in};
+use super::doctests;
+use super::request::{Options, Request};
+use super::toolchain::Toolchain;
+use perfunit_model::TargetId;
+use perfunit_model::error::{Error, Result};
+use perfunit_project::cargo::user_folder;
+use perfunit_project::git::Repository;
+use perfunit_system::cache::KeyBuilder;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// What cargo's configuration says that no build depends on; some of it is secret.
+const UNBUILT: [&str; 11] = [
+    "alias",
+    "cache",
+    "cargo-new",
+    "credential-alias",
+    "doc",
+    "future-incompat-report",
+    "http",
+    "net",
+    "registries",
+    "registry",
+    "term",
+];
+
+/// Settings of cargo and of what its build scripts commonly run: the build script need not say that it reads them.
+const PREFIXES: [&str; 9] = [
+    "BINDGEN_EXTRA_CLANG_ARGS",
+    "CARGO_BUILD_",
+    "CARGO_CFG_",
+    "CARGO_ENCODED_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "CARGO_UNSTABLE_",
+    "CMAKE",
+    "PKG_CONFIG",
+];
+const NAMES: [&str; 17] = [
+    "CARGO_INCREMENTAL",
+    "CLANG_PATH",
+    "COMPILER_PATH",
+    "CPATH",
+    "CPLUS_INCLUDE_PATH",
+    "CRATE_CC_NO_DEFAULTS",
+    "C_INCLUDE_PATH",
+    "GCC_EXEC_PREFIX",
+    "LIBCLANG_PATH",
+    "LIBRARY_PATH",
+    "LLVM_CONFIG_PATH",
+    "RUSTC",
+    "RUSTC_BOOTSTRAP",
+    "RUSTC_WRAPPER",
+    "RUSTDOCFLAGS",
+    "RUSTFLAGS",
+    "SDKROOT",
+];
+/// Read alone, after `HOST_` or `TARGET_`, and before `_` with a triple.
+const TOOLS: [&str; 13] = [
+    "AR",
+    "ARFLAGS",
+    "CC",
+    "CFLAGS",
+    "CPPFLAGS",
+    "CXX",
+    "CXXFLAGS",
+    "CXXSTDLIB",
+    "LD",
+    "LDFLAGS",
+    "NVCC",
+    "RANLIB",
+    "RANLIBFLAGS",
+];
+
+/// What of a request decides the build.
+#[derive(Serialize)]
+struct Recipe<'a> {
+    options: &'a Options,
+    targets: &'a BTreeSet<TargetId>,
+    packages: Vec<&'a String>,
+    whole_packages: bool,
+    requires_features: bool,
+    manifest: &'a Path,
+    /// Of the other side's doc tests, if this one gets them.
+    texts: Option<String>,
+}
+
+/// The key of what is known before a build.
+pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<String> {
+    let recipe = Recipe {
+        options: request.options,
+        targets: request.targets,
+        packages: request.packages.keys().collect(),
+        whole_packages: request.whole_packages,
+        requires_features: request.requires_features,
+        manifest: &request.manifest,
+        texts: request.texts.filter(|_| !request.doctests().is_empty()).map(doctests::texts_key).transpose()?,
+    };
+    let recipe = serde_json::to_vec(&recipe).map_err(|error| Error::setup(error.to_string()))?;
+    let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(recipe);
+    for file in configuration_files(request) {
+        key = configuration(key, &file)?;
+    }
+    key = with_variables(key, decides_build);
+    for folder in std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(|folders| libraries(folders)) {
+        key = key.with(folder.as_os_str().as_encoded_bytes());
+    }
+    Ok(key.finish())
+}
+
+/// Where libraries are looked for, without the toolchain's own: rustup adds these, or not, by how we were started.
+fn libraries(folders: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(folders).filter(|folder| !folder.join("rustlib").is_dir()).collect()
+}
+
+/// All files that cargo reads for its configuration, that with the highest rank last.
+pub(super) fn configuration_files(request: &Request<'_>) -> Vec<PathBuf> {
+    let given = given_configuration(&request.options.arguments);
+    implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given).collect()
+}
+
+/// What cargo is told of: files, and settings, which are none.
+fn given_configuration(arguments: &[String]) -> impl Iterator<Item = PathBuf> {
+    arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]))
+}
+
+/// The files that cargo reads without being told: it is started from `/`.
+fn implicit_configuration() -> Vec<PathBuf> {
+    let folders = [Some(PathBuf::from("/.cargo")), user_folder()];
+    folders.into_iter().flatten().filter_map(|folder| file_in(&folder)).collect()
+}
+
+/// The files that cargo reads when it is started in a folder of the repository and that are in no version of it.
+fn unversioned_configuration(folder: &Path, repository: &Repository, arguments: &[String]) -> Vec<PathBuf> {
+    let above = folder.ancestors().map(|folder| folder.join(".cargo")).filter_map(|folder| file_in(&folder));
+    let mut files: Vec<PathBuf> = above.filter(|file| !repository.tracks(file)).collect();
+    files.extend(implicit_configuration());
+    files.reverse();
+    files.extend(given_configuration(arguments));
+    files
+}
+
+/// Adds what a configuration file, and those that it includes, say about builds. Tests run with what cargo's `[env]` says
+/// only of variables that are not set, so these count as they are.
+fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
+    let mut key = key;
+    for Configuration { content, table } in Configuration::read(file)? {
+        let Some(mut table) = table else {
+            key = key.with(content);
+            continue;
+        };
+        table.retain(|name, _| !UNBUILT.contains(&name));
+        // A table is sorted by its keys.
+        key = key.with(table.to_string());
+        for (name, _) in table.get("env").and_then(Value::as_table).into_iter().flatten() {
+            let value = std::env::var_os(name);
+            let value = value.as_deref().map(OsStr::as_encoded_bytes);
+            key = key.with([u8::from(value.is_some())]).with(value.unwrap_or_default());
+        }
+    }
+    Ok(key)
+}
+
+/// Adds what has the code of versions compiled otherwise, whatever the machine: variables, and configuration that is in none
+/// of them, as cargo finds it from this folder or is told of it.
+pub fn with_code_settings(
+    key: KeyBuilder,
+    folder: &Path,
+    repository: &Repository,
+    arguments: &[String],
+) -> Result<KeyBuilder> {
+    let mut key = with_variables(key, decides_code);
+    for file in unversioned_configuration(folder, repository, arguments) {
+        for table in Configuration::read(&file)?.into_iter().filter_map(|read| read.table) {
+            let table = code_settings(table);
+            if !table.is_empty() {
+                key = key.with(table.to_string());
+            }
+        }
+    }
+    Ok(key)
+}
+
+/// What a configuration says of the code that is made, and nothing of tools and folders.
+fn code_settings(mut table: Table) -> Table {
+    let only = |value: &mut Value, wanted: &[&str]| {
+        value.as_table_mut().is_some_and(|table| {
+            table.retain(|name, _| wanted.contains(&name));
+            !table.is_empty()
+        })
+    };
+    table.retain(|name, value| match name {
+        "profile" => true,
+        "build" => only(value, &["rustflags", "target"]),
+        "target" => value.as_table_mut().is_some_and(|targets| {
+            targets.retain(|_, target| only(target, &["rustflags"]));
+            !targets.is_empty()
+        }),
+        _ => false,
+    });
+    table
+}
+
+fn with_variables(key: KeyBuilder, decides: fn(&OsStr) -> bool) -> KeyBuilder {
+    let mut variables: Vec<_> = std::env::vars_os().filter(|(name, _)| decides(name)).collect();
+    variables.sort();
+    variables
+        .into_iter()
+        .fold(key, |key, (name, value)| key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes()))
+}
+
+fn decides_code(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name.ends_with("RUSTFLAGS")
+        || name.starts_with("CARGO_PROFILE_")
+        || ["CARGO_BUILD_TARGET", "CFLAGS", "CXXFLAGS", "RUSTC_BOOTSTRAP"].contains(&&*name)
+}
+
+fn decides_build(variable: &OsStr) -> bool {
+    let variable = variable.to_string_lossy();
+    let tool = variable.strip_prefix("HOST_").or_else(|| variable.strip_prefix("TARGET_")).unwrap_or(&variable);
+    let is_tool = TOOLS.iter().any(|name| {
+        tool.strip_prefix(name)
+            .is_some_and(|triple| triple.is_empty() || (triple.starts_with('_') && is_triple(triple)))
+    });
+    variable != "CARGO_TARGET_DIR"
+        && (is_tool || NAMES.contains(&&*variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix)))
+}
+
+/// `_x86_64-unknown-linux-gnu`, also with underscores only.
+fn is_triple(suffix: &str) -> bool {
+    suffix.split(['_', '-']).count() >= 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_users_configuration_only_what_changes_code_counts() {
+        let settings = |text: &str| code_settings(text.parse().unwrap()).to_string();
+        let tools = "[build]\njobs = 3\n[http]\nproxy = 'p'\n[target.x]\nlinker = 'clang'\n";
+        assert_eq!(settings(tools), "");
+        let flags = "[build]\nrustflags = ['-g']\n[profile.bench]\nlto = true\n[target.x]\nrustflags = '-g'\n";
+        let with_tools = flags.replace("rustflags = '-g'", "linker = 'clang'\nrustflags = '-g'");
+        assert_eq!(settings(&with_tools), settings(flags));
+        assert_eq!(settings(flags).matches("-g").count(), 2);
+    }
+    use perfunit_project::git::fixture::Fixture;
+    use perfunit_system::fs;
+
+    #[test]
+    fn variables_of_compilers_count_for_host_and_target_and_with_a_triple() {
+        let decides = |name: &str| decides_build(OsStr::new(name));
+        for name in ["CC", "HOST_CC", "TARGET_CFLAGS", "CFLAGS_x86_64-unknown-linux-gnu", "AR_aarch64_apple_darwin"] {
+            assert!(decides(name), "{name}");
+        }
+        for name in ["PKG_CONFIG_PATH", "CMAKE_TOOLCHAIN_FILE", "CARGO_PROFILE_BENCH_LTO", "RUSTFLAGS", "CPATH"] {
+            assert!(decides(name), "{name}");
+        }
+        for name in ["CARGO_TARGET_DIR", "CC_REPORTER_ID", "LDAP", "ARCH", "HOME", "TARGET_HOST", "AR_KEY"] {
+            assert!(!decides(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn of_configuration_what_no_build_reads_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = |text: &str| {
+            let file = folder.path().join("config.toml");
+            fs::write(&file, text).unwrap();
+            configuration(KeyBuilder::default(), &file).unwrap().finish()
+        };
+        let plain = key("[build]\nrustflags = ['-Cdebuginfo=1']\n");
+        assert_eq!(plain, key("# words\n[term]\ncolor = 'never'\n[build]\nrustflags = [ '-Cdebuginfo=1' ]\n"));
+        assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=2']\n"));
+        assert_ne!(plain, key("[build]\nrustflags = ['-Cdebuginfo=1']\n[env]\nX = '1'\n"));
+        assert_ne!(key("not TOML"), key("not TOML either"));
+    }
+
+    #[test]
+    fn configuration_that_no_version_has_decides_code() {
+        let flags = |level: u8| format!("[build]\nrustflags = ['-Copt-level={level}']\n");
+        let fixture = Fixture::new(&[(".cargo/config.toml", &flags(1))]);
+        let write = |path: PathBuf, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+        };
+        let given = fixture.outside().join("given.toml");
+        let arguments = ["--config".to_owned(), given.to_string_lossy().into_owned()];
+        let key = || {
+            let folder = fixture.root.join("nested");
+            with_code_settings(KeyBuilder::default(), &folder, &fixture.open(), &arguments).unwrap().finish()
+        };
+        let plain = key();
+        write(fixture.root.join(".cargo/config.toml"), &flags(2));
+        assert_eq!(key(), plain);
+        for path in [given.clone(), fixture.outside().join(".cargo/config"), fixture.root.join("nested/.cargo/config")]
+        {
+            let before = key();
+            write(path.clone(), &flags(3));
+            assert_ne!(key(), before, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn flags_and_profiles_decide_code_and_places_do_not() {
+        let check = |name: &str, expected| assert_eq!(decides_code(OsStr::new(name)), expected, "{name}");
+        for name in [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS",
+            "CARGO_PROFILE_BENCH_LTO",
+            "CFLAGS",
+        ] {
+            check(name, true);
+        }
+        for name in ["CARGO_HOME", "CARGO_TARGET_DIR", "LIBRARY_PATH", "RUSTDOCFLAGS"] {
+            check(name, false);
+        }
+    }
+
+    #[test]
+    fn variables_count_that_tests_get_only_where_they_are_not_set() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(&folder.path().join("lib/rustlib")).unwrap();
+        let folders = format!("{}/lib:/a", folder.path().display());
+        assert_eq!(libraries(OsStr::new(&folders)), [Path::new("/a")]);
+        let file = folder.path().join("config.toml");
+        fs::write(&file, "[env]\nHOME = 'x'\n").unwrap();
+        let with = |home: &[u8]| KeyBuilder::default().with("[env]\nHOME = \"x\"\n").with([1]).with(home).finish();
+        let home = std::env::var_os("HOME").unwrap();
+        assert_eq!(configuration(KeyBuilder::default(), &file).unwrap().finish(), with(home.as_encoded_bytes()));
+    }
+
+    #[test]
+    fn included_configuration_counts_even_in_a_circle() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("config.toml");
+        fs::write(&file, "include = ['more.toml', { path = 'most.toml', optional = true }]\n").unwrap();
+        let key = |text: &str| {
+            fs::write(&folder.path().join("more.toml"), text).unwrap();
+            configuration(KeyBuilder::default(), &file).unwrap().finish()
+        };
+        assert_ne!(key("[env]\nX = '1'\n"), key("[env]\nX = '2'\n"));
+        assert_ne!(key("include = 'config.toml'\n"), key("include = 'config.toml'\n[env]\nX = '2'\n"));
+    }
+}

@@ -1,0 +1,170 @@
+//! The tests of an executable that our runner or libtest drives, and how each was captured.
+
+use super::bytes::find;
+use super::kept::TestExecutable;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Capture, NotCaptured};
+use perfunit_runtime::page::LIST_VARIABLE;
+use perfunit_system::fs;
+use perfunit_system::process;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What the macro leaves in the executable for each test that it captured: `perfunit-test=crate::module::name;`.
+const MARKER: &[u8] = b"perfunit-test=";
+/// The same for a generated call.
+pub const GENERATED_MARKER: &str = "perfunit-generated=";
+/// Longest test name that we look for behind a marker.
+const LONGEST_NAME: usize = 4096;
+
+/// A test in an executable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// As libtest prints it.
+    pub name: String,
+    pub ignored: bool,
+    /// Tests that are run together when this name is asked for.
+    pub of_name: usize,
+    /// Source file as rustc saw it and line, where the harness tells.
+    pub place: Option<(String, usize)>,
+    /// How it was captured; `None` if it was not.
+    pub capture: Option<Capture>,
+    /// Why it was not captured, where that is known.
+    pub obstacle: Option<NotCaptured>,
+}
+
+/// The tests of an executable that our runner drives.
+pub(super) fn by_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+    match ask_runner(executable, scratch)? {
+        Some(found) => captured(executable, found, Some(Capture::Runner)),
+        None => by_libtest(executable),
+    }
+}
+
+/// The tests of an executable that libtest drives.
+pub(super) fn by_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
+    captured(executable, ask_libtest(executable)?, None)
+}
+
+/// With the capture method of each: the macro where it left a marker, else `otherwise`.
+fn captured(executable: &TestExecutable, found: Vec<Found>, otherwise: Option<Capture>) -> Result<Vec<Found>> {
+    let bytes = fs::read(&executable.path)?;
+    let (marked, generated) = (marked_names(&bytes, MARKER), marked_names(&bytes, GENERATED_MARKER.as_bytes()));
+    let with = |test: Found| {
+        let capture = match &test.name {
+            _ if test.obstacle.is_some() => None,
+            name if marked.contains(name) => Some(Capture::Macro),
+            name if generated.contains(name) => Some(Capture::Generated),
+            _ => otherwise,
+        };
+        Found { capture, ..test }
+    };
+    Ok(found.into_iter().map(with).collect())
+}
+
+/// `None` if our runner is not in it: a crate that a `#![cfg(..)]` empties loses the attribute that names it as well.
+fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<Found>>> {
+    let list = scratch.join(format!("list-{}", std::process::id()));
+    let mut command = command(executable);
+    run(command.env(LIST_VARIABLE, &list).stdout(Stdio::null()), executable)?;
+    let Some(text) = fs::read_if_exists(&list)? else { return Ok(None) };
+    fs::remove_file(&list)?;
+    Ok(Some(String::from_utf8_lossy(&text).lines().filter_map(parse_line).collect()))
+}
+
+/// A test's name, ignored, should panic, file, line, and what it is if it is no test; separated by tabs.
+pub(super) fn parse_line(line: &str) -> Option<Found> {
+    let mut fields = line.split('\t');
+    let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);
+    let place = fields.next().zip(fields.next().and_then(|line| line.parse().ok()));
+    Some(Found {
+        name: name.to_owned(),
+        ignored,
+        of_name: 1,
+        place: place.map(|(file, line)| (file.to_owned(), line)),
+        capture: None,
+        obstacle: fields.next().map(|_bench| NotCaptured::Benchmark),
+    })
+}
+
+fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
+    let names = |only_ignored: bool| -> Result<BTreeSet<String>> {
+        let mut command = command(executable);
+        command.args(["--list", "--format", "terse"]).args(only_ignored.then_some("--ignored"));
+        let output = run(command.stdout(Stdio::piped()), executable)?;
+        Ok(output.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    };
+    let ignored = names(true)?;
+    let all = names(false)?;
+    Ok(all
+        .into_iter()
+        .map(|name| {
+            let ignored = ignored.contains(&name);
+            Found { name, ignored, of_name: 1, place: None, capture: None, obstacle: None }
+        })
+        .collect())
+}
+
+fn command(executable: &TestExecutable) -> Command {
+    let mut command = Command::new(&executable.path);
+    command
+        .current_dir(&executable.cwd)
+        .env_clear()
+        .envs(executable.environment())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+fn run(command: &mut Command, executable: &TestExecutable) -> Result<String> {
+    let child = process::spawn(command)?;
+    let failed = |why: String| Error::setup(format!("cannot list the tests of {}: {why}", executable.target));
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(output.status.to_string()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Test names, without the crate's, that follow a marker in the executable's bytes.
+fn marked_names(bytes: &[u8], marker: &[u8]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut rest = bytes;
+    while let Some(start) = find(rest, marker) {
+        rest = &rest[start + marker.len()..];
+        let window = &rest[..rest.len().min(LONGEST_NAME)];
+        let Some(end) = window.iter().position(|byte| *byte == b';') else { continue };
+        if let Some((_, name)) = std::str::from_utf8(&window[..end]).ok().and_then(|path| path.split_once("::")) {
+            names.insert(name.to_owned());
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marked_names_lose_the_crate_and_survive_noise() {
+        let bytes = b"\x7fELF..perfunit-test=demo::a::b;\0perfunit-test=demo::c;xperfunit-tes perfunit-test=\xff;";
+        assert_eq!(marked_names(bytes, MARKER), BTreeSet::from(["a::b".to_owned(), "c".to_owned()]));
+    }
+
+    #[test]
+    fn a_benchmark_among_tests_is_told_apart() {
+        let obstacle = |line: &str| parse_line(line).unwrap().obstacle;
+        assert_eq!(obstacle("a\tfalse\tfalse\tsrc/a.rs\t12\tbench"), Some(NotCaptured::Benchmark));
+        assert_eq!(obstacle("a\tfalse\tfalse\tsrc/a.rs\t12"), None);
+    }
+
+    #[test]
+    fn a_line_of_the_runner_is_understood() {
+        let found = parse_line("a::b\ttrue\tfalse\tsrc/a.rs\t12").unwrap();
+        assert_eq!(
+            (found.name.as_str(), found.ignored, found.place),
+            ("a::b", true, Some(("src/a.rs".to_owned(), 12)))
+        );
+    }
+}

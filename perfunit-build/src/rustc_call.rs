@@ -1,0 +1,211 @@
+//! A call of rustc as cargo makes it: the crate, and how it is compiled.
+
+use super::{codegen, shadow};
+use perfunit_project::git::path::is_rust;
+use perfunit_system::cache::KeyBuilder;
+use perfunit_system::fs;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The parts of a rustc command line that matter here.
+#[derive(Debug, Default, PartialEq)]
+pub struct Call {
+    pub crate_name: String,
+    pub edition: String,
+    pub extra_filename: String,
+    pub out_dir: Option<String>,
+    /// The crate's root file.
+    pub input: Option<String>,
+    pub test: bool,
+    pub cfg_test: bool,
+    /// The crate's types; none with `--test`.
+    types: Vec<String>,
+    /// The triple, unless it is the compiler's own.
+    target: Option<String>,
+    /// Whether the C library is linked statically, if that is said.
+    crt_static: Option<bool>,
+    /// Everything that tells two compilations of one crate apart: types, features, optimisation.
+    identity: Vec<String>,
+}
+
+impl Call {
+    pub fn parse(arguments: &[OsString]) -> Self {
+        let mut call = Call { edition: "2015".to_owned(), ..Call::default() };
+        let text: Vec<_> = arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+        let mut rest = text.iter().map(AsRef::as_ref).peekable();
+        while let Some(argument) = rest.next() {
+            let mut value = |flag: &str| match argument.strip_prefix(flag)? {
+                "" => rest.peek().map(|next: &&str| (*next).to_owned()),
+                inline => inline.strip_prefix('=').map(str::to_owned),
+            };
+            if argument == "--test" {
+                call.test = true;
+            } else if call.input.is_none() && !argument.starts_with('-') && is_rust(argument) {
+                call.input = Some(argument.to_owned());
+            } else if let Some(name) = value("--crate-name") {
+                call.crate_name = name;
+            } else if let Some(edition) = value("--edition") {
+                call.edition = edition;
+            } else if let Some(dir) = value("--out-dir") {
+                call.out_dir = Some(dir);
+            } else if let Some(kind) = value("--crate-type") {
+                call.identity.push(format!("type {kind}"));
+                call.types.push(kind);
+            } else if let Some(cfg) = value("--cfg") {
+                call.cfg_test |= cfg == "test";
+                call.identity.push(format!("cfg {cfg}"));
+            } else if let Some(target) = value("--target") {
+                call.identity.push(format!("target {target}"));
+                call.target = Some(target);
+            }
+        }
+        for (name, value) in codegen::options(arguments) {
+            call.codegen(name, &value.to_string_lossy());
+        }
+        call.identity.sort();
+        call
+    }
+
+    fn codegen(&mut self, name: &str, value: &str) {
+        match name {
+            "target-feature" => {
+                for feature in value.split(',').filter(|feature| feature.ends_with("crt-static")) {
+                    self.crt_static = Some(feature.starts_with('+'));
+                }
+            }
+            "extra-filename" => value.clone_into(&mut self.extra_filename),
+            "opt-level" | "panic" => self.identity.push(format!("{name}={value}")),
+            _ => {}
+        }
+    }
+
+    /// False for cargo's questions about the compiler.
+    pub fn compiles(&self) -> bool {
+        !self.crate_name.is_empty() && self.crate_name != "___"
+    }
+
+    pub fn is(&self, kind: &str) -> bool {
+        self.types.iter().any(|known| known == kind)
+    }
+
+    pub fn is_build_script(&self) -> bool {
+        // A library of such a name is one all the same.
+        self.crate_name.starts_with("build_script_") && self.is("bin")
+    }
+
+    pub fn may_have_doc_tests(&self) -> bool {
+        ["lib", "rlib", "dylib", "proc-macro"].iter().any(|kind| self.is(kind)) && !self.is_build_script()
+    }
+
+    /// True for what can become part of a test executable, and has the injected line that the probes need.
+    pub fn carries_probes(&self) -> bool {
+        !self.is_build_script() && !self.is("proc-macro") && self.has_root(shadow::has_probes)
+    }
+
+    pub fn has_root(&self, is_wanted: fn(&[u8]) -> bool) -> bool {
+        self.root().is_some_and(|text| is_wanted(&text))
+    }
+
+    /// Returns the text of the crate root.
+    pub fn root(&self) -> Option<Vec<u8>> {
+        self.input.as_ref().and_then(|input| fs::read(Path::new(input)).ok())
+    }
+
+    /// True for test executables, and for the workspace's binaries and shared libraries.
+    pub fn links(&self) -> bool {
+        // Cargo names no type for a test target with a main of its own: rustc makes a program of it.
+        let has_own_main = self.cfg_test && self.types.is_empty();
+        let is_linked = ["bin", "dylib", "cdylib"].iter().any(|kind| self.is(kind));
+        (self.test || has_own_main || is_linked) && !self.is_build_script()
+    }
+
+    /// Whether the C library is linked statically: by default where it is musl.
+    pub fn is_static(&self) -> bool {
+        self.crt_static.unwrap_or_else(|| self.target.as_ref().is_some_and(|target| target.contains("musl")))
+    }
+
+    /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.
+    pub fn default_linker(&self) -> Option<&'static str> {
+        let Some(target) = &self.target else { return Some("cc") };
+        let known = ["x86_64", "i686", "aarch64", "armv7", "riscv64gc", "powerpc64le", "s390x", "loongarch64"];
+        let (architecture, system) = target.split_once('-')?;
+        let is_linux = system.contains("-linux-gnu") || system.contains("-linux-musl");
+        (known.contains(&architecture) && is_linux).then_some("cc")
+    }
+
+    /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
+    pub fn metadata(&self, package: &str, manifest_dir: &str) -> String {
+        let start = KeyBuilder::default().with(package).with(manifest_dir).with(&self.crate_name).with(if self.test {
+            "test"
+        } else {
+            ""
+        });
+        self.identity.iter().fold(start, KeyBuilder::with).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_test_call_is_understood_in_both_spellings() {
+        let line = "--crate-name demo --edition=2021 src/lib.rs --cfg feature=\"std\" --test -C opt-level=3 -C metadata=abc -C extra-filename=-1f --out-dir /t/deps";
+        let call = Call::parse(&arguments(line));
+        assert_eq!((call.crate_name.as_str(), call.edition.as_str()), ("demo", "2021"));
+        assert_eq!((call.test, call.cfg_test, call.extra_filename.as_str()), (true, false, "-1f"));
+        assert_eq!(call.out_dir.as_deref(), Some("/t/deps"));
+        assert_eq!(call.input.as_deref(), Some("src/lib.rs"));
+        assert_eq!(call.identity, ["cfg feature=\"std\"", "opt-level=3"]);
+    }
+
+    #[test]
+    fn questions_about_the_compiler_pass_through() {
+        assert!(!Call::parse(&arguments("-vV")).compiles());
+        assert!(!Call::parse(&arguments("- --crate-name ___ --print=file-names")).compiles());
+    }
+
+    #[test]
+    fn executables_are_linked_by_our_stand_in() {
+        let links = |line: &str| Call::parse(&arguments(line)).links();
+        assert!(links("--crate-name demo --test src/lib.rs"));
+        assert!(links("--crate-name demo --crate-type bin src/main.rs"));
+        assert!(links("--crate-name own_harness --cfg test tests/own_harness.rs"));
+        assert!(links("--crate-name engine --crate-type lib --crate-type cdylib src/lib.rs"));
+        assert!(!links("--crate-name demo --crate-type lib src/lib.rs"));
+        assert!(!links("--crate-name demo --crate-type=proc-macro src/lib.rs"));
+        assert!(!links("--crate-name build_script_build --crate-type bin build.rs"));
+    }
+
+    #[test]
+    fn the_default_linker_is_known_for_common_targets() {
+        let linker = |line: &str| Call::parse(&arguments(line)).default_linker();
+        assert_eq!(linker("--crate-name demo"), Some("cc"));
+        assert_eq!(linker("--crate-name demo --target x86_64-unknown-linux-musl"), Some("cc"));
+        assert_eq!(linker("--crate-name demo --target=armv7-unknown-linux-gnueabihf"), Some("cc"));
+        assert_eq!(linker("--crate-name demo --target x86_64-unknown-none"), None);
+        assert_eq!(linker("--crate-name demo --target spec.json"), None);
+    }
+
+    #[test]
+    fn a_static_c_library_is_seen() {
+        let is_static = |line: &str| Call::parse(&arguments(line)).is_static();
+        assert!(is_static("--crate-name demo -C target-feature=+avx2,+crt-static"));
+        assert!(is_static("--crate-name demo --target x86_64-unknown-linux-musl"));
+        assert!(!is_static("--crate-name demo --target x86_64-unknown-linux-musl -Ctarget-feature=-crt-static"));
+        assert!(!is_static("--crate-name demo -C target-feature=+avx2"));
+    }
+
+    #[test]
+    fn metadata_depends_on_features_but_not_on_cargos_value() {
+        let metadata = |line: &str| Call::parse(&arguments(line)).metadata("demo", "/tree");
+        let plain = metadata("--crate-name demo --test -C metadata=abc");
+        assert_eq!(plain, metadata("--crate-name demo --test -C metadata=def"));
+        assert_ne!(plain, metadata("--crate-name demo --test --cfg feature=\"x\""));
+        assert_ne!(plain, metadata("--crate-name demo"));
+    }
+}

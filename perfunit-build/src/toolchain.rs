@@ -1,0 +1,281 @@
+//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, macros, wrapper.
+
+use super::embedded::{
+    EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
+};
+use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
+use perfunit_model::error::{Error, Result};
+use perfunit_project::cargo::{Cargo, anchored};
+use perfunit_system::cache::{self, KeyBuilder};
+use perfunit_system::fs;
+use perfunit_system::interrupt;
+use perfunit_system::process;
+use perfunit_system::progress::Progress;
+use perfunit_system::term::Terminal;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Folders kept in each part of the cache.
+const KEPT: usize = 8;
+/// A folder used more recently than this may be in use by another run.
+const SPARED: Duration = Duration::from_hours(24);
+const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
+const GROWTH_LIBRARY: &str = "libperfunit_growth.rlib";
+const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
+const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
+const METER_LIBRARY: &str = "libperfunit_meter.so";
+/// With bitcode, or projects with LTO could not link it.
+const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
+/// Without std, which would have to be loaded too.
+const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
+
+/// What differs between toolchain parts for one compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// Capture tests by the runner too; off when a crate does not build with it.
+    pub runner: bool,
+    /// Whether functions carry probes.
+    pub probes: Probes,
+    /// Whether the executables tell what was inlined where.
+    pub inlining: Inlining,
+}
+
+#[derive(Debug, Clone)]
+pub struct Toolchain {
+    /// Our executable in the role of the rustc workspace wrapper. Its path stands for everything that it does.
+    pub wrapper: PathBuf,
+    /// Content key of all parts.
+    pub key: String,
+    /// The library that gives both processes of a pair the same random numbers; absent if it could not be built.
+    pub seeds: Option<PathBuf>,
+    /// The library that counts what the allocator is asked for; absent if it could not be built.
+    pub meter: Option<PathBuf>,
+}
+
+/// Returns the parts for this toolchain, building them on first use.
+///
+/// Two folders: the libraries, which depend on their sources and the compiler, and the wrapper, which also depends on
+/// us: a new version of the tool need not build the macros again.
+pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal) -> Result<Toolchain> {
+    let libraries = libraries(cargo, &cache.join("libraries"), variant, terminal)?;
+    let executable =
+        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
+    let chained = chained.map(|wrapper| anchored(Path::new(&wrapper)));
+    let key = KeyBuilder::default()
+        .with_file(&executable)?
+        .with(libraries.as_os_str().as_encoded_bytes())
+        .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
+        .with(cargo.sysroot.as_os_str().as_encoded_bytes())
+        .with(serde_json::to_vec(&(variant.probes, variant.inlining)).unwrap_or_default())
+        .finish();
+    let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
+        let wrapper = draft.join(WRAPPER_NAME);
+        fs::copy(&executable, &wrapper)?;
+        fs::make_executable(&wrapper)?;
+        let runner = libraries.join(RUNNER_LIBRARY);
+        let config = WrapperConfig {
+            runtime: libraries.join(RUNTIME_LIBRARY),
+            runner: runner.exists().then_some(runner),
+            macros: libraries.join(macros_library()),
+            growth: libraries.join(GROWTH_LIBRARY),
+            stand_ins: stand_ins(&libraries),
+            chained: chained.clone(),
+            sysroot: cargo.sysroot.clone(),
+            probes: variant.probes,
+            inlining: variant.inlining,
+        };
+        config.save(draft)
+    })?;
+    // A damaged folder is told here, once, and not by every call of rustc.
+    WrapperConfig::load(&dir)?;
+    let [seeds, meter] =
+        [SEEDS_LIBRARY, METER_LIBRARY].map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
+    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds, meter })
+}
+
+/// The folder with runtime, runner, seeds, meter and macros for this compiler.
+fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
+    let key = sources_key().with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
+    once(root, &key, &macros_library(), |draft| {
+        let progress = Progress::spinner(terminal, "Preparing");
+        progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
+        // What takes longest, beside the others.
+        std::thread::scope(|scope| {
+            let macros = scope.spawn(|| make_macros(cargo, draft));
+            let others = make_libraries(cargo, draft, variant);
+            let macros = macros.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            others.and(macros)
+        })?;
+        for (name, sources) in STAND_INS {
+            // Without it targets that use that harness keep their own.
+            optional(make_stand_in(cargo, draft, name, sources))?;
+        }
+        Ok(())
+    })
+}
+
+/// What may be missing, but not because Ctrl-C ended it: what is kept is kept for good.
+fn optional(made: Result<()>) -> Result<()> {
+    made.or_else(|_| interrupt::check())
+}
+
+fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
+    compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
+    // Without it pairs are noisier, and nothing else.
+    optional(compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS))?;
+    // Without it tests that run by the clock are not recognised, and nothing else.
+    let with_clock = [&PRELOADED[..], &["--cfg", "feature=\"clock\""]].concat();
+    optional(compile(&mut rustc(cargo, draft, "perfunit_clock", &with_clock), draft, "perfunit_clock", SEEDS))?;
+    // Without it the allocator's figures are not available, and nothing else.
+    optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
+    if variant.runner {
+        // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
+        optional(make_runner(cargo, draft))?;
+    }
+    make_growth(cargo, draft)
+}
+
+fn sources_key() -> KeyBuilder {
+    let parts =
+        [RUNTIME, GROWTH, RUNNER, SEEDS, METER, MACROS].into_iter().chain(STAND_INS.map(|(_, sources)| sources));
+    parts.flatten().fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text))
+}
+
+/// Each is in a folder of its own: by a common search path of rustc one would be found in the place of another crate.
+fn stand_ins(libraries: &Path) -> BTreeMap<String, PathBuf> {
+    let library = |name: &str| libraries.join(name).join(format!("lib{name}.rlib"));
+    let all = STAND_INS.map(|(name, _)| (name.to_owned(), library(name)));
+    all.into_iter().filter(|(_, library)| library.exists()).collect()
+}
+
+fn make_stand_in(cargo: &Cargo, draft: &Path, name: &str, sources: &[EmbeddedFile]) -> Result<()> {
+    let folder = draft.join(name);
+    write_sources(&folder, sources)?;
+    let library = |name: &str, file: &str| format!("{name}={}", draft.join(file).display());
+    let runtime = library("perfunit_runtime", RUNTIME_LIBRARY);
+    let macros = library("perfunit_macros", &macros_library());
+    let crates = ["--extern", &runtime, "--extern", &macros];
+    let mut command = rustc(cargo, &folder, name, &[&RLIB[..], &crates].concat());
+    run(command.arg(folder.join("lib.rs")), name)
+}
+
+/// A key of what goes into test executables and measured processes: they serve no other tool.
+pub fn parts_key() -> String {
+    sources_key().finish()
+}
+
+/// Returns the folder `key` of `root`, made once: `last` is a file that `make` leaves.
+fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    cache::private_dir(root)?;
+    cache::trust(root)?;
+    let dir = root.join(key);
+    if dir.join(last).exists() {
+        cache::trust(&dir)?;
+        cache::touch(&dir);
+        return Ok(dir);
+    }
+    cache::prune(root, KEPT, SPARED)?;
+    let draft = root.join(format!("{key}.{}", std::process::id()));
+    cache::private_dir(&draft)?;
+    if let Err(error) = make(&draft) {
+        let _ = fs::remove_dir_all(&draft);
+        return Err(error);
+    }
+    // Somebody else may have been quicker: theirs is the same.
+    if fs::rename(&draft, &dir).is_err() {
+        let _ = fs::remove_dir_all(&draft);
+        if !dir.join(last).exists() {
+            return Err(Error::setup(format!("cannot create {}", dir.display())));
+        }
+        cache::trust(&dir)?;
+    }
+    Ok(dir)
+}
+
+fn macros_library() -> String {
+    format!("{}perfunit_macros{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX)
+}
+
+fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
+    let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
+    let mut command = rustc(cargo, draft, "perfunit_runner", &[&RLIB[..], &["--extern", &runtime]].concat());
+    compile(command.env("RUSTC_BOOTSTRAP", "1"), draft, "perfunit_runner", RUNNER)
+}
+
+/// In one unit, so that a linker that needs any of its symbols takes all.
+fn make_growth(cargo: &Cargo, draft: &Path) -> Result<()> {
+    let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
+    let options = [&RLIB[..], &["-C", "codegen-units=1", "--extern", &runtime]].concat();
+    compile(&mut rustc(cargo, draft, "perfunit_growth", &options), draft, "perfunit_growth", GROWTH)
+}
+
+/// The compiler for one of our crates, without its root.
+fn rustc(cargo: &Cargo, out_dir: &Path, name: &str, more: &[&str]) -> Command {
+    let mut command = Command::new(&cargo.rustc);
+    command.args(["--edition", "2021", "--crate-name", name, "--cap-lints", "allow"]);
+    command.args(["-C", "opt-level=3", "-C", "debuginfo=0"]);
+    command.arg("--out-dir").arg(out_dir).args(more).current_dir(out_dir);
+    if let Some(name) = &cargo.rustup_toolchain {
+        command.env("RUSTUP_TOOLCHAIN", name);
+    }
+    command
+}
+
+/// Compiles a crate, of which the sources come into a folder of its name without `perfunit`.
+fn compile(rustc: &mut Command, draft: &Path, name: &str, sources: &[EmbeddedFile]) -> Result<()> {
+    let folder = draft.join(name.trim_start_matches("perfunit_"));
+    write_sources(&folder, sources)?;
+    run(rustc.arg(folder.join("lib.rs")), name)
+}
+
+fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
+    let folder = draft.join("macros");
+    write_sources(&folder.join("src"), MACROS)?;
+    fs::write(&folder.join("Cargo.toml"), MACROS_MANIFEST)?;
+    fs::write(&folder.join("Cargo.lock"), LOCK_FILE)?;
+    let attempt = |offline: bool| {
+        let mut command = cargo.command();
+        for (name, _) in std::env::vars_os() {
+            // The project's settings are not for this build.
+            let text = name.to_string_lossy();
+            let project = ["CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_", "CARGO_ENCODED_"]
+                .iter()
+                .any(|p| text.starts_with(p));
+            if project
+                || matches!(&*text, "RUSTFLAGS" | "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER" | "CARGO_MANIFEST_DIR")
+            {
+                command.env_remove(&name);
+            }
+        }
+        command.args(["build", "--release", "--quiet", "--target-dir"]).arg(folder.join("target"));
+        if offline {
+            command.arg("--offline");
+        }
+        run(command.current_dir(&folder), "perfunit-macros")
+    };
+    // What installed us has usually left syn in cargo's cache.
+    attempt(true).or_else(|error| if cargo.offline { Err(error) } else { attempt(false) }).map_err(|error| {
+        error.hint("the first run with a toolchain builds a proc macro and needs crates.io or a filled cargo cache")
+    })?;
+    let built = fs::read(&folder.join("target/release").join(macros_library()))?;
+    fs::remove_dir_all(&folder)?;
+    fs::write_atomically(&draft.join(macros_library()), built)
+}
+
+fn run(command: &mut Command, what: &str) -> Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = process::spawn(command)?;
+    let output = child.wait_with_output().map_err(|error| Error::setup(format!("cannot build {what}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(Error::setup(format!("cannot build {what} for this toolchain:\n{}", stderr.trim_end())))
+}
+
+fn write_sources(folder: &Path, files: &[EmbeddedFile]) -> Result<()> {
+    files.iter().try_for_each(|(name, text)| fs::write(&folder.join(name), text))
+}

@@ -1,0 +1,152 @@
+//! Whether the work of a function grows with another power of its input's length than before.
+//!
+//! Both versions are compared at the same lengths, so that whatever else decides about the work is the same. A larger
+//! constant, a larger factor and a logarithm are no other power.
+
+use super::added::{Added, WorkAt, added};
+use super::estimate::Interval;
+use super::power::{Sized, exponent, most_grown, power_and_logarithm, powers};
+use perfunit_model::Sides;
+
+/// Lengths of which the largest is so many times the smallest are four octaves apart.
+const SPREAD: f64 = 16.0;
+/// Shorter inputs are left out: what is done once decides about them.
+const SHORTEST: f64 = 4.0;
+/// Steps into which each octave is divided: lengths of one step count as one.
+const STEPS: f64 = 4.0;
+/// Steps that it takes to fit a power law with an offset and an error.
+const FEWEST_STEPS: usize = 6;
+/// What head does more at the largest length, in base's work.
+const LEAST_MORE: f64 = 0.1;
+/// The same, basic blocks: fewer are no loop.
+const LEAST_BLOCKS: f64 = 32.0;
+
+/// Head's work in base's from which on it can follow another law as a whole.
+const LEAST_RATIO: f64 = 1.5;
+/// The least difference between the intervals of both exponents then.
+const LEAST_HEAD: f64 = 0.25;
+/// The least exponent of the ratio, and how much worse a logarithm explains it: sums of squared errors.
+const LEAST_POWER: f64 = 0.5;
+const LEAST_WORSE: f64 = 4.0;
+/// The exponent of a line, with the error of sums.
+const LINE: f64 = 1.01;
+
+/// What the work at several lengths says.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Growing {
+    /// Too few lengths, or too close to each other.
+    TooClose,
+    /// As before, or by a constant, a factor or a logarithm more.
+    AsBefore,
+    /// With another power.
+    Faster(Faster),
+}
+
+/// Head grows with a larger power than base.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Faster {
+    pub exponent: Sides<Interval>,
+    /// Of what head does more.
+    pub added: Interval,
+    /// At the largest length.
+    pub largest: WorkAt,
+}
+
+/// Judges the work at the lengths that both versions have seen.
+pub fn growth(seen: &[WorkAt]) -> Growing {
+    let mut sorted: Vec<WorkAt> = seen.iter().copied().filter(|at| at.length >= SHORTEST).collect();
+    sorted.sort_by(|a, b| a.length.total_cmp(&b.length));
+    let (Some(first), Some(largest)) = (sorted.first(), sorted.last()) else { return Growing::TooClose };
+    let steps = by_steps(&sorted);
+    if largest.length < SPREAD * first.length || steps.len() < FEWEST_STEPS {
+        return Growing::TooClose;
+    }
+    faster(&steps, *largest).map_or(Growing::AsBefore, Growing::Faster)
+}
+
+fn faster(steps: &[WorkAt], largest: WorkAt) -> Option<Faster> {
+    let is_more = |more: f64| more >= LEAST_MORE * largest.work.base && more >= LEAST_BLOCKS;
+    if !is_more(largest.work.head - largest.work.base) {
+        return None;
+    }
+    let of_base = values(steps, |at| at.work.base);
+    let exponent = Sides { base: exponent(&of_base)?, head: exponent(&values(steps, |at| at.work.head))? };
+    let likely = likely(&of_base, exponent.base)?;
+    let term = added(steps, exponent.base, likely).filter(|term| is_more(term.work) && term.exponent.estimate > likely);
+    if let Some(Added { exponent: added, work }) = term {
+        // Where lengths explain little of base's work, its exponent is open, but not how much can have grown.
+        if added.estimate > exponent.base.high || work >= most_grown(&of_base, added.estimate)? {
+            return Some(Faster { exponent, added, largest });
+        }
+    }
+    let added = is_other_law(steps, largest, exponent).then(|| difference(steps))??;
+    Some(Faster { exponent, added, largest })
+}
+
+/// Whether head's whole work follows another law, however little base's says about it: both may jump where large inputs take
+/// another path.
+fn is_other_law(steps: &[WorkAt], largest: WorkAt, exponent: Sides<Interval>) -> bool {
+    let ratios = values(steps, ratio);
+    let is_no_logarithm = || {
+        let explained = power_and_logarithm(&ratios, LEAST_POWER);
+        explained.is_some_and(|(power, logarithm)| power * LEAST_WORSE < logarithm)
+    };
+    exponent.head.low >= exponent.base.high + LEAST_HEAD
+        && ratio(&largest) >= LEAST_RATIO
+        && still_growing(steps, largest)
+        && is_no_logarithm()
+}
+
+/// The exponent of what head does more.
+fn difference(steps: &[WorkAt]) -> Option<Interval> {
+    let more =
+        |at: &WorkAt| Sized { length: at.length, value: at.work.head - at.work.base, scale: at.work.head.max(1.0) };
+    exponent(&steps.iter().map(more).collect::<Vec<_>>())
+}
+
+fn values(steps: &[WorkAt], of: fn(&WorkAt) -> f64) -> Vec<Sized> {
+    steps.iter().map(|at| Sized { length: at.length, value: of(at), scale: of(at).max(1.0) }).collect()
+}
+
+fn ratio(at: &WorkAt) -> f64 {
+    at.work.head / at.work.base.max(1.0)
+}
+
+/// Whether the ratio of the two still grew over the last two octaves: where large inputs only take another path it does not.
+fn still_growing(steps: &[WorkAt], largest: WorkAt) -> bool {
+    let (_, smaller) = steps.split_last().unwrap_or((&largest, &[]));
+    [2.0_f64, 4.0].iter().all(|apart| {
+        let distance = |at: &&WorkAt| (at.length * apart / largest.length).ln().abs();
+        let near = smaller.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        // Lengths may leave out whole octaves, so that the nearest is at another distance.
+        near.is_some_and(|near| ratio(&largest) >= ratio(near) * (largest.length / near.length).powf(LEAST_HEAD))
+    })
+}
+
+/// The largest exponent that base's work is likely to have: most inputs are read, so a line that what varies can hide is
+/// likely.
+fn likely(of_base: &[Sized], exponent: Interval) -> Option<f64> {
+    let last = &of_base[of_base.len().saturating_sub(STEPS as usize)..];
+    let work = last.iter().map(|at| at.value).sum::<f64>() / last.len() as f64;
+    let mut likely = exponent.estimate;
+    for power in powers().filter(|power| *power <= exponent.high.min(LINE)) {
+        if power > likely && most_grown(of_base, power)? >= work {
+            likely = power;
+        }
+    }
+    Some(likely)
+}
+
+/// The means of what is within one step, by length.
+fn by_steps(sorted: &[WorkAt]) -> Vec<WorkAt> {
+    let step = |at: &WorkAt| (at.length.log2() * STEPS).floor() as u32;
+    let mean = |chunk: &[WorkAt], of: fn(&WorkAt) -> f64| chunk.iter().map(of).sum::<f64>() / chunk.len() as f64;
+    let steps = sorted.chunk_by(|a, b| step(a) == step(b)).map(|chunk| WorkAt {
+        length: mean(chunk, |at| at.length),
+        work: Sides { base: mean(chunk, |at| at.work.base), head: mean(chunk, |at| at.work.head) },
+    });
+    steps.collect()
+}
+
+#[cfg(test)]
+mod tests;

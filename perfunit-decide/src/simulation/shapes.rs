@@ -1,0 +1,234 @@
+//! Error rates and pairs of the rule by the shape of the noise, compared with other intervals at the same looks.
+
+use super::super::welch::mean_interval;
+use super::super::{Decision, Estimate, FIRST_LOOK, Interval, Looks, Rule, Sequential, Step, conclude};
+use super::noise::{Noise, Shape};
+use super::{ALPHA, decide, rule, seed};
+use perfunit_model::{Verdict, margin};
+use std::fmt::Write;
+
+/// Shapes for which the level is claimed, then those for which it is not.
+const HELD: [Shape; 10] = [
+    Shape::Normal,
+    Shape::HeavyTails,
+    Shape::Contaminated,
+    Shape::SkewedSides,
+    Shape::Lopsided,
+    Shape::Exponential,
+    Shape::TwoGroups,
+    Shape::Minority(0.1),
+    Shape::Minority(0.2),
+    Shape::Correlated(0.3),
+];
+const NOT_HELD: [Shape; 2] = [Shape::Correlated(0.6), Shape::SlowDrift];
+
+/// An interval that is looked at over and over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Statistic {
+    /// The rule of this crate.
+    Rule,
+    /// The trimmed mean with equal levels, alpha / number of looks.
+    TrimmedMean,
+    /// The mean with Student's interval, with equal levels.
+    Mean,
+}
+
+impl Statistic {
+    const ALL: [Self; 3] = [Self::Rule, Self::TrimmedMean, Self::Mean];
+
+    /// Whether the interval at a look at these values excludes 0.
+    fn errs(self, values: &[f64]) -> bool {
+        let equal = ALPHA / Looks::OF_PAIRS.count() as f64;
+        let (low, high) = match self {
+            Self::Rule => {
+                let Decision { change, .. } = conclude(&rule(0.0), values).unwrap();
+                (change.low, change.high)
+            }
+            Self::TrimmedMean => {
+                let Interval { low, high, .. } = Estimate::of(values).unwrap().interval(equal);
+                (low, high)
+            }
+            Self::Mean => {
+                let Interval { low, high, .. } = mean_interval(values, equal).unwrap();
+                (low, high)
+            }
+        };
+        low > 0.0 || high < 0.0
+    }
+}
+
+/// Tests of which the interval of some look excludes 0, and of which that of the first does.
+#[derive(Debug, Clone, Copy, Default)]
+struct Errors {
+    any: usize,
+    first: usize,
+}
+
+/// Counts the errors of each statistic on unchanged tests, over all looks up to this many values.
+fn errors(experiments: usize, shape: Shape, last: usize) -> [Errors; 3] {
+    let mut noise = Noise::new(shape, seed(&[last as f64]));
+    let mut errors = [Errors::default(); 3];
+    for _ in 0..experiments {
+        noise.begin();
+        let values: Vec<f64> = (0..last).map(|_| 0.01 * noise.draw()).collect();
+        for (errors, statistic) in errors.iter_mut().zip(Statistic::ALL) {
+            let first = statistic.errs(&values[..FIRST_LOOK]);
+            let mut later = Looks::OF_PAIRS.all().filter(|look| *look > FIRST_LOOK && *look <= last);
+            errors.first += usize::from(first);
+            errors.any += usize::from(first || later.any(|look| statistic.errs(&values[..look])));
+        }
+    }
+    errors
+}
+
+/// How often some look errs, and the first, by shape.
+pub fn error_table(experiments: usize) -> String {
+    let mut table = String::from(
+        "| noise | rule: any of 7 looks | at 8 pairs | trimmed mean at 1 % / 7: any look | at 8 pairs | \
+         Student's t at 1 % / 7: any look | at 8 pairs |\n|-|-|-|-|-|-|-|\n",
+    );
+    for shape in HELD.into_iter().chain(NOT_HELD) {
+        write!(table, "| {shape:?} |").unwrap();
+        for Errors { any, first } in errors(experiments, shape, Looks::OF_PAIRS.last()) {
+            let [any, first] = [any, first].map(|count| 100.0 * count as f64 / experiments as f64);
+            write!(table, " {any:.2} % | {first:.2} % |").unwrap();
+        }
+        table.push('\n');
+    }
+    table
+}
+
+/// The verdict of the trimmed mean alone with equal levels, and its pairs.
+fn by_trimmed_mean(threshold: f64, mut draw: impl FnMut() -> f64) -> (Verdict, usize) {
+    let mut values = Vec::new();
+    for look in Looks::OF_PAIRS.all() {
+        values.extend((values.len()..look).map(|_| draw()));
+        let interval = Estimate::of(&values).unwrap().interval(ALPHA / Looks::OF_PAIRS.count() as f64);
+        let [estimate, low, high] = [interval.estimate, interval.low, interval.high].map(f64::exp_m1);
+        let from_zero = if estimate > 0.0 { low } else { -high };
+        let is_far = from_zero >= (0.25 * estimate.abs()).max(0.5 * threshold);
+        let is_inside = -margin(threshold) < low && high < margin(threshold);
+        match (estimate.abs() >= threshold, is_far, is_inside) {
+            (true, true, _) if estimate > 0.0 => return (Verdict::Slower, look),
+            (true, true, _) => return (Verdict::Faster, look),
+            (false, _, true) if from_zero > 0.0 => return (Verdict::ChangedBelowThreshold, look),
+            (false, _, true) => return (Verdict::Same, look),
+            _ => {}
+        }
+    }
+    (Verdict::Inconclusive, Looks::OF_PAIRS.last())
+}
+
+/// Verdicts of many tests with the same change.
+struct Verdicts {
+    all: Vec<(Verdict, usize)>,
+}
+
+impl Verdicts {
+    fn percent(&self, verdicts: &[Verdict]) -> f64 {
+        let count = self.all.iter().filter(|(verdict, _)| verdicts.contains(verdict)).count();
+        100.0 * count as f64 / self.all.len() as f64
+    }
+
+    fn median_pairs(&self) -> usize {
+        let mut pairs: Vec<usize> = self.all.iter().map(|(_, pairs)| *pairs).collect();
+        pairs.sort_unstable();
+        pairs[pairs.len() / 2]
+    }
+
+    fn mean_pairs(&self) -> f64 {
+        self.all.iter().map(|(_, pairs)| *pairs as f64).sum::<f64>() / self.all.len() as f64
+    }
+}
+
+/// By noise and true change, the verdicts of screening and the pairs that it takes; after a slash those of the trimmed mean
+/// alone.
+pub fn verdict_table(experiments: usize) -> String {
+    let threshold = 0.01;
+    let mut table = String::from(
+        "Threshold 1 %, margin 2 %; each cell: rule / trimmed mean alone.\n\n| noise | SD of a pair | true change | \
+         slower | faster | same | median pairs | mean pairs |\n|-|-|-|-|-|-|-|-|\n",
+    );
+    for shape in [Shape::Normal, Shape::Contaminated, Shape::Lopsided, Shape::TwoGroups, Shape::Correlated(0.3)] {
+        for deviation in [0.005, 0.01, 0.02] {
+            let changes = [0.0, 1.0, 2.0, 5.0].map(|times| times * deviation);
+            // The last is the margin, for which *same* is false.
+            for change in changes.into_iter().chain([margin(threshold)]) {
+                let of = |is_rule: bool| {
+                    let mut noise = Noise::new(shape, seed(&[deviation, change]));
+                    let all = (0..experiments).map(|_| {
+                        noise.begin();
+                        if is_rule {
+                            let decision = decide(&rule(threshold), change, deviation, &mut noise);
+                            return (decision.verdict, decision.values);
+                        }
+                        by_trimmed_mean(threshold, || change.ln_1p() + deviation * noise.draw())
+                    });
+                    Verdicts { all: all.collect() }
+                };
+                let (new, old) = (of(true), of(false));
+                let pair = |verdict| format!("{:.1} / {:.1}", new.percent(&[verdict]), old.percent(&[verdict]));
+                writeln!(
+                    table,
+                    "| {shape:?} | {:.1} % | {:+.1} % | {} | {} | {} | {} / {} | {:.1} / {:.1} |",
+                    100.0 * deviation,
+                    100.0 * change,
+                    pair(Verdict::Slower),
+                    pair(Verdict::Faster),
+                    pair(Verdict::Same),
+                    new.median_pairs(),
+                    old.median_pairs(),
+                    new.mean_pairs(),
+                    old.mean_pairs(),
+                )
+                .unwrap();
+            }
+        }
+    }
+    table
+}
+
+/// How often layouts of unchanged code are called slower or faster at the level of confirmation, by the shape of what they
+/// differ by.
+pub fn confirmation_table(experiments: usize) -> String {
+    let alpha = 0.001;
+    let fresh = Rule { alpha_of_change: alpha, looks: Looks::of_layouts(alpha), ..rule(0.01) };
+    let mut table = String::from("| layouts | false slower or faster at 0.1 % | mean layouts |\n|-|-|-|\n");
+    for shape in HELD.into_iter().chain(NOT_HELD) {
+        let mut noise = Noise::new(shape, seed(&[alpha]));
+        let (mut errors, mut layouts) = (0, 0);
+        for _ in 0..experiments {
+            noise.begin();
+            let mut sequential = Sequential::new(fresh);
+            let decision = std::iter::repeat_with(|| 0.1 * noise.draw()).find_map(|value| {
+                let Step::Ended(decision) = sequential.push(value, usize::MAX) else { return None };
+                decision
+            });
+            let Decision { verdict, values, .. } = decision.unwrap();
+            errors += usize::from(verdict.is_change());
+            layouts += values;
+        }
+        let [rate, layouts] = [100.0 * errors as f64, layouts as f64].map(|sum| sum / experiments as f64);
+        writeln!(table, "| {shape:?} | {rate:.2} % | {layouts:.1} |").unwrap();
+    }
+    table
+}
+
+#[test]
+fn simulated_levels_hold_for_noise_of_every_shape() {
+    let experiments = 1_000;
+    for shape in HELD {
+        let [of_rule, _, _] = errors(experiments, shape, 32);
+        // 1 %, and three standard deviations of chance.
+        assert!(of_rule.any <= 20, "{shape:?}: {of_rule:?}");
+    }
+}
+
+/// The simulation would show it if they did not.
+#[test]
+fn simulated_two_groups_mislead_other_intervals() {
+    let experiments = 1_000;
+    let [of_rule, of_trimmed_mean, of_mean] = errors(experiments, Shape::TwoGroups, 32);
+    assert!(of_trimmed_mean.any >= 50 && of_trimmed_mean.first >= 40, "{of_trimmed_mean:?}");
+    assert!(of_mean.any > of_rule.any, "{of_mean:?} {of_rule:?}");
+}

@@ -1,0 +1,174 @@
+//! Answers the questions that a run raises: by instructions, and where these do not account for the time, by time.
+
+use super::options::{Explaining, Goal};
+use super::question::{Answers, Inquiry, LEAST_UNASKED, Question};
+use super::{by_instructions, by_probes};
+use perfunit_build::Builder;
+use perfunit_measure::find_valgrind;
+use perfunit_model::error::Result;
+use perfunit_model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning, Why};
+use perfunit_system::interrupt;
+
+/// So many tests are explained unasked.
+const MOST_UNASKED: usize = 3;
+
+/// Why a test that got slower or faster raises no question.
+fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> {
+    let is_asked = match explain {
+        Explain::Never => false,
+        Explain::Auto => outcome.verdict == Verdict::Slower,
+        Explain::Always => outcome.verdict.is_change(),
+    };
+    let measured = outcome.measured.as_ref().filter(|_| is_asked && Question::about(outcome).is_none())?;
+    let stopped = measured.bound.as_ref().and_then(|bound| bound.limit_ns);
+    Some(match (stopped, measured.mode) {
+        (Some(ns), _) => Unexplained::Stopped { seconds: ns / 1e9 },
+        (None, Mode::Process) => Unexplained::WholeProcesses,
+        (None, _) => Unexplained::FirstCalls,
+    })
+}
+
+/// The questions that outcomes raise.
+pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
+    let of = |verdicts: &[Verdict]| {
+        let raised = outcomes.iter().filter(|outcome| verdicts.contains(&outcome.verdict));
+        raised.filter_map(Question::about).collect::<Vec<_>>()
+    };
+    match explain {
+        Explain::Never => Vec::new(),
+        Explain::Always => of(&[Verdict::Slower, Verdict::Faster]),
+        Explain::Auto => unasked(outcomes),
+    }
+}
+
+/// Many tests mostly have few causes: of each the slowest test comes first, of which instructions can be counted soon.
+fn unasked(outcomes: &[Outcome]) -> Vec<Question> {
+    let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
+    let asked = slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref())));
+    let (mut soon, mut late): (Vec<_>, Vec<_>) =
+        asked.partition(|(question, _)| by_instructions::ends_within(question, LEAST_UNASKED));
+    for questions in [&mut soon, &mut late] {
+        questions.sort_by(|(a, _), (b, _)| b.change.total_cmp(&a.change));
+    }
+    let (mut first, mut others, mut causes) = (Vec::new(), Vec::new(), Vec::<&Why>::new());
+    for (question, why) in soon.into_iter().chain(late) {
+        if why.is_some_and(|why| causes.iter().any(|known| known.is_alike(why))) {
+            others.push(question);
+        } else {
+            first.push(question);
+            causes.extend(why);
+        }
+    }
+    first.extend(others);
+    first.truncate(MOST_UNASKED);
+    first
+}
+
+/// Explains outcomes as far as that was asked for. Returns what the user should know: whatever goes wrong here, what was
+/// measured is not lost.
+pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcomes: &mut [Outcome]) -> Vec<Warning> {
+    let _span = tracing::info_span!("explain").entered();
+    let asked = inquiry.explaining.explain;
+    let mut answers = match explain(builder, inquiry, &questions(outcomes, asked)) {
+        Ok(answers) => answers,
+        Err(error) => {
+            let why = error.to_string().lines().next().unwrap_or_default().to_owned();
+            return vec![Warning::NothingMoreExplained { why }];
+        }
+    };
+    for outcome in outcomes {
+        match answers.tests.remove(&outcome.test) {
+            Some(Ok(explanation)) => {
+                outcome.unexplained = explanation.why_nobody();
+                outcome.explanation = Some(explanation);
+            }
+            Some(Err(why)) => outcome.unexplained = Some(why),
+            None => outcome.unexplained = without_question(outcome, asked),
+        }
+    }
+    answers.warnings
+}
+
+/// Answers questions about tests of a pairing.
+pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    if questions.is_empty() || interrupt::requested() {
+        return Ok(Answers::default());
+    }
+    if inquiry.over().is_some() {
+        return Ok(Answers::none(questions, Unexplained::BudgetUsed { by_measuring: true }));
+    }
+    let Explaining { engine, strategy, goal, .. } = inquiry.explaining;
+    match engine {
+        Some(Engine::Callgrind) => by_instructions::explain(builder, inquiry, questions),
+        None if goal == Goal::Responsible && strategy.is_none() && find_valgrind().is_some() => {
+            Ok(counted_first(builder, inquiry, questions))
+        }
+        _ => timed(builder, inquiry, questions),
+    }
+}
+
+/// Instructions need no other build, and tell functions of some nanoseconds apart. Waiting, system calls and cache misses
+/// do not show in them.
+fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Answers {
+    let can_end = |question: &&Question| by_instructions::can_end(question, inquiry);
+    let countable: Vec<Question> = questions.iter().filter(can_end).cloned().collect();
+    let mut answers = Answers::default();
+    if !countable.is_empty() {
+        match by_instructions::explain(builder, inquiry, &countable) {
+            // Time may tell what instructions do not: each test that stays open says why.
+            Ok(Answers { tests, .. }) => answers.tests = tests,
+            Err(error) => answers.warnings.push(Warning::NoInstructions { why: error.message().to_owned() }),
+        }
+    }
+    let open: Vec<Question> = questions.iter().filter(|question| !answers.settle(question)).cloned().collect();
+    if !open.is_empty() && !interrupt::requested() {
+        // Whatever goes wrong with it, what was counted is not lost.
+        match timed(builder, inquiry, &open) {
+            Ok(timed) => answers.take_timed(&open, timed),
+            Err(error) => answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() }),
+        }
+    }
+    answers
+}
+
+/// By time, as far as tests are short enough.
+fn timed(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+    let (long, short): (Vec<Question>, Vec<Question>) = questions.iter().cloned().partition(Question::is_too_long);
+    let mut answers = Answers::default();
+    if !short.is_empty() {
+        answers = match inquiry.over() {
+            Some(why) => Answers::none(&short, why),
+            None => by_probes::explain(builder, inquiry, &short)?,
+        };
+    }
+    answers.tests.extend(long.into_iter().map(|question| (question.test.clone(), Err(question.too_long()))));
+    Ok(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::ChangedFunction;
+    use perfunit_model::samples::{measured, outcome};
+
+    #[test]
+    fn one_test_of_each_cause_is_explained_first_and_long_ones_last() {
+        let slower = |name: &str, ns: f64, change: f64, changed: &str| {
+            let changed = vec![ChangedFunction { name: changed.to_owned(), data: None }];
+            let why = Some(Why { path: Vec::new(), changed, others: Vec::new() });
+            Outcome { why, ..outcome(name, Verdict::Slower, Some(measured(ns, change))) }
+        };
+        let outcomes = [
+            slower("long", 1e9, 3.0, "f"),
+            slower("worst", 1e3, 2.0, "g"),
+            slower("alike", 1e3, 1.5, "g"),
+            slower("short", 1e3, 0.1, "f"),
+            slower("least", 1e3, 0.05, "g"),
+        ];
+        let names = |outcomes: &[Outcome]| {
+            questions(outcomes, Explain::Auto).into_iter().map(|question| question.test.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&outcomes), ["worst", "short", "alike"]);
+        assert_eq!(names(&outcomes[..3]), ["worst", "long", "alike"]);
+    }
+}

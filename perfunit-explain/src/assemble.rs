@@ -1,0 +1,213 @@
+//! From figures by key to an [`Explanation`] in words that people know.
+
+use super::attribution::{Attribution, Part};
+use super::differences::Differences;
+use super::merge::{Merged, MergedNode};
+use perfunit_measure::{ROOT, THREADS};
+use perfunit_model::{
+    CallNode, ChangeKind, Engine, Explanation, ExplanationNote, Function, Responsibility, ResponsibleFunction, Sides,
+    Strategy, TestId, Unprobed,
+};
+use std::collections::BTreeMap;
+
+/// What is known besides the trees.
+pub struct Known<'a> {
+    pub test: &'a TestId,
+    pub engine: Engine,
+    /// How it was found out.
+    pub strategy: Strategy,
+    /// Wall time of finding it out, s.
+    pub seconds: f64,
+    /// Time of one run on base without probes, ns; `None` where there are none.
+    pub plain_base_ns: Option<f64>,
+    /// What the probes cost in one run, ns.
+    pub probe_cost: Sides<f64>,
+    /// The functions with probes, by the keys of their sites.
+    pub functions: &'a Sides<BTreeMap<u64, Function>>,
+    /// Calls of one process that found no room in its tree.
+    pub overflow: u64,
+    /// Head's functions without a probe, by reason.
+    pub without_probe: BTreeMap<Unprobed, usize>,
+    /// What happened to a function's source; `None` if nothing did.
+    pub changed: &'a dyn Fn(&Function) -> Option<ChangeKind>,
+    /// The names in a function's source, sorted.
+    pub names: &'a dyn Fn(&Function) -> Vec<String>,
+    /// The test's own source; `None` if it is not found.
+    pub of_test: &'a dyn Fn() -> Option<OfTest>,
+}
+
+/// The source of a test, or of what a macro makes it from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfTest {
+    pub file: String,
+    /// The names in it, sorted.
+    pub names: Vec<String>,
+}
+
+/// The function with this key, as head knows it if it does.
+pub fn function_of(functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> Option<&Function> {
+    functions.head.get(&key).or_else(|| functions.base.get(&key))
+}
+
+/// Puts it all together.
+pub fn told(merged: &Merged, differences: &Differences, attribution: &Attribution, known: &Known<'_>) -> Explanation {
+    let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
+    let nodes = nodes(merged, differences, &mut catalogue);
+    let responsible = attribution
+        .responsible()
+        .filter_map(|part| catalogue.responsible(part, attribution, merged, known.changed))
+        .collect();
+    let cost = differences.nodes[0].total_cost;
+    let distortion = known.plain_base_ns.map_or(1.0, |plain| cost.base / plain);
+    Explanation {
+        test: known.test.clone(),
+        engine: known.engine,
+        strategy: known.strategy,
+        seconds: known.seconds,
+        pairs: merged.pairs,
+        cost,
+        change: attribution.whole,
+        distortion,
+        probe_cost: known.probe_cost,
+        without_probe: known.without_probe.clone(),
+        notes: notes(attribution, distortion, known),
+        functions: catalogue.functions,
+        nodes,
+        responsible,
+        causes: Vec::new(),
+        code_changed: None,
+        instructions: None,
+    }
+}
+
+/// Names nobody, where what was found goes the other way than the change (a fraction) that is to be explained.
+pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation {
+    let found = explanation.change;
+    if found.is_certain() && found.estimate.signum() != change.signum() {
+        explanation.responsible.clear();
+        explanation.causes.clear();
+        explanation.notes.retain(|note| !matches!(note, ExplanationNote::InTest { .. }));
+        let change = found.estimate / explanation.cost.base;
+        explanation.notes.insert(0, ExplanationNote::OtherWay { engine: explanation.engine, change });
+    }
+    explanation
+}
+
+/// From this factor on the test with probes is not quite the test without.
+const MUCH_DISTORTED: f64 = 2.0;
+
+fn notes(attribution: &Attribution, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
+    let engine = known.engine;
+    let mut notes = Vec::new();
+    if known.overflow > 0 {
+        notes.push(ExplanationNote::NoRoom { calls: known.overflow });
+    }
+    if !attribution.whole.is_certain() {
+        notes.push(ExplanationNote::DoesNotShow { engine });
+        return notes;
+    }
+    if distortion >= MUCH_DISTORTED {
+        notes.push(ExplanationNote::Distorted { factor: distortion });
+    }
+    if let Some(part) = attribution.responsible().find(|part| part.key == ROOT) {
+        notes.push(ExplanationNote::InTest { engine, share: attribution.share(part) });
+    }
+    notes
+}
+
+fn nodes(merged: &Merged, differences: &Differences, catalogue: &mut Catalogue<'_>) -> Vec<CallNode> {
+    let mut children = merged.children();
+    for below in &mut children {
+        let change = |index: &usize| differences.nodes[*index].total_change.estimate.abs();
+        below.sort_by(|a, b| change(b).total_cmp(&change(a)));
+    }
+    let all = merged.nodes.iter().zip(&differences.nodes).zip(children);
+    all.map(|((node, found), children)| CallNode {
+        function: catalogue.place(node.key),
+        calls: found.calls,
+        self_cost: found.self_cost,
+        total_cost: found.total_cost,
+        self_change: found.self_change,
+        total_change: found.total_change,
+        children,
+    })
+    .collect()
+}
+
+/// The functions named so far.
+struct Catalogue<'a> {
+    known: &'a Sides<BTreeMap<u64, Function>>,
+    places: BTreeMap<u64, usize>,
+    functions: Vec<Function>,
+}
+
+impl Catalogue<'_> {
+    /// The index of the function with this key, as head knows it if it does.
+    fn place(&mut self, key: u64) -> Option<usize> {
+        if key == ROOT || key == THREADS {
+            return None;
+        }
+        if let Some(place) = self.places.get(&key) {
+            return Some(*place);
+        }
+        let function = function_of(self.known, key)?;
+        self.functions.push(function.clone());
+        self.places.insert(key, self.functions.len() - 1);
+        Some(self.functions.len() - 1)
+    }
+
+    fn responsible(
+        &mut self,
+        part: &Part,
+        attribution: &Attribution,
+        merged: &Merged,
+        changed: &dyn Fn(&Function) -> Option<ChangeKind>,
+    ) -> Option<ResponsibleFunction> {
+        let function = self.place(part.key)?;
+        let calls = all_calls(merged, part.key);
+        let callee = part.called_otherwise().and_then(|callee| Some((callee, self.place(callee)?)));
+        Some(ResponsibleFunction {
+            function,
+            how: callee.map_or(Responsibility::ItsOwn, |(_, place)| Responsibility::CallsOf(place)),
+            change: part.change,
+            share: attribution.share(part),
+            calls,
+            calls_each: callee.map(|(key, _)| calls_each(merged, part.key, key, calls)),
+            changed: changed(&self.functions[function]),
+            not_apart: part.not_apart.iter().map(|key| self.place(*key)).collect(),
+        })
+    }
+}
+
+/// Calls of a function in one run, wherever it is called.
+fn all_calls(merged: &Merged, key: u64) -> Sides<f64> {
+    sum(merged, |node| &node.calls, |node| node.key == key)
+}
+
+/// Calls of one function by another, for each call of the caller; of itself, for each call from outside.
+fn calls_each(merged: &Merged, by: u64, of: u64, calls: Sides<f64>) -> Sides<f64> {
+    let each = |called: f64, calls: f64| if calls > 0.0 { called / calls } else { 0.0 };
+    if by == of {
+        let again = sum(merged, |node| &node.recursions, |node| node.key == of);
+        return Sides {
+            base: each(again.base, calls.base - again.base),
+            head: each(again.head, calls.head - again.head),
+        };
+    }
+    let called = sum(merged, |node| &node.calls, |node| node.key == of && merged.nodes[node.parent].key == by);
+    Sides { base: each(called.base, calls.base), head: each(called.head, calls.head) }
+}
+
+fn sum(
+    merged: &Merged,
+    figure: impl Fn(&MergedNode) -> &Sides<Vec<f64>>,
+    takes: impl Fn(&MergedNode) -> bool,
+) -> Sides<f64> {
+    let mut sum = Sides { base: 0.0, head: 0.0 };
+    for node in merged.nodes.iter().skip(1).filter(|node| takes(node)) {
+        let Sides { base, head } = super::differences::medians(figure(node));
+        sum.base += base;
+        sum.head += head;
+    }
+    sum
+}

@@ -1,0 +1,382 @@
+//! Attributes the difference of the time at each node to functions.
+//!
+//! A function called `c` times, each call with `s` ns of its own, takes `c * s`. What comes from `s` is the function's
+//! own doing. What comes from `c` is not: some caller on the way from the test calls what it calls more often than it
+//! did, and to that caller it is attributed. The calls that both versions make are compared; those that one makes beyond them cost what
+//! they cost there. With base's calls `b` and head's `h`, each of `base / b` and `head / h` ns,
+//!
+//! ```text
+//! head - base  =  min(b, h) * (head / h - base / b)  +  (h - b) * (head / h if h > b, else base / b)
+//!                  the function's own                     who called it more or less often
+//! ```
+//!
+//! No term has a factor above 1 on a measured time, so that noise is not amplified by many calls more; and what a call
+//! takes may depend on how many there are (deep recursion takes longer per call on every processor, work in smaller
+//! pieces less). h / b is the product, over the way from the test, of how many times as often each node is called by one call of
+//! its caller, and of how many times as often it calls itself, directly or not; the second term is divided among them by
+//! the logarithms of these. What is attributed of all nodes adds up to the difference of the whole test.
+
+use super::attribution::{Attribution, Part};
+use super::differences::{difference, medians};
+use super::merge::{Merged, MergedNode};
+use perfunit_measure::{ROOT, THREADS};
+use perfunit_model::{Difference, Sides};
+use std::collections::BTreeMap;
+
+/// Calls that differ by less than this fraction are equal: what differs from run to run is not a change.
+const EQUAL_CALLS: f64 = 1e-3;
+
+/// How often a node is called in one run, medians over pairs.
+struct Counts {
+    all: Sides<f64>,
+    /// By its caller, not by itself or from below.
+    from_outside: Sides<f64>,
+}
+
+impl Counts {
+    fn of(node: &MergedNode) -> Self {
+        let (all, recursions) = (medians(&node.calls), medians(&node.recursions));
+        let outside = |all: f64, recursions: f64| if recursions < all { all - recursions } else { all };
+        let from_outside = Sides { base: outside(all.base, recursions.base), head: outside(all.head, recursions.head) };
+        Self { all, from_outside }
+    }
+}
+
+/// Who calls something more or less often.
+struct Caller {
+    key: u64,
+    /// The key of what is called.
+    called: u64,
+    /// The part that is attributed to it, of 1.
+    weight: f64,
+}
+
+/// By pair.
+type ByPair = Vec<f64>;
+
+#[derive(Default)]
+struct Account {
+    own: ByPair,
+    calling: BTreeMap<u64, ByPair>,
+}
+
+/// Attributes every difference to a function, such that with probability 1 - `alpha` no interval misses; `None` for fewer
+/// pairs than an interval needs.
+pub fn attribute(merged: &Merged, alpha: f64) -> Option<Attribution> {
+    attribute_joined(merged, alpha, &Joined::new())
+}
+
+/// By the key of a function, another one whose account its own cost goes to.
+pub type Joined = BTreeMap<u64, u64>;
+
+/// The same with some accounts joined.
+pub fn attribute_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Attribution> {
+    attribute_calls(merged, alpha, joined, &|_, _| false)
+}
+
+/// The same where calls are estimated: code that is inlined on one side is entered less often than it is called on the other.
+/// More or fewer calls of a function whose source changed, by one whose source did not, are the callee's.
+pub fn attribute_estimated(merged: &Merged, alpha: f64, has_changed: impl Fn(u64) -> bool) -> Option<Attribution> {
+    attribute_calls(merged, alpha, &Joined::new(), &|caller, callee| has_changed(callee) && !has_changed(caller))
+}
+
+fn attribute_calls(
+    merged: &Merged,
+    alpha: f64,
+    joined: &Joined,
+    is_callees: &dyn Fn(u64, u64) -> bool,
+) -> Option<Attribution> {
+    let counts: Vec<Counts> = merged.nodes.iter().map(Counts::of).collect();
+    let mut accounts: BTreeMap<u64, Account> = BTreeMap::new();
+    let mut whole = vec![0.0; merged.pairs];
+    for (index, node) in merged.nodes.iter().enumerate() {
+        let (own, counted) = parts(node, &counts[index]);
+        add(&mut whole, &own, 1.0);
+        add(&mut whole, &counted, 1.0);
+        let owner = joined.get(&responsible(node.key)).copied().unwrap_or_else(|| responsible(node.key));
+        add(&mut accounts.entry(owner).or_default().own, &own, 1.0);
+        for Caller { key, called, weight } in callers(merged, &counts, index) {
+            let account = if is_callees(key, called) {
+                &mut accounts.entry(called).or_default().own
+            } else {
+                accounts.entry(responsible(key)).or_default().calling.entry(called).or_default()
+            };
+            add(account, &counted, weight);
+        }
+    }
+    let each = alpha / accounts.len().max(1) as f64;
+    let mut parts = accounts.into_iter().map(|(key, account)| account.close(key, each)).collect::<Option<Vec<_>>>()?;
+    for part in &mut parts {
+        part.not_apart.extend(joined.iter().filter(|(_, with)| **with == part.key).map(|(key, _)| *key));
+    }
+    let whole = difference(&whole, alpha)?;
+    Some(Attribution { parts: in_order(parts, &whole), whole })
+}
+
+/// Threads are started by the test as far as we know.
+fn responsible(key: u64) -> u64 {
+    if key == THREADS { ROOT } else { key }
+}
+
+fn in_order(mut parts: Vec<Part>, whole: &Difference) -> Vec<Part> {
+    let direction = if whole.estimate < 0.0 { -1.0 } else { 1.0 };
+    parts.sort_by(|a, b| (direction * b.change.estimate).total_cmp(&(direction * a.change.estimate)));
+    parts
+}
+
+impl Account {
+    fn close(self, key: u64, alpha: f64) -> Option<Part> {
+        let mut all = self.own.clone();
+        self.calling.values().for_each(|values| add(&mut all, values, 1.0));
+        let mean = |values: &[f64]| difference(values, alpha).map(|difference| difference.estimate);
+        let calling = self.calling.iter().map(|(callee, values)| Some((*callee, mean(values)?)));
+        Some(Part {
+            key,
+            not_apart: Vec::new(),
+            change: difference(&all, alpha)?,
+            own_cost: if self.own.is_empty() { 0.0 } else { mean(&self.own)? },
+            calling_cost: calling.collect::<Option<_>>()?,
+        })
+    }
+}
+
+fn add(sum: &mut ByPair, values: &[f64], weight: f64) {
+    sum.resize(values.len().max(sum.len()), 0.0);
+    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+}
+
+/// By pair, what calls take more than they did, and what more of them take. All of what one side does not call is the
+/// latter.
+fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
+    // The part of each side's time that is in calls which the other side makes, too.
+    let common = match growth(counts.all) {
+        // Nobody calls the root.
+        _ if node.key == ROOT => Sides { base: 1.0, head: 1.0 },
+        Some(growth) => Sides { base: growth.min(1.0), head: growth.recip().min(1.0) },
+        None => Sides { base: 0.0, head: 0.0 },
+    };
+    let split = |(base, head): (&f64, &f64)| {
+        let own = head * common.head - base * common.base;
+        (own, head - base - own)
+    };
+    node.self_cost.base.iter().zip(&node.self_cost.head).map(split).unzip()
+}
+
+/// How many times as often head calls; `None` if one side does not call at all.
+fn growth(calls: Sides<f64>) -> Option<f64> {
+    match (calls.base > 0.0, calls.head > 0.0) {
+        (true, true) => {
+            let growth = calls.head / calls.base;
+            Some(if (growth - 1.0).abs() < EQUAL_CALLS { 1.0 } else { growth })
+        }
+        // A thread's root is entered by nobody, on either side.
+        (false, false) => Some(1.0),
+        _ => None,
+    }
+}
+
+/// Who on the way to this node calls more or less often, with their shares, which add up to 1; nobody if it is called as
+/// often as before.
+fn callers(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Caller> {
+    let way: Vec<usize> = way_to(merged, index);
+    let key = |node: usize| merged.nodes[node].key;
+    let by_caller = |node: usize, weight| Caller { key: key(merged.nodes[node].parent), called: key(node), weight };
+    // What only one side has begins somewhere, and there is the culprit.
+    if let Some(first) = way.iter().find(|node| growth(counts[**node].all).is_none()) {
+        return vec![by_caller(*first, 1.0)];
+    }
+    let logarithm = |calls: Sides<f64>| growth(calls).unwrap_or(1.0).ln();
+    let whole = logarithm(counts[index].all);
+    if whole == 0.0 {
+        return Vec::new();
+    }
+    let mut before = 0.0;
+    let mut found = Vec::new();
+    for node in way {
+        let (outside, all) = (logarithm(counts[node].from_outside), logarithm(counts[node].all));
+        found.push(by_caller(node, (outside - before) / whole));
+        found.push(Caller { key: key(node), called: key(node), weight: (all - outside) / whole });
+        before = all;
+    }
+    found.retain(|culprit| (culprit.weight * whole).abs() >= EQUAL_CALLS);
+    found
+}
+
+/// The nodes from below the root to this one; none for the root.
+fn way_to(merged: &Merged, index: usize) -> Vec<usize> {
+    let mut way = Vec::new();
+    let mut at = index;
+    while at != 0 {
+        way.push(at);
+        at = merged.nodes[at].parent;
+    }
+    way.reverse();
+    way
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_measure::{Recorded, RecordedNode};
+
+    const NAMES: [&str; 6] = ["test", "threads", "a", "b", "c", "d"];
+
+    /// `a 2 x 10, a>b 4/3 x 5`: 2 calls of 10 ns each, then 4, of which 3 are recursive, and so on. Ways are written out,
+    /// callers first.
+    fn tree(text: &str) -> Recorded {
+        let mut ways = vec![String::new()];
+        let mut nodes = vec![RecordedNode { self_cost: 1.0, ..RecordedNode::root(ROOT) }];
+        for entry in text.split(", ").filter(|entry| !entry.is_empty()) {
+            let [way, calls, "x", each] = entry.split(' ').collect::<Vec<_>>()[..] else { panic!("{entry}") };
+            let (caller, name) = way.rsplit_once('>').unwrap_or(("", way));
+            let parent = ways.iter().position(|known| known == caller).unwrap();
+            let key = NAMES.iter().position(|known| *known == name).unwrap() as u64;
+            let (calls, recursions) = calls.split_once('/').unwrap_or((calls, "0"));
+            let [calls, recursions, each] = [calls, recursions, each].map(|number| number.parse::<f64>().unwrap());
+            nodes.push(RecordedNode { parent, calls, recursions, self_cost: calls * each, ..RecordedNode::root(key) });
+            ways.push(way.to_owned());
+        }
+        Recorded { nodes }
+    }
+
+    fn attributed(base: &str, head: &str) -> Attribution {
+        let mut merged = Merged::default();
+        (0..4).for_each(|_| merged.add(&Sides { base: tree(base), head: tree(head) }));
+        attribute(&merged, 0.01).unwrap()
+    }
+
+    /// What is attributed to whom, ns; what is 0 is left out.
+    #[track_caller]
+    fn check(base: &str, head: &str, expected: &[(&str, f64)]) {
+        let attribution = attributed(base, head);
+        let all = attribution.parts.iter().map(|part| (NAMES[part.key as usize], part.change.estimate));
+        let found: Vec<_> = all.filter(|(_, ns)| ns.abs() > 1e-9).collect();
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((name, ns), (expected_name, expected_ns)) in found.iter().zip(expected) {
+            assert!(name == expected_name && (ns - expected_ns).abs() < 1e-9, "{found:?}");
+        }
+        let sum: f64 = found.iter().map(|(_, ns)| ns).sum();
+        assert!((sum - attribution.whole.estimate).abs() < 1e-9, "{sum} of {:?}", attribution.whole);
+    }
+
+    #[test]
+    fn a_slower_function_pays_and_its_callers_do_not() {
+        check("a 1 x 5, a>b 3 x 10", "a 1 x 5, a>b 3 x 14", &[("b", 12.0)]);
+    }
+
+    #[test]
+    fn who_calls_more_often_pays_for_all_below() {
+        check("a 1 x 5, a>b 2 x 10, a>b>c 2 x 3", "a 1 x 5, a>b 4 x 10, a>b>c 4 x 3", &[("a", 26.0)]);
+    }
+
+    #[test]
+    fn each_of_two_pays_his_part() {
+        // b is slower, and called twice as often: 2 more calls of 11, and 1 more in each of the other 2.
+        check("a 1 x 5, a>b 2 x 10", "a 1 x 5, a>b 4 x 11", &[("a", 22.0), ("b", 2.0)]);
+        // a calls b twice as often, b calls c twice as often: c's 4 calls more of 8 ns for 2 are halves.
+        check(
+            "a 1 x 5, a>b 1 x 10, a>b>c 1 x 8",
+            "a 1 x 5, a>b 2 x 10, a>b>c 4 x 8",
+            &[("a", 10.0 + 12.0), ("b", 12.0)],
+        );
+    }
+
+    #[test]
+    fn who_recurses_more_pays_and_not_who_began_it() {
+        check("a 1 x 5, a>b 4/3 x 10", "a 1 x 5, a>b 8/7 x 10", &[("b", 40.0)]);
+        // Twice as often from outside, each time as deep as before: a's.
+        check("a 1 x 5, a>b 4/3 x 10", "a 1 x 5, a>b 8/6 x 10", &[("a", 40.0)]);
+        // b comes back to itself by way of c, twice as often: what c takes more is b's too.
+        check("b 2/1 x 10, b>c 1 x 4", "b 4/3 x 10, b>c 2 x 4", &[("b", 24.0)]);
+    }
+
+    #[test]
+    fn what_is_most_of_a_charge_is_calls_of_all_together_or_its_own() {
+        let first = |own: f64| {
+            let head = format!("a 1 x {own}, a>b 2 x 25, a>c 2 x 24");
+            attributed("a 1 x 5, a>b 1 x 25, a>c 1 x 24", &head).parts[0].called_otherwise()
+        };
+        assert_eq!(first(5.0), Some(3));
+        assert_eq!(first(45.0), Some(3));
+        assert_eq!(first(65.0), None);
+    }
+
+    #[test]
+    fn deeper_recursion_is_more_calls_whatever_a_call_takes_at_that_depth() {
+        // Beyond some depth processors mispredict each return; below a probe's precision a call may seem to take nothing.
+        for (shallow, deep) in [(1.0, 1.0), (1.0, 3.0), (1.7, 40.0), (3.0, 1.0), (0.0, 3.0), (-0.2, 3.0)] {
+            let (shallow_tree, deep_tree) = (format!("b 21/20 x {shallow}"), format!("b 401/400 x {deep}"));
+            let parts = |part: &Part| (part.own_cost, part.calling_cost.values().sum::<f64>());
+            let attributed_to = |base, head| attributed(base, head).parts.swap_remove(0);
+            let attributed = attributed_to(&shallow_tree, &deep_tree);
+            let (own, calls) = parts(&attributed);
+            assert!((own - 21.0 * (deep - shallow)).abs() < 1e-9 && (calls - 380.0 * deep).abs() < 1e-9);
+            assert_eq!(attributed.called_otherwise(), Some(3), "{shallow} {deep}: {own} {calls}");
+            // Back again it is the same with the other sign.
+            let back = parts(&attributed_to(&deep_tree, &shallow_tree));
+            assert!((own + back.0).abs() < 1e-9 && (calls + back.1).abs() < 1e-9, "{back:?}");
+        }
+    }
+
+    #[test]
+    fn estimated_calls_of_a_changed_function_by_an_unchanged_one_are_its_own() {
+        let [base, head] = ["a 1 x 5, a>b 1 x 10", "a 1 x 5, a>b 4 x 6"].map(tree);
+        let mut merged = Merged::default();
+        (0..4).for_each(|_| merged.add(&Sides { base: base.clone(), head: head.clone() }));
+        let parts = |changed: &[u64]| {
+            let attribution = attribute_estimated(&merged, 0.01, |key| changed.contains(&key)).unwrap();
+            let parts = attribution.parts.into_iter().map(|part| (NAMES[part.key as usize], part.change.estimate));
+            parts.filter(|(_, cost)| *cost != 0.0).collect::<Vec<_>>()
+        };
+        assert_eq!(parts(&[3]), [("b", 14.0)]);
+        let apart = [("a", 18.0), ("b", -4.0)];
+        assert_eq!((parts(&[]), parts(&[2, 3])), (apart.to_vec(), apart.to_vec()));
+    }
+
+    #[test]
+    fn work_in_smaller_pieces_costs_nobody_more_than_it_takes() {
+        // The same work in 10 calls instead of 1: what is no longer in the call is in the others.
+        check("a 1 x 5, a>b 1 x 100", "a 1 x 5, a>b 10 x 10", &[("a", 90.0), ("b", -90.0)]);
+    }
+
+    #[test]
+    fn a_new_call_is_the_callers_and_so_is_one_that_is_gone() {
+        check("a 1 x 5", "a 1 x 5, a>b 2 x 10, a>b>c 2 x 1", &[("a", 22.0)]);
+        check("a 1 x 5, a>b 2 x 10", "a 1 x 5, a>c 2 x 13", &[("a", 6.0)]);
+    }
+
+    #[test]
+    fn code_that_moves_into_a_new_function_costs_nobody() {
+        check("a 1 x 50", "a 1 x 30, a>b 1 x 20", &[]);
+    }
+
+    #[test]
+    fn one_function_at_two_places_is_one_responsible() {
+        check("a 1 x 1, b 1 x 1, a>c 1 x 5, b>c 3 x 5", "a 1 x 1, b 1 x 1, a>c 1 x 7, b>c 3 x 7", &[("c", 8.0)]);
+    }
+
+    #[test]
+    fn the_largest_in_the_direction_of_the_whole_comes_first() {
+        let order = |base, head| -> Vec<_> {
+            let attribution = attributed(base, head).parts;
+            attribution.iter().map(|part| NAMES[part.key as usize]).collect()
+        };
+        assert_eq!(order("a 1 x 10, b 1 x 10", "a 1 x 30, b 1 x 5"), ["a", "test", "b"]);
+        assert_eq!(order("a 1 x 30, b 1 x 5", "a 1 x 10, b 1 x 10"), ["a", "test", "b"]);
+    }
+
+    #[test]
+    fn what_a_function_is_charged_with_is_told_apart() {
+        let attribution = attributed("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").parts;
+        let a = &attribution[0];
+        assert_eq!((NAMES[a.key as usize], a.own_cost), ("a", 2.0));
+        assert_eq!(a.calling_cost, BTreeMap::from([(3, 20.0), (4, 4.0)]));
+    }
+
+    #[test]
+    fn too_few_pairs_have_no_interval() {
+        let mut merged = Merged::default();
+        merged.add(&Sides { base: tree(""), head: tree("") });
+        assert_eq!(attribute(&merged, 0.01), None);
+    }
+}

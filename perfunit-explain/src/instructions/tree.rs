@@ -1,0 +1,268 @@
+//! From callgrind's graph of calls to a tree.
+//!
+//! A graph has forgotten on which way from the test a function was called. What it and all below it executed is divided
+//! among its callers by what each of their calls executed, which callgrind knows. (gprof divides by the number of calls.)
+//! A function that is active already is not a new node, as in the trees that probes leave.
+
+use super::components::components;
+use super::groups::{Code, Grouped, grouped};
+use super::owners::Owner;
+use super::profile::{Call, Profile};
+use perfunit_measure::{ROOT, Recorded, RecordedNode, THREADS};
+use std::collections::HashMap;
+
+/// Calls that execute less than this part of the whole are not looked into: they are their callers' own.
+const LEAST: f64 = 1e-6;
+/// In the stack of the thread that runs the test, and of no other.
+const RUNTIME: &str = "perfunit_runtime";
+
+/// The tree of one run of a test, from a profile of `runs` of them.
+pub fn tree(profile: &Profile, code: &mut Code, runs: f64) -> Recorded {
+    let groups: Vec<Grouped> = profile.functions.iter().map(|function| grouped(function, code)).collect();
+    let whole: u64 = groups.iter().flat_map(|group| &group.parts).map(|part| part.own).sum();
+    let component = components(&groups);
+    let mut entered = vec![0; groups.len()];
+    for (caller, group) in groups.iter().enumerate() {
+        for (_, call) in group.calls.iter().filter(|(_, call)| component[call.callee] != component[caller]) {
+            entered[component[call.callee]] += call.inclusive;
+        }
+    }
+    let root = RecordedNode::root(ROOT);
+    let mut growing = Growing {
+        groups: &groups,
+        component: &component,
+        entered: &entered,
+        least: LEAST * whole as f64,
+        nodes: vec![root],
+        places: HashMap::new(),
+    };
+    let mut seen = vec![false; groups.len()];
+    for start in starts(&groups, &component) {
+        if std::mem::replace(&mut seen[component[start]], true) {
+            continue;
+        }
+        let node = if leads_to_runtime(profile, &groups, start) { 0 } else { growing.child(0, THREADS) };
+        growing.enter(start, node, 1.0, 0.0);
+    }
+    let mut nodes = growing.nodes;
+    for node in &mut nodes {
+        node.calls /= runs;
+        node.self_cost /= runs;
+    }
+    Recorded { nodes }
+}
+
+/// Functions that nothing calls from outside of their component: where threads begin.
+fn starts(groups: &[Grouped], component: &[usize]) -> Vec<usize> {
+    let mut called = vec![false; groups.len()];
+    for (caller, group) in groups.iter().enumerate() {
+        for (_, call) in group.calls.iter().filter(|(_, call)| component[call.callee] != component[caller]) {
+            called[component[call.callee]] = true;
+        }
+    }
+    (0..groups.len()).filter(|function| !called[component[*function]]).collect()
+}
+
+fn leads_to_runtime(profile: &Profile, groups: &[Grouped], start: usize) -> bool {
+    let mut seen = vec![false; groups.len()];
+    let mut open = vec![start];
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        if profile.functions[at].symbol.contains(RUNTIME) {
+            return true;
+        }
+        open.extend(groups[at].calls.iter().map(|(_, call)| call.callee));
+    }
+    false
+}
+
+struct Growing<'a> {
+    groups: &'a [Grouped],
+    /// By function, what calls each other in a circle.
+    component: &'a [usize],
+    /// By component, what calls from outside of it executed.
+    entered: &'a [u64],
+    least: f64,
+    nodes: Vec<RecordedNode>,
+    places: HashMap<(usize, u64), usize>,
+}
+
+impl Growing<'_> {
+    /// Adds a function that is called from `node` so many times, with all below it, of which this is a `share`; and what
+    /// it calls in a circle.
+    fn enter(&mut self, function: usize, node: usize, share: f64, calls: f64) {
+        let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut open = vec![(function, node, calls)];
+        let mut leaving: Vec<(Call, usize)> = Vec::new();
+        while let Some((at, node, calls)) = open.pop() {
+            let group = &self.groups[at];
+            if places.contains_key(&at) {
+                // Once more around the circle: a call, and nothing that is not there already.
+                self.place(group.parts[0].owner, node, calls);
+                continue;
+            }
+            let mut parts = Vec::with_capacity(group.parts.len());
+            for (index, part) in group.parts.iter().enumerate() {
+                let (caller, calls) =
+                    if index == 0 { (node, calls) } else { (parts[part.caller], part.entries as f64 * share) };
+                let place = self.place(part.owner, caller, calls);
+                self.nodes[place].self_cost += part.own as f64 * share;
+                parts.push(place);
+            }
+            for (part, call) in &group.calls {
+                if self.component[call.callee] == self.component[at] {
+                    open.push((call.callee, parts[*part], call.count as f64 * share));
+                } else {
+                    leaving.push((*call, parts[*part]));
+                }
+            }
+            places.insert(at, parts);
+        }
+        for (call, node) in leaving {
+            self.follow(call, node, share);
+        }
+    }
+
+    fn follow(&mut self, call: Call, node: usize, share: f64) {
+        let (inclusive, calls) = (call.inclusive as f64 * share, call.count as f64 * share);
+        let entered = self.entered[self.component[call.callee]];
+        if entered == 0 {
+            return;
+        }
+        if inclusive < self.least {
+            let place = self.place(self.groups[call.callee].parts[0].owner, node, calls);
+            self.nodes[place].self_cost += inclusive;
+            return;
+        }
+        self.enter(call.callee, node, inclusive / entered as f64, calls);
+    }
+
+    /// The node of an owner's code that is called from `node`; a closure of an active function is part of that, and not
+    /// called.
+    fn place(&mut self, owner: Owner, node: usize, calls: f64) -> usize {
+        let (key, is_closure) = match owner {
+            Owner::Function(key) => (key, false),
+            Owner::Closure(key) => (key, true),
+            Owner::Test => return self.top(node),
+            Owner::Caller => return node,
+        };
+        let active = self.active(node, key);
+        let place = active.unwrap_or_else(|| self.child(node, key));
+        if active.is_none() || !is_closure {
+            self.nodes[place].calls += calls;
+            self.nodes[place].recursions += if active.is_some() { calls } else { 0.0 };
+        }
+        place
+    }
+
+    /// Where a function stands on the way to a node.
+    fn active(&self, node: usize, key: u64) -> Option<usize> {
+        let mut at = node;
+        while at != 0 {
+            if self.nodes[at].key == key {
+                return Some(at);
+            }
+            at = self.nodes[at].parent;
+        }
+        None
+    }
+
+    /// The test, or the node of its threads.
+    fn top(&self, node: usize) -> usize {
+        self.active(node, THREADS).unwrap_or(0)
+    }
+
+    fn child(&mut self, parent: usize, key: u64) -> usize {
+        *self.places.entry((parent, key)).or_insert_with(|| {
+            self.nodes.push(RecordedNode { parent, ..RecordedNode::root(key) });
+            self.nodes.len() - 1
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::owners::Owners;
+    use super::super::profile::parse;
+    use super::*;
+    use perfunit_select::code::{Inlining, Operations};
+    use std::fmt::Write;
+    use std::rc::Rc;
+
+    /// Functions as `caller own, callee calls inclusive, ...`; those with names of one letter are the crate's own.
+    fn profile(functions: &[&str]) -> Profile {
+        let name = |name: &str| if name.len() == 1 { format!("_RNvCs1_1p1{name}") } else { name.to_owned() };
+        let mut text = String::from("ob=/test\n");
+        for (number, function) in functions.iter().enumerate() {
+            let mut parts = function.split(", ").map(|part| part.split(' ').collect::<Vec<_>>());
+            let first = parts.next().unwrap();
+            let at = 0x1000 * (number + 1);
+            let _ = writeln!(text, "fn={}\n{at:#x} {}", name(first[0]), first[1]);
+            for call in parts {
+                let _ = writeln!(text, "cfn={}\ncalls={} 0x0\n{at:#x} {}", name(call[0]), call[1], call[2]);
+            }
+        }
+        parse(&text)
+    }
+
+    /// The nodes in the same words: the way from the test, calls, instructions.
+    fn ways(functions: &[&str]) -> Vec<String> {
+        let mut owners = Owners::default();
+        owners.add_crate("p");
+        let mut code = Code::new("/test".to_owned(), Rc::<Inlining>::default(), Rc::<Operations>::default(), owners);
+        let Recorded { nodes } = tree(&profile(functions), &mut code, 1.0);
+        let names = code.functions();
+        let mut ways: Vec<String> = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let name = match node.key {
+                ROOT => String::new(),
+                THREADS => "threads".to_owned(),
+                key => names[&key].name.clone(),
+            };
+            ways.push(if index == 0 { name } else { format!("{}>{name}", ways[node.parent]) });
+        }
+        let figures = ways.iter().zip(&nodes).map(|(way, node)| format!("{way} {} {}", node.calls, node.self_cost));
+        let mut found: Vec<String> = figures.collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn what_others_execute_is_their_callers() {
+        let found = ways(&["perfunit_runtime 1, a 1 110", "a 50, malloc 2 60", "malloc 20, brk 1 40", "brk 40"]);
+        assert_eq!(found, [" 0 1", ">a 1 110"]);
+    }
+
+    #[test]
+    fn a_function_with_two_callers_is_divided_by_what_their_calls_execute() {
+        let found =
+            ways(&["perfunit_runtime 0, a 1 40, b 1 80", "a 10, c 1 30", "b 10, c 1 70", "c 60, d 10 40", "d 40"]);
+        assert_eq!(
+            found,
+            [" 0 0", ">a 1 10", ">a>c 1 18", ">a>c>d 3 12", ">b 1 10", ">b>c 1 42", ">b>c>d 7 28"],
+            "c is 3/10 a's"
+        );
+    }
+
+    #[test]
+    fn recursion_is_one_node_and_its_calls_are_counted() {
+        let found = ways(&["perfunit_runtime 0, a 1 100", "a 60, b 5 100", "b 40, a 4 80"]);
+        assert_eq!(found, [" 0 0", ">a 5 60", ">a>b 5 40"]);
+    }
+
+    #[test]
+    fn other_threads_stand_apart() {
+        let found =
+            ways(&["clone 1, perfunit_runtime 1 9", "perfunit_runtime 4, a 1 5", "a 5", "start 2, b 1 7", "b 7"]);
+        assert_eq!(found, [" 0 5", ">a 1 5", ">threads 0 2", ">threads>b 1 7"]);
+    }
+
+    #[test]
+    fn nothing_is_lost() {
+        // Far too little to be looked into.
+        let found = ways(&["perfunit_runtime 10000000, a 1 3", "a 1, b 1 2", "b 2"]);
+        assert_eq!(found, [" 0 10000000", ">a 1 3"]);
+    }
+}

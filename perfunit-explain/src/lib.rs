@@ -1,0 +1,51 @@
+//! Which functions are responsible for a difference, and what else changed that can be behind it.
+//!
+//! Input: tests that were measured ([`Question`]) and the pairing that they were measured in ([`Inquiry`]). Output: for each
+//! an explanation, or why there is none ([`explain`]). What was measured is run in callgrind; where instructions
+//! do not account for the time, the pairing is built once more, with a probe in each function. Of each pair of processes both
+//! sides' calling-context trees ([`Recorded`](perfunit_measure::Recorded)) become one [`merged`](Merged) tree with the difference at each node, the
+//! [responsible functions](attribute) and the [`causes`]. Apart from that what Zhou and Li make of the trees of all tests of one
+//! version: the [`ranking`], the [`forest`] and the [index](impact).
+//!
+//! Invariants: the unit of replication is the pair, as everywhere; what the nodes and what is attributed add up to is the
+//! difference of the whole test, nothing is lost on the way.
+
+mod active;
+mod answers;
+mod assemble;
+mod attribute;
+mod attribution;
+mod by_instructions;
+mod by_probes;
+mod causes;
+mod differences;
+mod forest;
+mod growth;
+mod impact;
+pub mod instructions;
+mod leaks;
+mod merge;
+mod options;
+mod probe_cost;
+mod question;
+mod ranking;
+mod renamed;
+mod score;
+mod source_files;
+mod suspects;
+mod usage;
+mod with_lines;
+mod with_probes;
+
+pub use answers::{explain, explain_outcomes};
+pub use attribute::attribute;
+pub use by_instructions::check;
+pub use differences::differences;
+pub use forest::forest;
+pub use growth::{growth, parameters};
+pub use impact::{ends_with, impact, is_named};
+pub use merge::Merged;
+pub use options::{Explaining, Goal};
+pub use question::{Answers, Inquiry, Question};
+pub use ranking::ranking;
+pub use renamed::renamed;

@@ -1,0 +1,163 @@
+//! The trees of all pairs and both sides in one: nodes with the same functions on the way from the test are one node.
+
+use perfunit_measure::{ROOT, Recorded, RecordedNode};
+use perfunit_model::{Side, Sides};
+use std::collections::HashMap;
+
+/// A node of the merged tree with what each pair found there; 0 where a process did not come by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedNode {
+    /// The site's key.
+    pub key: u64,
+    /// Index of the caller; the root is its own.
+    pub parent: usize,
+    /// Calls in one run, by pair.
+    pub calls: Sides<Vec<f64>>,
+    /// Of these the recursive ones.
+    pub recursions: Sides<Vec<f64>>,
+    /// Time in itself in one run, ns, by pair.
+    pub self_cost: Sides<Vec<f64>>,
+    /// What was subtracted from that time for the probes, ns, by pair.
+    pub probe_cost: Sides<Vec<f64>>,
+}
+
+/// The merged tree: the root is the first, callers stand before what they call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merged {
+    pub nodes: Vec<MergedNode>,
+    /// How many pairs went into it.
+    pub pairs: usize,
+    places: HashMap<(usize, u64), usize>,
+}
+
+impl Default for Merged {
+    fn default() -> Self {
+        let root = MergedNode::new(ROOT, 0, 0);
+        Self { nodes: vec![root], pairs: 0, places: HashMap::new() }
+    }
+}
+
+impl MergedNode {
+    fn new(key: u64, parent: usize, pairs: usize) -> Self {
+        let zeros = || Sides { base: vec![0.0; pairs], head: vec![0.0; pairs] };
+        Self { key, parent, calls: zeros(), recursions: zeros(), self_cost: zeros(), probe_cost: zeros() }
+    }
+
+    /// What there is of each pair, in the order of [`RecordedNode`].
+    fn figures(&mut self) -> [&mut Sides<Vec<f64>>; 4] {
+        [&mut self.calls, &mut self.recursions, &mut self.self_cost, &mut self.probe_cost]
+    }
+}
+
+impl Merged {
+    /// Subtracts in each pair `factors` times what the processes measured as the probes' cost.
+    #[must_use]
+    pub fn with_probe_cost(&self, factors: &[f64]) -> Self {
+        let mut corrected = self.clone();
+        for node in &mut corrected.nodes {
+            for side in Side::BOTH {
+                let costs = node.self_cost.get_mut(side).iter_mut().zip(node.probe_cost.get_mut(side));
+                for ((own, probes), factor) in costs.zip(factors) {
+                    *own += (1.0 - factor) * *probes;
+                    *probes *= factor;
+                }
+            }
+        }
+        corrected
+    }
+
+    /// Adds what the processes of a pair recorded.
+    pub fn add(&mut self, pair: &Sides<Recorded>) {
+        for node in &mut self.nodes {
+            for figures in node.figures() {
+                figures.base.push(0.0);
+                figures.head.push(0.0);
+            }
+        }
+        self.pairs += 1;
+        for side in Side::BOTH {
+            self.add_side(side, &pair.get(side).nodes);
+        }
+    }
+
+    fn add_side(&mut self, side: Side, recorded: &[RecordedNode]) {
+        let mut places = Vec::with_capacity(recorded.len());
+        for (index, node) in recorded.iter().enumerate() {
+            let place = if index == 0 { 0 } else { self.place(places[node.parent], node.key) };
+            places.push(place);
+            let merged = &mut self.nodes[place];
+            // Equal ways may be recorded twice, by two threads.
+            let values = [node.calls, node.recursions, node.self_cost, node.probe_cost];
+            for (sums, value) in merged.figures().into_iter().zip(values) {
+                *sums.get_mut(side).last_mut().expect("a pair was begun") += value;
+            }
+        }
+    }
+
+    fn place(&mut self, parent: usize, key: u64) -> usize {
+        *self.places.entry((parent, key)).or_insert_with(|| {
+            self.nodes.push(MergedNode::new(key, parent, self.pairs));
+            self.nodes.len() - 1
+        })
+    }
+
+    /// By node, its children.
+    pub fn children(&self) -> Vec<Vec<usize>> {
+        let mut children = vec![Vec::new(); self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate().skip(1) {
+            children[node.parent].push(index);
+        }
+        children
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(nodes: &[(u64, usize, f64)]) -> Recorded {
+        let node = |&(key, parent, self_cost): &(u64, usize, f64)| RecordedNode {
+            parent,
+            calls: 1.0,
+            self_cost,
+            ..RecordedNode::root(key)
+        };
+        Recorded { nodes: nodes.iter().map(node).collect() }
+    }
+
+    #[test]
+    fn equal_ways_are_one_node_whatever_their_order() {
+        let mut merged = Merged::default();
+        let base = tree(&[(ROOT, 0, 1.0), (7, 0, 2.0), (8, 0, 3.0), (9, 1, 4.0)]);
+        let head = tree(&[(ROOT, 0, 1.5), (8, 0, 3.5), (7, 0, 2.5), (9, 2, 4.5)]);
+        merged.add(&Sides { base: base.clone(), head });
+        merged.add(&Sides { base: base.clone(), head: base });
+        let found: Vec<_> =
+            merged.nodes.iter().map(|node| (node.key, node.parent, node.self_cost.head.clone())).collect();
+        assert_eq!(
+            found,
+            [(ROOT, 0, vec![1.5, 1.0]), (7, 0, vec![2.5, 2.0]), (8, 0, vec![3.5, 3.0]), (9, 1, vec![4.5, 4.0])]
+        );
+        assert_eq!(merged.children(), [vec![1, 2], vec![3], vec![], vec![]]);
+    }
+
+    #[test]
+    fn what_only_one_process_passed_is_0_elsewhere() {
+        let mut merged = Merged::default();
+        merged.add(&Sides { base: tree(&[(ROOT, 0, 1.0)]), head: tree(&[(ROOT, 0, 1.0), (7, 0, 2.0)]) });
+        merged.add(&Sides { base: tree(&[(ROOT, 0, 1.0), (7, 0, 2.5)]), head: tree(&[(ROOT, 0, 1.0)]) });
+        assert_eq!(merged.nodes[1].self_cost, Sides { base: vec![0.0, 2.5], head: vec![2.0, 0.0] });
+        assert_eq!(merged.nodes[1].calls, Sides { base: vec![0.0, 1.0], head: vec![1.0, 0.0] });
+    }
+
+    #[test]
+    fn two_threads_on_equal_ways_add_up() {
+        let mut merged = Merged::default();
+        let twice = tree(&[(ROOT, 0, 1.0), (7, 0, 2.0), (7, 0, 3.0)]);
+        merged.add(&Sides { base: twice.clone(), head: twice });
+        assert_eq!(
+            (merged.nodes.len(), merged.nodes[1].self_cost.base[0], merged.nodes[1].calls.base[0]),
+            (2, 5.0, 2.0)
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Calls of functions, with arguments made up for them. Pure: sources in, source out.
+//!
+//! Input: the texts of a crate and the functions wanted. Output: a few calls of each, the most promising first, or
+//! the reason why there is none. What a call does is not known: that it compiles, executes the function and repeats
+//! itself is found out by those who use it.
+//!
+//! A call is made for a module inside the function's own one that has `use super::*` and `extern crate std`.
+
+mod bounds;
+mod callee;
+mod callers;
+mod candidates;
+mod conditions;
+mod constructed;
+mod functions;
+mod implements;
+mod index;
+mod invariants;
+mod kinds;
+mod literals;
+mod maker;
+mod names;
+mod producers;
+mod shapes;
+mod std_values;
+mod syntax;
+mod types;
+mod value;
+
+use callers::callers;
+use candidates::candidates;
+use conditions::Conditions;
+use functions::callables;
+use index::Index;
+use literals::Literals;
+use maker::Maker;
+use names::Names;
+use perfunit_model::{Function, GeneratedCall, NotGenerated};
+use perfunit_select::source::modules;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Calls of one function.
+const MOST: usize = 5;
+
+/// A crate as it is compiled.
+pub struct CrateSources<'a> {
+    /// All Rust files of its package, tests and examples too, by path from the root of the repository.
+    pub files: &'a BTreeMap<String, String>,
+    /// The file of its root.
+    pub root: &'a str,
+    /// As other crates name it.
+    pub name: &'a str,
+    pub features: &'a BTreeSet<String>,
+}
+
+/// Calls of the functions wanted, and the functions without one.
+pub fn calls(sources: &CrateSources<'_>, wanted: &[Function]) -> (Vec<GeneratedCall>, Vec<(Function, NotGenerated)>) {
+    let parsed: BTreeMap<&String, syn::File> =
+        sources.files.iter().filter_map(|(path, text)| Some((path, syn::parse_file(text).ok()?))).collect();
+    let literals = Literals::new(parsed.iter().map(|(path, file)| (path.as_str(), file)));
+    let tree = modules(sources.root, &|path| sources.files.get(path).map(|text| text.clone().into_bytes()));
+    let of_crate = tree.files.into_iter().filter_map(|(path, info)| {
+        let file = parsed.get(&path)?.clone();
+        Some((path, (info.module, file)))
+    });
+    let index = Index::new(sources.root, &of_crate.collect(), &Conditions { features: sources.features });
+    let names = Names::new(&index, sources.name);
+    let callables = callables(&names);
+    let maker = Maker::new(&names, &callables, &literals);
+    let mut found = (Vec::new(), Vec::new());
+    for function in wanted {
+        match of_function(&maker, function) {
+            Ok(calls) => found.0.extend(calls),
+            Err(reason) => found.1.push((function.clone(), reason)),
+        }
+    }
+    found
+}
+
+fn of_function(maker: &Maker<'_>, wanted: &Function) -> Result<Vec<GeneratedCall>, NotGenerated> {
+    let mut known = maker.callables.iter();
+    let callable = known.find(|callable| {
+        let function = &maker.names.index.functions[callable.id];
+        function.file == wanted.file && function.line == wanted.line
+    });
+    let callable = callable.ok_or(NotGenerated::NotInSource)?;
+    if callable.is_unsafe {
+        return Err(NotGenerated::Unsafe);
+    }
+    let is_fragile = maker.invariants.may_break(callable);
+    let mut calls = Vec::new();
+    let direct = if is_fragile { Err(NotGenerated::ReliesOnInvariants) } else { candidates(maker, callable, wanted) };
+    let reason = match direct {
+        Ok(direct) => {
+            calls = direct;
+            None
+        }
+        Err(reason) => Some(reason),
+    };
+    if calls.is_empty() {
+        for caller in callers(maker, callable) {
+            calls.extend(candidates(maker, caller, wanted).into_iter().flatten().take(2));
+        }
+    }
+    calls.truncate(MOST);
+    match reason {
+        Some(reason) if calls.is_empty() => Err(reason),
+        _ => Ok(calls),
+    }
+}
+
+#[cfg(test)]
+mod tests;

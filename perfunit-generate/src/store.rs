@@ -1,0 +1,80 @@
+//! What was generated before, below our folder, by what it depends on.
+
+use perfunit_model::error::Result;
+use perfunit_model::{Function, Generation, Sides};
+use perfunit_system::cache::KeyBuilder;
+use perfunit_system::fs;
+use perfunit_system::json;
+use std::path::{Path, PathBuf};
+
+/// Generations kept.
+const KEPT: usize = 20;
+/// Version of the rules by which calls are made and tried.
+const RULES: &str = "9";
+
+/// The folder of what was generated.
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// The key of a generation but for what decides builds: the contents of the versions, and the functions.
+pub fn key(contents: &Sides<String>, functions: &[Function]) -> KeyBuilder {
+    let key = KeyBuilder::default().with(RULES).with(&contents.base).with(&contents.head);
+    let functions = functions.iter().map(|function| format!("{}:{} {}", function.file, function.line, function.name));
+    functions.fold(key, KeyBuilder::with)
+}
+
+impl Store {
+    pub fn new(ours: &Path) -> Self {
+        Self { folder: ours.join("generated") }
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.json"))
+    }
+
+    /// What was generated under this key. A file that cannot be understood is none.
+    pub fn load(&self, key: &str) -> Result<Option<Generation>> {
+        json::read_if_understood(&self.file(key))
+    }
+
+    pub fn save(&self, key: &str, generation: &Generation) -> Result<()> {
+        json::write(&self.file(key), generation)?;
+        self.forget_oldest()
+    }
+
+    fn forget_oldest(&self) -> Result<()> {
+        let mut files = fs::list_dir(&self.folder)?;
+        files.sort_by_cached_key(|file| std::cmp::Reverse(file.metadata().and_then(|data| data.modified()).ok()));
+        files.into_iter().skip(KEPT).try_for_each(|file| fs::remove_file(&file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::{NotGenerated, WithoutWorkload};
+
+    fn function(line: usize) -> Function {
+        Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line, name: "f".to_owned() }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_all_that_it_depends_on() {
+        let contents = Sides { base: "b".to_owned(), head: "h".to_owned() };
+        let key = |contents: &Sides<String>, line| super::key(contents, &[function(line)]).finish();
+        let own = key(&contents, 1);
+        assert_ne!(own, key(&contents, 2));
+        assert_ne!(own, key(&Sides { base: "h".to_owned(), head: "b".to_owned() }, 1));
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path());
+        assert_eq!(store.load(&own).unwrap(), None);
+        let because = NotGenerated::NoValue { of: "Secret".to_owned() };
+        let without = vec![WithoutWorkload { function: function(1), because }];
+        let generation = Generation { workloads: Vec::new(), without };
+        store.save(&own, &generation).unwrap();
+        assert_eq!(store.load(&own).unwrap(), Some(generation));
+        fs::write(&store.file(&own), "{").unwrap();
+        assert_eq!(store.load(&own).unwrap(), None);
+    }
+}

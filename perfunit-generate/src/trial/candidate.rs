@@ -1,0 +1,75 @@
+//! Calls on their way to become workloads, and what they are tried with.
+
+use crate::place::test_name;
+use crate::sources::holder;
+use perfunit_build as build;
+use perfunit_model::{Function, GeneratedCall, NotGenerated, TargetId};
+use perfunit_project::git::Versions;
+use perfunit_select::Selected;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What calls are tried with.
+pub struct Trials<'a> {
+    pub versions: &'a Versions,
+    pub selected: &'a Selected,
+    pub options: &'a build::Options,
+    /// When no further function is begun.
+    pub deadline: Option<Instant>,
+}
+
+/// A call on its way to become a workload.
+pub struct Candidate {
+    pub call: GeneratedCall,
+    /// Of its function.
+    pub number: u64,
+    pub target: TargetId,
+    /// Of its test function.
+    pub name: String,
+    /// As libtest prints it.
+    pub test: String,
+}
+
+/// Calls with the targets whose unit tests they can join.
+pub fn candidates(
+    selected: &Selected,
+    calls: Vec<GeneratedCall>,
+    failures: &mut Vec<(Function, NotGenerated)>,
+) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    // Of each function its number, and how many calls of it there are so far.
+    let mut numbers: BTreeMap<Function, (u64, usize)> = BTreeMap::new();
+    for call in calls {
+        let Some((target, module)) = holder(selected, &call.function.package, &call.module.file) else {
+            failures.push((call.function, NotGenerated::NoTarget));
+            continue;
+        };
+        let next = numbers.len() as u64;
+        let (number, calls) = numbers.entry(call.function.clone()).or_insert((next, 0));
+        let (number, name) = (*number, format!("{}_{}_{calls}", identifier(&call.function.name), call.function.line));
+        *calls += 1;
+        let test = test_name(module, &call.module, &name);
+        found.push(Candidate { target: target.clone(), number, name, test, call });
+    }
+    found
+}
+
+/// A function's name with the type around it, as one identifier.
+fn identifier(name: &str) -> String {
+    let mut segments: Vec<&str> = name.rsplit("::").take(2).collect();
+    segments.reverse();
+    let words = segments.join("_").to_lowercase();
+    let words: String = words.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    words.trim_matches('_').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_identifiers() {
+        assert_eq!(identifier("a::Parser<'_>::next_line"), "parser_____next_line");
+        assert_eq!(identifier("plain"), "plain");
+    }
+}

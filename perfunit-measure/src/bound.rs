@@ -1,0 +1,325 @@
+//! Tests of which one version is slower by so much that pairs would not end, or would tell nothing that single calls do not
+//! tell sooner: few calls of the slower version and many of the other one, in random order (`decide::Calls`).
+
+use super::alone::{Alone, Call};
+use super::bench::Config;
+use super::lockstep::Task;
+use super::settled::Settled;
+use super::subject::Figures;
+use perfunit_decide as decide;
+use perfunit_decide::{Calls, FIRST_LOOK, SEPARATION};
+use perfunit_model::error::{Result, Stop, Tried};
+use perfunit_model::{
+    Bound, Change, EffectClass, EffectSize, FailedOn, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample,
+    Side, Sides, Verdict,
+};
+use std::time::{Duration, Instant};
+
+/// Starting and ending a process, s: about.
+const PROCESS_SECONDS: f64 = 0.005;
+/// A call that takes less costs nothing to try.
+const CHEAP_SECONDS: f64 = 0.1;
+/// From this factor on pairs add nothing that is worth their time.
+const LARGE: f64 = 10.0;
+/// Part of a test's budget that pairs may take without anybody asking whether they are needed.
+const UNQUESTIONED: f64 = 0.25;
+/// Screening and confirmation have the budget each, and single calls stand for both.
+const BUDGETS: u32 = 2;
+/// What is planned as a part of what is allowed, and how far a busy machine may exceed that.
+const PLANNED: f64 = 0.8;
+const EXCEEDED: f64 = 1.5;
+
+/// What single calls showed.
+#[derive(Debug)]
+pub enum Found {
+    /// One version is slower.
+    Bound(Box<Figures>),
+    /// Why it cannot be measured.
+    Reason(Reason),
+    /// Calls contradict each other.
+    Nothing,
+    /// There was no room for them. They would need these seconds, if that is all; a call of the quicker side takes so many.
+    NoRoom { needed: Option<f64>, quick: f64 },
+}
+
+/// What a call takes with its process, s.
+struct Seconds {
+    quick: f64,
+    /// Of the slower side, if that is known.
+    slow: Option<f64>,
+}
+
+/// How many calls, and how long each may take.
+struct Plan {
+    calls: Calls,
+    limit: Duration,
+    /// How far the slower side must be off.
+    factor: f64,
+}
+
+/// What was seen, ns.
+#[derive(Debug, Default)]
+struct Seen {
+    slow: Vec<f64>,
+    quick: Vec<f64>,
+    /// Longest wall time of a call of the quicker side, and longest time besides the call.
+    quick_wall: f64,
+    start: f64,
+    /// Calls of the slower side that did not end: the time that they had the core for themselves.
+    stopped: Vec<f64>,
+}
+
+/// What is known of a call of each side by the pilot, ns.
+pub type Known = Sides<Option<f64>>;
+
+/// Whether single calls are to be asked before any pair: it is much slower and pairs take long, or too long.
+pub fn is_first(config: &Config, settled: &Settled) -> bool {
+    let Sides { base, head } = settled.ns;
+    let (ratio, pair) = ((base / head).max(head / base), (base + head) / 1e9);
+    if !ratio.is_finite() || ratio < SEPARATION {
+        return false;
+    }
+    let (budget, fewest) = (config.per_test_budget.as_secs_f64(), FIRST_LOOK as f64);
+    let only_time = config.metering.as_ref().is_none_or(|metering| metering.gates == [Metric::Time]);
+    // Both screening and confirmation take so many pairs at least.
+    let is_long = 2.0 * fewest * pair > UNQUESTIONED * budget;
+    fewest * pair > budget || ratio >= LARGE && is_long && only_time
+}
+
+impl Alone<'_> {
+    /// What there is to say of a test that cannot be measured by pairs.
+    pub fn instead(&self, reason: Reason, random: &mut fastrand::Rng) -> Tried<Figures, Reason> {
+        let (slow, known, mode) = match (&reason, self.task) {
+            (Reason::TimedOut { side, .. }, task) => {
+                let Some(slow) = side.only() else { return Err(Stop::Because(reason)) };
+                (slow, Known::default(), if task == Task::Process { Mode::Process } else { Mode::Cold })
+            }
+            (Reason::TooLong { ns: Some(ns), .. }, task) => {
+                let mode = if task == Task::Process { Mode::Process } else { Mode::Steady };
+                (slower(ns), ns.map(Some), mode)
+            }
+            _ => return Err(Stop::Because(self.repeated(reason, random)?)),
+        };
+        let config = self.trial.config;
+        let room = room(config);
+        // Who waited so long for one call waits as long for what it says.
+        let room = if matches!(reason, Reason::TimedOut { .. }) { room.max(config.timeout) } else { room };
+        match self.bound(slow, &known, mode, room, random)? {
+            Found::Bound(figures) => Ok(*figures),
+            Found::Reason(reason) => Err(Stop::Because(self.repeated(reason, random)?)),
+            Found::Nothing => Err(Stop::Because(reason)),
+            Found::NoRoom { needed, quick } => match reason {
+                Reason::TimedOut { side, seconds, .. } => {
+                    let confirmed = seconds >= SEPARATION * quick && self.hangs_again(slow, random)?;
+                    Err(Stop::Because(Reason::TimedOut { side, seconds, confirmed }))
+                }
+                reason => Err(Stop::Because(cheaper(reason, needed))),
+            },
+        }
+    }
+
+    /// Whether another call of a side that did not end does not end either.
+    fn hangs_again(&self, side: Side, random: &mut fastrand::Rng) -> Result<bool> {
+        let config = self.trial.config;
+        let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let limit = config.per_test_budget.min(config.timeout);
+        Ok(left.is_none_or(|left| left > limit) && matches!(self.call(side, limit, random)?, Call::Stopped { .. }))
+    }
+
+    /// Asks single calls whether this side is the slower one, for as long as there is room.
+    pub fn bound(
+        &self,
+        slow: Side,
+        known: &Known,
+        mode: Mode,
+        room: Duration,
+        random: &mut fastrand::Rng,
+    ) -> Result<Found> {
+        let quick = slow.other();
+        let end = Instant::now() + room;
+        let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let is_costly = |ns: &f64| ns / 1e9 > CHEAP_SECONDS;
+        let quick_seconds = match known.get(quick).filter(is_costly) {
+            Some(ns) => ns / 1e9 + PROCESS_SECONDS,
+            // What a process costs now tells how many of them fit.
+            None => match self.call(quick, self.trial.config.timeout, random)? {
+                Call::Took { wall_ns, .. } => wall_ns / 1e9,
+                Call::Failed(reason) => return Ok(Found::Reason(reason)),
+                Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
+                Call::Stopped { .. } => {
+                    return Ok(Found::Reason(Reason::timed_out(FailedOn::Both, self.trial.config.timeout)));
+                }
+            },
+        };
+        let seconds = Seconds { quick: quick_seconds, slow: known.get(slow).map(|ns| ns / 1e9 + PROCESS_SECONDS) };
+        let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
+        let end = Instant::now() + Duration::from_secs_f64(left * EXCEEDED);
+        let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let accepted = self.trial.config.accepted.as_ref().map_or(0.0, |accepted| accepted.log_ratio(mode));
+        let factor = factor(slow, self.trial.config.threshold.fraction(), accepted);
+        let plan = match plan(self.trial.config, self.level(), factor, &seconds, left) {
+            Ok(plan) => plan,
+            Err(needed) => return Ok(Found::NoRoom { needed, quick: quick_seconds }),
+        };
+        let mut order = vec![slow; plan.calls.slow];
+        order.resize(plan.calls.slow + plan.calls.quick, quick);
+        random.shuffle(&mut order);
+        let mut seen = Seen::default();
+        for side in order {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.call(side, plan.limit.min(left), random)? {
+                Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
+                Call::Took { ns, .. } if side == slow => seen.slow.push(ns),
+                Call::Took { ns, wall_ns, own_ns } => {
+                    seen.quick.push(ns);
+                    seen.quick_wall = seen.quick_wall.max(wall_ns);
+                    seen.start = seen.start.max(own_ns - ns);
+                }
+                Call::Stopped { own_ns } if side == slow && left > plan.limit => seen.stopped.push(own_ns),
+                Call::Failed(reason) if side == slow && seen.slow.is_empty() && seen.stopped.is_empty() => {
+                    return Ok(Found::Reason(reason));
+                }
+                Call::Stopped { .. } | Call::Failed(_) => return Ok(Found::Nothing),
+            }
+            let ratio = seen.ratio(plan.limit);
+            if ratio.is_nan() || ratio < plan.factor {
+                return Ok(Found::Nothing);
+            }
+        }
+        Ok(Found::Bound(Box::new(figures(self.trial.config, slow, &plan, &seen, mode))))
+    }
+}
+
+/// What single calls of a test may take.
+pub fn room(config: &Config) -> Duration {
+    config.per_test_budget * BUDGETS
+}
+
+/// The side whose call takes longer.
+pub fn slower(ns: &Sides<f64>) -> Side {
+    if ns.head >= ns.base { Side::Head } else { Side::Base }
+}
+
+/// How far one side must be off: what the user wants to know of is no less, nor what they accept of head, a log ratio.
+fn factor(slow: Side, threshold: f64, accepted: f64) -> f64 {
+    let wanted = match slow {
+        Side::Head => 1.0 + threshold,
+        Side::Base if threshold < 1.0 => 1.0 / (1.0 - threshold),
+        Side::Base => f64::INFINITY,
+    };
+    let beyond = if slow == Side::Head { accepted.max(0.0).exp() } else { 1.0 };
+    wanted.max(SEPARATION) * beyond
+}
+
+/// The calls to make in the seconds that are left; or the seconds that would do, if there is no other obstacle.
+fn plan(
+    config: &Config,
+    level: f64,
+    factor: f64,
+    &Seconds { quick, slow }: &Seconds,
+    left: f64,
+) -> std::result::Result<Plan, Option<f64>> {
+    let room = left * PLANNED;
+    let timeout = config.timeout.as_secs_f64();
+    // How often a call lasts longer than its version's usual ones before it counts as one that does not end.
+    let ample = 2.0 * factor;
+    let cut = (config.per_test_budget.as_secs_f64() * UNQUESTIONED).max(ample * quick).min(timeout);
+    let of = |seconds: f64, limit: f64| {
+        let calls = Calls::cheapest(level, seconds, quick)?;
+        Some((calls.seconds(seconds, quick), Plan { calls, limit: Duration::from_secs_f64(limit), factor }))
+    };
+    let is_far = |slow: f64| slow >= factor * quick;
+    let whole = slow.filter(|slow| is_far(*slow)).and_then(|slow| of(slow, timeout.min(ample * slow)));
+    let stopped = Some(cut).filter(|cut| slow.is_none_or(|slow| slow > *cut) && is_far(*cut));
+    let stopped = stopped.and_then(|cut| of(cut, cut));
+    let mut needed: Option<f64> = None;
+    for (seconds, plan) in whole.into_iter().chain(stopped) {
+        if seconds <= room {
+            return Ok(plan);
+        }
+        needed = Some(needed.map_or(seconds, |least| least.min(seconds)));
+    }
+    Err(needed)
+}
+
+/// The reason with the budget that single calls would need, if that is less.
+fn cheaper(reason: Reason, needed: Option<f64>) -> Reason {
+    match (reason, needed) {
+        (Reason::TooLong { seconds, needed_seconds, ns }, Some(needed)) => {
+            let needed = (needed / PLANNED / f64::from(BUDGETS)).ceil();
+            Reason::TooLong { seconds, needed_seconds: needed_seconds.min(needed), ns }
+        }
+        (reason, _) => reason,
+    }
+}
+
+impl Seen {
+    /// How many times as long as the longest call of the quicker side each call of the other took at least.
+    fn ratio(&self, limit: Duration) -> f64 {
+        let longest = self.quick.iter().copied().fold(0.0, f64::max);
+        let ended = self.slow.iter().copied().fold(f64::INFINITY, f64::min) / longest;
+        if self.stopped.is_empty() {
+            return ended;
+        }
+        // Whatever others did to one side they did to the other: wall time is compared with wall time. Where the core was
+        // left to us, the time of the call itself says more.
+        let by_wall = limit.as_nanos() as f64 / self.quick_wall;
+        let by_core = (self.stopped.iter().copied().fold(f64::INFINITY, f64::min) - self.start) / longest;
+        ended.min(by_wall.max(by_core))
+    }
+}
+
+fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) -> Figures {
+    let ratio = seen.ratio(plan.limit);
+    let limit_ns = (!seen.stopped.is_empty()).then_some(plan.limit.as_nanos() as f64);
+    let longest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
+    let shortest = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
+    let quick_ns = decide::median(&mut seen.quick.clone());
+    // Of calls that were stopped only the least is known.
+    let (slow_ns, most) = match limit_ns {
+        Some(limit) => (shortest(&seen.slow).min(limit), f64::INFINITY),
+        None => (decide::median(&mut seen.slow.clone()), longest(&seen.slow) / shortest(&seen.quick)),
+    };
+    let likely = if limit_ns.is_some() { ratio } else { slow_ns / quick_ns };
+    let of = |slow_side: f64, quick_side: f64| match slow {
+        Side::Head => Sides { base: quick_side, head: slow_side },
+        Side::Base => Sides { base: slow_side, head: quick_side },
+    };
+    let (change, verdict) = match slow {
+        Side::Head => (Change { estimate: likely - 1.0, low: ratio - 1.0, high: most - 1.0 }, Verdict::Slower),
+        Side::Base => {
+            (Change { estimate: 1.0 / likely - 1.0, low: 1.0 / most - 1.0, high: 1.0 / ratio - 1.0 }, Verdict::Faster)
+        }
+    };
+    let ns = of(slow_ns, quick_ns);
+    let calls = match slow {
+        Side::Head => Sides { base: plan.calls.quick, head: plan.calls.slow },
+        Side::Base => Sides { base: plan.calls.slow, head: plan.calls.quick },
+    };
+    let (base, head) = if slow == Side::Head { (&seen.quick, &seen.slow) } else { (&seen.slow, &seen.quick) };
+    let effect = Some(limit_ns).filter(Option::is_none).and_then(|_| decide::cohens_d(base, head));
+    let measured = Measured {
+        change,
+        base_ns: ns.base,
+        head_ns: ns.head,
+        pairs: plan.calls.slow.min(plan.calls.quick),
+        layouts: 1,
+        detectable: plan.factor - 1.0,
+        p_value: plan.calls.chance(),
+        effect: effect.unwrap_or(EffectSize { d: f64::NAN, class: EffectClass::Large }),
+        mode,
+        asked: config.threshold,
+        threshold: if slow == Side::Head { plan.factor - 1.0 } else { 1.0 - 1.0 / plan.factor },
+        sample: Sample::default(),
+        bound: Some(Bound { ratio, limit_ns, calls }),
+        throughput: None,
+    };
+    let metrics = match &config.metering {
+        None => Metrics::new(),
+        Some(_) => Metric::ALL.into_iter().map(|metric| (metric, Err(NotMetered::TooLong))).collect(),
+    };
+    Figures { verdict, measured, spread: 0.0, seconds_per_pair: 0.0, notes: Vec::new(), metrics }
+}
+
+#[cfg(test)]
+pub mod tests;

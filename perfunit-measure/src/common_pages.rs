@@ -1,0 +1,203 @@
+//! What both executables of a pair have in common, page by page, in one file that both processes map.
+//!
+//! Which pages of memory hold a program is chance, and decides which of its lines share a set of the caches: for as long as
+//! an executable is in memory, up to 2 % of a test's time. Pages that base and head share do the same to both (see
+//! `memory.rs` of the runtime). With matched layouts that is nearly all of a program; of executables that have nothing in
+//! common each process copies its own.
+
+use object::Endianness;
+use object::elf::{DF_TEXTREL, DT_FLAGS, DT_TEXTREL, FileHeader64, PF_W, PF_X, PT_DYNAMIC, PT_LOAD};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use perfunit_build::TestExecutable;
+use perfunit_model::Sides;
+use perfunit_model::error::{Error, Result};
+use perfunit_runtime::page::{CommonPages, MOST_RUNS, PAGE, Run};
+use perfunit_system::fs;
+use perfunit_system::os;
+use perfunit_system::os::unix::fs::MetadataExt;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::rc::Rc;
+
+/// Names a file and its content, as long as nobody sets its clock back.
+type Identity = (u64, u64, i64, i64);
+
+/// The file for the pair of executables that is being measured.
+#[derive(Debug, Default)]
+pub struct CommonFile {
+    current: Option<(Sides<Identity>, Option<Rc<File>>)>,
+}
+
+impl CommonFile {
+    /// The file; `None` if the programs have to stay where they are loaded.
+    pub fn of(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Rc<File>>> {
+        let identities = executables.try_map(|_, executable| {
+            let data = fs::metadata(&executable.path)?;
+            Ok::<_, Error>((data.dev(), data.ino(), data.mtime(), data.mtime_nsec()))
+        })?;
+        if self.current.as_ref().is_none_or(|(known, _)| *known != identities) {
+            let programs = executables.try_map(|_, executable| fs::read(&executable.path))?;
+            self.current = Some((identities, write(&programs)?.map(Rc::new)));
+        }
+        Ok(self.current.as_ref().and_then(|(_, file)| file.clone()))
+    }
+}
+
+/// Writes the file. It has no name: nobody else can open it and nothing is left of it after a crash.
+fn write(programs: &Sides<Vec<u8>>) -> Result<Option<File>> {
+    let pages = programs.as_ref().map(|program| read_only_pages(program));
+    // As long as the runtime takes them to be.
+    let ours = os::page_size() == PAGE;
+    let (true, Some(base), Some(head)) = (ours, pages.base, pages.head) else { return Ok(None) };
+    let runs = common_runs(&base, &head);
+    // Some systems do not let files without a name hold code.
+    let Ok(mut file) = os::anonymous_file(c"perfunit-program") else { return Ok(None) };
+    let mut content = header(&runs);
+    for page in runs.iter().flat_map(|run| (run.address..run.address + run.length).step_by(PAGE)) {
+        content.extend_from_slice(&base[&page].content);
+    }
+    file.write_all(&content).map_err(|error| Error::setup(format!("cannot fill shared memory: {error}")))?;
+    Ok(Some(file))
+}
+
+/// As [`CommonPages`] lies in memory.
+fn header(runs: &[Run]) -> Vec<u8> {
+    let numbers = runs.iter().flat_map(|run| [run.address, run.length, run.offset.cast_unsigned()]);
+    let mut bytes: Vec<u8> = [runs.len() as u64, 0].into_iter().chain(numbers).flat_map(u64::to_ne_bytes).collect();
+    bytes.resize(size_of::<CommonPages>(), 0);
+    bytes
+}
+
+/// A page as it is in memory.
+#[derive(Debug, PartialEq, Eq)]
+struct MappedPage {
+    executable: bool,
+    content: Vec<u8>,
+}
+
+/// By address, the pages that no process writes; `None` if this program cannot be moved.
+fn read_only_pages(program: &[u8]) -> Option<BTreeMap<u64, MappedPage>> {
+    let header = FileHeader64::<Endianness>::parse(program).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, program).ok()?;
+    let mut pages = BTreeMap::new();
+    for segment in segments {
+        if segment.p_type(endian) == PT_DYNAMIC && relocates_code(segment, endian, program) {
+            return None;
+        }
+        if segment.p_type(endian) != PT_LOAD || segment.p_flags(endian).0 & PF_W.0 != 0 {
+            continue;
+        }
+        let (address, offset, size) = (segment.p_vaddr(endian), segment.p_offset(endian), segment.p_filesz(endian));
+        let first = address - address % PAGE as u64;
+        for page in (first..address + size).step_by(PAGE) {
+            // The file around the segment is mapped with it; behind its end are zeros.
+            let start = usize::try_from((offset + page).checked_sub(address)?).ok()?;
+            let mut content = program.get(start..(start + PAGE).min(program.len()))?.to_vec();
+            content.resize(PAGE, 0);
+            pages.insert(page, MappedPage { executable: segment.p_flags(endian).0 & PF_X.0 != 0, content });
+        }
+    }
+    Some(pages)
+}
+
+/// Whether the dynamic linker writes to pages that are read-only afterwards: the file is then not what is in memory.
+fn relocates_code(dynamic: &impl ProgramHeader<Endian = Endianness>, endian: Endianness, program: &[u8]) -> bool {
+    let entries = dynamic.dynamic(endian, program).ok().flatten().unwrap_or_default();
+    entries.iter().any(|entry| {
+        let (tag, flags): (_, u64) = (entry.d_tag(endian), entry.d_val(endian).into());
+        tag == DT_TEXTREL || tag == DT_FLAGS && flags & DF_TEXTREL.0 != 0
+    })
+}
+
+/// Pages that are equal, in a row and of one kind; of too many rows the longest.
+fn common_runs(base: &BTreeMap<u64, MappedPage>, head: &BTreeMap<u64, MappedPage>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut last = None;
+    // The first page is never moved.
+    for (address, page) in base.iter().skip(1).filter(|(address, page)| head.get(address) == Some(page)) {
+        match runs.last_mut() {
+            Some(run) if last == Some(page.executable) && run.address + run.length == *address => {
+                run.length += PAGE as u64;
+            }
+            _ => runs.push(Run { address: *address, length: PAGE as u64, offset: 0 }),
+        }
+        last = Some(page.executable);
+    }
+    runs.sort_by_key(|run| std::cmp::Reverse(run.length));
+    runs.truncate(MOST_RUNS);
+    runs.sort_by_key(|run| run.address);
+    let mut offset = size_of::<CommonPages>() as u64;
+    for run in &mut runs {
+        run.offset = offset.cast_signed();
+        offset += run.length;
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pages at multiples of a page: `.` is missing, capitals are code, other letters what they contain.
+    fn pages(text: &str) -> BTreeMap<u64, MappedPage> {
+        let page = |(index, letter): (usize, char)| {
+            let content = vec![letter.to_ascii_lowercase() as u8; PAGE];
+            (letter != '.').then(|| ((index * PAGE) as u64, MappedPage { executable: letter.is_uppercase(), content }))
+        };
+        text.chars().enumerate().filter_map(page).collect()
+    }
+
+    #[track_caller]
+    fn check(base: &str, head: &str, expected: &[(u64, u64)]) {
+        let runs = common_runs(&pages(base), &pages(head));
+        let page = PAGE as u64;
+        let found: Vec<_> = runs.iter().map(|run| (run.address / page, run.length / page)).collect();
+        assert_eq!(found, expected);
+        let mut offset = page;
+        for run in &runs {
+            assert_eq!(run.offset.cast_unsigned(), offset);
+            offset += run.length;
+        }
+    }
+
+    #[test]
+    fn pages_in_a_row_are_one_run() {
+        check("abc", "abc", &[(1, 2)]);
+        check("habXcd", "habYcd", &[(1, 2), (4, 2)]);
+        check("ha.b", "ha.b", &[(1, 1), (3, 1)]);
+    }
+
+    #[test]
+    fn code_and_data_are_runs_of_their_own() {
+        check("habCDe", "habCDe", &[(1, 2), (3, 2), (5, 1)]);
+        check("hA", "ha", &[]);
+    }
+
+    #[test]
+    fn what_only_one_side_has_is_not_common() {
+        check("habc", "hab", &[(1, 2)]);
+        check("h", "habc", &[]);
+    }
+
+    #[test]
+    fn of_too_many_runs_the_longest_are_kept() {
+        let base: String = std::iter::once("h".to_owned()).chain((0..200).map(|_| "ax".to_owned())).collect();
+        let head: String = std::iter::once("h".to_owned()).chain((0..200).map(|_| "ay".to_owned())).collect();
+        let runs = common_runs(&pages(&(base + "aa")), &pages(&(head + "aa")));
+        assert_eq!(runs.len(), MOST_RUNS);
+        assert_eq!(runs.last().map(|run| run.length), Some(2 * PAGE as u64));
+    }
+
+    #[test]
+    fn our_own_executable_shares_all_its_pages_with_itself() {
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let pages = read_only_pages(&program).unwrap();
+        let runs = common_runs(&pages, &pages);
+        let common: u64 = runs.iter().map(|run| run.length / PAGE as u64).sum();
+        assert_eq!(common as usize, pages.len() - 1);
+        assert!(pages.values().any(|page| page.executable) && pages.values().any(|page| !page.executable));
+        assert_eq!(header(&runs).len(), PAGE);
+    }
+}

@@ -1,0 +1,347 @@
+//! Executables of a target with their functions in other places, the same places in both versions.
+//!
+//! The same machine code at other addresses can take another time, and no number of pairs shows that: all of them see
+//! the same addresses. So all tests are measured on matched layouts, and what was flagged is measured again on layouts
+//! drawn anew, as is all that rests on changed code whose place cannot be matched. What the place still does then is noise
+//! like any other, and the interval over layouts tells of it.
+
+use super::bench::Bench;
+use super::subject::Subject;
+use crate::layout::{Matched, Natural, Unplaced};
+use perfunit_build::{CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of};
+use perfunit_decide as decide;
+use perfunit_model::error::{Result, Stop, Tried, apart};
+use perfunit_model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId, TestId};
+use perfunit_select::Units;
+use perfunit_select::code::{self, Program, Reach};
+use perfunit_select::trace::{self, Places};
+use perfunit_system::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Layouts of a target that stay on disk for its other tests; of more some are linked again for each test that needs them.
+const KEPT: usize = 32;
+
+/// At most so many are linked at once.
+const MOST_AT_ONCE: usize = 8;
+
+/// The layouts of all targets measured so far.
+#[derive(Debug)]
+pub struct Layouts<'a> {
+    bench: &'a Bench,
+    folder: PathBuf,
+    known: BTreeMap<TargetId, std::result::Result<Target, NoLayout>>,
+    /// Whose drawn layouts there are: of one target at a time, for executables are large.
+    current: Option<TargetId>,
+    drawn: BTreeMap<usize, Sides<TestExecutable>>,
+    seed: u64,
+    placement: Placement,
+    position: Position,
+    /// Tests that pass only in the executables that the project's linker made.
+    as_built: BTreeSet<TestId>,
+}
+
+/// Whether the code of both versions lies at the same places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// As far as it matters.
+    Matched,
+    /// Some that changed could not be put where base's is: one layout says little, drawn ones say all.
+    Drawn,
+    /// Some of that keeps the compiler's alignment: what an edit moved by other bytes lies there in all layouts.
+    Uncertain,
+}
+
+/// A target that can be linked again.
+#[derive(Debug)]
+struct Target {
+    matched: Matched,
+    first: Sides<TestExecutable>,
+    figures: LayoutMatch,
+    /// Who can come by code without a common place, once somebody has asked.
+    reach: Option<Reach>,
+    /// Where functions are in the executables as built, once somebody has asked.
+    functions: Option<Sides<Places>>,
+    /// What was found out about tests.
+    placed: BTreeMap<TestId, Placed>,
+}
+
+impl<'a> Layouts<'a> {
+    pub fn new(bench: &'a Bench, placement: Placement, seed: u64) -> Self {
+        let (folder, known) = (bench.layouts(), BTreeMap::new());
+        // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
+        let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
+        Self {
+            bench,
+            folder,
+            known,
+            current: None,
+            drawn: BTreeMap::new(),
+            seed,
+            placement,
+            position,
+            as_built: BTreeSet::new(),
+        }
+    }
+
+    /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
+    pub fn first(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Sides<&TestExecutable>>> {
+        let target = &executables.head.target;
+        if !self.known.contains_key(target) {
+            let prepared = apart(self.prepare(executables))?;
+            self.known.insert(target.clone(), prepared);
+        }
+        Ok(self.known.get(target).and_then(|known| known.as_ref().ok()).map(|known| known.first.as_ref()))
+    }
+
+    /// Returns the executables that a test is measured on first, if they have matched layouts.
+    pub fn first_of(&mut self, subject: &Subject<'_>) -> Result<Option<Sides<&TestExecutable>>> {
+        if self.is_as_built(&subject.test) { Ok(None) } else { self.first(subject.executables) }
+    }
+
+    /// Leaves a test on the executables that the project's linker made: it does not pass in ours.
+    pub fn leave_as_built(&mut self, test: &TestId) {
+        self.as_built.insert(test.clone());
+    }
+
+    /// Tells whether a test is measured on the executables that the project's linker made.
+    pub fn is_as_built(&self, test: &TestId) -> bool {
+        self.as_built.contains(test)
+    }
+
+    /// A layout drawn at random, made if it is not there.
+    pub fn drawn(
+        &mut self,
+        executables: Sides<&TestExecutable>,
+        number: usize,
+    ) -> Result<Option<Sides<&TestExecutable>>> {
+        let target = &executables.head.target;
+        if self.current.as_ref() != Some(target) {
+            fs::remove_dir_all(&self.folder.join("drawn"))?;
+            self.drawn.clear();
+            self.current = Some(target.clone());
+        }
+        if !self.drawn.contains_key(&number) {
+            self.link_from(executables, number)?;
+        }
+        Ok(self.drawn.get(&number).map(Sides::as_ref))
+    }
+
+    /// Links a layout and those behind it up to the next look, as far as there are cores: nothing is measured meanwhile.
+    fn link_from(&mut self, executables: Sides<&TestExecutable>, number: usize) -> Result<()> {
+        let _span = tracing::debug_span!("link").entered();
+        let at_once = self.bench.all_cores().min(MOST_AT_ONCE);
+        let next_look = (number + 1).next_multiple_of(decide::FIRST_LOOK);
+        let are_missing = (number..next_look).filter(|number| !self.drawn.contains_key(number));
+        let numbers: Vec<usize> = are_missing.take(at_once).collect();
+        self.make_room(number, numbers.len())?;
+        let Some(Ok(known)) = self.known.get_mut(&executables.head.target) else { return Ok(()) };
+        let _cores = self.bench.use_all_cores();
+        let mut started = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            let outputs = paths(executables, &drawn_folder(&self.folder, number));
+            put_beside(executables, &outputs)?;
+            let linking = known.matched.start(self.seed.wrapping_add(number as u64), outputs.clone());
+            started.push((number, outputs, linking));
+        }
+        // All are waited for, whatever comes of the first: a linker must not run while a test is measured.
+        let ended: Vec<_> = started
+            .into_iter()
+            .map(|(number, outputs, linking)| (number, outputs, known.matched.finish(linking)))
+            .collect();
+        for (number, outputs, end) in ended {
+            if let Ok(figures) = apart(end)? {
+                known.figures = known.figures.worse(figures);
+                self.drawn.insert(number, at(executables, outputs));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes layouts if there are more than are kept with so many new ones: those that are farthest from this, as tests
+    /// take them in order.
+    fn make_room(&mut self, number: usize, new: usize) -> Result<()> {
+        while self.drawn.len() + new > KEPT {
+            let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
+            let Some(farthest) = farthest else { break };
+            self.drawn.remove(&farthest);
+            fs::remove_dir_all(&drawn_folder(&self.folder, farthest))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the code that a test comes by lies where base's does, in all layouts: what one says of it then holds for
+    /// others. So does what is said where nothing is matched, which allows for the place. A test that can reach other code,
+    /// and cannot be watched, counts as one that comes by it.
+    pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
+        let _span = tracing::debug_span!("places").entered();
+        if self.is_as_built(&subject.test) {
+            return Ok(Placed::Matched);
+        }
+        let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
+        if let Some(placed) = known.placed.get(&subject.test) {
+            return Ok(*placed);
+        }
+        let Unplaced { names: unplaced, are_free } = known.matched.unplaced();
+        if unplaced.base.is_empty() && unplaced.head.is_empty() {
+            return Ok(Placed::Matched);
+        }
+        let reach = match &known.reach {
+            Some(reach) => reach,
+            None => known.reach.insert(reach(sides, subject.executables, unplaced)?),
+        };
+        if !reach.may(subject.executables.head.known_as(&subject.test.name)) {
+            return Ok(Placed::Matched);
+        }
+        let functions = match &known.functions {
+            Some(functions) => functions,
+            None => {
+                known.functions.insert(subject.executables.try_map(|_, executable| Places::read(&executable.path))?)
+            }
+        };
+        let comes_by = executes(self.bench, subject, functions, unplaced)?;
+        let placed = match (comes_by, are_free) {
+            (false, _) => Placed::Matched,
+            (true, true) => Placed::Drawn,
+            (true, false) => Placed::Uncertain,
+        };
+        known.placed.insert(subject.test.clone(), placed);
+        Ok(placed)
+    }
+
+    /// What is known of each target's layouts, or why there are none.
+    pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>> {
+        let state = |known: &std::result::Result<Target, NoLayout>| match known {
+            Ok(target) => Ok(target.figures),
+            Err(why) => Err(why.clone()),
+        };
+        self.known.iter().map(|(target, known)| (target.clone(), state(known))).collect()
+    }
+
+    fn prepare(&self, executables: Sides<&TestExecutable>) -> Tried<Target, NoLayout> {
+        let _span = tracing::debug_span!("layout").entered();
+        if self.placement == Placement::Natural {
+            return Err(Stop::Because(NoLayout::SwitchedOff));
+        }
+        let (Some(base), Some(head)) = (&executables.base.link, &executables.head.link) else {
+            return Err(Stop::Because(NoLayout::NotRecorded));
+        };
+        if let Some(library) = changed_library(executables)? {
+            return Err(Stop::Because(NoLayout::LibraryDiffers { library: library.clone() }));
+        }
+        let outputs = paths(executables, &layout_folder(&self.folder.join("first"), self.known.len()));
+        put_beside(executables, &outputs)?;
+        let _cores = self.bench.use_all_cores();
+        let natural = Natural {
+            executables: executables.map(|executable| executable.path.as_path()),
+            links: Sides { base: base.as_path(), head: head.as_path() },
+        };
+        let places = outputs.as_ref().map(PathBuf::as_path);
+        let (matched, figures) = Matched::prepare(natural, &self.bench.linkers, &self.folder, places, self.position)?;
+        Ok(Target {
+            matched,
+            first: at(executables, outputs),
+            figures,
+            reach: None,
+            functions: None,
+            placed: BTreeMap::new(),
+        })
+    }
+}
+
+/// Whether some run of a test comes by some of these functions, of which it is known where they are.
+fn executes(
+    bench: &Bench,
+    subject: &Subject<'_>,
+    places: &Sides<Places>,
+    functions: &Sides<BTreeSet<String>>,
+) -> Result<bool> {
+    let is_left_out = subject.ignored && !subject.executables.head.harness.runs_ignored();
+    if is_left_out || trace::available().is_err() {
+        return Ok(true);
+    }
+    let temporary = bench.traced();
+    trace::in_any_run(|side, seed| {
+        let executable = *subject.executables.get(side);
+        let cores = bench.cores_told();
+        let variables = &bench.seeds.variables(seed, TestClock::True, cores.as_deref(), &executable.environment());
+        let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
+        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
+        trace::executes(&program, executable.known_as(&subject.test.name), functions.get(side), trace::LONGEST)
+    })
+}
+
+/// Which tests can come by some of these functions; all of them, if that cannot be told.
+fn reach(
+    sides: &Sides<&SideBuild>,
+    executables: Sides<&TestExecutable>,
+    functions: &Sides<BTreeSet<String>>,
+) -> Result<Reach> {
+    let has_libraries = executables.base.libraries.len() + executables.head.libraries.len() > 0;
+    if has_libraries || executables.head.harness.starts() == Start::Main {
+        return Ok(Reach::of_all());
+    }
+    let mut units = Units::default();
+    let mut program = |side: Side| -> Result<Option<Program>> {
+        let Some(link) = &executables.get(side).link else { return Ok(None) };
+        let files = CompiledFiles::load(&sides.get(side).folder)?;
+        Ok(apart(units.program(std::iter::once(&LinkRecord::load(link)?), &files))?.ok())
+    };
+    Ok(match (program(Side::Base)?, program(Side::Head)?) {
+        (Some(base), Some(head)) => code::reach(&Sides { base, head }, functions),
+        _ => Reach::of_all(),
+    })
+}
+
+/// Links the workspace's binaries to the folder above the linked executables, where tests look for them.
+fn put_beside(executables: Sides<&TestExecutable>, outputs: &Sides<PathBuf>) -> Result<()> {
+    for side in Side::BOTH {
+        let (Some(from), Some(to)) = (side_of(&executables.get(side).path), side_of(outputs.get(side))) else {
+            continue;
+        };
+        let is_new = |path: &PathBuf| path.is_file() && path.file_name().is_some_and(|name| !to.join(name).exists());
+        for path in fs::list_dir(from)?.into_iter().filter(is_new) {
+            fs::link_or_copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A shared library with other code in head than in base, by file name.
+fn changed_library(executables: Sides<&TestExecutable>) -> Result<Option<&String>> {
+    let Sides { base, head } = executables.map(|executable| &executable.libraries);
+    for name in base.keys().chain(head.keys()) {
+        match (base.get(name), head.get(name)) {
+            (Some(base), Some(head)) if fs::same_content(base, head)? => {}
+            _ => return Ok(Some(name)),
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the folder of one layout, with a path of the same length for all layouts.
+fn layout_folder(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("{number:03}"))
+}
+
+fn drawn_folder(folder: &Path, number: usize) -> PathBuf {
+    layout_folder(&folder.join("drawn"), number)
+}
+
+/// Returns where both executables of a layout are linked: under cargo's file names, in a folder `deps`, because tests look
+/// at the name of their executable and at what lies beside it. Both paths have the same length, as they are on the stack of
+/// the process.
+fn paths(executables: Sides<&TestExecutable>, folder: &Path) -> Sides<PathBuf> {
+    let name = |side: Side| executables.get(side).path.file_name().unwrap_or_default();
+    let longest = name(Side::Base).len().max(name(Side::Head).len());
+    let path = |side: Side| {
+        let pad = "_".repeat(longest - name(side).len());
+        folder.join(format!("{side}{pad}")).join(EXECUTABLES).join(name(side))
+    };
+    Sides { base: path(Side::Base), head: path(Side::Head) }
+}
+
+fn at(executables: Sides<&TestExecutable>, paths: Sides<PathBuf>) -> Sides<TestExecutable> {
+    let Sides { base, head } = executables.map(Clone::clone);
+    Sides { base: TestExecutable { path: paths.base, ..base }, head: TestExecutable { path: paths.head, ..head } }
+}

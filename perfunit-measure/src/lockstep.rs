@@ -1,0 +1,335 @@
+//! One pair: starts a process of each side, lets them take turns, and reads what they left on the page.
+
+use super::bench::Bench;
+use super::gauge::Gauge;
+use super::inheritance::Inheritance;
+use super::running::{self, Pads, Programs, Running, Start, how_ended};
+use perfunit_decide as decide;
+use perfunit_model::error::Result;
+use perfunit_model::{Capture, Failure, Mode, Side, Sides, WorkUnit};
+use perfunit_runtime::page::{
+    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
+    unit,
+};
+use perfunit_system::os::unix::process::ExitStatusExt;
+use perfunit_system::process;
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+/// Goal for the length of a batch: 0.025 to 0.2 ms measure equally well, longer ones catch interrupts and take their time.
+pub const BATCH_NS: u64 = 50_000;
+/// What a pair is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// Base calibrates, then both run their batches.
+    Pilot,
+    Steady(Shape),
+    /// The first call only.
+    Cold,
+    /// First calls, each in a child that is forked before the body that was captured so: finds out how many.
+    ForkPilot(Capture),
+    /// First calls in forked children, as many as found out.
+    Fork(Capture, Shape),
+    /// The first call of one side only, to see whether it passes by itself.
+    Solo(Side),
+    /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
+    Alone(Side, Shape),
+    /// Whole processes, one after the other (see `process_pair`).
+    Process,
+    /// The work of functions in the first call, by the lengths of their arguments.
+    Growth,
+    /// Readings of the first call and of so many later ones, of one side only.
+    Meter(Side, Gauge, u64),
+    /// The same of both sides at once, on any cores: only for what runs in valgrind, where counts depend on neither.
+    MeterBoth(Gauge, u64),
+}
+
+impl Task {
+    /// The only side that takes part, if it is only one.
+    fn single(self) -> Option<Side> {
+        match self {
+            Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
+            Task::Pilot
+            | Task::Steady(_)
+            | Task::Cold
+            | Task::ForkPilot(_)
+            | Task::Fork(..)
+            | Task::Process
+            | Task::Growth
+            | Task::MeterBoth(..) => None,
+        }
+    }
+
+    /// What is compared by this task.
+    pub fn mode(self) -> Mode {
+        match self {
+            Task::Cold => Mode::Cold,
+            Task::Fork(..) => Mode::FirstCall,
+            Task::Process => Mode::Process,
+            _ => Mode::Steady,
+        }
+    }
+
+    /// Nobody times a process that counts.
+    fn is_timed(self) -> bool {
+        !matches!(self, Task::Meter(..) | Task::MeterBoth(..) | Task::Growth)
+    }
+
+    fn gauge(self) -> Option<Gauge> {
+        match self {
+            Task::Meter(_, gauge, _) | Task::MeterBoth(gauge, _) => Some(gauge),
+            _ => None,
+        }
+    }
+}
+
+/// Calibrated on base, used for both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Repetitions in a batch.
+    pub repetitions: u64,
+    pub batches: u32,
+    /// Untimed repetitions before each batch.
+    pub warm: u32,
+}
+
+/// How one process of a pair ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SideEnd {
+    pub state: u32,
+    /// `None` if we killed it or never started it.
+    pub status: Option<ExitStatus>,
+    /// Time of the first call, ns.
+    pub first_ns: f64,
+    /// How often the first call read the clock; 0 where that is not counted.
+    pub clock_readings: u64,
+    /// The true time that passed meanwhile, ns: also that in which others had the core.
+    pub passed_ns: f64,
+    /// Time of each batch, ns.
+    pub times: Vec<f64>,
+    /// Processor time of the first call, ns.
+    pub first_cpu_ns: f64,
+    /// Processor time of each batch, ns; of many short ones with the untimed runs before each.
+    pub cpu_times: Vec<f64>,
+    /// What a process read that was asked to.
+    pub readings: Readings,
+    /// Panic message, if there was one.
+    pub message: String,
+    /// Whether the whole test function is the workload (captured by the runner).
+    pub whole_function: bool,
+    /// What a run works through, if its benchmark says it.
+    pub work: Option<(WorkUnit, u64)>,
+    /// How a forked child ended that did not come to the end of its call.
+    pub child: Option<ExitStatus>,
+}
+
+impl SideEnd {
+    /// How its call failed: what it says, else how a process ended. One that serves exits with success after a failed call.
+    pub fn failure(&self) -> Failure {
+        let ended_badly = self.child.or(self.status.filter(|status| !status.success()));
+        match (self.state, ended_badly) {
+            _ if !self.message.is_empty() => Failure::Said(self.message.clone()),
+            (_, Some(status)) => how_ended(status),
+            (state::FAILED_FIRST, None) => Failure::NotAsExpected,
+            (state::FAILED_LATER, None) => Failure::PassesOnce,
+            _ => self.status.map_or(Failure::Killed, how_ended),
+        }
+    }
+}
+
+/// Readings of single calls, as they are on the page.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Readings {
+    pub heap: u32,
+    /// 0, or the system's error number for a counter of instructions.
+    pub no_instructions: u32,
+    /// Whether the kernel counts bytes read and written.
+    pub io_is_counted: bool,
+    /// Most memory that the process had in use, bytes; 0 where the kernel does not tell.
+    pub peak_rss: f64,
+    /// Whether the test starts processes.
+    pub starts_processes: bool,
+    /// Of a call of nothing, of the first call, and of later ones.
+    pub calls: Vec<[u64; reading::COUNT]>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairEnd {
+    pub sides: Sides<SideEnd>,
+    /// The shape, as a pilot settled it.
+    pub shape: Shape,
+    /// The side that had the first turn.
+    pub starter: Side,
+    /// The side whose turn it was when the time limit came.
+    pub timed_out: Option<Side>,
+    /// Wall time of the pair.
+    pub took: Duration,
+}
+
+impl PairEnd {
+    /// True if both sides did all that was asked.
+    pub fn complete(&self) -> bool {
+        self.sides.base.state == state::DONE && self.sides.head.state == state::DONE
+    }
+}
+
+/// Runs a pair to its end or its time limit, which is that of each side's turns.
+pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
+    let started = Instant::now();
+    bench.clean_temporary()?;
+    write_request(bench, task, pads);
+    if let Some(trees) = bench.trees.borrow().as_ref() {
+        trees.reset()?;
+    }
+    if let Some(tables) = bench.tables.borrow().as_ref() {
+        tables.reset()?;
+    }
+    // callgrind would lose sight of code that moves.
+    let common = if task.is_timed() { bench.common_pages(programs.executables)? } else { None };
+    let inheritance = Inheritance::prepare(bench, common.as_deref())?;
+    bench.page.common.store(inheritance.common(), Relaxed);
+    for side in Side::BOTH {
+        bench.page.sides[side.index()].tree.store(inheritance.tree(side), Relaxed);
+    }
+    let wanted: &[Side] = match task.single() {
+        Some(Side::Base) => &[Side::Base],
+        Some(Side::Head) => &[Side::Head],
+        None if pads.head_first => &[Side::Head, Side::Base],
+        None => &Side::BOTH,
+    };
+    let start = Start { pads, gauge: task.gauge(), inheritance: &inheritance };
+    let mut processes = Vec::with_capacity(2);
+    for side in wanted {
+        processes.push(Running::start(bench, programs, *side, start)?);
+    }
+    drop(inheritance);
+    let timed_out = running::wait(bench, &mut processes, limit);
+    let mut status = Sides { base: None, head: None };
+    for process in processes {
+        *status.get_mut(process.side) = process.status;
+    }
+    process::kill_leftovers();
+    let unsettled = |side: &page::SideArea| side.state.load(Acquire) == state::DONE && side.settled.load(Relaxed) == 0;
+    if task.is_timed() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
+        bench.note_unsettled();
+    }
+    let batches = if matches!(task, Task::Cold | Task::Growth) { 0 } else { bench.page.batches.load(Relaxed) };
+    let shape =
+        Shape { repetitions: bench.page.repetitions.load(Relaxed), batches, warm: bench.page.warm.load(Relaxed) };
+    let sides = Sides {
+        base: read_side(bench, Side::Base, batches, status.base),
+        head: read_side(bench, Side::Head, batches, status.head),
+    };
+    let sides = if let Task::Fork(..) | Task::ForkPilot(_) = task { sides.map(with_typical_first_call) } else { sides };
+    Ok(PairEnd { sides, shape, starter: running::owner(bench, 0), timed_out, took: started.elapsed() })
+}
+
+fn write_request(bench: &Bench, task: Task, pads: Pads) {
+    let page = &bench.page;
+    page.reset();
+    page.batch_ns.store(BATCH_NS, Relaxed);
+    page.heap_pad.store(pads.heap, Relaxed);
+    page.stack_pad.store(pads.stack, Relaxed);
+    let core = bench.core_of(task.gauge()).and_then(|core| u32::try_from(core).ok());
+    page.core.store(core.unwrap_or(ANY_CORE), Relaxed);
+    let (flags, shape) = match task {
+        Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
+        Task::ForkPilot(capture) => (PILOT | fork_flags(capture), Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Fork(capture, shape) => (fork_flags(capture), shape),
+        Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
+        Task::Meter(_, gauge, later) | Task::MeterBoth(gauge, later) => {
+            (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 })
+        }
+    };
+    page.flags.store(flags, Relaxed);
+    page.repetitions.store(shape.repetitions, Relaxed);
+    page.warm.store(shape.warm, Relaxed);
+    // A pilot is planned with all its turns by base; head waits for turn 1 meanwhile.
+    let starter = u32::from(pads.head_first && flags & PILOT == 0);
+    page.plan(shape.batches, starter);
+    if let Some(side) = task.single() {
+        // Its preparation, and its batches if there are any.
+        let turns = 1 + page.batches.load(Relaxed);
+        page.schedule[..turns as usize].iter().for_each(|turn| turn.store(side.index() as u8, Relaxed));
+        page.turns.store(turns, Relaxed);
+    }
+}
+
+/// All calls of forked children are first ones.
+fn with_typical_first_call(side: SideEnd) -> SideEnd {
+    if side.times.is_empty() {
+        return side;
+    }
+    let first_ns = decide::median(&mut side.times.clone());
+    let first_cpu_ns = decide::median(&mut side.cpu_times.clone());
+    SideEnd { first_ns, first_cpu_ns, ..side }
+}
+
+fn fork_flags(capture: Capture) -> u32 {
+    match capture {
+        Capture::Runner => FORK | WHOLE,
+        Capture::Macro | Capture::Bench | Capture::Process | Capture::Generated => FORK,
+    }
+}
+
+fn meter_flags(gauge: Gauge, later: u64) -> u32 {
+    let gauge = match gauge {
+        Gauge::Heap | Gauge::Kernel => 0,
+        Gauge::Processor => INSTRUCTIONS,
+        Gauge::Callgrind | Gauge::CallGraph => CALLGRIND,
+    };
+    METER | gauge | if later == 0 { COLD } else { 0 }
+}
+
+fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {
+    let area = &bench.page.sides[side.index()];
+    let length = (area.message_len.load(Relaxed) as usize).min(page::MESSAGE_LEN);
+    let message: Vec<u8> = area.message[..length].iter().map(|byte| byte.load(Relaxed)).collect();
+    SideEnd {
+        state: area.state.load(Acquire),
+        status,
+        first_ns: area.first_ns.load(Relaxed) as f64,
+        clock_readings: area.clock_readings.load(Relaxed),
+        passed_ns: area.passed_ns.load(Relaxed) as f64,
+        times: area.times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
+        first_cpu_ns: area.first_cpu_ns.load(Relaxed) as f64,
+        cpu_times: area.cpu_times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
+        readings: read_readings(area),
+        message: String::from_utf8_lossy(&message).into_owned(),
+        whole_function: area.whole_function.load(Relaxed) != 0,
+        work: work_unit(area.unit.load(Relaxed)).map(|unit| (unit, area.amount.load(Relaxed))),
+        child: broken_child(area.child_status.load(Relaxed)),
+    }
+}
+
+fn work_unit(number: u32) -> Option<WorkUnit> {
+    Some(match number {
+        unit::BYTES => WorkUnit::Bytes,
+        unit::ELEMENTS => WorkUnit::Elements,
+        unit::CHARS => WorkUnit::Chars,
+        unit::BITS => WorkUnit::Bits,
+        unit::CYCLES => WorkUnit::Cycles,
+        _ => return None,
+    })
+}
+
+fn broken_child(status: u32) -> Option<ExitStatus> {
+    let ended = matches!(status, child::RUNNING | child::PASSED | child::FAILED);
+    (!ended).then(|| ExitStatus::from_raw(status.cast_signed()))
+}
+
+fn read_readings(area: &SideArea) -> Readings {
+    let taken = (area.readings.load(Acquire) as usize).min(page::MAX_READINGS);
+    let figures = |at: usize| std::array::from_fn(|index| area.figures[at][index].load(Relaxed));
+    Readings {
+        heap: area.heap.load(Relaxed),
+        no_instructions: area.no_instructions.load(Relaxed),
+        io_is_counted: area.io_is_counted.load(Relaxed) != 0,
+        peak_rss: area.peak_rss.load(Relaxed) as f64,
+        starts_processes: area.starts_processes.load(Relaxed) != 0,
+        calls: (0..taken).map(figures).collect(),
+    }
+}

@@ -1,0 +1,128 @@
+use super::super::bound::tests::{config, settled};
+use super::super::lockstep::{Shape, SideEnd};
+use super::*;
+use perfunit_decide::PairsPerLayout;
+use perfunit_model::{Side, Sides};
+use perfunit_runtime::page::state;
+
+/// Quiet tests get one pair of each layout, noisier ones two of each of the first.
+fn layouts_of(spread: f64) -> Unit {
+    Unit::Layout { pairs: PairsPerLayout::new(spread, 0.02, 0.001, 1e3) }
+}
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// A pair of which head takes so many times as long.
+fn pair(ratio: f64) -> PairEnd {
+    let side = |ns: f64| SideEnd { state: state::DONE, times: vec![ns; 8], ..SideEnd::default() };
+    let shape = Shape { repetitions: 1, batches: 8, warm: 0 };
+    let sides = Sides { base: side(1e4), head: side(1e4 * ratio) };
+    PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::from_millis(1) }
+}
+
+/// Adds so many pairs: two with head slower, two with it as much faster, and so on.
+fn measured(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement {
+    let config = Config { metering: None, ..config() };
+    let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+    let mut measurement = Measurement::new(&config, settled, unit, 0.001);
+    for number in 0..pairs {
+        let ratio = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
+        if measurement.end.is_none() {
+            measurement.end = measurement.add(&pair(ratio), &config, clock);
+        }
+    }
+    measurement
+}
+
+#[track_caller]
+fn check(measurement: &Measurement, verdict: Verdict, reason: Option<&Reason>) -> Measured {
+    let end = measurement.finish();
+    assert_eq!(end.reason.as_ref(), reason);
+    let figures = end.result.unwrap();
+    assert_eq!(figures.verdict, verdict);
+    figures.measured
+}
+
+#[test]
+fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
+    let clock = |budget, of_run: Duration| Clock::start(Duration::ZERO, budget, Some(Instant::now() + of_run));
+    for unit in [Unit::Pair, layouts_of(0.005)] {
+        // Values that would be the same, but fewer than the first look asks for.
+        let by_run = measured(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
+        assert_eq!(by_run.end, Some(End::CutShort));
+        // A pair is always added; the fewest for figures are 4.
+        assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
+        let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
+        by_run.end = Some(clock(HOUR, Duration::ZERO).limit().into());
+        check(&by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
+        let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
+        by_test.end = Some(clock(Duration::ZERO, HOUR).limit().into());
+        check(&by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
+        // What a look was clear about stays so.
+        let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
+        clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
+        check(&clear, Verdict::Same, None);
+    }
+}
+
+#[test]
+fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
+    let config = Config { metering: None, ..config() };
+    let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+    let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+    let clock = Clock::start(Duration::ZERO, HOUR, None);
+    for number in 0..8 {
+        // Half of the pairs are slow; in one only base is.
+        let mut pair = pair(1.03);
+        for (side, slow_from) in [(Side::Base, 3), (Side::Head, 4)] {
+            let speed = if number < slow_from { 1.0 } else { 1.6 };
+            pair.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= speed);
+        }
+        measurement.add(&pair, &config, &clock);
+    }
+    let Measured { change, base_ns, head_ns, .. } = measurement.finish().result.unwrap().measured;
+    assert!((change.estimate - 0.03).abs() < 1e-3, "{}", change.estimate);
+    assert!((head_ns / base_ns - 1.0 - change.estimate).abs() < 1e-9, "{base_ns} {head_ns}");
+}
+
+#[test]
+fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
+    let config = Config { metering: None, ..config() };
+    // The pilot met it at three fifths of its speed.
+    let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settled(32.0 / 0.6, 32.0 / 0.6) };
+    let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
+    let clock = Clock::start(Duration::ZERO, HOUR, None);
+    for _ in 0..16 {
+        let mut pair = pair(0.973);
+        for side in Side::BOTH {
+            pair.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= 32.0 / 1e4);
+        }
+        measurement.add(&pair, &config, &clock);
+    }
+    let figures = measurement.finish().result.unwrap();
+    assert_eq!(figures.verdict, Verdict::ChangedBelowThreshold);
+    assert!((figures.measured.threshold - 1.0 / 32.0).abs() < 1e-6, "{}", figures.measured.threshold);
+    assert_eq!(figures.notes, [Note::LeastDifference { ns: 1.0 }]);
+    let judged =
+        |measurement: Measurement, ns| measurement.judged_from(ns).map(|judged| judged.finish().result.unwrap());
+    // 0.86 ns; the threshold of the run is more than 0.3 ns.
+    let smaller = judged(measurement.clone(), 0.3).unwrap();
+    assert_eq!((smaller.verdict, smaller.measured.threshold), (Verdict::Faster, 0.01));
+    assert_eq!(judged(measurement.clone(), 0.9).unwrap().verdict, Verdict::ChangedBelowThreshold);
+    // One layout says too little where changed code has no common place.
+    measurement.settled.matched = false;
+    assert!(judged(measurement, 0.3).is_none());
+}
+
+#[test]
+fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
+    let clock = Clock::start(Duration::ZERO, HOUR, None);
+    let clear = measured(layouts_of(0.013), 16, 0.001, &clock);
+    assert!(clear.is_over());
+    let measured_so = check(&clear, Verdict::Same, None);
+    assert_eq!((measured_so.layouts, measured_so.pairs), (8, 16));
+    let open = measured(layouts_of(0.005), 8, 0.03, &clock);
+    assert!(!open.is_over());
+    assert_eq!([0, 1, 2, 3, 4].map(|look| open.units_at(look)), [Some(8), Some(16), Some(32), Some(64), None]);
+    assert!(measured(layouts_of(0.005), 64, 0.03, &clock).is_over());
+}

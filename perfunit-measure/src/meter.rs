@@ -1,0 +1,427 @@
+//! The metering pass: what single calls of a body ask of the allocator, the kernel and the processor.
+//!
+//! Its processes are never timed, and each counts one kind of thing: a counting library changes page faults, and callgrind
+//! changes everything. Both sides get the same random numbers and addresses, as a pair does. What differs is read again in
+//! fresh processes with others: only what shows there as well counts.
+
+use super::gauge::Gauge;
+use super::lockstep::{self, PairEnd, Readings, Task};
+use super::running::Pads;
+use super::secondary_metrics;
+use super::settled::Settled;
+use super::trial::Trial;
+use perfunit_build::is_dynamic;
+use perfunit_decide::{ExactRule, exact};
+use perfunit_model::error::{Result, Stop, Tried, apart};
+use perfunit_model::{
+    Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
+};
+use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
+use perfunit_system::interrupt;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+/// Later calls that are read: enough to see that they do not all do the same.
+const LATER: u64 = 5;
+/// Later calls that are read in callgrind.
+const LATER_IN_CALLGRIND: u64 = 4;
+/// How much longer a call takes in callgrind, about.
+const CALLGRIND_SLOWS_DOWN: f64 = 50.0;
+/// Part of a test's budget that reading may take.
+const SHARE_OF_BUDGET: f64 = 0.1;
+/// A counter of the processor is off by some interrupts, and simulated instructions by the alignment of what they copy.
+const COUNTER_RESOLUTION: f64 = 0.001;
+
+const OF_HEAP: [(Metric, usize); 3] = [
+    (Metric::Allocations, reading::ALLOCATIONS),
+    (Metric::AllocatedBytes, reading::ALLOCATED_BYTES),
+    (Metric::PeakHeap, reading::PEAK_HEAP),
+];
+/// Not among the readings of calls: the kernel keeps it for a whole process.
+const OF_PROCESS: usize = usize::MAX;
+const OF_KERNEL: [(Metric, usize); 5] = [
+    (Metric::PeakRss, OF_PROCESS),
+    (Metric::PageFaults, reading::PAGE_FAULTS),
+    (Metric::ContextSwitches, reading::CONTEXT_SWITCHES),
+    (Metric::ReadBytes, reading::READ_BYTES),
+    (Metric::WrittenBytes, reading::WRITTEN_BYTES),
+];
+const OF_PROCESSOR: [(Metric, usize); 1] = [(Metric::Instructions, reading::INSTRUCTIONS)];
+
+/// How a counted metric is judged.
+fn rule(metric: Metric) -> ExactRule {
+    match metric {
+        // Of a few it can be the place of the heap's end.
+        Metric::PageFaults => ExactRule { threshold: 0.05, least: 4.0, resolution: 0.0 },
+        // Memory comes in pages, and files in 16 of them. The kernel counts it by batches of up to 64 pages on each core.
+        Metric::PeakRss => ExactRule { threshold: 0.05, least: 262_144.0, resolution: 0.05 },
+        Metric::Instructions => ExactRule { threshold: 0.01, least: 1.0, resolution: COUNTER_RESOLUTION },
+        _ => ExactRule { threshold: 0.01, least: 1.0, resolution: 0.0 },
+    }
+}
+
+/// All metrics of a test that are not told by pairs, if any are asked for; one run of it takes `ns`.
+pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+    let _span = tracing::debug_span!("counts").entered();
+    let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
+    let mut pass = Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 } };
+    let mut metrics = Metrics::new();
+    let auto = metering.instructions == Instructions::Auto;
+    let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
+    metrics.extend(pass.gauge(Gauge::Heap, ns, random)?);
+    metrics.extend(pass.gauge(kernel, ns, random)?);
+    match metering.instructions {
+        Instructions::Auto => {}
+        Instructions::Callgrind => {
+            pass.later = pass.later.min(LATER_IN_CALLGRIND);
+            metrics.extend(pass.gauge(Gauge::Callgrind, ns, random)?);
+        }
+        Instructions::Never => {
+            metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
+        }
+    }
+    Ok(metrics)
+}
+
+/// How the instructions of a test changed, if by this fraction of base's or more, be it by little: whether its work is
+/// another one. Or why they are not counted, by callgrind if it is there.
+pub fn instructions(
+    trial: &Trial<'_>,
+    settled: &Settled,
+    least: f64,
+    random: &mut fastrand::Rng,
+) -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+    if settled.task == Task::Process {
+        return Ok(Err(NotMetered::WholeProcess));
+    }
+    let rule = ExactRule { threshold: least.max(COUNTER_RESOLUTION), least: 1.0, resolution: COUNTER_RESOLUTION };
+    let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
+    let pass = Pass { trial, settled, later };
+    let ns = settled.ns.base.max(settled.ns.head);
+    let mut counted = |gauge| -> Result<std::result::Result<MetricVerdict, NotMetered>> {
+        if let Some(why) = pass.obstacle(gauge, ns) {
+            return Ok(Err(why));
+        }
+        let counted = read(Metric::Instructions, gauge, reading::INSTRUCTIONS, &pass.both(gauge, random)?);
+        let verdict = |counted: Counterparts| exact(&rule, &counted.base, &counted.head).ok_or(NotMetered::ReadNothing);
+        Ok(counted.and_then(verdict))
+    };
+    let by_processor = counted(Gauge::Processor)?;
+    if by_processor.is_ok() || trial.bench.gauges.valgrind.is_none() {
+        Ok(by_processor)
+    } else {
+        counted(Gauge::Callgrind)
+    }
+}
+
+/// Whether there are calls after the first one to read.
+fn has_later_calls(settled: &Settled) -> bool {
+    matches!(settled.task, Task::Steady(shape) if shape.batches > 1)
+}
+
+/// What all processes of the pass share.
+struct Pass<'a> {
+    trial: &'a Trial<'a>,
+    settled: &'a Settled,
+    /// Later calls to read; 0 to read the first one.
+    later: u64,
+}
+
+/// Readings of both sides, counterparts at the same places.
+type Counterparts = Sides<Vec<f64>>;
+
+impl Pass<'_> {
+    /// The metrics of a gauge, read once, and again if something differs. First calls are read twice in any case: there are
+    /// no later ones to see whether they vary.
+    fn gauge(&self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+        let wanted = metrics_of(gauge);
+        let mut counted: Vec<std::result::Result<Counterparts, NotMetered>> =
+            vec![Ok(Counterparts::default()); wanted.len()];
+        for round in 0..2 {
+            if let Some(why) = self.obstacle(gauge, ns) {
+                if round == 0 {
+                    return Ok(wanted.into_iter().map(|(metric, _)| (metric, Err(why.clone()))).collect());
+                }
+                break;
+            }
+            let ends = self.both(gauge, random)?;
+            for ((metric, index), counted) in wanted.iter().zip(&mut counted) {
+                match read(*metric, gauge, *index, &ends) {
+                    Ok(readings) => {
+                        if let Ok(counted) = counted {
+                            counted.base.extend(readings.base);
+                            counted.head.extend(readings.head);
+                        }
+                    }
+                    Err(why) => *counted = Err(why),
+                }
+            }
+            let differs = wanted.iter().zip(&counted).any(|((metric, _), counted)| {
+                let verdict = counted.as_ref().ok().and_then(|counted| judge(*metric, counted));
+                verdict.is_some_and(MetricVerdict::is_change)
+            });
+            if gauge == Gauge::Callgrind || !(differs || self.later == 0) {
+                break;
+            }
+        }
+        let metered = |((metric, _), counted): ((Metric, usize), std::result::Result<Counterparts, NotMetered>)| {
+            (metric, counted.and_then(|counted| self.metered(metric, &counted)))
+        };
+        Ok(wanted.into_iter().zip(counted).map(metered).collect())
+    }
+
+    /// Why a gauge cannot be read, as far as that can be said beforehand.
+    fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
+        let calls = if self.later == 0 { 1 } else { 1 + SETTLING_CALLS + self.later };
+        let seconds = ns / 1e9 * (2 * calls) as f64;
+        // Who asks for callgrind has time: it may take as much as the pairs.
+        let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
+        let executables = self.trial.programs.executables;
+        if interrupt::requested() {
+            Some(NotMetered::Interrupted)
+        } else if self.trial.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(NotMetered::BudgetUsedUp)
+        } else if seconds > share * self.trial.config.per_test_budget.as_secs_f64() {
+            Some(NotMetered::TooLong)
+        } else if gauge != Gauge::Heap {
+            None
+        } else if !is_dynamic(&executables.base.path) || !is_dynamic(&executables.head.path) {
+            Some(NotMetered::Static)
+        } else if self.trial.bench.gauges.library.is_none() {
+            Some(NotMetered::NotLoaded)
+        } else {
+            None
+        }
+    }
+
+    /// A process of each side with the same random numbers and shifts: one after the other, unless it does not matter.
+    fn both(
+        &self,
+        gauge: Gauge,
+        random: &mut fastrand::Rng,
+    ) -> Result<Sides<std::result::Result<Readings, NotMetered>>> {
+        let pads = self.settled.draw(random);
+        if gauge == Gauge::Callgrind && self.trial.bench.all_cores() > 1 {
+            let _cores = self.trial.bench.use_all_cores();
+            let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
+            // Some tests fail beside another process of theirs, as those that open a port.
+            if end.complete() {
+                let of = |side: Side| apart(self.readings(&end, side, gauge));
+                return Ok(Sides { base: of(Side::Base)?, head: of(Side::Head)? });
+            }
+        }
+        let one = |side: Side| apart(self.one(side, gauge, pads));
+        Ok(Sides { base: one(Side::Base)?, head: one(Side::Head)? })
+    }
+
+    fn one(&self, side: Side, gauge: Gauge, pads: Pads) -> Tried<Readings, NotMetered> {
+        let end = self.run(Task::Meter(side, gauge, self.later), gauge, pads)?;
+        self.readings(&end, side, gauge)
+    }
+
+    fn run(&self, task: Task, gauge: Gauge, pads: Pads) -> Result<PairEnd> {
+        if gauge == Gauge::Callgrind {
+            self.trial.bench.gauges.clear()?;
+        }
+        lockstep::run(self.trial.bench, &self.trial.programs, task, pads, self.limit(gauge))
+    }
+
+    /// What the process of a side read.
+    fn readings(&self, end: &PairEnd, side: Side, gauge: Gauge) -> Tried<Readings, NotMetered> {
+        if interrupt::requested() {
+            return Err(Stop::Because(NotMetered::Interrupted));
+        }
+        if end.timed_out.is_some() {
+            return Err(Stop::Because(NotMetered::TimedOut { seconds: self.limit(gauge).as_secs() }));
+        }
+        let end = end.sides.get(side);
+        if end.state != state::DONE {
+            return Err(Stop::Because(NotMetered::Failed(end.failure())));
+        }
+        let mut readings = end.readings.clone();
+        if gauge == Gauge::Callgrind {
+            for (at, call) in readings.calls.iter_mut().enumerate() {
+                let part = self.trial.bench.gauges.part(side, at);
+                let Some(instructions) = std::fs::read_to_string(&part).ok().as_deref().and_then(total) else {
+                    return Err(Stop::Because(NotMetered::NoCounts));
+                };
+                call[reading::INSTRUCTIONS] = instructions;
+            }
+        }
+        Ok(readings)
+    }
+
+    /// callgrind takes its time, most of it before the test begins.
+    fn limit(&self, gauge: Gauge) -> Duration {
+        if gauge == Gauge::Callgrind {
+            self.trial.config.timeout.max(self.trial.config.per_test_budget)
+        } else {
+            self.trial.config.timeout
+        }
+    }
+
+    fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
+        let verdict = judge(metric, counted).ok_or(NotMetered::ReadNothing)?;
+        let readings = counted.as_ref().map(|values| secondary_metrics::readings(values));
+        let (base, head) = (readings.base.value, readings.head.value);
+        let relative = (head - base) / base;
+        // Nothing on both sides is no change; nothing on base alone is no number.
+        let relative = if relative.is_finite() { Some(relative) } else { (head <= base).then_some(0.0) };
+        let count = counted.base.len();
+        Ok(Metered {
+            verdict,
+            readings,
+            change: relative.map(|estimate| Change { estimate, low: estimate, high: estimate }),
+            threshold: rule(metric).threshold,
+            basis: match metric {
+                Metric::PeakRss => Basis::Pairs(count),
+                _ if self.later == 0 => Basis::FirstCalls(count),
+                _ => Basis::Calls(count),
+            },
+        })
+    }
+}
+
+fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
+    match gauge {
+        Gauge::Heap => OF_HEAP.to_vec(),
+        Gauge::Kernel => OF_KERNEL.to_vec(),
+        Gauge::Processor => [&OF_KERNEL[..], &OF_PROCESSOR].concat(),
+        Gauge::Callgrind => OF_PROCESSOR.to_vec(),
+        Gauge::CallGraph => Vec::new(),
+    }
+}
+
+fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {
+    exact(&rule(metric), &counted.base, &counted.head)
+}
+
+/// One figure of the calls that count, of both sides.
+fn read(
+    metric: Metric,
+    gauge: Gauge,
+    index: usize,
+    ends: &Sides<std::result::Result<Readings, NotMetered>>,
+) -> std::result::Result<Counterparts, NotMetered> {
+    let side = |end: &std::result::Result<Readings, NotMetered>| {
+        let readings = end.as_ref().map_err(Clone::clone)?;
+        is_counted(metric, gauge, readings)?;
+        Ok(if index == OF_PROCESS { vec![readings.peak_rss] } else { figures(index, readings) })
+    };
+    Ok(Sides { base: side(&ends.base)?, head: side(&ends.head)? })
+}
+
+/// Returns why a figure means nothing, if it does not. The kernel's counters include the processes that the test started; a
+/// library in the test's own process and callgrind do not.
+fn is_counted(metric: Metric, gauge: Gauge, readings: &Readings) -> std::result::Result<(), NotMetered> {
+    if readings.starts_processes && (gauge == Gauge::Heap || gauge.is_callgrind()) {
+        return Err(NotMetered::StartsProcesses);
+    }
+    match metric {
+        Metric::Allocations | Metric::AllocatedBytes | Metric::PeakHeap => match readings.heap {
+            heap::COUNTED => Ok(()),
+            heap::OWN_ALLOCATOR => Err(NotMetered::OwnAllocator),
+            _ => Err(NotMetered::NotLoaded),
+        },
+        Metric::PeakRss if readings.peak_rss <= 0.0 => Err(NotMetered::NotCounted),
+        Metric::ReadBytes | Metric::WrittenBytes if !readings.io_is_counted => Err(NotMetered::NotCounted),
+        Metric::Instructions if readings.no_instructions != 0 => {
+            let error = std::io::Error::from_raw_os_error(readings.no_instructions.cast_signed());
+            Err(NotMetered::NoCounter(no_counter(&error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A figure of later calls or, if there are none, of the first one; without what reading adds.
+fn figures(index: usize, readings: &Readings) -> Vec<f64> {
+    let Some(nothing) = readings.calls.get(NOTHING) else { return Vec::new() };
+    let later = readings.calls.get(FIRST + 1..).unwrap_or_default();
+    let calls = if later.is_empty() { readings.calls.get(FIRST..).unwrap_or_default() } else { later };
+    calls.iter().map(|call| call[index].saturating_sub(nothing[index]) as f64).collect()
+}
+
+/// All that callgrind counted for a part.
+pub(super) fn total(part: &str) -> Option<u64> {
+    part.lines().find_map(|line| line.strip_prefix("totals:"))?.trim().parse().ok()
+}
+
+/// Why the system gives us no counter of instructions.
+pub fn no_counter(error: &std::io::Error) -> NoCounter {
+    match error.kind() {
+        ErrorKind::PermissionDenied => NoCounter::Refused,
+        ErrorKind::NotFound | ErrorKind::Unsupported => NoCounter::NoUnit,
+        _ => NoCounter::Failed { why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reading in which allocation counts are these.
+    fn readings(allocations: &[u64]) -> Readings {
+        let call = |allocations: &u64| {
+            let mut call = [0; reading::COUNT];
+            call[reading::ALLOCATIONS] = *allocations;
+            call
+        };
+        Readings { heap: heap::COUNTED, calls: allocations.iter().map(call).collect(), ..Readings::default() }
+    }
+
+    #[test]
+    fn later_calls_count_without_what_reading_adds() {
+        assert_eq!(figures(reading::ALLOCATIONS, &readings(&[1, 90, 13, 13])), [12.0, 12.0]);
+        assert_eq!(figures(reading::ALLOCATIONS, &readings(&[1, 90])), [89.0]);
+        assert!(figures(reading::ALLOCATIONS, &readings(&[])).is_empty());
+    }
+
+    #[test]
+    fn what_is_not_counted_is_no_zero() {
+        let zero = Readings { heap: heap::OWN_ALLOCATOR, ..readings(&[0, 0, 0]) };
+        let ends = Sides { base: Ok(readings(&[0, 0, 0])), head: Ok(zero) };
+        assert_eq!(read(Metric::Allocations, Gauge::Heap, reading::ALLOCATIONS, &ends), Err(NotMetered::OwnAllocator));
+        assert_eq!(read(Metric::ReadBytes, Gauge::Kernel, reading::READ_BYTES, &ends), Err(NotMetered::NotCounted));
+        let refused = Readings { no_instructions: 13, ..readings(&[0, 0, 0]) };
+        let ends = Sides { base: Ok(refused), head: Err(NotMetered::Interrupted) };
+        assert!(matches!(
+            read(Metric::Instructions, Gauge::Processor, reading::INSTRUCTIONS, &ends),
+            Err(NotMetered::NoCounter(_))
+        ));
+    }
+
+    #[test]
+    fn a_test_that_starts_processes_is_counted_only_by_what_sees_them() {
+        let started = || Ok(Readings { starts_processes: true, io_is_counted: true, ..readings(&[0, 0, 0]) });
+        let of = |metric, gauge, index| {
+            read(metric, gauge, index, &Sides { base: Ok(readings(&[0, 0, 0])), head: started() }).map(drop)
+        };
+        let check = |metric, gauge| of(metric, gauge, reading::INSTRUCTIONS);
+        assert_eq!(check(Metric::Instructions, Gauge::Callgrind), Err(NotMetered::StartsProcesses));
+        assert_eq!(check(Metric::Instructions, Gauge::Processor), Ok(()));
+        assert_eq!(check(Metric::PageFaults, Gauge::Kernel), Ok(()));
+        assert_eq!(of(Metric::Allocations, Gauge::Heap, reading::ALLOCATIONS), Err(NotMetered::StartsProcesses));
+    }
+
+    #[test]
+    fn memory_is_that_of_the_process_and_counts_by_large_pieces_only() {
+        let check = |base: f64, head: f64, expected: MetricVerdict| {
+            let end = |peak_rss| Ok(Readings { peak_rss, ..readings(&[0, 0, 0]) });
+            let ends = Sides { base: end(base), head: end(head) };
+            let counted = read(Metric::PeakRss, Gauge::Kernel, OF_PROCESS, &ends).unwrap();
+            assert_eq!(judge(Metric::PeakRss, &counted), Some(expected));
+        };
+        check(4e6, 4.1e6, MetricVerdict::Same);
+        check(2e6, 2.2e6, MetricVerdict::ChangedBelowThreshold);
+        check(4e6, 4.4e6, MetricVerdict::More);
+        check(4.4e6, 4e6, MetricVerdict::Less);
+        let silent = Sides { base: Ok(readings(&[0])), head: Ok(readings(&[0])) };
+        assert_eq!(read(Metric::PeakRss, Gauge::Kernel, OF_PROCESS, &silent), Err(NotMetered::NotCounted));
+    }
+
+    #[test]
+    fn the_total_of_a_part_is_found() {
+        assert_eq!(total("summary: 12\n\ntotals: 6017\n"), Some(6017));
+        assert_eq!(total("# callgrind format\n"), None);
+    }
+}

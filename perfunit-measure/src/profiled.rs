@@ -1,0 +1,119 @@
+//! Single calls of a test in callgrind, with who executed which instruction.
+
+use super::bench::{Bench, Config};
+use super::gauge::Gauge;
+use super::lockstep::{self, PairEnd, Task};
+use super::meter::total;
+use super::running::Pads;
+use super::screen;
+use super::subject::Subject;
+use super::trial::Trial;
+use super::unsteady::steady;
+use perfunit_build::SideBuild;
+use perfunit_model::error::{Stop, Tried};
+use perfunit_model::{Side, Sides, Unsteady};
+use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
+use perfunit_system::interrupt;
+use std::time::Instant;
+
+/// Later calls of a process: as many as an interval needs.
+const CALLS: u64 = 4;
+/// All calls of a process.
+pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
+/// Calls of one version that differ by more than this part may differ more with other random numbers.
+const EQUAL: f64 = 0.001;
+
+/// callgrind's output for later calls of a test, counterparts of both sides beside each other: equal seeds, equal
+/// addresses, the n-th call of the process. Or why there is none.
+pub fn profiles(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subject: &Subject<'_>,
+) -> Tried<Vec<Sides<String>>, Unsteady> {
+    let mut random = fastrand::Rng::with_seed(config.seed);
+    let trial = Trial { bench, config, programs: subject.programs(sides) };
+    let (settled, _) = steady(screen::settle(&trial, &mut random))?;
+    let mut counterparts: Vec<Sides<String>> = Vec::new();
+    // Instructions are the same on all cores, whatever else runs there.
+    let _cores = bench.use_all_cores();
+    // Every process takes valgrind most of a second to start.
+    while counterparts.is_empty() || (counterparts.len() == CALLS as usize && vary(&counterparts)) {
+        let pads = settled.draw(&mut random);
+        let Sides { base, head } = match together(&trial, pads)? {
+            Some(both) => both,
+            None => Sides { base: one(&trial, Side::Base, pads)?, head: one(&trial, Side::Head, pads)? },
+        };
+        counterparts.extend(base.into_iter().zip(head).map(|(base, head)| Sides { base, head }));
+    }
+    Ok(counterparts)
+}
+
+/// Whether calls of one version differ.
+fn vary(counterparts: &[Sides<String>]) -> bool {
+    let of = |side: Side| counterparts.iter().filter_map(move |calls| total(calls.get(side))).map(|count| count as f64);
+    Side::BOTH.into_iter().any(|side| {
+        let (least, most) =
+            of(side).fold((f64::INFINITY, 0.0), |(least, most), count| (count.min(least), count.max(most)));
+        most > least * (1.0 + EQUAL)
+    })
+}
+
+/// Both sides at once; none if that does not do for this test, as of one that opens a port: then each runs by itself.
+fn together(trial: &Trial<'_>, pads: Pads) -> Tried<Option<Sides<Vec<String>>>, Unsteady> {
+    if trial.bench.all_cores() < 2 {
+        return Ok(None);
+    }
+    let end = run(trial, Task::MeterBoth(Gauge::CallGraph, CALLS), pads)?;
+    if !end.complete() {
+        return Ok(None);
+    }
+    let parts = |side: Side, ()| parts(trial.bench, side);
+    Sides::default().try_map(parts).map(Some)
+}
+
+fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady> {
+    let end = run(trial, Task::Meter(side, Gauge::CallGraph, CALLS), pads)?;
+    let end = end.sides.get(side);
+    if end.state != state::DONE {
+        return Err(Stop::Because(Unsteady::FailsInCallgrind { how: end.failure() }));
+    }
+    parts(trial.bench, side)
+}
+
+fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
+    let Trial { bench, config, programs } = trial;
+    bench.gauges.clear()?;
+    let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
+    let end = lockstep::run(bench, programs, task, pads, limit)?;
+    if interrupt::requested() {
+        return Err(Stop::Because(Unsteady::Interrupted));
+    }
+    if end.timed_out.is_some() {
+        return Err(Stop::Because(Unsteady::TooLongInCallgrind { seconds: limit.as_secs_f64() }));
+    }
+    Ok(end)
+}
+
+/// What callgrind wrote of the later calls of a side.
+fn parts(bench: &Bench, side: Side) -> Tried<Vec<String>, Unsteady> {
+    let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
+    let part = |call: usize| {
+        std::fs::read(bench.gauges.part(side, call)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let parts: std::io::Result<Vec<String>> = later.map(part).collect();
+    parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_random_numbers_are_tried_where_calls_differ() {
+        let calls = |base: u64, head: u64| Sides { base, head }.map(|count| format!("0x1 1\ntotals: {count}\n"));
+        assert!(!vary(&[calls(7_000, 9_000), calls(7_001, 9_000)]));
+        assert!(vary(&[calls(7_000, 9_000), calls(7_000, 9_100)]));
+    }
+}

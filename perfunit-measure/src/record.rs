@@ -1,0 +1,125 @@
+//! Pairs without a verdict, for as long as somebody wants them: what the rule would see, for proving the rule.
+
+use super::bench::{Bench, Config};
+use super::classify::per_run;
+use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
+use super::screen;
+use super::settled::Settled;
+use super::subject::Subject;
+use super::trial::Trial;
+use super::unsteady::steady;
+use perfunit_build::SideBuild;
+use perfunit_model::error::{Error, Result, apart};
+use perfunit_model::{Side, Sides, Unsteady};
+use perfunit_runtime::page::state;
+use perfunit_system::interrupt;
+use std::time::Instant;
+
+/// Pairs in a row that may fail.
+const FAILURES_BORNE: usize = 2;
+
+/// A process of each side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordedPair {
+    /// Time of one run, ns: the 10 % quantile of the batches, by which verdicts are made.
+    pub ns: Sides<f64>,
+    /// The same: the mean of the batches.
+    pub mean_ns: Sides<f64>,
+    /// The pair's estimate: ln(head / base), by whichever of its batches the pilot suggested.
+    pub log_ratio: f64,
+    /// Wall time of both.
+    pub seconds: f64,
+    /// Of this the batches of both, with the untimed repetitions before each.
+    pub seconds_in_turns: f64,
+}
+
+/// Records pairs of one test.
+pub struct Recorder<'a> {
+    bench: &'a Bench,
+    config: &'a Config,
+    sides: Sides<&'a SideBuild>,
+    subject: Subject<'a>,
+    shape: Shape,
+    settled: Settled,
+    random: fastrand::Rng,
+}
+
+impl<'a> Recorder<'a> {
+    /// Settles how to measure, as for any test; `None` after Ctrl-C. A test that cannot be repeated is an error.
+    pub fn open(
+        bench: &'a Bench,
+        config: &'a Config,
+        sides: Sides<&'a SideBuild>,
+        subject: Subject<'a>,
+        seed: u64,
+    ) -> Result<Option<Self>> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let trial = Trial { bench, config, programs: subject.programs(&sides) };
+        let settled = apart(steady(screen::settle(&trial, &mut random)))?;
+        if interrupt::requested() {
+            return Ok(None);
+        }
+        let unusable = |why: Unsteady| Error::setup(format!("cannot measure {}: {why}", subject.test));
+        let (settled, shape) = settled.map_err(unusable)?;
+        Ok(Some(Self { bench, config, sides, subject, shape, settled, random }))
+    }
+
+    /// A pair in lockstep; `None` after Ctrl-C.
+    pub fn pair(&mut self) -> Result<Option<RecordedPair>> {
+        self.record(|recorder| {
+            let end = recorder.run(Task::Steady(recorder.shape))?;
+            let log_ratio = recorder.settled.comparison.log_ratio(&end);
+            Ok(end.complete().then_some((end.sides, log_ratio)))
+        })
+    }
+
+    /// A process of base and then one of head, each alone on its core; `None` after Ctrl-C.
+    pub fn sequential(&mut self) -> Result<Option<RecordedPair>> {
+        self.record(|recorder| {
+            let base = recorder.run(Task::Alone(Side::Base, recorder.shape))?.sides.base;
+            let head = recorder.run(Task::Alone(Side::Head, recorder.shape))?.sides.head;
+            let log_ratio = (per_run(&head, recorder.shape) / per_run(&base, recorder.shape)).ln();
+            let done = base.state == state::DONE && head.state == state::DONE;
+            Ok(done.then_some((Sides { base, head }, log_ratio)))
+        })
+    }
+
+    fn run(&mut self, task: Task) -> Result<PairEnd> {
+        let pads = self.settled.draw(&mut self.random);
+        lockstep::run(self.bench, &self.subject.programs(&self.sides), task, pads, self.config.timeout)
+    }
+
+    /// Repeats what may fail once in a while; the time of failures counts, as it would for a verdict.
+    fn record(
+        &mut self,
+        mut attempt: impl FnMut(&mut Self) -> Result<Option<(Sides<SideEnd>, f64)>>,
+    ) -> Result<Option<RecordedPair>> {
+        let started = Instant::now();
+        for _ in 0..=FAILURES_BORNE {
+            let ends = attempt(self)?;
+            if interrupt::requested() {
+                return Ok(None);
+            }
+            if let Some((ends, log_ratio)) = ends {
+                return Ok(Some(RecordedPair {
+                    ns: ends.as_ref().map(|end| per_run(end, self.shape).max(0.01)),
+                    log_ratio,
+                    mean_ns: ends.as_ref().map(|end| mean_per_run(end, self.shape)),
+                    seconds_in_turns: Side::BOTH.iter().map(|side| in_turns(ends.get(*side), self.shape)).sum(),
+                    seconds: started.elapsed().as_secs_f64(),
+                }));
+            }
+        }
+        Err(Error::setup(format!("processes of {} fail again and again", self.subject.test)))
+    }
+}
+
+/// Time of a process's batches with the untimed repetitions before each, seconds.
+fn in_turns(end: &SideEnd, shape: Shape) -> f64 {
+    let untimed = f64::from(shape.warm) / shape.repetitions.max(1) as f64;
+    end.times.iter().sum::<f64>() * (1.0 + untimed) / 1e9
+}
+
+fn mean_per_run(end: &SideEnd, shape: Shape) -> f64 {
+    end.times.iter().sum::<f64>() / (end.times.len() as f64 * shape.repetitions.max(1) as f64)
+}

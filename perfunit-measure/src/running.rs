@@ -1,0 +1,219 @@
+//! A process of a pair: how it is started, and waited for.
+
+use super::bench::Bench;
+use super::gauge::Gauge;
+use super::inheritance::Inheritance;
+use perfunit_build::{SIDE_VARIABLE, TestExecutable};
+use perfunit_build::{Seed, TestClock};
+use perfunit_model::error::Result;
+use perfunit_model::{Failure, Side, Sides};
+use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
+use perfunit_system::os::unix::process::ExitStatusExt;
+use perfunit_system::os::{self, EndOf};
+use perfunit_system::process;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+/// Random shift of the environment and so of the main thread's stack, bytes.
+const ENVIRONMENT_PAD: usize = 4096;
+
+/// The two executables of a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Programs<'a> {
+    pub executables: Sides<&'a TestExecutable>,
+    /// Folder of each side, for the binaries that tests start.
+    pub folders: Sides<&'a Path>,
+    /// Name of the test.
+    pub test: &'a str,
+    /// `#[ignore]`d, which a harness of its own must be told.
+    pub ignored: bool,
+}
+
+/// Random shifts, the seed of all other randomness and the clock, equal for both processes of a pair and different between pairs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pads {
+    environment: usize,
+    pub(super) heap: u32,
+    pub(super) stack: u32,
+    pub(super) head_first: bool,
+    seed: Seed,
+    clock: TestClock,
+}
+
+impl Pads {
+    /// Draws the shifts of a pair.
+    pub fn draw(random: &mut fastrand::Rng) -> Self {
+        Self {
+            environment: random.usize(0..ENVIRONMENT_PAD),
+            heap: random.u32(0..256) * 16,
+            stack: random.u32(0..64),
+            head_first: random.bool(),
+            seed: NonZeroU64::new(random.u64(1..)),
+            clock: TestClock::True,
+        }
+    }
+
+    /// The same, but each process draws random numbers of its own.
+    pub fn without_seed(self) -> Self {
+        Self { seed: None, ..self }
+    }
+
+    /// Returns the same with another clock for the tests. It takes equal random numbers: without them the clock is the true one.
+    pub fn with_clock(self, clock: TestClock) -> Self {
+        Self { clock, ..self }
+    }
+}
+
+/// What the processes of a pair have in common.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    pub pads: Pads,
+    pub gauge: Option<Gauge>,
+    pub inheritance: &'a Inheritance,
+}
+
+/// A process of a pair, from its start to its end.
+pub struct Running {
+    pub side: Side,
+    child: Child,
+    /// Readable once the process has ended.
+    ended: Option<EndOf>,
+    /// `None` if we killed it.
+    pub status: Option<ExitStatus>,
+    over: bool,
+    /// Whether the other side's process is waited for although this one failed.
+    is_independent: bool,
+}
+
+impl Running {
+    /// Starts it on the bench's core, with what the pair has in common.
+    pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
+        let Start { pads, gauge, inheritance } = start;
+        let executable = programs.executables.get(side);
+        let mut command = bench.gauges.command(gauge, side, &executable.path);
+        // Only read where libtest and not our runner is in charge.
+        command.args(executable.harness.arguments(programs.test));
+        surround(&mut command, bench, programs, side, pads);
+        let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
+        let counting = bench.gauges.variables(gauge, preloaded);
+        command.envs(counting);
+        command
+            .env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()))
+            .env(TEST_VARIABLE, programs.test);
+        process::mark(&mut command)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
+        let child = process::spawn(&mut command)?;
+        // It does so by itself, too, before its test begins.
+        if let Some(core) = bench.core_of(gauge) {
+            let _ = os::keep_child_on(core, &child);
+        }
+        let ended = EndOf::child(&child);
+        let is_independent = gauge.is_some();
+        Ok(Self { side, child, ended, status: None, over: false, is_independent })
+    }
+
+    /// Looks whether the process has ended.
+    fn look(&mut self) -> bool {
+        if !self.over
+            && let Ok(Some(status)) = self.child.try_wait()
+        {
+            (self.status, self.over) = (Some(status), true);
+        }
+        self.over
+    }
+
+    fn kill(&mut self) {
+        if !self.over {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            self.over = true;
+        }
+    }
+}
+
+/// Gives a process its side's folder and environment, both sides' of equal size: else their stacks would be shifted.
+pub fn surround(command: &mut Command, bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) {
+    let environment = environment(bench, programs, side, pads);
+    let others = self::environment(bench, programs, side.other(), pads);
+    let pad = pads.environment + room(&others).saturating_sub(room(&environment));
+    command.current_dir(&programs.executables.get(side).cwd).env_clear().envs(environment);
+    command.env("PERFUNIT_PAD", "x".repeat(pad));
+}
+
+fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -> BTreeMap<OsString, OsString> {
+    let mut environment = programs.executables.get(side).environment();
+    let cores = bench.cores_told();
+    let seed = bench.seeds.variables(pads.seed, pads.clock, cores.as_deref(), &environment);
+    environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
+    let (name, value) = bench.temporary.get(side).variable();
+    environment.insert(name.into(), value);
+    environment.insert(SIDE_VARIABLE.into(), programs.folders.get(side).into());
+    environment
+}
+
+/// Bytes that an environment takes on the stack: `name=value` with a zero at the end, and a pointer to it.
+fn room(environment: &BTreeMap<OsString, OsString>) -> usize {
+    let bytes = environment.iter().map(|(name, value)| name.len() + value.len() + 2);
+    bytes.sum::<usize>() + environment.len() * size_of::<*const u8>()
+}
+
+/// Waits for all; kills the rest as soon as one has failed, or a turn or twice the pair has taken longer than the limit.
+/// Returns the side whose turn it was then.
+pub fn wait(bench: &Bench, running: &mut [Running], limit: Duration) -> Option<Side> {
+    let started = Instant::now();
+    let (mut turn, mut turn_began) = (0, started);
+    loop {
+        let turn_now = bench.page.turn.load(Acquire);
+        if turn_now != turn {
+            (turn, turn_began) = (turn_now, Instant::now());
+        }
+        let deadline = (turn_began + limit).min(started + 2 * limit);
+        let mut failed = false;
+        for process in running.iter_mut() {
+            let over = process.look();
+            failed |= over
+                && !process.is_independent
+                && bench.page.sides[process.side.index()].state.load(Acquire) != state::DONE;
+        }
+        let waiting = running.iter().any(|process| !process.over);
+        if !waiting {
+            return None;
+        }
+        let late = Instant::now() >= deadline;
+        if failed || late || perfunit_system::interrupt::requested() {
+            running.iter_mut().for_each(Running::kill);
+            return late.then(|| whose_turn(bench));
+        }
+        sleep_until_end(running, deadline);
+    }
+}
+
+fn whose_turn(bench: &Bench) -> Side {
+    owner(bench, bench.page.turn.load(Acquire) as usize)
+}
+
+/// Whose turn this is.
+pub fn owner(bench: &Bench, turn: usize) -> Side {
+    let owner = bench.page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
+    if owner == 0 { Side::Base } else { Side::Head }
+}
+
+/// Sleeps until a process ends, at most a tenth of a second (so that Ctrl-C is seen).
+fn sleep_until_end(running: &[Running], deadline: Instant) {
+    let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
+    let waited_for = running.iter().filter(|process| !process.over);
+    EndOf::wait_for_one(waited_for.filter_map(|process| process.ended.as_ref()), left);
+}
+
+pub fn how_ended(status: ExitStatus) -> Failure {
+    match status.signal() {
+        Some(number) => Failure::Signal { number, name: os::signal_name(number).map(str::to_owned) },
+        None => Failure::Exited { code: status.code().unwrap_or(-1) },
+    }
+}

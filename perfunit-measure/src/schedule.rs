@@ -1,0 +1,288 @@
+//! The whole run: one test after the other, then fresh pairs for those that were flagged.
+
+use super::alone::Alone;
+use super::bench::{Bench, Config};
+use super::bound::{self, Found};
+use super::classify;
+use super::confirm::{Confirmation, Screened, gates};
+use super::confirmed::verdicts_of_pairs;
+use super::first_calls::{self, Look};
+use super::layouts::{Layouts, Placed};
+use super::lockstep::{self, Task};
+use super::measurement::Measurement;
+use super::meter;
+use super::pairs::Unit;
+use super::running::{Pads, Programs};
+use super::screen;
+use super::secondary_metrics::OF_PAIRS;
+use super::settled::Settled;
+use super::subject::{Ended, Figures, Observer, Subject};
+use super::trial::Trial;
+use super::whole_process::{self, Starts};
+use perfunit_build::{SideBuild, TestClock, TestExecutable};
+use perfunit_decide as decide;
+use perfunit_model::error::{Result, apart};
+use perfunit_model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, TargetId};
+use perfunit_system::interrupt;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Part of the whole run's remaining budget that is kept for confirming what was flagged.
+const KEPT_FOR_CONFIRMATION: u32 = 4;
+
+/// The ends of all tests, and what is known of the layouts that they were measured on.
+#[derive(Debug)]
+pub struct AllEnded {
+    /// One for each subject, in their order.
+    pub tests: Vec<Ended>,
+    /// By target; or why a target has none.
+    pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
+}
+
+/// Measures all subjects in the given order, but those at last that pairs can hardly measure: the others, and what has to be
+/// confirmed of them, need not wait for these.
+pub fn measure_all(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subjects: &[Subject<'_>],
+    observer: Observer<'_>,
+) -> Result<AllEnded> {
+    let _span = tracing::info_span!("measure", tests = subjects.len()).entered();
+    let mut random = fastrand::Rng::with_seed(config.seed);
+    let layouts = Layouts::new(bench, config.placement, random.u64(..));
+    // Single calls need no confirmation, and share the error rate with it.
+    let first = Config { others: config.others + subjects.len(), ..config.clone() };
+    let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
+    let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
+    let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
+    let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&gates(config, subject));
+    // Verdicts that pairs have given or could have.
+    let mut done = 0;
+    while !waiting.is_empty() {
+        screening.config.deadline = config.deadline.map(before_confirmation);
+        let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
+        // Those without a verdict, too: they may be measured once more, in another round or pairing.
+        done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
+        let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
+        let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
+        let Screening { layouts, random, .. } = &mut screening;
+        let mut confirmation =
+            Confirmation { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
+        let ends = confirmation.run(screened)?;
+        places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
+        if !put_off.is_empty() {
+            observer.progress.proceed("Measuring", put_off.len());
+        }
+        waiting = put_off;
+    }
+    Ok(AllEnded { tests: tests.into_iter().flatten().collect(), layouts: screening.layouts.states() })
+}
+
+fn before_confirmation(deadline: Instant) -> Instant {
+    let left = deadline.saturating_duration_since(Instant::now());
+    Instant::now() + left * (KEPT_FOR_CONFIRMATION - 1) / KEPT_FOR_CONFIRMATION
+}
+
+/// A test to screen.
+struct Waiting<'a> {
+    /// Among all tests.
+    place: usize,
+    subject: &'a Subject<'a>,
+    /// What a call takes at least, where it is known to be more than pairs can bear.
+    slow: Option<Duration>,
+}
+
+impl<'a> Waiting<'a> {
+    fn new((place, subject): (usize, &'a Subject<'a>)) -> Self {
+        Self { place, subject, slow: None }
+    }
+}
+
+/// Tests that are confirmed together: in the same order where they are among all, they themselves, what first pairs said.
+#[derive(Default)]
+struct Batch<'a> {
+    places: Vec<usize>,
+    subjects: Vec<&'a Subject<'a>>,
+    screened: Vec<Screened>,
+    /// Tests that pairs can hardly measure.
+    put_off: Vec<Waiting<'a>>,
+}
+
+/// How long screening still takes; a pilot calls slow tests on both sides.
+fn time_left(started: Instant, done: usize, left: impl Iterator<Item = Option<Duration>>) -> String {
+    if done < 3 {
+        return String::new();
+    }
+    let each = started.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
+    let left: Duration = left.map(|slow| slow.map_or(each, |call| each.max(call * 2))).sum();
+    format!(", about {} s left", left.as_secs() + 1)
+}
+
+/// The first pairs of tests, on one layout of each target.
+struct Screening<'a> {
+    bench: &'a Bench,
+    config: Config,
+    sides: &'a Sides<&'a SideBuild>,
+    layouts: Layouts<'a>,
+    starts: Starts,
+    random: fastrand::Rng,
+    observer: Observer<'a>,
+}
+
+impl Screening<'_> {
+    /// Screens the tests that wait, but for those that pairs can hardly measure, unless that is known of them.
+    fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
+        let started = Instant::now();
+        let is_alone = waiting.len() == 1;
+        let mut batch = Batch::default();
+        let mut queue = waiting.into_iter();
+        while let Some(next) = queue.next() {
+            let Waiting { place, subject, slow } = next;
+            let left = queue.as_slice().iter().chain(&batch.put_off).map(|waiting| waiting.slow).chain([slow]);
+            let time_left = time_left(started, batch.screened.len(), left);
+            self.observer.progress.message(format!("{}{time_left}", subject.test));
+            if !is_alone
+                && slow.is_none()
+                && let Some(longer_than) = self.is_slow(subject)?
+            {
+                batch.put_off.push(Waiting { slow: Some(longer_than), ..next });
+                self.observer.progress.put_off();
+                continue;
+            }
+            let screened = self.test(subject)?;
+            let verdict = screened.end.result.as_ref().ok().map(|figures| figures.verdict);
+            tracing::info!(test = %subject.test, ?verdict, "test measured");
+            if screened.way.is_none() {
+                (self.observer.ended)(&subject.test, &screened.end);
+            }
+            batch.places.push(place);
+            batch.subjects.push(subject);
+            batch.screened.push(screened);
+            self.observer.progress.advance();
+        }
+        Ok(batch)
+    }
+
+    /// The time that pairs could bear, if a call on base does not end in it.
+    fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
+        let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
+            return Ok(None);
+        }
+        let config = self.config.on(subject.terms);
+        let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
+        let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
+        let end = lockstep::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
+        Ok(end.timed_out.map(|_| longest))
+    }
+
+    fn test(&mut self, subject: &Subject<'_>) -> Result<Screened> {
+        if interrupt::requested() {
+            return Ok(Screened::without_pairs(Err(Reason::Interrupted)));
+        }
+        if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(Screened::without_pairs(Err(Reason::BudgetUsedUp)));
+        }
+        self.bench.settle();
+        let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
+        // An experiment shall show what the place of the code does, not allow for it.
+        let matched = first.is_some() || self.config.placement == Placement::Natural;
+        let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
+        let config = self.config.on(subject.terms);
+        let programs = Programs { executables, ..subject.programs(self.sides) };
+        let trial = Trial { bench: self.bench, config: &config, programs };
+        match self.settle(subject, &trial)? {
+            Ok(settled) => self.measure(subject, &trial, Settled { matched, ..settled }),
+            Err(reason) => {
+                let task = match subject.executables.head.harness.repeats() {
+                    Repeated::Function => Task::Cold,
+                    Repeated::Process => Task::Process,
+                };
+                let alone = Alone { trial, task, clock: TestClock::True };
+                let end = apart(alone.instead(reason, &mut self.random))?;
+                let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
+                let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
+                Ok(as_built.unwrap_or_else(|| Screened::without_pairs(end)))
+            }
+        }
+    }
+
+    /// Runs the pilot of a test.
+    fn settle(&mut self, subject: &Subject<'_>, trial: &Trial<'_>) -> Result<std::result::Result<Settled, Reason>> {
+        apart(match subject.executables.head.harness.repeats() {
+            Repeated::Function => screen::settle(trial, &mut self.random),
+            Repeated::Process => whole_process::settle(trial, &mut self.starts, &mut self.random),
+        })
+    }
+
+    /// Measures a test that fails in our executables in those of the project's linker; `None` if it fails there, too.
+    fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Screened>> {
+        let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
+        let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
+        tracing::info!(test = %subject.test, "fails only as linked with matched layouts");
+        self.layouts.leave_as_built(&subject.test);
+        settled.matched = false;
+        settled.notes.push(Note::AsBuilt);
+        self.measure(subject, &trial, settled).map(Some)
+    }
+
+    /// Everything that is asked of a test before confirmation: single calls if they decide, else pairs; counts; first
+    /// calls.
+    fn measure(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: Settled) -> Result<Screened> {
+        let is_by_calls = bound::is_first(trial.config, &settled);
+        let bound = if is_by_calls { by_calls(trial, &settled, &mut self.random)? } else { None };
+        let is_bound = bound.is_some();
+        let (mut end, left_open) = match bound {
+            Some(figures) => (Ended { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
+            None => self.pairs(subject, trial, &settled)?,
+        };
+        let mut first_call = None;
+        if let Ok(figures) = &mut end.result {
+            if settled.task != Task::Process {
+                let ns = figures.measured.base_ns.max(figures.measured.head_ns);
+                figures.metrics.extend(meter::meter(trial, &settled, ns, &mut self.random)?);
+            }
+            if is_bound {
+                return Ok(Screened { end, way: None, first_call, left_open });
+            }
+            match first_calls::look(trial, &settled, figures, &mut self.random)? {
+                Look::Flagged(flagged) => first_call = Some(*flagged),
+                Look::Unknown(because) => figures.notes.push(Note::FirstCallUnknown { because }),
+                Look::Nothing => {}
+            }
+        }
+        Ok(Screened { end, way: Some(settled), first_call, left_open })
+    }
+
+    /// Pairs of a test until they are clear, or until all that they can still do is done by layouts.
+    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Ended, bool)> {
+        let config = trial.config;
+        let mut measurement = Measurement::new(config, settled.clone(), Unit::Pair, config.alpha);
+        measurement.advance(trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
+        let left_open = !measurement.is_over()
+            && confirms_all(config)
+            && self.layouts.places(self.sides, subject)? != Placed::Matched;
+        if !left_open {
+            measurement.advance(trial, None, usize::MAX, &mut self.random)?;
+        }
+        Ok((measurement.finish(), left_open))
+    }
+}
+
+/// Whether fresh values are asked for all that decides, once they are asked for time: of other metrics the first pairs have
+/// the last word.
+fn confirms_all(config: &Config) -> bool {
+    let gates = config.metering.iter().flat_map(|metering| &metering.gates);
+    gates.into_iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))
+}
+
+/// The figures of single calls, if they decide.
+fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
+    let alone = Alone { trial: *trial, task: settled.task, clock: settled.clock };
+    let room = bound::room(trial.config);
+    let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
+    let Found::Bound(mut figures) = found else { return Ok(None) };
+    figures.notes.clone_from(&settled.notes);
+    Ok(Some(*figures))
+}

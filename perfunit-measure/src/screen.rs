@@ -1,0 +1,137 @@
+//! How a test is measured: a pilot settles it, or says why it cannot be.
+
+use super::by_clock;
+use super::classify::{Class, classify, first_failure, per_run};
+use super::fork_pilot;
+use super::lockstep::{self, PairEnd, Task};
+use super::running::Pads;
+use super::settled::{LEAST_NS, Settled};
+use super::trial::Trial;
+use super::work::{Comparison, clock_bias};
+use perfunit_build::TestClock;
+use perfunit_model::error::{Result, Stop, Tried};
+use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides};
+use perfunit_system::interrupt;
+
+/// Runs the pilot and settles how to measure, or says why not.
+pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
+    let _span = tracing::debug_span!("pilot").entered();
+    let counted = pilot(trial, random)?;
+    let clock = by_clock::clock_for(trial, &counted.end, random)?;
+    if clock == TestClock::True {
+        return settle_by(clock, counted, trial, random);
+    }
+    let stepped = Pilot::run(trial, Pads::draw(random).with_clock(clock), true)?;
+    let passes_once = |pilot: &Pilot| matches!(pilot.class, Class::Suspect | Class::NotRepeatable(_));
+    if passes_once(&stepped) && !passes_once(&counted) && !interrupt::requested() {
+        return Err(Stop::Because(Reason::RunsByClock));
+    }
+    let settled = settle_by(clock, stepped, trial, random)?;
+    let notes = settled.notes.into_iter().chain([Note::RunsByClock]).collect();
+    Ok(Settled { notes, ..settled })
+}
+
+/// Settles how to measure by what a pilot with this clock says.
+fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
+    let Pilot { end, class, equal_seeds } = pilot;
+    let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
+    if interrupt::requested() {
+        return Err(Stop::Because(Reason::Interrupted));
+    }
+    let whole = end.sides.base.whole_function || end.sides.head.whole_function;
+    let capture = match trial.programs.executables.head.harness {
+        Harness::Bench => Capture::Bench,
+        Harness::Runner | Harness::Libtest | Harness::Own if whole => Capture::Runner,
+        Harness::Runner | Harness::Libtest | Harness::Own => Capture::Macro,
+    };
+    let equal_seeds = equal_seeds && trial.bench.seeds.are_given();
+    let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
+    match class {
+        Class::Steady(shape) => {
+            let (matched, notes, task) = (true, apart, Task::Steady(shape));
+            Ok(Settled {
+                task,
+                capture,
+                matched,
+                notes,
+                equal_seeds,
+                clock,
+                comparison,
+                clock_bias,
+                least_ns: LEAST_NS,
+                ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
+            })
+        }
+        Class::NotRepeatable(why) => fork_pilot::settle(trial, capture, why, clock, random),
+        Class::Not(reason @ Reason::FoldedAway { .. }) => {
+            let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
+            held.ok_or(Stop::Because(reason))
+        }
+        Class::Not(reason) => Err(Stop::Because(reason)),
+        Class::Suspect => {
+            if let Some(reason) = suspects(trial, random)? {
+                return Err(Stop::Because(reason));
+            }
+            fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, clock, random)
+        }
+    }
+}
+
+/// A pilot pair with what it tells.
+struct Pilot {
+    end: PairEnd,
+    class: Class,
+    equal_seeds: bool,
+}
+
+impl Pilot {
+    fn run(trial: &Trial<'_>, pads: Pads, equal_seeds: bool) -> Result<Self> {
+        let Trial { bench, config, programs } = trial;
+        let end = lockstep::run(bench, programs, Task::Pilot, pads, config.timeout)?;
+        let class = classify(&end, config.timeout, config.per_test_budget);
+        Ok(Self { end, class, equal_seeds })
+    }
+}
+
+/// Runs the pilot, with equal random numbers unless the two processes stand in each other's way with them: both then
+/// choose the same names for files or ports that they share.
+fn pilot(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
+    let mut run = |equal_seeds: bool| -> Result<Pilot> {
+        let pads = Pads::draw(random).with_clock(TestClock::Counted);
+        Pilot::run(trial, if equal_seeds { pads } else { pads.without_seed() }, equal_seeds)
+    };
+    let steady = |pilot: &Pilot| matches!(pilot.class, Class::Steady(_));
+    let first = run(true)?;
+    let failed = matches!(first.class, Class::NotRepeatable(_) | Class::Suspect) && first.end.timed_out.is_none();
+    if !failed || !trial.bench.seeds.are_given() || interrupt::requested() {
+        return Ok(first);
+    }
+    let apart = run(false)?;
+    if !steady(&apart) {
+        return Ok(first);
+    }
+    // A test that fails with some random numbers only had bad luck.
+    let again = run(true)?;
+    Ok(if steady(&again) { again } else { apart })
+}
+
+/// The first call failed on some side while the other's process was alive: does it by itself?
+fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reason>> {
+    let Trial { bench, config, programs } = trial;
+    let mut failures = Sides { base: None, head: None };
+    for side in Side::BOTH {
+        let end = lockstep::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
+        if interrupt::requested() {
+            return Ok(Some(Reason::Interrupted));
+        }
+        *failures.get_mut(side) = if end.timed_out.is_some() {
+            Some(Reason::timed_out(side.into(), config.timeout))
+        } else {
+            first_failure(end.sides.get(side), side)
+        };
+    }
+    Ok(match (failures.base, failures.head) {
+        (Some(reason), Some(_)) => Some(reason.on_both()),
+        (base, head) => base.or(head),
+    })
+}

@@ -1,0 +1,256 @@
+//! What the batches of a pair tell: how much slower head is, and whether both sides had the same work. Pure.
+//!
+//! With equal random numbers the n-th batch of base and the n-th batch of head have the same work, even where no two
+//! batches of a side have. So where batches differ, each is compared with its counterpart.
+
+use super::classify::per_run;
+use super::lockstep::{PairEnd, SideEnd};
+use perfunit_decide as decide;
+use perfunit_model::{Between, Side};
+
+/// Batches of a side whose median is this far above their 10 % quantile, as a log ratio, do not do the same: of a body
+/// that always does they were never seen to be 2 % apart, because what disturbs a machine hits single batches.
+const UNEVEN: f64 = 0.03;
+/// From this spread on (a standard deviation, as a log ratio) the work of a test is said to differ: a machine alone does
+/// not do that to most batches.
+const DIFFERS: f64 = 0.05;
+/// Batches that have nothing in common differ from each other by 1.4 times what they differ within their side, and equal
+/// work by hardly anything; 160 of each tell that to about 0.1.
+const UNRELATED: f64 = 1.0;
+/// So much more than the batches within them do processes differ if each does work of its own.
+const UNLIKE_ITS_BATCHES: f64 = 4.0;
+/// Standard error of a median of values that are normal, in standard errors of their mean.
+const MEDIAN_ERROR: f64 = 1.25;
+/// Pairs that it takes to tell.
+const FEWEST_PAIRS: usize = 8;
+/// Batches of a process that it takes to tell.
+const FEWEST_BATCHES: usize = 4;
+
+/// What the two readings of the clock around a batch add to it at most, ns.
+const CLOCK_NS: f64 = 50.0;
+
+/// How the estimate of a pair is made of its batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Comparison {
+    /// The fast batches of one side against those of the other: what is disturbed falls out.
+    #[default]
+    Quantiles,
+    /// Each batch against its counterpart.
+    Counterparts,
+}
+
+impl Comparison {
+    /// As the pilot suggests: the pairs' own figures must not choose how they are read.
+    pub fn for_pilot(pilot: &PairEnd) -> Self {
+        let uneven = Side::BOTH.into_iter().any(|side| {
+            let mut times = pilot.sides.get(side).times.clone();
+            times.len() >= FEWEST_BATCHES
+                && (decide::quantile(&mut times, 0.5) / decide::quantile(&mut times, 0.1).max(1.0)).ln() > UNEVEN
+        });
+        if uneven { Self::Counterparts } else { Self::Quantiles }
+    }
+
+    /// The estimate of a pair: the log of head's time over base's.
+    pub fn log_ratio(self, pair: &PairEnd) -> f64 {
+        if self == Self::Counterparts && pair.sides.base.times.len() > 1 {
+            return decide::median(&mut log_ratios(pair));
+        }
+        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+        (ns.head / ns.base).ln()
+    }
+}
+
+/// Mean log times of two consecutive batches each. One of the two ran before its counterpart and one behind it, where the
+/// processor has just learned the branches of the same work: up to 9 % quicker.
+fn blocks(times: &[f64]) -> Vec<f64> {
+    let mean = |block: &[f64]| block.iter().map(|time| time.max(1.0).ln()).sum::<f64>() / block.len() as f64;
+    times.chunks(2).map(mean).collect()
+}
+
+fn log_ratios(pair: &PairEnd) -> Vec<f64> {
+    let (base, head) = (blocks(&pair.sides.base.times), blocks(&pair.sides.head.times));
+    head.iter().zip(&base).map(|(head, base)| head - base).collect()
+}
+
+/// Standard error of a pair's estimate, as its batches suggest; they share their process's luck, so that it is less than the
+/// truth.
+pub fn uncertainty(pair: &PairEnd) -> f64 {
+    let mut blocks = log_ratios(pair);
+    MEDIAN_ERROR * decide::deviation(&mut blocks) / (blocks.len().max(1) as f64).sqrt()
+}
+
+/// Both sides' batches have as many runs, and hold the same readings of the clock: of a long one these are a smaller part
+/// than of a short one.
+pub fn clock_bias(pilot: &PairEnd) -> f64 {
+    let part = |side: &SideEnd| {
+        let shortest = side.times.iter().copied().fold(f64::INFINITY, f64::min);
+        CLOCK_NS / shortest.max(CLOCK_NS)
+    };
+    (part(&pilot.sides.head) - part(&pilot.sides.base)).abs()
+}
+
+/// What many pairs tell about the work of a test.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    /// Log times of blocks, from the median of their process.
+    within_sides: Vec<f64>,
+    /// Log ratios of blocks, from the median of their pair.
+    within_pairs: Vec<f64>,
+    /// Medians of the pairs.
+    pairs: Vec<f64>,
+    blocks: usize,
+}
+
+impl Work {
+    /// Takes a complete pair into account.
+    pub fn add(&mut self, pair: &PairEnd) {
+        if pair.sides.base.times.len() < FEWEST_BATCHES || pair.sides.head.times.len() < FEWEST_BATCHES {
+            return;
+        }
+        for side in Side::BOTH {
+            self.within_sides.extend(from_median(blocks(&pair.sides.get(side).times)).1);
+        }
+        let (median, rest) = from_median(log_ratios(pair));
+        self.pairs.push(median);
+        self.blocks = rest.len();
+        self.within_pairs.extend(rest);
+    }
+
+    /// Whether the two processes of a pair have work of their own, as far as can be told.
+    pub fn differs(&self) -> Option<Between> {
+        if self.pairs.len() < FEWEST_PAIRS {
+            return None;
+        }
+        let [sides, pairs, between] =
+            [&self.within_sides, &self.within_pairs, &self.pairs].map(|values| decide::deviation(&mut values.clone()));
+        // What a median of so many blocks would vary by.
+        let expected = MEDIAN_ERROR * pairs / (self.blocks as f64).sqrt();
+        // First: on a busy machine the batches of a process differ as well.
+        if between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected {
+            return Some(Between::Processes);
+        }
+        (sides > DIFFERS && pairs > UNRELATED * sides).then_some(Between::Calls)
+    }
+}
+
+/// The median, and all values from it.
+fn from_median(values: Vec<f64>) -> (f64, Vec<f64>) {
+    let median = decide::median(&mut values.clone());
+    (median, values.into_iter().map(|value| value - median).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lockstep::Shape;
+    use perfunit_model::Sides;
+    use perfunit_runtime::page::state;
+    use std::time::Duration;
+
+    fn pair(times: Sides<Vec<f64>>) -> PairEnd {
+        let batches = times.base.len() as u32;
+        let end = |times| SideEnd { state: state::DONE, first_ns: 1e5, times, ..SideEnd::default() };
+        PairEnd {
+            sides: Sides { base: end(times.base), head: end(times.head) },
+            shape: Shape { repetitions: 1, batches, warm: 1 },
+            starter: Side::Base,
+            timed_out: None,
+            took: Duration::from_millis(10),
+        }
+    }
+
+    /// A machine: every batch up to 1 % slower than it could be, one in ten interrupted, and sometimes a slow pair.
+    fn disturbed(random: &mut fastrand::Rng, work: f64, slow: f64) -> f64 {
+        let interrupted = if random.u8(0..10) == 0 { 1.0 + random.f64() } else { 1.0 };
+        work * slow * interrupted * (1.0 + 0.01 * random.f64())
+    }
+
+    /// Twenty pairs whose work is `work(pair, side, batch)`.
+    fn pairs(seed: u64, work: impl Fn(u64, u64, u64) -> f64) -> Vec<PairEnd> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let one = |number| {
+            let slow = if random.u8(0..4) == 0 { 1.5 } else { 1.0 };
+            let mut side =
+                |side| (0..40).map(|batch| disturbed(&mut random, 1e5 * work(number, side, batch), slow)).collect();
+            pair(Sides { base: side(0), head: side(1) })
+        };
+        (0..20).map(one).collect()
+    }
+
+    /// Between 1 and 2, the same for the same numbers.
+    fn chance(numbers: [u64; 3]) -> f64 {
+        let seed = numbers.into_iter().fold(1, |seed: u64, number| seed.wrapping_mul(0x9e37_79b9).wrapping_add(number));
+        1.0 + fastrand::Rng::with_seed(seed).f64()
+    }
+
+    #[track_caller]
+    fn check(work: impl Fn(u64, u64, u64) -> f64, comparison: Comparison, differs: Option<Between>) {
+        for seed in 0..20 {
+            let pairs = pairs(seed, &work);
+            let mut seen = Work::default();
+            for pair in &pairs {
+                seen.add(pair);
+            }
+            assert_eq!(seen.differs(), differs, "seed {seed}");
+            assert_eq!(Comparison::for_pilot(&pairs[0]), comparison, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_disturbed_machine_is_no_difference_in_work() {
+        check(|_, _, _| 1.0, Comparison::Quantiles, None);
+        check(|_, side, _| if side == 1 { 1.3 } else { 1.0 }, Comparison::Quantiles, None);
+    }
+
+    #[test]
+    fn equal_random_numbers_give_counterparts_equal_work() {
+        check(|pair, _, batch| chance([pair, 0, batch]), Comparison::Counterparts, None);
+        check(|pair, _, _| chance([pair, 0, 0]), Comparison::Quantiles, None);
+    }
+
+    #[test]
+    fn work_that_differs_all_the_same_is_seen() {
+        check(|pair, side, batch| chance([pair, side, batch]), Comparison::Counterparts, Some(Between::Calls));
+        check(|pair, side, _| chance([pair, side, 0]), Comparison::Quantiles, Some(Between::Processes));
+    }
+
+    #[test]
+    fn few_pairs_or_batches_tell_nothing() {
+        let mut work = Work::default();
+        pairs(1, |pair, side, batch| chance([pair, side, batch])).iter().take(7).for_each(|pair| work.add(pair));
+        assert_eq!(work.differs(), None);
+        let mut work = Work::default();
+        (0..20).for_each(|_| work.add(&pair(Sides { base: vec![1e8], head: vec![3e8] })));
+        assert_eq!(work.differs(), None);
+    }
+
+    #[test]
+    fn counterparts_are_compared_two_by_two() {
+        // Head is 10 % slower; who runs behind its counterpart is 9 % quicker.
+        let work = [1.0, 3.0, 2.0, 5.0, 1.5, 4.0];
+        let learned = |behind: usize| if behind == 1 { (-0.09_f64).exp() } else { 1.0 };
+        let side = |first: usize, ratio: f64| {
+            work.iter().enumerate().map(|(i, work)| 1e5 * work * ratio * learned((i + first) % 2)).collect::<Vec<f64>>()
+        };
+        let pair = pair(Sides { base: side(0, 1.0), head: side(1, 1.1) });
+        assert!((Comparison::Counterparts.log_ratio(&pair) - 1.1_f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_single_long_call_is_compared_by_itself() {
+        let pair = pair(Sides { base: vec![1e8], head: vec![2e8] });
+        for comparison in [Comparison::Quantiles, Comparison::Counterparts] {
+            assert!((comparison.log_ratio(&pair) - 2.0_f64.ln()).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn reading_the_clock_counts_where_batches_are_of_unequal_length() {
+        let bias =
+            |base: f64, head: f64| clock_bias(&pair(Sides { base: vec![base; 4], head: vec![head, 2.0 * head] }));
+        assert!(bias(100_000.0, 100_000.0).abs() < 1e-12);
+        assert!((bias(100_000.0, 25_000.0) - 0.0015).abs() < 1e-9);
+        assert!((bias(25_000.0, 100_000.0) - 0.0015).abs() < 1e-9);
+        assert!(clock_bias(&pair(Sides { base: Vec::new(), head: Vec::new() })).abs() < 1e-12);
+    }
+}

@@ -1,1 +1,0 @@
-../../perfunit-runtime/src/preloaded.rs

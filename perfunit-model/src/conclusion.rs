@@ -1,0 +1,330 @@
+//! The conclusion of a run: the one answer that the exit code, the hook, headlines and output variables give.
+
+use super::{GeneratedCalls, NotCompared, Outcome, Reason, Run, Side, Undecided, Verdict};
+use std::iter;
+
+/// What fails a run in addition to tests that got slower or fail on head alone (`--deny`, `--no-tests=fail`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each word of the option")]
+pub struct Denied {
+    /// Inconclusive tests.
+    pub inconclusive: bool,
+    /// Inconclusive tests that are probably slower.
+    pub unconfirmed: bool,
+    /// Changed functions that no test executes.
+    pub uncovered: bool,
+    /// Functions whose work grows with a larger power than before.
+    pub growth: bool,
+    /// Generated calls that got slower.
+    pub generated: bool,
+    /// A run that measured nothing.
+    pub nothing_measured: bool,
+}
+
+impl Denied {
+    /// Returns what is denied and could not be looked at.
+    pub fn undecided(self, run: &Run) -> Vec<Undecided<'_>> {
+        let mut all = Vec::new();
+        if self.inconclusive {
+            all.extend(run.undecided_tests());
+        }
+        // Whether or not that is denied: losses against the ratchet's version always count.
+        let of_ratchet = |second: &&Run| !second.interrupted && (self.inconclusive || second.is_unchecked());
+        let second = run.against_ratchet().filter(of_ratchet);
+        all.extend(
+            second.into_iter().flat_map(|second| second.undecided_tests().map(|test| test.against(&second.base))),
+        );
+        if self.uncovered || self.generated {
+            all.extend(run.undecided_coverage());
+        }
+        if self.growth {
+            all.extend(run.undecided_growth());
+        }
+        if self.growth && self.inconclusive {
+            all.extend(run.undecided_growth_of_functions());
+        }
+        if self.generated {
+            all.extend(run.undecided_calls());
+        }
+        all
+    }
+
+    /// Returns the comparisons that count: that with base, that with the ratchet's version, and that of generated calls.
+    pub fn comparisons(self, run: &Run) -> impl Iterator<Item = &Run> {
+        let generated = run.generated.as_ref().filter(|_| self.generated).and_then(GeneratedCalls::run);
+        iter::once(run).chain(run.against_ratchet()).chain(generated)
+    }
+
+    /// Returns the tests of one comparison without a verdict of which that is denied.
+    pub fn open(self, run: &Run) -> impl Iterator<Item = &Outcome> {
+        run.outcomes.iter().filter(move |outcome| self.is_open(outcome))
+    }
+
+    /// Returns whether this test has no verdict and that is denied.
+    pub fn is_open(self, outcome: &Outcome) -> bool {
+        let is_probably_slower = matches!(outcome.reason, Some(Reason::Unconfirmed { seen: Verdict::Slower }));
+        outcome.verdict == Verdict::Inconclusive && (self.inconclusive || self.unconfirmed && is_probably_slower)
+    }
+}
+
+/// The most severe fact about a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conclusion {
+    /// Nothing fails the run.
+    Passed,
+    /// Tests got slower than base.
+    Slower,
+    /// The work of functions grows with a larger power, which is denied.
+    Grows,
+    /// Tests got slower than the ratchet's version, and none than base.
+    SlowerThanRatchet,
+    /// Generated calls got slower, which is denied.
+    GeneratedSlower,
+    /// The run was interrupted before a regression was found.
+    Interrupted,
+    /// Tests pass on base and fail on head.
+    FailsOnHead,
+    /// Nothing was measured because the selected tests fail on base.
+    FailsOnBase,
+    /// Something that is denied has no answer, or there was no time for any test.
+    Undecided,
+    /// No test executes functions that changed, which is denied.
+    Uncovered,
+    /// Nothing was measured, which is denied.
+    NothingMeasured,
+    /// A version of a further comparison, with the ratchet or of generated calls, does not build.
+    NotBuilt,
+    /// A further comparison could not be made for another reason.
+    NotCompared,
+}
+
+impl Conclusion {
+    /// Returns the most severe fact: a regression in any comparison, else the first fact of the comparison with base, of that
+    /// with the ratchet's version, and of that of generated calls.
+    pub fn of(run: &Run, denied: Denied) -> Self {
+        let ratchet = run.ratchet.as_ref().map(|found| &found.comparison);
+        let generated = run.generated.as_ref().filter(|_| denied.generated);
+        let generated = generated.and_then(|found| found.comparison.as_ref());
+        let facts = [
+            Self::of_base(run, denied),
+            ratchet.map_or(Self::Passed, |found| Self::of_further(found, denied, Self::SlowerThanRatchet)),
+            generated.map_or(Self::Passed, |found| Self::of_further(found, denied, Self::GeneratedSlower)),
+        ];
+        let first = |is: fn(&Self) -> bool| facts.iter().copied().find(is);
+        first(|fact| fact.is_regression()).or_else(|| first(|fact| *fact != Self::Passed)).unwrap_or(Self::Passed)
+    }
+
+    /// Returns whether something got slower, or grows where that is denied.
+    pub fn is_regression(self) -> bool {
+        matches!(self, Self::Slower | Self::Grows | Self::SlowerThanRatchet | Self::GeneratedSlower)
+    }
+
+    fn of_base(run: &Run, denied: Denied) -> Self {
+        let is_undecided =
+            || denied.open(run).next().is_some() || !denied.undecided(run).is_empty() || run.is_unchecked();
+        let is_measured = || run.outcomes.iter().any(|outcome| outcome.measured.is_some());
+        match () {
+            () if run.count(Verdict::Slower) > 0 => Self::Slower,
+            () if denied.growth && run.growing().next().is_some() => Self::Grows,
+            () if run.interrupted => Self::Interrupted,
+            () if run.failing(Side::Head).next().is_some() => Self::FailsOnHead,
+            () if run.fails_on_base() => Self::FailsOnBase,
+            () if is_undecided() => Self::Undecided,
+            () if denied.uncovered && !run.selection.uncovered.is_empty() => Self::Uncovered,
+            () if denied.nothing_measured && !is_measured() && !is_empty_shard(run) => Self::NothingMeasured,
+            () => Self::Passed,
+        }
+    }
+
+    /// Returns the fact of a further comparison, of which only losses count. A comparison that could not be made is not a
+    /// success.
+    fn of_further(comparison: &Result<Box<Run>, NotCompared>, denied: Denied, slower: Self) -> Self {
+        match comparison {
+            Ok(run) if run.count(Verdict::Slower) > 0 => slower,
+            Ok(run) if run.interrupted => Self::Interrupted,
+            Ok(run) if denied.open(run).next().is_some() || run.is_unchecked() => Self::Undecided,
+            Ok(_) | Err(NotCompared::IsBase) => Self::Passed,
+            Err(NotCompared::DoesNotBuild { .. }) => Self::NotBuilt,
+            Err(NotCompared::HeadChanged | NotCompared::BudgetUsedUp | NotCompared::Failed { .. }) => Self::NotCompared,
+            Err(NotCompared::Interrupted) => Self::Interrupted,
+        }
+    }
+}
+
+/// Returns whether there are tests to measure, all of them in other shards.
+fn is_empty_shard(run: &Run) -> bool {
+    run.sharding
+        .as_ref()
+        .is_some_and(|sharding| !sharding.candidates.is_empty() && sharding.parts.iter().all(|part| part.tests == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use crate::{
+        FailedOn, Failure, Generation, Growth, NotCounted, NotGenerated, Ratchet, Untraceable, VersionName, Warning,
+        WithoutWorkload,
+    };
+
+    const DENIED: Denied = Denied {
+        inconclusive: true,
+        unconfirmed: true,
+        uncovered: true,
+        growth: true,
+        generated: true,
+        nothing_measured: false,
+    };
+
+    fn run(verdicts: &[(Verdict, Option<Reason>)]) -> Run {
+        let outcomes = verdicts
+            .iter()
+            .map(|(verdict, reason)| Outcome { reason: reason.clone(), ..samples::outcome("t", *verdict, None) });
+        samples::run(outcomes.collect())
+    }
+
+    #[test]
+    fn a_regression_outranks_everything() {
+        let mut run = run(&[(Verdict::Inconclusive, None), (Verdict::Slower, None)]);
+        run.interrupted = true;
+        assert_eq!(Conclusion::of(&run, DENIED), Conclusion::Slower);
+    }
+
+    #[test]
+    fn generated_calls_fail_the_run_only_when_denied() {
+        let with = |comparison| {
+            let generated = Some(GeneratedCalls { generation: Generation::default(), comparison });
+            Run { generated, ..run(&[(Verdict::Same, None)]) }
+        };
+        let check = |comparison, code| {
+            let run = with(comparison);
+            assert_eq!(Conclusion::of(&run, Denied::default()), Conclusion::Passed);
+            assert_eq!(Conclusion::of(&run, DENIED), code);
+        };
+        let calls = |verdict| Some(Ok(Box::new(run(&[(verdict, None)]))));
+        check(calls(Verdict::Slower), Conclusion::GeneratedSlower);
+        check(calls(Verdict::Same), Conclusion::Passed);
+        check(Some(Err(NotCompared::HeadChanged)), Conclusion::NotCompared);
+        check(None, Conclusion::Passed);
+    }
+
+    #[test]
+    fn inconclusive_fails_only_when_denied() {
+        let run = run(&[(Verdict::Inconclusive, None)]);
+        assert_eq!(Conclusion::of(&run, Denied::default()), Conclusion::Passed);
+        assert_eq!(Conclusion::of(&run, DENIED), Conclusion::Undecided);
+    }
+
+    #[test]
+    fn growth_fails_only_when_denied() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        assert_eq!(Conclusion::of(&run, DENIED), Conclusion::Passed);
+        run.growth = Some(samples::growth());
+        assert_eq!(Conclusion::of(&run, Denied::default()), Conclusion::Passed);
+        assert_eq!(Conclusion::of(&run, DENIED), Conclusion::Grows);
+    }
+
+    #[test]
+    fn what_is_denied_and_could_not_be_looked_at_is_no_success() {
+        let check = |run: &Run, denied| {
+            assert_eq!(Conclusion::of(run, Denied::default()), Conclusion::Passed);
+            assert_eq!(Conclusion::of(run, denied), Conclusion::Undecided);
+        };
+        let (nothing, same) = (Denied::default(), || run(&[(Verdict::Same, None)]));
+        let not_counted = vec![(samples::test("t"), NotCounted::Ended { why: "no space left".to_owned() })];
+        let growth = Some(Growth { not_counted, ..Growth::default() });
+        check(&Run { growth, ..same() }, Denied { growth: true, ..nothing });
+        let function = samples::uncovered().function;
+        let without = vec![WithoutWorkload { function, because: NotGenerated::OutOfBudget }];
+        let generation = Generation { workloads: Vec::new(), without };
+        let generated = Some(GeneratedCalls { generation, comparison: None });
+        check(&Run { generated, ..same() }, Denied { generated: true, ..nothing });
+        let warnings = vec![Warning::NotTraced { why: Untraceable::Refused }];
+        check(&Run { warnings, ..same() }, Denied { uncovered: true, ..nothing });
+        let late = run(&[(Verdict::Same, None), (Verdict::NotMeasured, Some(Reason::BudgetUsedUp))]);
+        check(&late, Denied { inconclusive: true, ..nothing });
+    }
+
+    #[test]
+    fn that_there_was_no_time_for_any_test_is_no_success() {
+        let late = (Verdict::NotMeasured, Some(Reason::BudgetUsedUp));
+        assert_eq!(Conclusion::of(&run(std::slice::from_ref(&late)), Denied::default()), Conclusion::Undecided);
+        assert_eq!(Conclusion::of(&run(&[late, (Verdict::Same, None)]), Denied::default()), Conclusion::Passed);
+    }
+
+    #[test]
+    fn what_is_probably_slower_can_be_denied_alone() {
+        let unconfirmed = |seen| run(&[(Verdict::Inconclusive, Some(Reason::Unconfirmed { seen }))]);
+        let denied = Denied { unconfirmed: true, ..Denied::default() };
+        assert_eq!(Conclusion::of(&unconfirmed(Verdict::Slower), denied), Conclusion::Undecided);
+        assert_eq!(Conclusion::of(&unconfirmed(Verdict::Faster), denied), Conclusion::Passed);
+        assert_eq!(
+            Conclusion::of(&run(&[(Verdict::Inconclusive, Some(Reason::TooNoisy))]), denied),
+            Conclusion::Passed
+        );
+    }
+
+    #[test]
+    fn tests_that_fail_on_base_are_no_success() {
+        let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said("no".to_owned()), intermittent: false };
+        assert_eq!(
+            Conclusion::of(&run(&[(Verdict::NotMeasured, Some(fails))]), Denied::default()),
+            Conclusion::FailsOnBase
+        );
+    }
+
+    #[test]
+    fn tests_that_fail_on_head_alone_are_a_failure() {
+        let fails =
+            |side, intermittent| Some(Reason::Fails { side, how: Failure::Said("no".to_owned()), intermittent });
+        let same = (Verdict::Same, None);
+        let on_head = run(&[(Verdict::NotMeasured, fails(FailedOn::Head, false)), same.clone()]);
+        assert_eq!(Conclusion::of(&on_head, Denied::default()), Conclusion::FailsOnHead);
+        for (side, intermittent) in [(FailedOn::Base, false), (FailedOn::Both, false), (FailedOn::Head, true)] {
+            let run = run(&[(Verdict::NotMeasured, fails(side, intermittent)), same.clone()]);
+            assert_ne!(Conclusion::of(&run, DENIED), Conclusion::FailsOnHead, "{side:?}");
+        }
+    }
+
+    #[test]
+    fn functions_that_no_test_executes_fail_only_when_denied_and_hide_no_regression() {
+        let mut run = run(&[(Verdict::Same, None)]);
+        run.selection.uncovered = vec![samples::uncovered()];
+        assert_eq!(Conclusion::of(&run, Denied::default()), Conclusion::Passed);
+        let denied = Denied { uncovered: true, ..Denied::default() };
+        assert_eq!(Conclusion::of(&run, denied), Conclusion::Uncovered);
+        run.outcomes[0].verdict = Verdict::Slower;
+        assert_eq!(Conclusion::of(&run, denied), Conclusion::Slower);
+    }
+
+    #[test]
+    fn a_loss_against_the_ratchet_is_a_regression_and_no_comparison_is_no_success() {
+        let version = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        let code = |own: Verdict, comparison| {
+            let mut run = run(&[(own, None)]);
+            run.ratchet = Some(Ratchet { version: version.clone(), comparison });
+            Conclusion::of(&run, Denied::default())
+        };
+        let found = |verdict| Ok(Box::new(run(&[(verdict, None)])));
+        assert_eq!(code(Verdict::Same, found(Verdict::Slower)), Conclusion::SlowerThanRatchet);
+        assert_eq!(code(Verdict::Same, found(Verdict::Faster)), Conclusion::Passed);
+        assert_eq!(code(Verdict::Slower, found(Verdict::Same)), Conclusion::Slower);
+        for (why, expected) in [
+            (NotCompared::IsBase, Conclusion::Passed),
+            (NotCompared::DoesNotBuild { side: Side::Base, error: String::new() }, Conclusion::NotBuilt),
+            (NotCompared::HeadChanged, Conclusion::NotCompared),
+            (NotCompared::BudgetUsedUp, Conclusion::NotCompared),
+            (NotCompared::Interrupted, Conclusion::Interrupted),
+        ] {
+            assert_eq!(code(Verdict::Same, Err(why.clone())), expected);
+            assert_eq!(code(Verdict::Slower, Err(why)), Conclusion::Slower);
+        }
+    }
+
+    #[test]
+    fn nothing_to_measure_fails_only_on_request() {
+        let fail = Denied { nothing_measured: true, ..Denied::default() };
+        assert_eq!(Conclusion::of(&run(&[]), Denied::default()), Conclusion::Passed);
+        assert_eq!(Conclusion::of(&run(&[]), fail), Conclusion::NothingMeasured);
+    }
+}

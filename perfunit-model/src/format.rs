@@ -1,0 +1,354 @@
+//! Numbers and names as words: durations, percentages, counts, commits.
+
+pub use crate::short_commit;
+use crate::{Change, Engine, VersionName, WorkUnit};
+use std::time::Duration;
+
+/// What stands in for a figure that is not a finite number.
+const UNKNOWN: &str = "?";
+
+/// The characters beyond ASCII that a terminal can show, or their stand-ins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glyphs {
+    /// `µs`, `→`, `─`.
+    Unicode,
+    /// `us`, `->`, `-`.
+    Ascii,
+}
+
+impl Glyphs {
+    fn pick<'a>(self, unicode: &'a str, ascii: &'a str) -> &'a str {
+        match self {
+            Glyphs::Unicode => unicode,
+            Glyphs::Ascii => ascii,
+        }
+    }
+
+    /// From base to head.
+    pub fn arrow(self) -> &'static str {
+        self.pick("→", "->")
+    }
+
+    /// One column of a horizontal line.
+    pub fn bar(self) -> &'static str {
+        self.pick("─", "-")
+    }
+}
+
+/// A time of `ns` nanoseconds with three significant digits and its unit: `1.21 µs`, `12.1 ms`, `121 s`.
+pub fn duration(ns: f64, glyphs: Glyphs) -> String {
+    if !ns.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let units = [(1.0, "ns"), (1e3, glyphs.pick("µs", "us")), (1e6, "ms")];
+    // 999.5 would round to a fourth digit, so it belongs to the next unit.
+    let (scale, unit) = units.into_iter().find(|(scale, _)| ns.abs() / scale < 999.5).unwrap_or((1e9, "s"));
+    let value = ns / scale;
+    let decimals = match value.abs() {
+        size if size == 0.0 || size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        size if size >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// What a run takes, in the unit in which an engine of explanations counts.
+pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
+    match engine {
+        Engine::Probes => duration(cost, glyphs),
+        // Fractions come from means over calls that differ.
+        Engine::Callgrind => format!("{} instr", large_count(cost.round())),
+    }
+}
+
+/// Letters of a [`cost`] in a column.
+pub fn cost_width(engine: Engine) -> usize {
+    match engine {
+        Engine::Probes => 9,
+        Engine::Callgrind => 12,
+    }
+}
+
+/// A number of bytes, three significant digits from a KiB on: `640 B`, `1.20 KiB`.
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
+}
+
+/// What is worked through in a second: `1.20 GB/s`, `35.0 Melem/s`.
+pub fn rate(per_second: f64, unit: WorkUnit) -> String {
+    let units = match unit {
+        WorkUnit::Bytes => ["B/s", "kB/s", "MB/s", "GB/s"],
+        WorkUnit::Elements => ["elem/s", "kelem/s", "Melem/s", "Gelem/s"],
+        WorkUnit::Chars => ["char/s", "kchar/s", "Mchar/s", "Gchar/s"],
+        WorkUnit::Bits => ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"],
+        WorkUnit::Cycles => ["Hz", "kHz", "MHz", "GHz"],
+    };
+    scaled(per_second, 1e3, 1e3, units)
+}
+
+/// A number of events, to the last one as long as that can be read: `0`, `99999`, `1.23 M`.
+pub fn large_count(count: f64) -> String {
+    scaled(count, 1e5, 1e3, ["", "k", "M", "G"]).trim_end().to_owned()
+}
+
+/// In full below `exact`, else with three significant digits in the first unit that is not `step` times too small.
+fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    if value.abs() < exact {
+        return format!("{value:.0} {}", units[0]);
+    }
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled.abs() >= step.min(999.5) && unit + 1 < units.len() {
+        scaled /= step;
+        unit += 1;
+    }
+    let decimals = if scaled.abs() >= 99.95 { 0 } else { 1 + usize::from(scaled.abs() < 9.995) };
+    format!("{scaled:.decimals$} {}", units[unit])
+}
+
+/// A difference of `ns` nanoseconds, signed, as coarse as two times of three digits allow: `+1.2 ns`, `-0.35 ns`.
+pub fn difference(ns: f64) -> String {
+    signed(ns, "ns")
+}
+
+/// Calls of one run, or a mean of such: a whole number where it is one, as nearly all are.
+pub fn calls(calls: f64) -> String {
+    if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
+}
+
+/// A fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
+pub fn percent(fraction: f64) -> String {
+    signed(fraction * 100.0, "%")
+}
+
+/// A fraction as a percentage without sign: `3.1 %`, `0.42 %`.
+pub fn magnitude(fraction: f64) -> String {
+    percent(fraction.abs()).trim_start_matches('+').to_owned()
+}
+
+/// A threshold as it was typed: `10 %`, `2.5 %`, `0.33 %`.
+pub fn threshold(fraction: impl Into<f64>) -> String {
+    let fraction = fraction.into();
+    if !fraction.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    let digits = format!("{:.2}", fraction * 100.0);
+    format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn signed(value: f64, unit: &str) -> String {
+    if !value.is_finite() {
+        return UNKNOWN.to_owned();
+    }
+    // What rounds to 1.00 has a decimal less, like everything above it.
+    let decimals = if value.abs() < 0.995 { 2 } else { 1 };
+    let text = format!("{value:+.decimals$} {unit}");
+    // Zero has no direction.
+    if let Some(zero) = text.strip_prefix("-0.00") { format!("+0.00{zero}") } else { text }
+}
+
+/// A p value: `p = 0.013`, `p < 0.0001`.
+pub fn p_value(p: f64) -> String {
+    if p < 1e-4 {
+        "p < 0.0001".to_owned()
+    } else if p.is_finite() {
+        format!("p = {p:.*}", if p < 0.0095 { 4 } else { 3 })
+    } else {
+        format!("p = {UNKNOWN}")
+    }
+}
+
+/// A number without unit, such as Cohen's d, with two decimals.
+pub fn number(value: f64) -> String {
+    if value.is_finite() { format!("{value:.2}") } else { UNKNOWN.to_owned() }
+}
+
+/// Wall time that a person waited: `8.3 s`, `2 min 5 s`.
+pub fn seconds(time: Duration) -> String {
+    if time.as_secs_f64() < 59.95 {
+        return format!("{:.1} s", time.as_secs_f64());
+    }
+    let whole = (time + Duration::from_millis(500)).as_secs();
+    format!("{} min {} s", whole / 60, whole % 60)
+}
+
+/// A limit in seconds, as it is typed: `10 s`, `0.5 s`.
+pub fn limit(seconds: f64) -> String {
+    format!("{} s", (seconds * 100.0).round() / 100.0)
+}
+
+/// A count with its noun, which takes a plain `s`: `1 test`, `31 tests`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The interval of a change: `[+24.0 %, +26.0 %]`.
+pub fn interval(change: Change) -> String {
+    format!("[{}, {}]", percent(change.low), percent(change.high))
+}
+
+/// The commit beside a version's label, shortened; nothing for somebody who typed a commit id, and need not read it twice.
+pub fn commit_beside_label(version: &VersionName) -> Option<&str> {
+    let is_its_label = version.label.len() >= 7 && version.commit.starts_with(&version.label);
+    (!version.commit.is_empty() && !is_its_label).then(|| short_commit(&version.commit))
+}
+
+/// Text of unknown origin (a panic message, a path) on one line, without escape sequences and control characters.
+pub fn one_line(text: &str) -> String {
+    let plain = without_escapes(text).replace(char::is_control, " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Without ANSI control sequences.
+pub fn without_escapes(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+/// With a capital letter and a full stop.
+pub fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
+}
+
+/// The first few of a list.
+pub fn some(list: impl ExactSizeIterator<Item = String>) -> String {
+    first(list, 3, |more| format!("{more} more"))
+}
+
+/// So many of a list, and what there is to say of the number of the others.
+pub fn first(
+    list: impl ExactSizeIterator<Item = String>,
+    shown: usize,
+    others: impl FnOnce(usize) -> String,
+) -> String {
+    let more = list.len().saturating_sub(shown);
+    let shown = list.take(shown).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {}", others(more)) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<T: Copy>(show: impl Fn(T) -> String, cases: &[(T, &str)]) {
+        for &(value, expected) in cases {
+            assert_eq!(show(value), expected);
+        }
+    }
+
+    #[test]
+    fn durations_have_three_significant_digits() {
+        check(
+            |ns| duration(ns, Glyphs::Unicode),
+            &[
+                (0.0, "0 ns"),
+                (0.412_3, "0.412 ns"),
+                (0.999_7, "1.00 ns"),
+                (1.234, "1.23 ns"),
+                (12.34, "12.3 ns"),
+                (99.96, "100 ns"),
+                (999.4, "999 ns"),
+                (999.6, "1.00 µs"),
+                (1_580.0, "1.58 µs"),
+                (2.5e6, "2.50 ms"),
+                (1.21e9, "1.21 s"),
+                (1.5e12, "1500 s"),
+                (f64::NAN, "?"),
+                (f64::INFINITY, "?"),
+            ],
+        );
+        assert_eq!(duration(1_580.0, Glyphs::Ascii), "1.58 us");
+    }
+
+    #[test]
+    fn amounts_are_exact_while_they_are_small() {
+        check(
+            bytes,
+            &[
+                (0.0, "0 B"),
+                (1023.0, "1023 B"),
+                (1024.0, "1.00 KiB"),
+                (1228.8, "1.20 KiB"),
+                (1_048_000.0, "1.00 MiB"),
+                (f64::NAN, "?"),
+            ],
+        );
+        check(
+            large_count,
+            &[(0.0, "0"), (99_999.0, "99999"), (123_456.0, "123 k"), (1.234e6, "1.23 M"), (5e12, "5000 G")],
+        );
+    }
+
+    #[test]
+    fn percentages_are_signed_and_finer_below_one() {
+        check(
+            percent,
+            &[
+                (0.306, "+30.6 %"),
+                (-0.5, "-50.0 %"),
+                (0.0042, "+0.42 %"),
+                (0.00996, "+1.0 %"),
+                (0.0, "+0.00 %"),
+                (-0.000_001, "+0.00 %"),
+                (49.0, "+4900.0 %"),
+                (f64::NAN, "?"),
+            ],
+        );
+        check(magnitude, &[(-0.031, "3.1 %"), (0.002, "0.20 %"), (f64::INFINITY, "?")]);
+    }
+
+    #[test]
+    fn thresholds_read_as_typed() {
+        check(threshold, &[(0.1, "10 %"), (0.02, "2 %"), (0.025, "2.5 %"), (0.0033, "0.33 %"), (f64::NAN, "?")]);
+    }
+
+    #[test]
+    fn differences_have_as_many_digits_as_times_allow() {
+        check(difference, &[(1.23, "+1.2 ns"), (-0.351, "-0.35 ns"), (12.0, "+12.0 ns")]);
+    }
+
+    #[test]
+    fn p_values_do_not_pretend_to_be_zero() {
+        check(p_value, &[(0.0, "p < 0.0001"), (0.000_52, "p = 0.0005"), (0.013, "p = 0.013"), (f64::NAN, "p = ?")]);
+    }
+
+    #[test]
+    fn wall_time_has_minutes() {
+        check(|s| seconds(Duration::from_secs_f64(s)), &[(0.04, "0.0 s"), (8.31, "8.3 s"), (124.6, "2 min 5 s")]);
+        assert_eq!(seconds(Duration::from_secs_f64(59.97)), "1 min 0 s");
+    }
+
+    #[test]
+    fn one_has_no_plural() {
+        check(|n| count(n, "test"), &[(0, "0 tests"), (1, "1 test"), (2, "2 tests")]);
+    }
+
+    #[test]
+    fn commits_are_shortened_to_seven() {
+        check(|c| short_commit(c).to_owned(), &[("3f2a91c0aa", "3f2a91c"), ("3f2", "3f2"), ("", "")]);
+    }
+
+    #[test]
+    fn a_commit_that_is_its_own_label_is_not_told_twice() {
+        let beside = |label: &str, commit: &str| {
+            let version = VersionName { label: label.to_owned(), commit: commit.to_owned(), dirty: false };
+            commit_beside_label(&version).map(str::to_owned)
+        };
+        assert_eq!(beside("main", "3f2a91c0aa"), Some("3f2a91c".to_owned()));
+        assert_eq!(beside("3f2a91c0", "3f2a91c0aa"), None);
+        // A branch may be called like the beginning of a commit.
+        assert_eq!(beside("3f2", "3f2a91c0aa"), Some("3f2a91c".to_owned()));
+        assert_eq!(beside("main", ""), None);
+    }
+
+    #[test]
+    fn foreign_text_stays_on_its_line_and_brings_no_colours() {
+        check(one_line, &[("a\n  \u{1b}[1;31mred\u{1b}[0m\tb\u{7}", "a red b"), ("cut \u{1b}[3", "cut")]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Words that people type: those that are known, and the ones near to a typing error.
+
+use clap::ValueEnum;
+use serde::de::{self, Deserializer};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Typing errors that are forgiven.
+const MOST_ERRORS: usize = 2;
+const SHOWN: usize = 3;
+
+/// Of the known names those near to the one typed, the nearest first: with the same end after a separator, with it as a
+/// part, or up to two typing errors away.
+pub fn near<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>, separator: &str) -> Vec<&'a str> {
+    let mut near: Vec<(usize, &str)> =
+        known.into_iter().filter_map(|name| Some((far(typed, name, separator)?, name))).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(SHOWN).map(|(_, name)| name).collect()
+}
+
+/// How far apart; `None` for too far.
+fn far(typed: &str, name: &str, separator: &str) -> Option<usize> {
+    let last = |name: &str| name.rsplit(separator).next().unwrap_or_default().to_owned();
+    if name.ends_with(&format!("{separator}{typed}")) {
+        return Some(0);
+    }
+    let (whole, of_last) = (strsim::levenshtein(typed, name), strsim::levenshtein(&last(typed), &last(name)));
+    if whole <= MOST_ERRORS && whole < typed.chars().count() {
+        return Some(whole);
+    }
+    // Names end alike more often than they are alike.
+    if of_last <= MOST_ERRORS && 3 * of_last < last(typed).chars().count() {
+        return Some(of_last);
+    }
+    let (typed, name) = (typed.to_lowercase(), name.to_lowercase());
+    (!typed.is_empty() && name.contains(&typed)).then_some(MOST_ERRORS + 1)
+}
+
+/// `did you mean a, b?`, if anything is near.
+pub fn hint(near: &[&str]) -> Option<String> {
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
+}
+
+/// What is wrong with a word that is none of those known.
+pub fn none_of(text: &str, known: &[&str]) -> String {
+    let meant = hint(&near(text, known.iter().copied(), "\0")).unwrap_or_default();
+    let what = format!("invalid value `{text}`, expected one of {}", known.join(", "));
+    if meant.is_empty() { what } else { format!("{what}: {meant}") }
+}
+
+/// Returns the variant with this name; the error lists the known names.
+pub fn word<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, false).map_err(|_| {
+        let known: Vec<String> = T::value_variants().iter().map(word_of).collect();
+        none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>())
+    })
+}
+
+/// Returns the name of a variant, as it is typed.
+pub fn word_of<T: ValueEnum>(value: &T) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Deserializes a variant by its name.
+pub fn deserialize_word<'de, T: ValueEnum, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    struct Word<T>(PhantomData<T>);
+
+    impl<T: ValueEnum> de::Visitor<'_> for Word<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a word")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            word(text).map_err(E::custom)
+        }
+    }
+
+    deserializer.deserialize_str(Word(PhantomData))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_end_comes_first_then_typing_errors_then_parts() {
+        let known = ["origin/topic", "topics", "my-topic-2", "other"];
+        assert_eq!(near("topic", known, "/"), ["origin/topic", "topics", "my-topic-2"]);
+        assert_eq!(near("topik", known, "/"), ["origin/topic", "topics"]);
+        assert_eq!(near("xyz", known, "/"), [""; 0]);
+    }
+
+    #[test]
+    fn short_names_are_not_near_to_everything() {
+        assert_eq!(near("ab", ["cd", "ac"], "::"), ["ac"]);
+    }
+
+    #[test]
+    fn a_hint_needs_a_name() {
+        assert_eq!(hint(&[]), None);
+        assert_eq!(hint(&["a", "b"]).as_deref(), Some("did you mean a, b?"));
+    }
+}

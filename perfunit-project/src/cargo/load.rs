@@ -1,0 +1,335 @@
+//! `cargo metadata`, reduced to what the stages need.
+
+use super::benched::Benched;
+use super::workspace::{Dependency, Package, Target, Workspace, relative};
+use super::{Cargo, patched};
+use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{TargetId, TargetKind};
+use perfunit_system::fs;
+use perfunit_system::process;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Where the user stands.
+#[derive(Debug, Clone)]
+pub struct Location {
+    /// The manifest found from the current folder or given by `--manifest-path`.
+    pub manifest: PathBuf,
+    /// Root folder of the workspace.
+    pub workspace_root: PathBuf,
+    /// Cargo's target folder.
+    pub target_directory: PathBuf,
+    /// Packages that cargo takes when none is named.
+    pub default_packages: BTreeSet<String>,
+}
+
+/// Finds the workspace from the current folder or an explicit manifest.
+pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<Location> {
+    if let Some(manifest) = manifest.filter(|manifest| !manifest.exists()) {
+        return Err(Error::usage(format!("there is no manifest at {}", manifest.display())));
+    }
+    let metadata = metadata(cargo, folder, manifest, Resolution::None)?;
+    let workspace_root = metadata.workspace_root.clone().into_std_path_buf();
+    let manifest = match manifest {
+        Some(manifest) => std::path::absolute(manifest).unwrap_or_else(|_| manifest.to_owned()),
+        None => nearest_manifest(folder).unwrap_or_else(|| workspace_root.join("Cargo.toml")),
+    };
+    let own = metadata.packages.iter().find(|package| package.manifest_path.as_std_path() == manifest);
+    let default_packages = match own {
+        Some(package) if manifest.parent() != Some(workspace_root.as_path()) => {
+            BTreeSet::from([package.name.to_string()])
+        }
+        _ => metadata.workspace_default_packages().iter().map(|package| package.name.to_string()).collect(),
+    };
+    Ok(Location {
+        manifest,
+        workspace_root,
+        target_directory: metadata.target_directory.clone().into(),
+        default_packages,
+    })
+}
+
+/// Loads the workspace whose manifest is given; `git_root` is the folder that its paths become relative to.
+pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace> {
+    let folder = manifest.parent().unwrap_or(git_root);
+    let metadata = metadata(cargo, folder, Some(manifest), Resolution::None)?;
+    let mut workspace = Workspace {
+        root: relative(git_root, metadata.workspace_root.as_std_path()).unwrap_or_default(),
+        ..Workspace::default()
+    };
+    add_packages(cargo, git_root, &metadata, true, &mut workspace)?;
+    let read = |path: &str| fs::read_if_exists(&git_root.join(path)).ok().flatten();
+    add_patched(cargo, git_root, &read, &mut workspace)?;
+    Ok(workspace)
+}
+
+/// Adds the packages that a version, whose files `read` knows, puts in the place of others by path.
+pub fn add_patched(
+    cargo: &Cargo,
+    git_root: &Path,
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    workspace: &mut Workspace,
+) -> Result<()> {
+    let folders = patched::of_version(git_root, &workspace.root, read);
+    let dirs = folders.iter().filter_map(|folder| relative(git_root, folder)).collect();
+    add_beyond(cargo, git_root, folders, workspace)?;
+    patched::connect(workspace, &dirs);
+    Ok(())
+}
+
+/// For each package of the workspace the names of all registry and git packages below it. Resolves the whole graph, so
+/// `manifest` must lie in the shadow tree.
+pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), Resolution::Full)?;
+    let Some(resolve) = &metadata.resolve else { return Ok(BTreeMap::new()) };
+    let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
+    let below: BTreeMap<_, Vec<_>> =
+        resolve.nodes.iter().map(|node| (&node.id, node.dependencies.iter().collect())).collect();
+    let mut result = BTreeMap::new();
+    for member in metadata.packages.iter().filter(|package| package.source.is_none()) {
+        let (mut seen, mut queue) = (BTreeSet::new(), vec![&member.id]);
+        while let Some(id) = queue.pop() {
+            if seen.insert(id) {
+                queue.extend(below.get(id).into_iter().flatten().copied());
+            }
+        }
+        let external = seen.into_iter().filter_map(|id| names.get(id)).filter(|package| package.source.is_some());
+        result.insert(member.name.to_string(), external.map(|package| package.name.to_string()).collect());
+    }
+    Ok(result)
+}
+
+/// The features that are enabled in each package of the whole graph by default, by name; those of several versions together.
+pub fn features(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), Resolution::OfDefault)?;
+    let packages: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
+    let mut features = BTreeMap::<String, BTreeSet<String>>::new();
+    for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
+        let Some(package) = packages.get(&node.id) else { continue };
+        let enabled = node.features.iter().map(|feature| format!("{}/{feature}", package.version));
+        features.entry(package.name.to_string()).or_default().extend(enabled);
+    }
+    Ok(features)
+}
+
+/// Resolves the dependencies of a workspace without a lock file and writes one: from what is already downloaded if that
+/// suffices, which is quicker and needs no network.
+pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
+    let attempt = |offline: Option<&str>| {
+        let mut command = cargo.command();
+        command.args(["generate-lockfile", "--manifest-path"]).arg(manifest).args(offline);
+        // Where cargo finds the configuration of the project.
+        command.current_dir(manifest.parent().unwrap_or(Path::new("/")));
+        process::output(&mut command)
+            .map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
+    };
+    let mut output = attempt(Some("--offline"))?;
+    if !output.status.success() && !cargo.offline {
+        output = attempt(None)?;
+    }
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(Error::setup(format!("cannot resolve the dependencies of the project:\n{}", stderr.trim_end())))
+}
+
+fn add_packages(
+    cargo: &Cargo,
+    git_root: &Path,
+    metadata: &Metadata,
+    members: bool,
+    workspace: &mut Workspace,
+) -> Result<()> {
+    let mut beyond = BTreeSet::new();
+    for package in &metadata.packages {
+        let folder = package.manifest_path.parent().map(|parent| parent.as_std_path().to_owned()).unwrap_or_default();
+        let Some(dir) = relative(git_root, &folder) else {
+            workspace.outside.insert(folder);
+            continue;
+        };
+        let (mut dependencies, mut elsewhere) = (Vec::new(), Vec::new());
+        for dependency in &package.dependencies {
+            let path = dependency.path.as_ref().map(|path| path.as_std_path().to_owned());
+            let is_here = path.as_ref().is_some_and(|path| relative(git_root, path).is_some());
+            let list = if is_here { &mut dependencies } else { &mut elsewhere };
+            list.push(Dependency {
+                package: dependency.name.clone(),
+                dev: dependency.kind == DependencyKind::Development,
+            });
+            beyond.extend(path);
+        }
+        let benched = Benched::of(&folder);
+        let target = |target| to_target(git_root, &package.name, target, &benched);
+        let script = package.targets.iter().find(|target| target.is_custom_build());
+        workspace.packages.push(Package {
+            name: package.name.to_string(),
+            version: package.version.to_string(),
+            dir,
+            member: members,
+            dependencies,
+            elsewhere,
+            targets: package.targets.iter().filter_map(target).collect(),
+            build_script: script.and_then(|target| relative(git_root, target.src_path.as_std_path())),
+            doctests: package.targets.iter().any(|target| target.doctest),
+        });
+    }
+    add_beyond(cargo, git_root, beyond, workspace)
+}
+
+/// Adds packages that are no members, by their folders, and what they depend on in turn.
+fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, workspace: &mut Workspace) -> Result<()> {
+    for folder in folders {
+        let Some(dir) = relative(git_root, &folder) else {
+            add_outside(cargo, git_root, folder, workspace)?;
+            continue;
+        };
+        let manifest = folder.join("Cargo.toml");
+        if workspace.packages.iter().any(|package| package.dir == dir) || !manifest.exists() {
+            continue;
+        }
+        let mut other = match metadata(cargo, &folder, Some(&manifest), Resolution::None) {
+            Ok(other) => other,
+            Err(error) => {
+                let root = git_root.join(&workspace.root);
+                let (package, beyond) = patched::read(git_root, &root, &folder).ok_or(error)?;
+                workspace.packages.push(package);
+                add_beyond(cargo, git_root, beyond, workspace)?;
+                continue;
+            }
+        };
+        other.packages.retain(|package| {
+            let dir = package.manifest_path.as_std_path().parent().and_then(|dir| relative(git_root, dir));
+            !workspace.packages.iter().any(|known| Some(&known.dir) == dir.as_ref())
+        });
+        add_packages(cargo, git_root, &other, false, workspace)?;
+    }
+    Ok(())
+}
+
+/// Adds a package outside of the repository: its folder, or that of the workspace from which it may inherit, and what it
+/// depends on by path in turn.
+fn add_outside(cargo: &Cargo, git_root: &Path, folder: PathBuf, workspace: &mut Workspace) -> Result<()> {
+    if workspace.outside.iter().any(|known| folder.starts_with(known)) {
+        return Ok(());
+    }
+    let manifest = folder.join("Cargo.toml");
+    let said =
+        manifest.exists().then(|| metadata(cargo, &folder, Some(&manifest), Resolution::None)).and_then(Result::ok);
+    let root = said.as_ref().map(|said| said.workspace_root.clone().into_std_path_buf());
+    // A workspace around the repository cannot be linked into a copy of it.
+    let root = root.filter(|root| folder.starts_with(root) && !git_root.starts_with(root)).unwrap_or(folder);
+    workspace.outside.retain(|known| !known.starts_with(&root));
+    workspace.outside.insert(root);
+    let own = said.iter().flat_map(|said| &said.packages).find(|package| package.manifest_path == manifest);
+    let beyond = own.iter().flat_map(|package| &package.dependencies);
+    let beyond = beyond.filter_map(|dependency| dependency.path.as_ref());
+    add_beyond(cargo, git_root, beyond.map(|path| path.as_std_path().to_owned()).collect(), workspace)
+}
+
+/// The kind of a target that can hold tests; every sort of library is a `Lib`.
+pub fn target_kind(target: &cargo_metadata::Target) -> TargetKind {
+    if target.is_bin() {
+        TargetKind::Bin
+    } else if target.is_test() {
+        TargetKind::Test
+    } else if target.is_example() {
+        TargetKind::Example
+    } else if target.is_bench() {
+        TargetKind::Bench
+    } else {
+        TargetKind::Lib
+    }
+}
+
+fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target, benched: &Benched) -> Option<Target> {
+    if target.is_custom_build() {
+        return None;
+    }
+    let kind = target_kind(target);
+    Some(Target {
+        id: TargetId { package: package.to_owned(), kind, name: target.name.clone() },
+        root: relative(git_root, target.src_path.as_std_path())?,
+        tested: target.test,
+        benched: benched.takes(kind, &target.name),
+        requires_features: !target.required_features.is_empty(),
+    })
+}
+
+/// How far dependencies are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resolution {
+    /// Not at all: only the workspace's own packages. Writes nothing.
+    None,
+    /// All of them, for this platform. May write a lock file, so that the manifest must lie in the shadow tree.
+    Full,
+    /// The same, of the features that are enabled by default.
+    OfDefault,
+}
+
+/// What `cargo metadata` says of a workspace, as it says it; of dependencies from what is downloaded if that suffices.
+pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> Result<String> {
+    let folder = manifest.parent().unwrap_or(manifest);
+    let ask = |options: &[&str]| {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        metadata_text(cargo, folder, Some(manifest), resolution, options)
+    };
+    match resolution {
+        Resolution::None => ask(&[]),
+        Resolution::Full | Resolution::OfDefault => {
+            let here = ["--filter-platform", &cargo.host];
+            let without = ask(&[here[0], here[1], "--offline"]);
+            if cargo.offline { without } else { without.or_else(|_| ask(&here)) }
+        }
+    }
+}
+
+fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, resolution: Resolution) -> Result<Metadata> {
+    MetadataCommand::parse(metadata_text(cargo, folder, manifest, resolution, Vec::new())?)
+        .map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
+}
+
+fn metadata_text(
+    cargo: &Cargo,
+    folder: &Path,
+    manifest: Option<&Path>,
+    resolution: Resolution,
+    mut options: Vec<String>,
+) -> Result<String> {
+    let mut query = MetadataCommand::new();
+    query.cargo_path(&cargo.cargo).current_dir(folder);
+    if let Some(manifest) = manifest {
+        query.manifest_path(manifest);
+    }
+    if cargo.offline && resolution != Resolution::None && !options.iter().any(|option| option == "--offline") {
+        options.push("--offline".to_owned());
+    }
+    query.other_options(options);
+    match resolution {
+        Resolution::None => query.no_deps(),
+        Resolution::Full => query.features(CargoOpt::AllFeatures),
+        Resolution::OfDefault => &mut query,
+    };
+    let mut command = query.cargo_command();
+    if let Some(name) = &cargo.rustup_toolchain {
+        command.env("RUSTUP_TOOLCHAIN", name);
+    }
+    let output = process::output(&mut command)
+        .map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let error = Error::setup(format!("cargo metadata failed in {}:\n{}", folder.display(), stderr.trim_end()));
+        return Err(if stderr.contains("could not find `Cargo.toml`") {
+            error.hint("run inside a cargo project, or name one with --manifest-path")
+        } else {
+            error.hint("`cargo metadata` there shows the same: the working tree must be a project that cargo can read")
+        });
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().find(|line| line.starts_with('{')).unwrap_or_default().to_owned())
+}
+
+fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|dir| dir.join("Cargo.toml")).find(|manifest| manifest.exists())
+}

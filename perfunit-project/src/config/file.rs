@@ -1,0 +1,90 @@
+//! `.config/perfunit.toml`, read: tables with their places in the text.
+
+use super::schema::{ALL_KEYS, Tables};
+use super::source::{Source, position};
+use super::unknown;
+use perfunit_model::error::{Error, Result};
+use std::ops::Range;
+
+/// A file that was read.
+#[derive(Debug, Default)]
+pub struct File {
+    /// Path as people see it.
+    pub path: String,
+    /// What it says.
+    pub tables: Tables,
+    text: String,
+}
+
+impl File {
+    /// Reads the text of a file with this path.
+    pub fn read(path: &str, text: &str) -> Result<Self> {
+        let mut ignored = Vec::new();
+        let tables = toml::Deserializer::parse(text).and_then(|deserializer| {
+            serde_ignored::deserialize(deserializer, |key| ignored.push(unknown::steps(&key)))
+        });
+        let tables = tables.map_err(|error| problem(path, text, &error, ALL_KEYS))?;
+        unknown::refuse(path, text, &ignored)?;
+        Ok(Self { path: path.to_owned(), tables, text: text.to_owned() })
+    }
+
+    /// The place of a part of the text.
+    pub fn place(&self, span: &Range<usize>) -> Source {
+        Source::File { path: self.path.clone(), line: position(&self.text, span.start).0 }
+    }
+}
+
+/// What is wrong in a file, with its line.
+pub fn problem(path: &str, text: &str, error: &toml::de::Error, hint: &str) -> Error {
+    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+    let line_of_text = text.lines().nth(line - 1).unwrap_or_default().trim_end();
+    let what = error.message().lines().collect::<Vec<_>>().join(", ");
+    Error::usage(format!("{path}:{line}:{column}: {what}\n    {line_of_text}")).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str, words: &[&str]) {
+        let error = File::read(".config/perfunit.toml", text).unwrap_err().to_string();
+        let missing: Vec<_> = ["hint: "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
+        assert!(missing.is_empty(), "without {missing:?}:\n{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        refused("[profile.default\n", &[".config/perfunit.toml:1:"]);
+        refused(
+            "[profile.default]\nthreshold = \"200%\"\n",
+            &["toml:2:13: threshold `200%` must be", "threshold = \"200%\""],
+        );
+        refused("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
+        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);
+        refused("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
+        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "name at least one metric"]);
+        refused("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
+        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "expected one of inconclusive"]);
+        refused("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);
+        refused("[profile.ci]\ntimeout = \"1s\"\ntimeout = \"2s\"\n", &["toml:3:1", "duplicate key"]);
+    }
+
+    #[test]
+    fn values_are_words_or_numbers() {
+        let text =
+            "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
+        let file = File::read("x.toml", text).unwrap();
+        let layer = super::super::settings::Layer::of_table(&file.tables.profile["a"], &|span| file.place(&span));
+        let rows: Vec<_> =
+            layer.settled().rows().into_iter().map(|row| format!("{} {} {}", row.key, row.value, row.from)).collect();
+        for row in [
+            "threshold 5% x.toml:2",
+            "timeout 3s x.toml:3",
+            "budget none x.toml:4",
+            "metrics time,allocations x.toml:5",
+        ] {
+            assert!(rows.iter().any(|found| found == row), "{rows:#?}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Finds the file, chooses the profile and puts the layers on top of each other.
+
+use super::rules::{Override, Rules};
+use super::settings::{Layer, Settings};
+use super::source::Source;
+use super::{built_in, environment, file::File, ratchet};
+use crate::cargo::{self, Cargo};
+use perfunit_model::AcceptedVersion;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::suggest;
+use perfunit_system::fs;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Where the file lies, from the workspace's root.
+const PATH: &str = ".config/perfunit.toml";
+
+/// The configuration of a workspace, read.
+#[derive(Debug, Default)]
+pub struct Configuration {
+    file: Option<File>,
+    /// What the project's ratchet says.
+    accepted: Option<AcceptedVersion>,
+    warnings: Vec<String>,
+}
+
+/// The configuration with a profile chosen and everything settled.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub profile: String,
+    /// Path of the file, if there is one.
+    pub file: Option<String>,
+    pub settings: Settings,
+    /// What is said of some tests and files.
+    pub rules: Rules,
+    /// What the project's ratchet says.
+    pub accepted: Option<AcceptedVersion>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Configuration {
+    /// Reads the file that is named, else the one of the workspace that a folder belongs to; none is fine.
+    pub fn find(folder: &Path, manifest: Option<&Path>, named: Option<&Path>) -> Result<Self> {
+        let nearest = |path: &str| folder.ancestors().find(|folder| folder.join(path).is_file());
+        // Only cargo knows which folder is the workspace's root, and need not be asked where there is nothing to find.
+        let stray = nearest(PATH).filter(|_| named.is_none());
+        let root = match stray.or_else(|| nearest(ratchet::PATH)) {
+            Some(_) => Some(cargo::locate(&Cargo::find(folder)?, folder, manifest)?.workspace_root),
+            None => None,
+        };
+        let accepted = root.as_deref().map(ratchet::read_accepted).transpose()?.flatten();
+        if let Some(path) = named {
+            let text = fs::read_if_exists(path)?
+                .ok_or_else(|| Error::usage(format!("there is no configuration file {}", path.display())))?;
+            let file = Some(read(&path.display().to_string(), &text)?);
+            return Ok(Self { file, accepted, warnings: Vec::new() });
+        }
+        let (Some(nearest), Some(root)) = (stray, root) else { return Ok(Self { accepted, ..Self::default() }) };
+        let text = fs::read_if_exists(&root.join(PATH))?;
+        let stray = nearest.join(PATH);
+        let warnings = (nearest != root && nearest.starts_with(&root)).then(|| {
+            let expected = root.join(PATH);
+            format!("{} is ignored: the workspace's configuration is {}", stray.display(), expected.display())
+        });
+        let file = text.map(|text| read(PATH, &text)).transpose()?;
+        Ok(Self { file, accepted, warnings: warnings.into_iter().collect() })
+    }
+
+    /// Settles everything: what was typed, then the environment, then the chosen profile, then the default one, each as in
+    /// the file and then as built in.
+    pub fn resolve(&self, profile: Option<&str>, typed: Layer) -> Result<Resolved> {
+        let mut resolved = self.resolve_with(profile, typed, environment::layer()?)?;
+        resolved.warnings.extend(environment::unknown()?);
+        Ok(resolved)
+    }
+
+    fn resolve_with(&self, profile: Option<&str>, typed: Layer, environment: Layer) -> Result<Resolved> {
+        let profile = profile.unwrap_or("default");
+        self.check_profile(profile)?;
+        let layers = self.of_file(profile).or(built_in::layer(profile)).or(self.of_file("default"));
+        let layers = layers.or(self.accepted.as_ref().map(ratchet::layer).unwrap_or_default());
+        let settings = typed.or(environment).or(layers).settled();
+        let rules = self.rules(profile, &settings)?;
+        Ok(Resolved {
+            profile: profile.to_owned(),
+            file: self.file.as_ref().map(|file| file.path.clone()),
+            settings,
+            rules,
+            accepted: self.accepted.clone(),
+            warnings: self.warnings.clone(),
+        })
+    }
+
+    fn check_profile(&self, profile: &str) -> Result<()> {
+        let of_file = self.file.iter().flat_map(|file| file.tables.profile.keys());
+        let known: BTreeSet<&str> = of_file.map(String::as_str).chain(built_in::NAMES).collect();
+        if known.contains(profile) {
+            return Ok(());
+        }
+        let near = suggest::hint(&suggest::near(profile, known.iter().copied(), "\0"));
+        let all = || format!("the profiles are {}", known.iter().copied().collect::<Vec<_>>().join(", "));
+        Err(Error::usage(format!("unknown profile `{profile}`")).hint(near.unwrap_or_else(all)))
+    }
+
+    fn of_file(&self, profile: &str) -> Layer {
+        let file = self.file.as_ref();
+        let table = file.and_then(|file| Some((file, file.tables.profile.get(profile)?)));
+        table.map_or_else(Layer::default, |(file, table)| Layer::of_table(table, &|span| file.place(&span)))
+    }
+
+    fn rules(&self, profile: &str, settings: &Settings) -> Result<Rules> {
+        let typed = |from: &Source| matches!(from, Source::CommandLine | Source::Environment { .. });
+        let mut rules = Rules { typed_threshold: typed(&settings.threshold.from), ..Rules::default() };
+        if !matches!(settings.default_filter.from, Source::BuiltIn { .. }) {
+            rules.default_filter = Some(settings.default_filter.clone());
+        }
+        let Some(file) = &self.file else { return Ok(rules) };
+        let place = |span| file.place(&span);
+        let profiles: BTreeSet<&str> = [profile, "default"].into();
+        // The chosen profile's come first: the first that takes a test counts.
+        let mut names: Vec<&str> = profiles.into_iter().collect();
+        names.sort_by_key(|name| *name != profile);
+        for table in names.into_iter().filter_map(|name| file.tables.profile.get(name)) {
+            let overrides: Result<Vec<Override>> =
+                table.overrides.iter().map(|table| table.resolved(settings, &place)).collect();
+            rules.overrides.extend(overrides?);
+        }
+        rules.skips = file.tables.skip.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        rules.data = file.tables.data.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        Ok(rules)
+    }
+}
+
+fn read(path: &str, text: &[u8]) -> Result<File> {
+    let text = std::str::from_utf8(text).map_err(|error| {
+        let line = text[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+        Error::usage(format!("{path}:{line}: not valid UTF-8")).hint("save the file as UTF-8")
+    })?;
+    File::read(path, text)
+}
+
+#[cfg(test)]
+mod tests;

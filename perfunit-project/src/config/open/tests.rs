@@ -1,0 +1,138 @@
+use super::super::rules::DataFate;
+use super::super::source::Sourced;
+use super::*;
+use perfunit_model::Threshold;
+
+const TEXT: &str = r#"[profile.default]
+threshold = "3%"
+budget = "10m"
+per-test-budget = "4s"
+
+[[profile.default.overrides]]
+filter = "test(slow)"
+per-test-budget = "1m"
+
+[profile.hook]
+threshold = "10%"
+
+[[profile.hook.overrides]]
+filter = "package(app)"
+threshold = "20%"
+metrics = ["allocations"]
+
+[profile.nightly]
+deny = ["inconclusive"]
+
+[[skip]]
+filter = "test(/^net::/)"
+reason = "they wait for a server"
+
+[[data]]
+paths = ["tests/data/**"]
+reaches = "package(parser)"
+
+[[data]]
+paths = ["*.snap"]
+ignore = true
+"#;
+
+fn configuration(text: &str) -> Configuration {
+    Configuration { file: Some(File::read("p.toml", text).unwrap()), ..Configuration::default() }
+}
+
+fn resolved(profile: &str, typed: Layer) -> Resolved {
+    configuration(TEXT).resolve_with(Some(profile), typed, Layer::default()).unwrap()
+}
+
+#[track_caller]
+fn check(resolved: &Resolved, key: &str, expected: &str) {
+    let row = resolved.settings.rows().into_iter().find(|row| row.key == key).unwrap();
+    assert_eq!(format!("{} from {}", row.value, row.from), expected);
+}
+
+#[test]
+fn the_chosen_profile_counts_more_than_the_default_one_and_that_more_than_what_is_built_in() {
+    let hook = resolved("hook", Layer::default());
+    check(&hook, "threshold", "10% from p.toml:11");
+    check(&hook, "budget", "60s from built in, profile hook");
+    check(&hook, "per-test-budget", "4s from p.toml:4");
+    check(&hook, "timeout", "10s from built in");
+    let default = resolved("default", Layer::default());
+    check(&default, "threshold", "3% from p.toml:2");
+    check(&default, "budget", "600s from p.toml:3");
+    let nightly = resolved("nightly", Layer::default());
+    check(&nightly, "deny", "inconclusive from p.toml:19");
+    check(&nightly, "threshold", "3% from p.toml:2");
+    check(&resolved("ci", Layer::default()), "budget", "none from built in, profile ci");
+}
+
+#[test]
+fn the_command_line_counts_more_than_the_environment_and_that_more_than_the_file() {
+    let threshold = |value: f64, from: Source| Layer {
+        threshold: Some(Sourced { value: Threshold::new(value).unwrap(), from }),
+        ..Layer::default()
+    };
+    let variable = || threshold(0.5, Source::Environment { name: "PERFUNIT_THRESHOLD".to_owned() });
+    let configuration = configuration(TEXT);
+    let both = configuration.resolve_with(None, threshold(0.4, Source::CommandLine), variable()).unwrap();
+    check(&both, "threshold", "40% from command line");
+    let one = configuration.resolve_with(None, Layer::default(), variable()).unwrap();
+    check(&one, "threshold", "50% from PERFUNIT_THRESHOLD");
+    check(&one, "budget", "600s from p.toml:3");
+}
+
+#[test]
+fn overrides_of_the_chosen_profile_come_first_and_yield_to_what_was_typed() {
+    let rules = resolved("hook", Layer::default()).rules;
+    let filters: Vec<&str> = rules.overrides.iter().map(|rule| rule.filter.value.as_str()).collect();
+    assert_eq!(filters, ["package(app)", "test(slow)"]);
+    assert_eq!(rules.overrides[0].threshold, Threshold::new(0.2));
+    assert!(!rules.typed_threshold);
+    let typed = Layer { threshold: Threshold::new(0.01).map(Sourced::typed), ..Layer::default() };
+    let rules = resolved("hook", typed).rules;
+    assert_eq!(rules.overrides[0].threshold, None);
+    assert!(rules.overrides[0].metrics.is_some() && rules.typed_threshold);
+    assert_eq!(resolved("default", Layer::default()).rules.overrides.len(), 1);
+}
+
+#[test]
+fn skips_and_data_rules_hold_in_every_profile() {
+    let rules = resolved("ci", Layer::default()).rules;
+    assert_eq!(
+        (rules.skips[0].filter.from.to_string(), &*rules.skips[0].reason),
+        ("p.toml:22".to_owned(), "they wait for a server")
+    );
+    assert!(matches!(&rules.data[0].fate, DataFate::Reaches(filter) if filter.value == "package(parser)"));
+    assert_eq!(rules.data[1].fate, DataFate::Ignored);
+}
+
+#[track_caller]
+fn refused(text: &str, profile: &str, words: &[&str]) {
+    let error = configuration(text).resolve_with(Some(profile), Layer::default(), Layer::default()).unwrap_err();
+    let error = error.to_string();
+    let missing: Vec<_> = ["hint: "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
+    assert!(missing.is_empty(), "without {missing:?}:\n{error}");
+}
+
+#[test]
+fn contradictions_and_rules_that_say_nothing_are_refused() {
+    refused(TEXT, "nightli", &["unknown profile `nightli`", "did you mean nightly?"]);
+    refused("", "x", &["the profiles are ci, default, hook"]);
+    refused("[[profile.ci.overrides]]\nfilter = \"all()\"\n", "ci", &["p.toml:2: this override sets nothing"]);
+    refused("[[skip]]\nfilter = \"all()\"\nreason = \" \"\n", "ci", &["p.toml:3: the reason is empty"]);
+    refused("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule says nothing"]);
+    refused("[[data]]\npaths = []\nignore = true\n", "ci", &["p.toml:2: this rule has no paths"]);
+    refused("[[data]]\npaths = [\"a\"]\nignore = true\nreaches = \"all()\"\n", "ci", &["p.toml:4", "as well"]);
+    refused("[[data]]\npaths = [\"a[\"]\nignore = true\n", "ci", &["p.toml:2", "invalid pattern `a[`"]);
+}
+
+#[test]
+fn without_a_file_everything_is_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let resolved = Configuration::find(folder.path(), None, None).unwrap();
+    let resolved = resolved.resolve_with(None, Layer::default(), Layer::default()).unwrap();
+    assert_eq!((resolved.file, resolved.rules), (None, Rules::default()));
+    let missing = folder.path().join("missing.toml");
+    let error = Configuration::find(folder.path(), None, Some(&missing)).unwrap_err().to_string();
+    assert!(error.contains("there is no configuration file"), "{error}");
+}

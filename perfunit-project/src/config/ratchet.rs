@@ -1,0 +1,151 @@
+//! `.config/perfunit-ratchet.toml`: the version whose speed is accepted, and the losses since then that are.
+
+use super::file::problem;
+use super::settings::Layer;
+use super::source::{Source, Sourced};
+use super::values::Revision;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{AcceptedLoss, AcceptedVersion};
+use perfunit_system::fs;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Where the file lies, from the workspace's root.
+pub const PATH: &str = ".config/perfunit-ratchet.toml";
+/// Changes with the format.
+const FORMAT: u32 = 1;
+const HEAD: &str = "# Written by `cargo perfunit ratchet`, to be committed.\n\n";
+const HINT: &str = "`cargo perfunit ratchet set REV` writes it anew, without accepted losses";
+
+/// What is compared besides base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RatchetRequest {
+    pub revision: String,
+    /// What the project's file says.
+    pub accepted: Option<AcceptedVersion>,
+}
+
+/// The file, as it stands there.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    format: u32,
+    revision: String,
+    commit: String,
+    #[serde(default)]
+    accepted: Vec<AcceptedLoss>,
+}
+
+/// What every format says.
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
+}
+
+/// The file of the workspace with this root, if there is one.
+pub fn read_accepted(root: &Path) -> Result<Option<AcceptedVersion>> {
+    let Some(text) = fs::read_if_exists(&root.join(PATH))? else { return Ok(None) };
+    let text = String::from_utf8(text).map_err(|_| Error::usage(format!("{PATH} is not valid UTF-8")).hint(HINT))?;
+    parse(&text).map(Some)
+}
+
+fn parse(text: &str) -> Result<AcceptedVersion> {
+    let wrong = |error: toml::de::Error| problem(PATH, text, &error, HINT);
+    let Header { format } = toml::from_str(text).map_err(wrong)?;
+    if format != FORMAT {
+        return Err(Error::usage(format!("{PATH} has format {format}; this cargo-perfunit reads format {FORMAT}"))
+            .hint("install the version of cargo-perfunit that wrote it"));
+    }
+    let Table { revision, commit, accepted: losses, .. } = toml::from_str(text).map_err(wrong)?;
+    if let Some(odd) = losses.iter().find(|accepted| !(accepted.loss.is_finite() && accepted.loss > 0.0)) {
+        return Err(Error::usage(format!("{PATH}: the accepted loss of `{}` is not a positive number", odd.test))
+            .hint("accept it again: `cargo perfunit ratchet accept TEST --reason REASON`"));
+    }
+    if let Some(odd) = losses.iter().find(|accepted| accepted.reason.trim().is_empty()) {
+        return Err(Error::usage(format!("{PATH}: the reason of the accepted loss of `{}` is empty", odd.test))
+            .hint("say why it is accepted: it is shown in reports"));
+    }
+    Ok(AcceptedVersion { revision, commit, losses })
+}
+
+/// Writes the file of the workspace with this root.
+pub fn write_accepted(root: &Path, accepted: &AcceptedVersion) -> Result<PathBuf> {
+    let AcceptedVersion { revision, commit, losses } = accepted.clone();
+    let table = Table { format: FORMAT, revision, commit, accepted: losses };
+    let text = toml::to_string(&table).map_err(|error| Error::setup(format!("cannot write {PATH}: {error}")))?;
+    let path = root.join(PATH);
+    fs::create_dir_all(&root.join(".config"))?;
+    fs::write_atomically(&path, HEAD.to_owned() + &text)?;
+    Ok(path)
+}
+
+/// What the file sets.
+pub fn layer(accepted: &AcceptedVersion) -> Layer {
+    let value = Revision(Some(accepted.revision.clone()));
+    // Where `Table` is written.
+    let line = HEAD.lines().count() + 2;
+    Layer { ratchet: Some(Sourced { value, from: Source::File { path: PATH.to_owned(), line } }), ..Layer::default() }
+}
+
+/// What to compare besides base, given the setting and the file.
+pub fn request(setting: &Sourced<Revision>, accepted: Option<&AcceptedVersion>) -> Option<RatchetRequest> {
+    let typed = setting.value.0.clone()?;
+    let is_of_file = matches!(&setting.from, Source::File { path, .. } if path == PATH);
+    // A tag may be moved; what was accepted is the commit.
+    let pinned = accepted.filter(|_| is_of_file).map(|accepted| accepted.commit.clone());
+    Some(RatchetRequest { revision: pinned.unwrap_or(typed), accepted: accepted.cloned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::Mode;
+
+    fn accepted() -> AcceptedVersion {
+        let reason = "checks for \"overflow\"".to_owned();
+        let (test, date) = ("sample tests::mixes".to_owned(), "2026-11-23".to_owned());
+        let losses = vec![AcceptedLoss { test, loss: 0.0412, mode: Mode::Steady, reason, date }];
+        AcceptedVersion { revision: "v1.2.0".to_owned(), commit: "3f2a91c".to_owned(), losses }
+    }
+
+    #[test]
+    fn the_file_reads_back_as_it_was_written() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(read_accepted(root.path()).unwrap(), None);
+        let path = write_accepted(root.path(), &accepted()).unwrap();
+        assert_eq!(read_accepted(root.path()).unwrap(), Some(accepted()));
+        let text = fs::read_to_string(&path).unwrap();
+        let Some(Sourced { from: Source::File { line, .. }, .. }) = layer(&accepted()).ratchet else { panic!() };
+        assert_eq!(text.lines().nth(line - 1), Some("revision = \"v1.2.0\""), "{text}");
+    }
+
+    #[test]
+    fn a_version_of_the_file_is_its_commit_and_another_one_what_was_typed() {
+        let of_file = layer(&accepted()).ratchet.unwrap();
+        let revision = |setting: Sourced<Revision>| Some(request(&setting, Some(&accepted()))?.revision);
+        assert_eq!(revision(of_file).as_deref(), Some("3f2a91c"));
+        assert_eq!(revision(Sourced::typed(Revision(Some("v1.2.0".to_owned())))).as_deref(), Some("v1.2.0"));
+        assert_eq!(revision(Sourced::typed(Revision(None))), None);
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_file_is_named() {
+        let check = |text: &str, words: &[&str]| {
+            let error = parse(text).unwrap_err().to_string();
+            let missing: Vec<_> = ["hint: ", PATH].iter().chain(words).filter(|word| !error.contains(**word)).collect();
+            assert!(missing.is_empty(), "without {missing:?}: {error}");
+        };
+        let head = "format = 1\nrevision = \"v1\"\ncommit = \"3f\"\n";
+        let loss = |loss: &str, reason: &str| {
+            let rest = format!("mode = \"steady\"\nreason = \"{reason}\"\ndate = \"2026-11-23\"\n");
+            format!("{head}[[accepted]]\ntest = \"sample a\"\nloss = {loss}\n{rest}")
+        };
+        check("", &["missing field `format`"]);
+        check("format = 2\n", &["has format 2", "reads format 1"]);
+        check("format = 1\nrevision = \"v1\"\n", &["missing field `commit`"]);
+        check(&format!("{head}odd = 1\n"), &[":4:1", "unknown field `odd`"]);
+        check(&loss("-0.1", "yes"), &["`sample a` is not a positive number"]);
+        check(&loss("0.1", " "), &["`sample a` is empty"]);
+        check(&loss("\"much\"", "yes"), &[":6:8", "invalid type"]);
+    }
+}

@@ -1,0 +1,114 @@
+//! Unknown keys: an error with the line of each, and a known key that is near. What is misspelled would not be in force.
+
+use super::schema::{ALL_KEYS, keys};
+use super::source::position;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::suggest;
+use serde_ignored::Path;
+use toml::de::{DeTable, DeValue};
+
+/// One step on the way to a key.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The way to a key from the top.
+pub fn steps(path: &Path<'_>) -> Vec<Step> {
+    let (parent, own) = match path {
+        Path::Root => return Vec::new(),
+        Path::Map { parent, key } => (parent, Some(Step::Key(key.clone()))),
+        Path::Seq { parent, index } => (parent, Some(Step::Index(*index))),
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => (parent, None),
+    };
+    let mut steps = steps(parent);
+    steps.extend(own);
+    steps
+}
+
+/// An error that names them all, if there are any.
+pub fn refuse(path: &str, text: &str, ignored: &[Vec<Step>]) -> Result<()> {
+    if ignored.is_empty() {
+        return Ok(());
+    }
+    let table = DeTable::parse(text).ok();
+    let line = |steps: &Vec<Step>| {
+        let offset = table.as_ref().and_then(|table| find(table.get_ref(), steps)).unwrap_or(0);
+        let line = position(text, offset).0;
+        let Some(Step::Key(key)) = steps.last() else { return format!("{path}:{line}: unknown entry") };
+        let known = keys(kind(steps));
+        let near = suggest::hint(&suggest::near(key, known.iter().map(String::as_str), "\0"));
+        let hint = near.unwrap_or_else(|| format!("expected one of {}", known.join(", ")));
+        format!("{path}:{line}: unknown key `{key}`: {hint}")
+    };
+    let lines: Vec<String> = ignored.iter().map(line).collect();
+    Err(Error::usage(lines.join("\n")).hint(ALL_KEYS))
+}
+
+/// The table of the schema that holds the key at the end of the way.
+fn kind(steps: &[Step]) -> &'static str {
+    let keys: Vec<&str> = steps
+        .iter()
+        .filter_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Index(_) => None,
+        })
+        .collect();
+    match keys.as_slice() {
+        ["profile", _, "overrides", ..] if keys.len() > 3 => "Override",
+        ["profile", _, _] => "Profile",
+        ["skip", _] => "Skip",
+        ["data", _] => "Data",
+        _ => "Configuration",
+    }
+}
+
+/// Where the last key of the way stands.
+fn find(table: &DeTable<'_>, steps: &[Step]) -> Option<usize> {
+    let (Step::Key(first), rest) = steps.split_first()? else { return None };
+    let (key, value) = table.iter().find(|(key, _)| key.get_ref().as_ref() == first)?;
+    let mut value = value.get_ref();
+    let mut rest = rest;
+    while let (DeValue::Array(array), Some((Step::Index(index), further))) = (value, rest.split_first()) {
+        value = array.get(*index)?.get_ref();
+        rest = further;
+    }
+    match value {
+        DeValue::Table(below) if !rest.is_empty() => find(below, rest),
+        _ => Some(key.span().start),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::file::File;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found = File::read("perfunit.toml", text).err().map(|error| error.message().to_owned()).unwrap_or_default();
+        assert_eq!(found.lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn unknown_keys_are_named_with_line_and_near_key() {
+        check(
+            "[profile.default]\ntreshold = \"2%\"\n",
+            &["perfunit.toml:2: unknown key `treshold`: did you mean threshold?"],
+        );
+        check(
+            "[profile.ci]\n[[profile.ci.overrides]]\nfilter = \"all()\"\nbudgt = 1\ntimeot = \"1s\"\n",
+            &[
+                "perfunit.toml:4: unknown key `budgt`: expected one of filter, metrics, per-test-budget, \
+             threshold, timeout",
+                "perfunit.toml:5: unknown key `timeot`: did you mean timeout?",
+            ],
+        );
+        check(
+            "[[skip]]\nfilter = \"all()\"\nreason = \"x\"\n[[skip]]\nfilter = \"all()\"\nreason = \"x\"\nresaon = \"y\"\n",
+            &["perfunit.toml:7: unknown key `resaon`: did you mean reason?"],
+        );
+        check("[profiles.default]\n", &["perfunit.toml:1: unknown key `profiles`: did you mean profile?"]);
+        check("", &[]);
+    }
+}

@@ -1,0 +1,351 @@
+//! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use perfunit_model::suggest;
+use perfunit_model::{InvalidThreshold, Metric, Threshold};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+/// Far more than anybody waits, and far less than what overflows a clock.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
+
+/// A value that can be written in one word or a list of words.
+pub trait Value: Sized {
+    /// Reads it; the error says what is wrong and what would do.
+    fn read(text: &str) -> Result<Self, Invalid>;
+    /// As it would be written.
+    fn shown(&self) -> String;
+}
+
+/// What a setting cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    #[error("invalid duration `{0}`: use a number with a unit, such as `500ms`, `10s` or `2m`")]
+    Duration(String),
+    #[error("unknown unit `{unit}` in `{text}`: use ms, s, m or h")]
+    Unit { unit: String, text: String },
+    #[error("must be greater than zero")]
+    NoTime,
+    #[error("`{0}` is longer than a year")]
+    LongerThanAYear(String),
+    #[error(transparent)]
+    Threshold(#[from] InvalidThreshold),
+    /// None of the words that there are, with these.
+    #[error("{0}")]
+    Word(String),
+    #[error("name at least one metric that decides")]
+    NoMetric,
+    #[error("must not be empty")]
+    Empty,
+}
+
+/// A span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time(pub Duration);
+
+/// A span of time, or no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit(pub Option<Duration>);
+
+/// A revision of git, or none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision(pub Option<String>);
+
+/// The metrics that decide, in the order of reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gates(pub Vec<Metric>);
+
+/// Features to activate.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Features(pub Vec<String>);
+
+/// `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
+pub fn duration(text: &str) -> Result<Duration, Invalid> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| Invalid::Duration(text.to_owned()))?;
+    let seconds = match unit.trim() {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(Invalid::Unit { unit: unit.trim().to_owned(), text: text.to_owned() }),
+    };
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if duration.is_zero() => Err(Invalid::NoTime),
+        Ok(duration) if duration <= LONGEST => Ok(duration),
+        _ => Err(Invalid::LongerThanAYear(text.to_owned())),
+    }
+}
+
+/// The name of a metric, for the command line; clap names the nearest one for a word that is none.
+pub fn metric() -> impl TypedValueParser<Value = Metric> {
+    PossibleValuesParser::new(Metric::ALL.map(Metric::name)).try_map(|name| {
+        Metric::named(&name).ok_or_else(|| Invalid::Word(suggest::none_of(&name, &Metric::ALL.map(Metric::name))))
+    })
+}
+
+impl Value for Threshold {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        Ok(text.parse()?)
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for bool {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        text.parse().map_err(|_| Invalid::Word(suggest::none_of(text, &["true", "false"])))
+    }
+
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for Time {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        duration(text).map(Self)
+    }
+
+    fn shown(&self) -> String {
+        let seconds = self.0.as_secs_f64();
+        if seconds < 1.0 { format!("{}ms", self.0.as_millis()) } else { format!("{seconds}s") }
+    }
+}
+
+impl Value for Limit {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        if text == "none" { Ok(Self(None)) } else { duration(text).map(|time| Self(Some(time))) }
+    }
+
+    fn shown(&self) -> String {
+        self.0.map_or_else(|| "none".to_owned(), |time| Time(time).shown())
+    }
+}
+
+impl Value for Revision {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        match text.trim() {
+            "" => Err(Invalid::Empty),
+            "none" => Ok(Self(None)),
+            revision => Ok(Self(Some(revision.to_owned()))),
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.0.clone().unwrap_or_else(|| "none".to_owned())
+    }
+}
+
+impl Gates {
+    /// Each once, in the order of reports, whatever was written.
+    pub fn of(metrics: &[Metric]) -> Self {
+        Self(Metric::ALL.into_iter().filter(|metric| metrics.contains(metric)).collect())
+    }
+
+    fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
+        let known = Metric::ALL.map(Metric::name);
+        let metric = |name| Metric::named(name).ok_or_else(|| Invalid::Word(suggest::none_of(name, &known)));
+        let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
+        if metrics.is_empty() { Err(Invalid::NoMetric) } else { Ok(Self::of(&metrics)) }
+    }
+}
+
+impl Value for Gates {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        Self::of_names(text.split(',').map(str::trim))
+    }
+
+    fn shown(&self) -> String {
+        self.0.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Value for Features {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        Ok(Self(text.split([',', ' ']).filter(|word| !word.is_empty()).map(str::to_owned).collect()))
+    }
+
+    fn shown(&self) -> String {
+        self.0.join(",")
+    }
+}
+
+impl Value for String {
+    fn read(text: &str) -> Result<Self, Invalid> {
+        if text.is_empty() { Err(Invalid::Empty) } else { Ok(text.to_owned()) }
+    }
+
+    fn shown(&self) -> String {
+        self.clone()
+    }
+}
+
+/// Reads a text with a function, or a number with another.
+pub struct Written<T> {
+    /// What is wanted, for the error.
+    pub expected: &'static str,
+    /// Reads a text.
+    pub read: fn(&str) -> Result<T, Invalid>,
+    /// Reads a number, if that will do.
+    pub number: Option<fn(f64) -> Result<T, Invalid>>,
+}
+
+impl<T> de::Visitor<'_> for Written<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.read)(text).map_err(E::custom)
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        match self.number {
+            Some(read) => read(number).map_err(E::custom),
+            None => Err(E::invalid_type(de::Unexpected::Float(number), &self)),
+        }
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        match self.number {
+            Some(read) => read(number as f64).map_err(E::custom),
+            None => Err(E::invalid_type(de::Unexpected::Signed(number), &self)),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = |number: f64| Self::read(&number.to_string());
+        let expected = "a duration like \"10s\", or seconds";
+        deserializer.deserialize_any(Written { expected, read: Self::read, number: Some(number) })
+    }
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = |number: f64| Self::read(&number.to_string());
+        let expected = "a duration like \"60s\", seconds, or \"none\"";
+        deserializer.deserialize_any(Written { expected, read: Self::read, number: Some(number) })
+    }
+}
+
+impl<'de> Deserialize<'de> for Revision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "a revision like \"v1.2.0\", or \"none\"";
+        deserializer.deserialize_str(Written { expected, read: Self::read, number: None })
+    }
+}
+
+impl<'de> Deserialize<'de> for Gates {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names = Vec::<String>::deserialize(deserializer)?;
+        Self::of_names(names.iter().map(String::as_str)).map_err(de::Error::custom)
+    }
+}
+
+/// A schema for a type that is written as a text of this form, or as a number.
+macro_rules! written_schema {
+    ($name:ident, $schema:expr) => {
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $schema
+            }
+        }
+    };
+}
+
+written_schema!(
+    Time,
+    json_schema!({
+        "description": "A duration (\"500ms\", \"10s\", \"2m\", \"1h\"), or seconds.",
+        "anyOf": [
+            { "type": "string", "pattern": r"^[0-9.]+\s*(ms|s|m|min|h)?$" },
+            { "type": "number", "exclusiveMinimum": 0 },
+        ],
+    })
+);
+written_schema!(
+    Limit,
+    json_schema!({
+        "description": "A duration (\"500ms\", \"10s\", \"2m\", \"1h\"), or seconds; \"none\" for no limit.",
+        "anyOf": [
+            { "type": "string", "pattern": r"^([0-9.]+\s*(ms|s|m|min|h)?|none)$" },
+            { "type": "number", "exclusiveMinimum": 0 },
+        ],
+    })
+);
+written_schema!(
+    Revision,
+    json_schema!({
+        "description": "A revision of git (\"v1.2.0\"), or \"none\".",
+        "type": "string",
+        "minLength": 1,
+    })
+);
+written_schema!(
+    Gates,
+    json_schema!({
+        "description": "Names of metrics.",
+        "type": "array",
+        "minItems": 1,
+        "items": { "type": "string", "enum": Metric::ALL.map(Metric::name) },
+    })
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        assert!(duration("0s").is_err() && duration("10x").is_err() && duration("").is_err());
+        assert!(duration("9000h").is_err() && duration("4000000000000000h").is_err());
+    }
+
+    #[track_caller]
+    fn comes_back<T: Value>(text: &str) {
+        assert_eq!(T::read(text).map(|value| value.shown()), Ok(text.to_owned()));
+    }
+
+    #[test]
+    fn values_are_shown_as_they_can_be_written() {
+        comes_back::<Threshold>("2.5%");
+        comes_back::<Threshold>("0.33%");
+        comes_back::<Time>("250ms");
+        comes_back::<Time>("90s");
+        comes_back::<Limit>("none");
+        comes_back::<Revision>("none");
+        comes_back::<Revision>("v1.2.0");
+        comes_back::<Gates>("time,allocations");
+        comes_back::<Features>("a,b/c");
+    }
+
+    #[test]
+    fn at_least_one_known_metric_decides() {
+        assert!(Gates::read("tme").unwrap_err().to_string().contains("did you mean time?"));
+        assert!(Gates::read("").is_err() && String::read("").is_err());
+    }
+
+    #[test]
+    fn metrics_come_in_the_order_of_reports_each_once() {
+        assert_eq!(Gates::read("allocations, time,time").unwrap().0, [Metric::Time, Metric::Allocations]);
+    }
+}

@@ -1,0 +1,262 @@
+//! The files of one version.
+
+use super::moves::Moves;
+use git2::{ObjectType, Oid};
+use perfunit_model::Warning;
+use perfunit_system::os::unix::ffi::OsStrExt as _;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The kinds of file that git knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    File,
+    /// A regular file with the executable bit.
+    Executable,
+    /// A symbolic link; its content is the target path.
+    Symlink,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::File => "file",
+            Mode::Executable => "executable",
+            Mode::Symlink => "symlink",
+        })
+    }
+}
+
+/// Where the bytes of an entry are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// In the object database of the repository or of one of its submodules.
+    ObjectDatabase,
+    /// Held here: what the working tree had when the version was taken.
+    Snapshot(Arc<[u8]>),
+    /// In this file of the working tree, or of the LFS store, too large to hold.
+    Disk(PathBuf),
+}
+
+/// One file of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub mode: Mode,
+    /// Blob hash of its content.
+    pub id: Oid,
+    /// Where the content is.
+    pub source: Source,
+}
+
+impl Entry {
+    /// A regular file with this content.
+    pub fn snapshot(contents: impl Into<Arc<[u8]>>) -> Entry {
+        let contents = contents.into();
+        Entry { mode: Mode::File, id: blob_id(&contents), source: Source::Snapshot(contents) }
+    }
+
+    /// A symbolic link to this target.
+    pub fn link(target: &Path) -> Entry {
+        Entry { mode: Mode::Symlink, ..Entry::snapshot(target.as_os_str().as_bytes()) }
+    }
+}
+
+/// All files of a version, by their path relative to the root of the repository.
+///
+/// Paths are `PathBuf`s because git's need not be UTF-8; folders are implied.
+#[derive(Debug, Clone, Default)]
+pub struct FileSet {
+    /// The files, sorted by path components.
+    pub entries: BTreeMap<PathBuf, Entry>,
+    /// What is missing or not as the user would expect.
+    pub warnings: Vec<Warning>,
+    /// Where the version itself has files that are known by head's paths.
+    pub(crate) moves: Option<Arc<Moves>>,
+    /// Further places of files on disk.
+    pub(crate) copies: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl FileSet {
+    /// Whether a file is here, or may be: what lies behind a link to a folder is known by another path.
+    pub fn may_have(&self, path: &Path) -> bool {
+        let is_link = |folder: &Path| self.entries.get(folder).is_some_and(|entry| entry.mode == Mode::Symlink);
+        self.entries.contains_key(path) || path.ancestors().skip(1).any(is_link)
+    }
+
+    /// A hash of all paths, kinds and contents: equal keys mean equal versions.
+    pub fn key(&self) -> String {
+        let mut listing = Vec::new();
+        for (path, Entry { mode, id, .. }) in &self.placed().entries {
+            let mut head = String::new();
+            let _ = write!(head, "{mode} {id} ");
+            listing.extend_from_slice(head.as_bytes());
+            listing.extend_from_slice(path.as_os_str().as_bytes());
+            listing.push(0);
+        }
+        blob_id(&listing).to_string()
+    }
+
+    /// The paths whose kind or content differ, or that only one of the two has; sorted.
+    pub fn changed(&self, other: &FileSet) -> Vec<PathBuf> {
+        let same = |path: &Path, entry: &Entry, set: &FileSet| {
+            set.entries.get(path).is_some_and(|there| (there.mode, there.id) == (entry.mode, entry.id))
+        };
+        let ours = self.entries.iter().filter(|(path, entry)| !same(path, entry, other));
+        let theirs = other.entries.iter().filter(|(path, _)| !self.entries.contains_key(*path));
+        let mut paths: Vec<PathBuf> = ours.chain(theirs).map(|(path, _)| path.clone()).collect();
+        paths.sort();
+        paths
+    }
+}
+
+impl FileSet {
+    /// Names the files of base as head names them.
+    pub fn relocate(&mut self, moves: Arc<Moves>) {
+        if moves.is_empty() {
+            return;
+        }
+        let leaving = moves.pairs().filter_map(|(path, place)| Some((path, self.entries.remove(place)?)));
+        let leaving: Vec<_> = leaving.collect();
+        self.entries.extend(leaving.into_iter().map(|(path, entry)| (path.clone(), entry)));
+        self.moves = Some(moves);
+    }
+
+    /// Returns where the version itself has a file.
+    pub fn place(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.moves.as_ref().map_or_else(|| path.to_owned(), |moves| moves.place(path))
+    }
+
+    /// Returns by which path the stages know a file of the version.
+    pub fn name(&self, place: impl AsRef<Path>) -> PathBuf {
+        let place = place.as_ref();
+        let names = self.moves.iter().flat_map(|moves| moves.names(place));
+        // Of a file that is not here, the path in the version itself.
+        names.into_iter().find(|path| self.entries.contains_key(path)).unwrap_or_else(|| place.to_owned())
+    }
+
+    /// Returns the files where the version itself has them, as they are written to disk.
+    pub fn placed(&self) -> Cow<'_, FileSet> {
+        if self.moves.is_none() && self.copies.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let entries = self.entries.iter().map(|(path, entry)| (self.place(path), entry.clone()));
+        let mut placed = FileSet { entries: entries.collect(), warnings: self.warnings.clone(), ..FileSet::default() };
+        for (copy, path) in &self.copies {
+            if let Some(entry) = self.entries.get(path) {
+                placed.entries.entry(copy.clone()).or_insert_with(|| entry.clone());
+            }
+        }
+        Cow::Owned(placed)
+    }
+
+    /// Returns the files with copies where the other version has them: tests of both find their data there.
+    pub fn for_both(&self, base: &FileSet) -> Option<FileSet> {
+        let moves = base.moves.as_ref()?;
+        let is_base = self.moves.is_some();
+        let copies = moves.pairs().map(|(path, place)| (if is_base { path } else { place }, path));
+        Some(FileSet { copies: copies.map(|(copy, path)| (copy.clone(), path.clone())).collect(), ..self.clone() })
+    }
+}
+
+/// The id that git gives to a file with this content.
+pub(crate) fn blob_id(contents: &[u8]) -> Oid {
+    Oid::hash_object(ObjectType::Blob, contents).expect("hashing memory cannot fail")
+}
+
+/// A path as git stores it: bytes, with `/` between the components.
+pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(files: &[(&str, &str)]) -> FileSet {
+        let entries = files.iter().map(|(path, text)| (PathBuf::from(path), Entry::snapshot(text.as_bytes())));
+        FileSet { entries: entries.collect(), ..FileSet::default() }
+    }
+
+    #[test]
+    fn the_key_depends_on_paths_kinds_and_contents_only() {
+        let one = set(&[("a", "1"), ("b", "2")]);
+        let mut same = set(&[("b", "2"), ("a", "1")]);
+        same.warnings.push(Warning::MissingLfsFiles { files: 1 });
+        assert_eq!(one.key(), same.key());
+        assert_ne!(one.key(), set(&[("a", "2"), ("b", "1")]).key());
+        same.entries.get_mut(Path::new("a")).unwrap().mode = Mode::Executable;
+        assert_ne!(one.key(), same.key());
+    }
+
+    #[test]
+    fn changed_lists_edits_additions_and_removals() {
+        let base = set(&[("gone", ""), ("kept", ""), ("edited", "1")]);
+        let head = set(&[("kept", ""), ("edited", "2"), ("new", "")]);
+        let expected = ["edited", "gone", "new"].map(PathBuf::from);
+        assert_eq!(base.changed(&head), expected);
+        assert_eq!(head.changed(&base), expected);
+    }
+
+    fn named(files: &[&str]) -> FileSet {
+        let entries = files.iter().map(|path| (PathBuf::from(path), Entry::snapshot(path.as_bytes())));
+        FileSet { entries: entries.collect(), ..FileSet::default() }
+    }
+
+    fn paths(set: &FileSet) -> Vec<&str> {
+        set.entries.keys().filter_map(|path| path.to_str()).collect()
+    }
+
+    fn moves(base: &FileSet, places: &[(&str, &str)], folders: &[(&str, &str)]) -> Arc<Moves> {
+        let owned = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(head, base)| (PathBuf::from(head), PathBuf::from(base))).collect::<Vec<_>>()
+        };
+        Arc::new(Moves::new(&base.entries, owned(places).into_iter().collect(), owned(folders)))
+    }
+
+    #[test]
+    fn files_are_known_by_heads_paths_and_written_to_their_own() {
+        let mut base = named(&["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
+        let places = [("crates/b/src/lib.rs", "b/src/lib.rs"), ("tests/it/main.rs", "tests/it.rs")];
+        let moves = moves(&base, &places, &[("", ""), ("crates/b", "b")]);
+        let before = base.key();
+        base.relocate(moves);
+        assert_eq!(paths(&base), ["Cargo.lock", "crates/b/src/lib.rs", "tests/it/main.rs"]);
+        assert_eq!(paths(&base.placed()), ["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
+        assert_eq!(base.key(), before, "the version is the same");
+        assert_eq!(base.place("crates/b/src/new.rs"), PathBuf::from("b/src/new.rs"), "a new file follows its package");
+        assert_eq!(base.name("b/src/lib.rs"), PathBuf::from("crates/b/src/lib.rs"));
+        base.entries.insert(PathBuf::from("crates/b/src/new.rs"), Entry::snapshot(*b""));
+        assert_eq!(base.name("b/src/new.rs"), PathBuf::from("crates/b/src/new.rs"));
+        assert_eq!(base.name("b/src/none.rs"), PathBuf::from("b/src/none.rs"));
+        assert_eq!(base.place("Cargo.lock"), PathBuf::from("Cargo.lock"));
+    }
+
+    #[test]
+    fn a_file_does_not_move_onto_one_that_stays() {
+        let base = named(&["a.rs", "b.rs", "c.rs"]);
+        assert!(moves(&base, &[("b.rs", "a.rs")], &[]).is_empty());
+        let both = moves(&base, &[("b.rs", "a.rs"), ("d.rs", "b.rs")], &[]);
+        let mut moved = base.clone();
+        moved.relocate(both);
+        assert_eq!(paths(&moved), ["b.rs", "c.rs", "d.rs"]);
+        assert_eq!(moved.entries[Path::new("b.rs")], base.entries[Path::new("a.rs")]);
+    }
+
+    #[test]
+    fn both_versions_find_data_at_their_own_path() {
+        let mut base = named(&["b/data.txt"]);
+        let head = named(&["crates/b/data.txt"]);
+        assert!(head.for_both(&base).is_none());
+        base.relocate(moves(&base, &[("crates/b/data.txt", "b/data.txt")], &[]));
+        for side in [&base, &head] {
+            let data = side.for_both(&base).unwrap();
+            assert_eq!(paths(&data.placed()), ["b/data.txt", "crates/b/data.txt"]);
+        }
+    }
+}

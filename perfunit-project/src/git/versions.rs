@@ -1,0 +1,96 @@
+//! Two versions with their files.
+
+use super::path::join;
+use super::{FileSet, Mode, Repository, Version};
+use perfunit_model::error::Result;
+use perfunit_model::{Side, Sides, VersionName};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The two versions of a comparison, and what files each of them has.
+#[derive(Clone)]
+pub struct Versions {
+    /// The user's repository, read only.
+    pub repository: Rc<Repository>,
+    pub sides: Sides<Version>,
+    pub files: Sides<FileSet>,
+}
+
+impl Versions {
+    /// Reads which files both have.
+    pub fn read(repository: Repository, sides: Sides<Version>) -> Result<Self> {
+        let files = Sides { base: repository.files(&sides.base)?, head: repository.files(&sides.head)? };
+        Ok(Self { repository: Rc::new(repository), sides, files })
+    }
+
+    /// The content of a file of a version, if it has it; of a link the path to its target.
+    pub fn read_file(&self, files: &FileSet, path: &str) -> Option<Vec<u8>> {
+        let path = Path::new(path);
+        files.entries.get(path).and_then(|entry| self.repository.read(entry, path).ok())
+    }
+
+    /// The path of a file without the links in it; `None` if it leaves the repository, or goes round in a circle.
+    pub fn resolve(&self, files: &FileSet, path: &str) -> Option<String> {
+        // As many as Linux follows.
+        const MOST: usize = 40;
+        let mut links = 0;
+        let mut found = String::new();
+        let mut ahead: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        while let Some(segment) = ahead.pop() {
+            let here = join(&found, &segment)?;
+            let entry = files.entries.get(Path::new(&here)).filter(|entry| entry.mode == Mode::Symlink);
+            let Some(entry) = entry else {
+                found = here;
+                continue;
+            };
+            let target = String::from_utf8(self.repository.read(entry, Path::new(&here)).ok()?).ok()?;
+            links += 1;
+            if links > MOST || target.starts_with('/') {
+                return None;
+            }
+            ahead.extend(target.split('/').rev().map(str::to_owned));
+        }
+        Some(found)
+    }
+
+    /// Paths of the files that differ, as text.
+    pub fn changed_paths(&self) -> BTreeSet<String> {
+        let changed = self.files.base.changed(&self.files.head);
+        changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
+    }
+
+    /// Files that differ and are reached through a link as well: that path, and their own.
+    pub fn changed_behind_links(&self) -> BTreeMap<String, PathBuf> {
+        let changed = self.files.base.changed(&self.files.head);
+        let mut found = BTreeMap::new();
+        for files in [&self.files.base, &self.files.head] {
+            let links = files.entries.iter().filter(|(_, entry)| entry.mode == Mode::Symlink);
+            for link in links.filter_map(|(path, _)| path.to_str()) {
+                let Some(target) = self.resolve(files, link) else { continue };
+                for path in changed.iter().filter(|path| path.starts_with(&target)) {
+                    let Some(rest) = path.strip_prefix(&target).ok().and_then(Path::to_str) else { continue };
+                    let alias = if rest.is_empty() { link.to_owned() } else { format!("{link}/{rest}") };
+                    found.insert(alias, path.clone());
+                }
+            }
+        }
+        found
+    }
+
+    /// The keys by which the contents of versions are known again.
+    pub fn contents(&self) -> Sides<String> {
+        self.files.as_ref().map(FileSet::key)
+    }
+
+    pub fn names(&self) -> Sides<VersionName> {
+        self.sides.as_ref().map(|version| version.name.clone())
+    }
+
+    /// A version with its label and short commit, for people.
+    pub fn described(&self, side: Side) -> String {
+        let name = &self.sides.get(side).name;
+        let commit = name.commit.get(..7).unwrap_or(&name.commit);
+        if name.label.starts_with(commit) { name.label.clone() } else { format!("{}, {commit}", name.label) }
+    }
+}

@@ -1,0 +1,344 @@
+//! The commits of a range.
+
+use super::{Repository, problem};
+use git2::{Commit, Oid, Sort};
+use perfunit_model as model;
+use perfunit_model::error::{Error, Result};
+use std::collections::BTreeMap;
+
+/// Commits taken where there is no tag to begin at.
+const WITHOUT_TAG: usize = 20;
+
+/// Which commits to walk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// `BASE..HEAD`, or `BASE` for all since then; none: since the last tag.
+    pub range: Option<String>,
+    /// The youngest so many.
+    pub most: Option<usize>,
+    /// Only commits that change something below one of these, relative to the repository's root.
+    pub paths: Vec<String>,
+    /// Where no range is named: tags to pass by on the way back to the one to begin at.
+    pub tags_passed: usize,
+    /// Only commits of this moment or later, in seconds since 1970.
+    pub since: Option<i64>,
+    pub steps: Steps,
+}
+
+/// Which commits of the line are steps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Steps {
+    #[default]
+    All,
+    /// Those with several parents.
+    Merges,
+}
+
+/// Commits in a row, the oldest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The one before the first.
+    pub base: model::Commit,
+    /// Each with its first parent before it.
+    pub commits: Vec<model::Commit>,
+    /// Indices of those that were asked for, by their paths or as merges.
+    pub wanted: Vec<usize>,
+    /// How the range was chosen, if none was named.
+    pub note: Option<String>,
+}
+
+impl Repository {
+    /// Walks from the end of a range along first parents to its beginning.
+    pub fn walk(&self, walk: &Walk) -> Result<Line> {
+        let tags = self.tags()?;
+        let (base, head, note) = self.ends(walk, &tags)?;
+        if !self.descends(head.id(), base.id())? {
+            return Err(self.unrelated(walk, &base, &head));
+        }
+        let mut line = self.first_parents(&head, base.id())?;
+        let commit = |id: Oid| self.inner.find_commit(id).map_err(problem::failed(format!("read commit {id}")));
+        let mut before = base.id();
+        if let Some(since) = walk.since {
+            let first = self.last_before(&head, since)?.id();
+            if let Some(older) = line.iter().position(|id| *id == first) {
+                before = first;
+                line.drain(..=older);
+            }
+        }
+        if let Some(most) = walk.most.filter(|most| *most < line.len()) {
+            let cut = line.len() - most;
+            before = line[cut - 1];
+            line.drain(..cut);
+        }
+        let (mut commits, mut wanted) = (Vec::new(), Vec::new());
+        for (index, id) in line.into_iter().enumerate() {
+            let commit = commit(id)?;
+            let is_step = walk.steps == Steps::All || commit.parent_count() > 1;
+            if is_step && (walk.paths.is_empty() || self.touches(&commit, &walk.paths)?) {
+                wanted.push(index);
+            }
+            commits.push(described(&commit, &tags));
+        }
+        if wanted.is_empty() {
+            return Err(nothing_wanted(walk, commits.len()));
+        }
+        Ok(Line { base: described(&commit(before)?, &tags), commits, wanted, note })
+    }
+
+    /// A commit, as people know it.
+    pub fn describe(&self, revision: &str) -> Result<model::Commit> {
+        Ok(described(&self.commit(revision)?, &self.tags()?))
+    }
+
+    /// The commit in which the repository began: names it among clones.
+    pub fn beginning(&self) -> Result<String> {
+        let mut walk = self.inner.revwalk().map_err(problem::failed("walk through the commits"))?;
+        let head = self.head_commit()?.id();
+        let sorted = walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).and_then(|()| walk.simplify_first_parent());
+        sorted.and_then(|()| walk.push(head)).map_err(problem::failed("walk through the commits"))?;
+        let first = walk.next().transpose().map_err(problem::failed("walk through the commits"))?;
+        Ok(first.map(|id| id.to_string()).unwrap_or_default())
+    }
+
+    fn ends<'a>(&'a self, walk: &Walk, tags: &BTreeMap<Oid, Vec<String>>) -> Result<Ends<'a>> {
+        let or_head = |end: &str| if end.is_empty() { "HEAD".to_owned() } else { end.to_owned() };
+        if let Some(range) = &walk.range {
+            if range.contains("...") {
+                return Err(Error::usage(format!("`{range}`: a history goes from one commit to a later one"))
+                    .hint("write two dots: `BASE..HEAD`"));
+            }
+            let (base, head) = range.split_once("..").unwrap_or((range, "HEAD"));
+            return Ok((self.commit(&or_head(base))?, self.commit(&or_head(head))?, None));
+        }
+        let head = self.head_commit()?;
+        if let Some(since) = walk.since {
+            return Ok((self.last_before(&head, since)?, head, None));
+        }
+        let (mut at, mut passed, mut tagged) = (head.clone(), Vec::new(), Vec::new());
+        while let Ok(parent) = at.parent(0)
+            && tagged.len() <= walk.tags_passed
+        {
+            if let Some(tag) = tags.get(&parent.id()).and_then(|names| names.first()) {
+                tagged.push((parent.clone(), tag));
+            }
+            passed.push(parent.id());
+            at = parent;
+        }
+        if let Some((before, tag)) = tagged.pop() {
+            let which = if tagged.is_empty() { "the last tag, " } else { "" };
+            return Ok((before, head, Some(format!("since {which}{tag}"))));
+        }
+        let most = walk.most.unwrap_or(WITHOUT_TAG);
+        if self.inner.is_shallow() && passed.len() < most {
+            return Err(problem::too_shallow());
+        }
+        passed.truncate(most);
+        let note = format!("no tag was found: the last {} commits", passed.len());
+        let before = match passed.last() {
+            Some(id) => self.inner.find_commit(*id).map_err(problem::failed(format!("read commit {id}")))?,
+            None => head.clone(),
+        };
+        Ok((before, head, Some(note)))
+    }
+
+    /// The first commit on the way back that is older, or the one in which the repository began.
+    fn last_before<'a>(&'a self, head: &Commit<'a>, moment: i64) -> Result<Commit<'a>> {
+        let mut at = head.clone();
+        while at.time().seconds() >= moment {
+            match at.parent(0) {
+                Ok(parent) => at = parent,
+                Err(_) if self.inner.is_shallow() => return Err(problem::too_shallow()),
+                Err(_) => break,
+            }
+        }
+        Ok(at)
+    }
+
+    fn unrelated(&self, walk: &Walk, base: &Commit<'_>, head: &Commit<'_>) -> Error {
+        let range = walk.range.as_deref().unwrap_or_default();
+        let [base, head] = [base, head].map(|commit| commit.id().to_string()[..7].to_owned());
+        let error = Error::usage(format!("`{range}`: {base} is not an ancestor of {head}"));
+        if self.inner.is_shallow() {
+            return error.hint(problem::FETCH_MORE);
+        }
+        error.hint("a history goes from a commit to one of its descendants; are the ends in the right order?")
+    }
+
+    fn descends(&self, later: Oid, earlier: Oid) -> Result<bool> {
+        let descends = self.inner.graph_descendant_of(later, earlier);
+        Ok(later == earlier || descends.map_err(problem::failed("compare commits"))?)
+    }
+
+    /// From the first parent's child of `until`, or of an ancestor of it, to `head`.
+    fn first_parents(&self, head: &Commit<'_>, until: Oid) -> Result<Vec<Oid>> {
+        let mut line = Vec::new();
+        let mut at = head.clone();
+        // Where the beginning was merged from elsewhere, the line passes it by.
+        while at.id() != until && !self.descends(until, at.id())? {
+            line.push(at.id());
+            let Ok(parent) = at.parent(0) else {
+                if self.inner.is_shallow() {
+                    return Err(problem::too_shallow());
+                }
+                break;
+            };
+            at = parent;
+        }
+        line.reverse();
+        Ok(line)
+    }
+
+    fn touches(&self, commit: &Commit<'_>, paths: &[String]) -> Result<bool> {
+        let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose();
+        let trees = before.and_then(|before| Ok((before, commit.tree()?)));
+        let (before, after) = trees.map_err(problem::failed("read the files of a commit"))?;
+        let mut options = git2::DiffOptions::new();
+        for path in paths {
+            options.pathspec(path);
+        }
+        let diff = self.inner.diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options));
+        Ok(diff.map_err(problem::failed("compare the files of commits"))?.deltas().len() > 0)
+    }
+
+    fn tags(&self) -> Result<BTreeMap<Oid, Vec<String>>> {
+        let mut tags: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
+        let references = self.inner.references_glob("refs/tags/*").map_err(problem::failed("read the tags"))?;
+        for tag in references.flatten() {
+            let (Ok(commit), Ok(name)) = (tag.peel_to_commit(), tag.shorthand()) else { continue };
+            tags.entry(commit.id()).or_default().push(name.to_owned());
+        }
+        Ok(tags)
+    }
+}
+
+/// No commit of a range is asked for.
+fn nothing_wanted(walk: &Walk, passed: usize) -> Error {
+    let range = walk.range.as_deref().map_or_else(|| "the range".to_owned(), |range| format!("`{range}`"));
+    let error = Error::usage(format!("there are no commits in {range}"));
+    match (passed, walk.since) {
+        (0, Some(_)) => error.hint("name an earlier day with --since"),
+        (0, None) => error.hint("name an older beginning, such as `HEAD~20`"),
+        _ => {
+            let asked = if walk.steps == Steps::Merges { "is a merge" } else { "changes one of the paths" };
+            Error::usage(format!("none of the {passed} commits in {range} {asked}"))
+                .hint("leave out --merges or --paths")
+        }
+    }
+}
+
+/// Beginning, end, and how they were chosen.
+type Ends<'a> = (Commit<'a>, Commit<'a>, Option<String>);
+
+fn described(commit: &Commit<'_>, tags: &BTreeMap<Oid, Vec<String>>) -> model::Commit {
+    model::Commit {
+        id: commit.id().to_string(),
+        subject: commit.summary().ok().flatten().unwrap_or_default().to_owned(),
+        seconds: commit.time().seconds(),
+        tags: tags.get(&commit.id()).cloned().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::fixture::Fixture;
+
+    fn walk(range: Option<&str>) -> Walk {
+        Walk { range: range.map(str::to_owned), ..Walk::default() }
+    }
+
+    fn ids(commits: &Line) -> Vec<String> {
+        commits.commits.iter().map(|commit| commit.id.clone()).collect()
+    }
+
+    #[test]
+    fn a_range_is_walked_from_its_beginning_to_its_end() {
+        let fixture = Fixture::new(&[("a", "1")]);
+        let made: Vec<String> = ["2", "3", "4"].iter().map(|text| fixture.commit(&[("a", text)]).to_string()).collect();
+        let commits = fixture.open().walk(&walk(Some("HEAD~2..HEAD"))).unwrap();
+        assert_eq!(ids(&commits), made[1..]);
+        assert_eq!(commits.base.id, made[0]);
+        assert_eq!(commits.note, None);
+    }
+
+    #[test]
+    fn without_a_range_the_last_tag_is_the_beginning_else_some_commits() {
+        let fixture = Fixture::new(&[("a", "1")]);
+        let tagged = fixture.commit(&[("a", "2")]);
+        let last = fixture.commit(&[("a", "3")]);
+        let commits = fixture.open().walk(&walk(None)).unwrap();
+        assert_eq!(commits.commits.len(), 2);
+        assert!(commits.note.unwrap().contains("the last 2 commits"));
+        let object = |id| fixture.raw.find_object(id, None).unwrap();
+        fixture.raw.tag_lightweight("v1", &object(tagged), false).unwrap();
+        let commits = fixture.open().walk(&walk(None)).unwrap();
+        assert_eq!(ids(&commits), [last.to_string()]);
+        assert_eq!(commits.base.tags, ["v1"]);
+        // However far it is away; a release is compared with the one before it.
+        for number in 0..=WITHOUT_TAG {
+            fixture.commit(&[("a", &format!("later {number}"))]);
+        }
+        assert_eq!(fixture.open().walk(&walk(None)).unwrap().base.tags, ["v1"]);
+        let head = fixture.raw.head().unwrap().target().unwrap();
+        fixture.raw.tag_lightweight("v2", &object(head), false).unwrap();
+        fixture.commit(&[("a", "last")]);
+        let before = |tags_passed| fixture.open().walk(&Walk { tags_passed, ..Walk::default() }).unwrap().base.tags;
+        assert_eq!([before(0), before(1), before(7)], [["v2"], ["v1"], ["v1"]]);
+    }
+
+    #[test]
+    fn the_youngest_and_those_of_a_path_can_be_asked_for() {
+        let fixture = Fixture::new(&[("a", "1")]);
+        let of_b = fixture.commit(&[("b/c", "1")]);
+        fixture.commit(&[("a", "2")]);
+        let all = fixture.open();
+        let commits = all.walk(&Walk { paths: vec!["b".to_owned()], ..walk(Some("HEAD~2")) }).unwrap();
+        assert_eq!((ids(&commits)[0].clone(), commits.wanted), (of_b.to_string(), vec![0]));
+        let commits = all.walk(&Walk { most: Some(1), ..walk(Some("HEAD~2")) }).unwrap();
+        assert_eq!((commits.commits.len(), commits.base.id), (1, of_b.to_string()));
+    }
+
+    #[test]
+    fn a_day_and_merges_can_be_asked_for() {
+        let fixture = Fixture::new(&[("a", "1")]);
+        let at = |seconds: i64, parents: &[git2::Oid]| {
+            let author = git2::Signature::new("T", "t@example.org", &git2::Time::new(seconds, 0)).unwrap();
+            let parents: Vec<_> = parents.iter().map(|id| fixture.raw.find_commit(*id).unwrap()).collect();
+            let tree = parents[0].tree().unwrap();
+            let parents: Vec<_> = parents.iter().collect();
+            fixture.raw.commit(None, &author, &author, "c", &tree, &parents).unwrap()
+        };
+        let first = fixture.raw.head().unwrap().target().unwrap();
+        let old = at(1_000_000_000, &[first]);
+        let side = at(1_500_000_000, &[old]);
+        let merge = at(2_000_000_000, &[old, side]);
+        let young = at(2_100_000_000, &[merge]);
+        fixture.raw.reference("refs/heads/main", young, true, "").unwrap();
+        let all = fixture.open();
+        let since = Walk { since: Some(1_900_000_000), ..Walk::default() };
+        for range in [None, Some(first.to_string())] {
+            let commits = all.walk(&Walk { range, ..since.clone() }).unwrap();
+            assert_eq!(ids(&commits), [merge.to_string(), young.to_string()]);
+            assert_eq!(commits.base.id, old.to_string());
+        }
+        let commits = all.walk(&Walk { steps: Steps::Merges, ..walk(Some(&first.to_string())) }).unwrap();
+        assert_eq!((commits.commits.len(), commits.wanted), (3, vec![1]));
+        let error = |asked: Walk| all.walk(&asked).unwrap_err().to_string();
+        let late = error(Walk { since: Some(2_200_000_000), ..Walk::default() });
+        assert!(late.contains("there are no commits") && late.contains("--since"), "{late}");
+        let none = error(Walk { steps: Steps::Merges, ..walk(Some("HEAD~1")) });
+        assert!(none.contains("none of the 1 commits in `HEAD~1` is a merge"), "{none}");
+    }
+
+    #[test]
+    fn what_is_no_history_is_refused() {
+        let fixture = Fixture::new(&[("a", "1")]);
+        fixture.commit(&[("a", "2")]);
+        let repository = fixture.open();
+        let error = |range| repository.walk(&walk(Some(range))).unwrap_err().to_string();
+        assert!(error("HEAD..HEAD~1").contains("is not an ancestor of"), "{}", error("HEAD..HEAD~1"));
+        assert!(error("HEAD..HEAD").contains("there are no commits"), "{}", error("HEAD..HEAD"));
+        assert!(error("HEAD~1...HEAD").contains("two dots"), "{}", error("HEAD~1...HEAD"));
+        assert!(error("nonsense").contains("unknown revision"), "{}", error("nonsense"));
+    }
+}

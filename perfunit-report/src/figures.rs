@@ -1,0 +1,294 @@
+//! A measured test as a row of figures.
+
+use super::call_tree;
+use super::metrics;
+use super::responsible;
+use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
+use super::table::{COLUMNS, Row};
+use anstyle::Style;
+use perfunit_model::format::{self, Glyphs};
+use perfunit_model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Run, Sides, Verdict};
+use std::cmp::Ordering;
+
+/// Below this time on base a processor cycle is some per cent, so the difference in nanoseconds is shown as well.
+const TINY_NS: f64 = 50.0;
+
+/// Whether rows carry everything known about a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    Brief,
+    /// Statistics, why it was selected, and remarks below.
+    Full,
+}
+
+/// The outcomes of one verdict, most telling first: the largest change in either direction, those of first calls alone last.
+pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
+    let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
+    sort(&mut group);
+    group
+}
+
+/// Most telling first.
+pub fn sort(outcomes: &mut [&Outcome]) {
+    outcomes.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
+}
+
+fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
+    let size = |outcome: &Outcome| outcome.measured.as_ref().map_or(0.0, |m| m.change.estimate.abs());
+    let is_of_first_call = |outcome: &Outcome| outcome.later_ns().is_some();
+    is_of_first_call(a).cmp(&is_of_first_call(b)).then_with(|| size(b).total_cmp(&size(a)))
+}
+
+/// The row of one test.
+pub fn row(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Row {
+    let (status, style) = status(outcome.verdict, Words::of(gates));
+    Row {
+        status,
+        style,
+        name: test_id(&outcome.test),
+        cells: outcome.measured.as_ref().map(|m| cells(m, style, glyphs)).unwrap_or_default(),
+        remark: outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string())),
+        details: details(outcome, gates, detail, glyphs),
+    }
+}
+
+/// What verdicts are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Slower and faster: time alone decides.
+    OfTime,
+    OfAny,
+}
+
+impl Words {
+    /// The words for verdicts by these metrics.
+    pub fn of(gates: &[Metric]) -> Self {
+        if gates.iter().all(|metric| *metric == Metric::Time) { Self::OfTime } else { Self::OfAny }
+    }
+}
+
+/// The status word of a verdict.
+pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
+    match (verdict, words) {
+        (Verdict::Slower, Words::OfTime) => ("Slower", BAD),
+        (Verdict::Slower, Words::OfAny) => ("Worse", BAD),
+        (Verdict::Faster, Words::OfTime) => ("Faster", GOOD),
+        (Verdict::Faster, Words::OfAny) => ("Better", GOOD),
+        (Verdict::ChangedBelowThreshold, _) => ("Changed", WARN),
+        (Verdict::Same, _) => ("Same", GOOD),
+        (Verdict::Inconclusive, _) => ("Inconclusive", WARN),
+        (Verdict::NotMeasured, _) => ("Not measured", STRONG),
+    }
+}
+
+/// The same within a sentence.
+pub(super) fn word(verdict: Verdict, words: Words) -> String {
+    status(verdict, words).0.to_lowercase()
+}
+
+fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
+    let change = measured.change;
+    let mode = remark(measured.mode);
+    let [base, head] = times(measured, glyphs).map(Text::plain);
+    if let Some(bound) = &measured.bound {
+        let mut cells: [Text; COLUMNS] = Default::default();
+        let known = [base, Text::new(DIM, glyphs.arrow()), head, Text::new(style, at_least(bound))];
+        known.into_iter().zip(&mut cells).for_each(|(text, cell)| *cell = text);
+        cells[COLUMNS - 1] = Text::new(WARN, mode);
+        return cells;
+    }
+    [
+        base,
+        Text::new(DIM, glyphs.arrow()),
+        head,
+        Text::new(style, format::percent(change.estimate)),
+        Text::plain(tiny_difference(measured).unwrap_or_default()),
+        Text::new(DIM, "["),
+        Text::new(DIM, format!("{},", format::percent(change.low))),
+        Text::new(DIM, format::percent(change.high)),
+        Text::new(DIM, "]"),
+        Text::new(WARN, mode),
+    ]
+}
+
+/// The times of both versions; of one that was stopped the time after which it was.
+pub fn times(measured: &Measured, glyphs: Glyphs) -> [String; 2] {
+    let Measured { base_ns, head_ns, bound, .. } = measured;
+    let stopped = bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some());
+    let more = |is: bool| if stopped && is { "> " } else { "" };
+    let of = |ns: f64, other: f64| format!("{}{}", more(ns > other), format::duration(ns, glyphs));
+    [of(*base_ns, *head_ns), of(*head_ns, *base_ns)]
+}
+
+pub fn at_least(bound: &Bound) -> String {
+    // Never more than was seen.
+    let step = if bound.ratio < 10.0 { 0.1 } else { 10f64.powf(bound.ratio.log10().floor() - 1.0) };
+    let ratio = (bound.ratio / step).floor() * step;
+    if ratio < 10.0 { format!("at least x{ratio:.1}") } else { format!("at least x{ratio:.0}") }
+}
+
+/// Said behind the figures of what is not measured in its steady state.
+fn remark(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Steady => "",
+        Mode::FirstCall => "(first call)",
+        Mode::Cold => "(cold)",
+        Mode::Process => "(process)",
+    }
+}
+
+fn tiny_difference(measured: &Measured) -> Option<String> {
+    (measured.base_ns < TINY_NS).then(|| format::difference(measured.head_ns - measured.base_ns))
+}
+
+/// Change and interval in one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
+pub fn phrase(measured: &Measured) -> String {
+    let change = measured.change;
+    if let Some(bound) = &measured.bound {
+        return at_least(bound);
+    }
+    let difference = tiny_difference(measured).map(|ns| format!(" ({ns})")).unwrap_or_default();
+    let [estimate, low, high] = [change.estimate, change.low, change.high].map(format::percent);
+    let remark = Some(remark(measured.mode)).filter(|remark| !remark.is_empty());
+    let remark = remark.map(|remark| format!(" {remark}")).unwrap_or_default();
+    format!("{estimate}{difference} [{low}, {high}]{remark}")
+}
+
+/// What decided on a test, in one phrase: its change in time, and the changes of other metrics that decide.
+pub fn decided(outcome: &Outcome, run: &Run) -> String {
+    let time = outcome.measured.as_ref().map(phrase);
+    let others = metrics::deciding(outcome, run.gates_of(outcome));
+    time.into_iter().chain(others).collect::<Vec<_>>().join(", ")
+}
+
+fn details(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Vec<String> {
+    let check = outcome.cross_check.as_ref().map(ToString::to_string);
+    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let responsible = responsible.chain(unexplained(outcome));
+    if detail == Detail::Brief {
+        return metrics::changed(outcome, gates, glyphs).into_iter().chain(check).chain(responsible).collect();
+    }
+    let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
+    let selected = outcome.selected_because.as_ref();
+    let selected = selected.map(|because| format!("selected: {}", format::one_line(&because.to_string())));
+    let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.to_string())));
+    let costs = metrics::all(outcome, glyphs);
+    outcome
+        .measured
+        .iter()
+        .map(statistics)
+        .chain(outcome.measured.as_ref().and_then(|measured| throughput(measured, glyphs)))
+        .chain(costs)
+        .chain(check)
+        .chain(responsible)
+        .chain(tree)
+        .chain(selected)
+        .chain(notes)
+        .collect()
+}
+
+/// Why nobody is named, unless the explanation itself says it.
+pub fn unexplained(outcome: &Outcome) -> Option<String> {
+    let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
+    Some(format!("not explained: {}", format::one_line(&why.to_string())))
+}
+
+/// The size of an effect.
+pub fn effect_class(class: EffectClass) -> &'static str {
+    match class {
+        EffectClass::Trivial => "trivial",
+        EffectClass::Small => "small",
+        EffectClass::Medium => "medium",
+        EffectClass::Large => "large",
+    }
+}
+
+/// How sure the figures are, in a line.
+pub fn statistics(measured: &Measured) -> String {
+    if let Some(bound) = &measured.bound {
+        return calls(bound, measured.p_value);
+    }
+    let Measured { pairs, layouts, detectable, p_value, effect, mode, .. } = measured;
+    let class = effect_class(effect.class);
+    let mode = match mode {
+        Mode::Steady => "steady state",
+        Mode::FirstCall => "first call in a forked child",
+        Mode::Cold => "first call in a process",
+        Mode::Process => "whole process",
+    };
+    let layouts = if *layouts > 1 { format!(" over {layouts} layouts") } else { String::new() };
+    format!(
+        "{}, Cohen's d {} ({class}), {}{layouts}, detectable {}, {mode}",
+        format::p_value(*p_value),
+        format::number(effect.d),
+        format::count(*pairs, "pair"),
+        format::magnitude(*detectable),
+    )
+}
+
+/// What a benchmark works through in a second on both versions, in a line.
+pub fn throughput(measured: &Measured, glyphs: Glyphs) -> Option<String> {
+    let (unit, per_second) = measured.per_second()?;
+    let Sides { base, head } = per_second.map(|rate| format::rate(rate, unit));
+    Some(format!("throughput {base} {} {head}", glyphs.arrow()))
+}
+
+/// How a bound came about.
+fn calls(bound: &Bound, chance: f64) -> String {
+    let Sides { base, head } = bound.calls;
+    let stopped = bound.limit_ns.map(|ns| format!(", stopped after {}", format::duration(ns, Glyphs::Ascii)));
+    format!(
+        "single calls in random order, {base} of base and {head} of head{}: {}",
+        stopped.unwrap_or_default(),
+        format::p_value(chance)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::Note;
+    use perfunit_model::samples::{bounded, measured, outcome};
+
+    #[test]
+    fn a_bound_is_never_more_than_was_seen() {
+        let check = |ratio: f64, expected: &str| {
+            assert_eq!(at_least(&Bound { ratio, limit_ns: None, calls: Sides { base: 62, head: 2 } }), expected);
+        };
+        check(2.96, "at least x2.9");
+        check(17.9, "at least x17");
+        check(13_870.0, "at least x13000");
+    }
+
+    #[test]
+    fn what_was_stopped_took_longer_than_its_limit() {
+        let hung = bounded(3e5, 2.5e9, Some(2.5e9));
+        assert_eq!(times(&hung, Glyphs::Ascii), ["300 us", "> 2.50 s"]);
+        assert_eq!(times(&bounded(4e9, 3e5, Some(4e9)), Glyphs::Ascii), ["> 4.00 s", "300 us"]);
+        assert_eq!(times(&bounded(3e5, 2.5e9, None), Glyphs::Ascii), ["300 us", "2.50 s"]);
+        let expected = "single calls in random order, 62 of base and 2 of head, stopped after 2.50 s: p = 0.0010";
+        assert_eq!(statistics(&hung), expected);
+        assert_eq!(phrase(&hung), "at least x8300");
+    }
+
+    #[test]
+    fn the_largest_change_comes_first_then_the_name() {
+        let outcomes = [("c", 0.2), ("b", 0.3), ("a", 0.2), ("d", f64::NAN)]
+            .map(|(name, change)| outcome(name, Verdict::Slower, Some(measured(1e3, change))));
+        let names: Vec<&str> = sorted(&outcomes, Verdict::Slower).iter().map(|o| o.test.name.as_str()).collect();
+        assert_eq!(names, ["d", "b", "a", "c"]);
+        let first_call = Note::FirstCallDecides { later_ns: Sides { base: 1e3, head: 1e3 } };
+        let mut outcomes = outcomes;
+        outcomes[1].notes.push(first_call);
+        assert_eq!(sorted(&outcomes, Verdict::Slower).last().unwrap().test.name, "b");
+    }
+
+    #[test]
+    fn tiny_tests_show_nanoseconds_and_cold_ones_say_so() {
+        let mut tiny = measured(4.0, 0.25);
+        assert_eq!(phrase(&tiny), "+25.0 % (+1.0 ns) [+24.0 %, +26.0 %]");
+        tiny.base_ns = 50.0;
+        tiny.mode = Mode::Cold;
+        assert_eq!(phrase(&tiny), "+25.0 % [+24.0 %, +26.0 %] (cold)");
+    }
+}

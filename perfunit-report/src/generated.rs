@@ -1,0 +1,204 @@
+//! Generated calls, in words: what they compare, and why there are none for some functions.
+
+use super::figures::{self, Detail, Words, row};
+use super::screen::Screen;
+use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
+use super::table::{Layout, Row};
+use super::{caveats, responsible, unmeasured};
+use perfunit_model::format::{Glyphs, count, one_line};
+use perfunit_model::{Function, GeneratedCalls, Generation, Outcome, Run, Verdict, WithoutWorkload};
+use std::collections::BTreeSet;
+
+/// What came of it, in a line without the end; nothing where no such comparison was asked for.
+pub fn headline(run: &Run) -> Option<String> {
+    let generated = run.generated.as_ref()?;
+    let compared = match &generated.comparison {
+        Some(Err(why)) => return Some(format!("no generated calls were compared: {why}")),
+        Some(Ok(compared)) => compared,
+        None if run.selection.uncovered.is_empty() => {
+            return Some("nothing to generate: no changed function is known to be without a test".to_owned());
+        }
+        None => return Some(format!("no calls found for {}", functions(without(generated)))),
+    };
+    let slower = slower(generated).count();
+    let word = figures::word(Verdict::Slower, Words::of(&compared.all_gates()));
+    let measured = caveats::measured(compared);
+    Some(match (slower, measured) {
+        (0, 0) => "no generated call was measured".to_owned(),
+        (0, measured) => match compared.count(Verdict::Inconclusive) {
+            0 => format!("no generated call {word} ({measured} measured)"),
+            open => format!("no generated call {word} ({measured} measured, {open} inconclusive)"),
+        },
+        (slower, measured) => format!("{slower} of {} {word}", count(measured, "generated call")),
+    })
+}
+
+fn without(generated: &GeneratedCalls) -> usize {
+    generated.generation.without.len()
+}
+
+fn functions(number: usize) -> String {
+    count(number, "function")
+}
+
+/// The calls that got slower.
+pub fn slower(generated: &GeneratedCalls) -> impl Iterator<Item = &Outcome> {
+    let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
+    outcomes.filter(|outcome| outcome.verdict == Verdict::Slower)
+}
+
+/// Whether it is a reason to fail where generated calls are denied.
+pub fn is_bad(run: &Run) -> bool {
+    run.generated
+        .as_ref()
+        .is_some_and(|generated| matches!(generated.comparison, Some(Err(_))) || slower(generated).next().is_some())
+}
+
+/// The calls that got slower or faster, with what to say of them.
+pub fn items(run: &Run) -> Vec<(String, String)> {
+    let Some(generated) = &run.generated else { return Vec::new() };
+    let Some(compared) = generated.run() else { return Vec::new() };
+    let changed = compared.outcomes.iter().filter(|outcome| outcome.verdict.is_change());
+    let said = |outcome: &Outcome| {
+        let word = figures::word(outcome.verdict, Words::of(compared.gates_of(outcome)));
+        let responsible =
+            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
+        format!("{word}, {}{responsible}", figures::decided(outcome, compared))
+    };
+    changed.map(|outcome| (called(generated, outcome), said(outcome))).collect()
+}
+
+fn called(generated: &GeneratedCalls, outcome: &Outcome) -> String {
+    match generated.generation.workload(&outcome.test) {
+        Some(workload) => format!("{} ({})", one_line(&workload.call.function.name), one_line(&outcome.test.name)),
+        None => one_line(&outcome.test.to_string()),
+    }
+}
+
+/// Writes the calls, between the tests and the summary; `counts` are those of the comparison.
+pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
+    let Some(generated) = &run.generated else { return };
+    let Generation { workloads, without } = &generated.generation;
+    if workloads.is_empty() && without.is_empty() {
+        return;
+    }
+    screen.bar();
+    if let Some(compared) = generated.run() {
+        let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
+        let made = Text::new(STRONG, count(workloads.len(), "call"))
+            .and(format!(" for {} that no test executes: ", functions(reached.len())));
+        screen.status("Generated", GOOD, &made.join(counts));
+        let rows: Vec<Row> = compared
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.measured.is_some())
+            .map(|outcome| call_row(generated, compared, outcome, detail, screen.glyphs()))
+            .collect();
+        let layout = Layout::of(rows.iter(), screen.width());
+        for row in &rows {
+            layout.write(row, screen);
+        }
+        unmeasured::write(compared, Detail::Full, screen);
+        caveats::write(compared, screen);
+    }
+    unreached(without, screen);
+}
+
+fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
+    let mut row = row(outcome, compared.gates_of(outcome), detail, glyphs);
+    let calls =
+        generated.generation.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
+    row.remark = row.remark.or(calls);
+    row
+}
+
+/// The functions without a call.
+pub fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
+    for WithoutWorkload { function, because } in without {
+        let place = format!("  {}:{}, {because}", one_line(&function.file), function.line);
+        screen.status("No call", WARN, &Text::plain(one_line(&function.name)).with(DIM, place));
+    }
+}
+
+/// The line below the summary.
+pub fn summary(run: &Run, screen: &mut Screen) {
+    let Some(headline) = headline(run) else { return };
+    let style = if is_bad(run) { BAD } else { GOOD };
+    screen.status("Generated", style, &Text::plain(headline));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::format::without_escapes;
+    use perfunit_model::samples::{measured, outcome, run, workload};
+    use perfunit_model::{CallFailure, NotCompared, NotGenerated, Selection, SystemCall, Uncovered, UncoveredBecause};
+
+    fn function(name: &str) -> Function {
+        Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: name.into() }
+    }
+
+    fn with(comparison: Option<Result<Box<Run>, NotCompared>>) -> Run {
+        let how = CallFailure::LeavesCage { system_call: SystemCall::OpenFile };
+        let without = vec![WithoutWorkload { function: function("load"), because: NotGenerated::Fails { how } }];
+        let workloads = ["sum_7_0_n256", "sum_7_1"].map(workload).into();
+        let generated = GeneratedCalls { generation: Generation { workloads, without }, comparison };
+        let uncovered = vec![Uncovered { function: function("sum"), because: UncoveredBecause::Unreached }];
+        let selection = Selection { uncovered, ..Selection::default() };
+        Run { generated: Some(generated), selection, ..run(Vec::new()) }
+    }
+
+    fn compared() -> Run {
+        let slower = outcome("sum_7_0_n256", Verdict::Slower, Some(measured(1e3, 0.125)));
+        let same = outcome("sum_7_1", Verdict::Same, Some(measured(1e3, 0.0)));
+        with(Some(Ok(Box::new(run(vec![slower, same])))))
+    }
+
+    #[test]
+    fn calls_are_apart_and_say_which_function_they_call() {
+        let run = compared();
+        assert_eq!(headline(&run).unwrap(), "1 of 2 generated calls slower");
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
+        let text = without_escapes(&screen.finish());
+        assert!(text.contains("   Generated  2 calls for 1 function that no test executes: counts\n"), "{text}");
+        assert!(text.contains("Slower  mycrate sum_7_0_n256") && text.contains("calls sum\n"), "{text}");
+        let why = "     No call  load  src/lib.rs:7, its calls open a file, which is not allowed\n";
+        assert!(text.ends_with(why), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_compared_comes_with_the_reason() {
+        let check = |run: &Run, said: &str| assert_eq!(headline(run).unwrap(), said);
+        let interrupted = Some(Err(NotCompared::Interrupted));
+        check(&with(interrupted), "no generated calls were compared: interrupted");
+        check(&with(None), "no calls found for 1 function");
+        let covered = Run { selection: Selection::default(), ..with(None) };
+        check(&covered, "nothing to generate: no changed function is known to be without a test");
+        assert_eq!(headline(&run(Vec::new())), None);
+    }
+
+    #[test]
+    fn every_format_has_the_slower_call() {
+        use crate::{Rendering, html, json, junit, markdown};
+        use perfunit_model::Denied;
+        let run = compared();
+        let page = html::render(&run, &html::HtmlOptions::default());
+        let denied = Denied { generated: true, ..Denied::default() };
+        let texts = [markdown::render(&run, &Rendering::default()), page, junit::render(&run, denied)];
+        for text in texts {
+            assert!(text.contains("1 of 2 generated calls slower"), "{text}");
+        }
+        let failures = |denied| junit::render(&run, denied).matches("<failure").count();
+        // The other one is the function without a call.
+        assert_eq!((failures(denied), failures(Denied::default())), (2, 0));
+        let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
+        let generated = &document["generated"];
+        assert_eq!(generated["comparison"]["tests"].as_array().unwrap().len(), 2);
+        assert_eq!(
+            (&generated["calls"][0]["n"], &generated["without"][0]["because"]["how"]["kind"]),
+            (&256.into(), &"leaves-cage".into())
+        );
+    }
+}

@@ -1,0 +1,322 @@
+//! How the work of functions grows with the length of their input: findings beside the verdicts, and what is not known.
+
+use super::figures::Detail;
+use super::screen::{INDENT, Screen};
+use super::style::{BAD, DIM, STRONG, Text, WARN};
+use super::wire::{Interval, Test, finite};
+use perfunit_model as model;
+use perfunit_model::format::{count, one_line};
+use perfunit_model::{Function, GrowthFinding, Run, Sides};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Exponents of both versions that differ by less do not show what happened.
+const APART: f64 = 0.25;
+/// Functions and tests named unless everything is asked for.
+const NAMED: usize = 5;
+
+/// How the work of functions grows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Growth {
+    /// Functions whose work grows with a larger power of a length than on base, the largest ratio first.
+    pub findings: Vec<Finding>,
+    /// Functions that were compared at lengths over four octaves.
+    pub compared: usize,
+    /// Changed functions of which nothing can be said.
+    pub unseen: Vec<Unseen>,
+    /// Tests whose functions were not counted.
+    pub not_counted: Vec<TestNotCounted>,
+}
+
+/// A function whose work grows with a larger power of a length than on base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Which function.
+    #[serde(flatten)]
+    pub function: Function,
+    /// The argument whose length it is.
+    pub argument: String,
+    /// Exponent of the work, as a function of the length, of each version.
+    pub exponent: Sides<Interval>,
+    /// Exponent of the term that head's work has and base's has not.
+    pub added: Interval,
+    /// The largest length at which both versions were seen.
+    pub length: u64,
+    /// Head's work there, in base's.
+    pub ratio: Option<f64>,
+    /// Work of a call there, basic blocks.
+    pub work: Sides<Option<f64>>,
+    /// The same in words.
+    pub text: String,
+}
+
+/// A changed function of which nothing can be said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Unseen {
+    /// Which function, and why.
+    #[serde(flatten)]
+    pub unseen: model::GrowthUnseen,
+    /// The reason in words.
+    pub text: String,
+}
+
+/// A test whose functions were not counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestNotCounted {
+    /// Which test.
+    #[serde(flatten)]
+    pub test: Test,
+    /// Why, in words.
+    pub text: String,
+}
+
+/// Workloads that differ by a number in their names, and whose time grows with a larger power of it than on base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Scaling {
+    /// Package name.
+    pub package: String,
+    /// The target, as in `tests`.
+    pub target: String,
+    /// Their common name, with `*` in the place of the number.
+    pub name: String,
+    /// Exponent of the time, as a function of the number, of each version.
+    pub exponent: Sides<Interval>,
+    /// The largest number.
+    pub largest: u64,
+    /// Head's time there, in base's.
+    pub ratio: Option<f64>,
+    /// Time there, in nanoseconds.
+    pub ns: Sides<Option<f64>>,
+    /// The same in words.
+    pub text: String,
+}
+
+impl From<&model::Scaling> for Scaling {
+    fn from(scaling: &model::Scaling) -> Self {
+        Self {
+            package: scaling.target.package.clone(),
+            target: scaling.target.to_string(),
+            name: scaling.name.clone(),
+            exponent: scaling.exponent.map(Interval::from),
+            largest: scaling.largest,
+            ratio: finite(scaling.ratio),
+            ns: scaling.ns.map(finite),
+            text: scaled(scaling),
+        }
+    }
+}
+
+impl From<&model::Growth> for Growth {
+    fn from(growth: &model::Growth) -> Self {
+        let unseen = |unseen: &model::GrowthUnseen| Unseen { unseen: unseen.clone(), text: unseen.because.to_string() };
+        Self {
+            findings: growth.findings.iter().map(Finding::from).collect(),
+            compared: growth.compared.len(),
+            unseen: growth.unseen.iter().map(unseen).collect(),
+            not_counted: growth
+                .not_counted
+                .iter()
+                .map(|(test, why)| TestNotCounted { test: Test::from(test), text: why.to_string() })
+                .collect(),
+        }
+    }
+}
+
+impl From<&GrowthFinding> for Finding {
+    fn from(finding: &GrowthFinding) -> Self {
+        Self {
+            function: finding.function.clone(),
+            argument: finding.argument.clone(),
+            exponent: finding.exponent.map(Interval::from),
+            added: Interval::from(finding.added),
+            length: finding.length,
+            ratio: finite(finding.ratio),
+            work: finding.work.map(finite),
+            text: said(finding),
+        }
+    }
+}
+
+/// `work grows with a larger power of an input's length in 2 functions`; nothing where it does in none.
+pub fn headline(run: &Run) -> Option<String> {
+    match run.growing().count() {
+        0 => None,
+        functions => {
+            Some(format!("Work grows with a larger power of an input's length in {}", count(functions, "function")))
+        }
+    }
+}
+
+/// Where a function is.
+pub fn place(function: &Function) -> String {
+    one_line(&format!("{}:{}", function.file, function.line))
+}
+
+/// How the work of a function grows.
+pub fn said(finding: &GrowthFinding) -> String {
+    let Sides { base, head } = finding.exponent.map(|exponent| exponent.estimate);
+    let how = if head >= base + APART {
+        format!("work grows as {}, was {}", power(head), power(base))
+    } else {
+        format!("a term that grows as {} was added to {}", power(finding.added.estimate), power(base))
+    };
+    let argument = one_line(&finding.argument);
+    format!("{how}: {} times at n = {} (length of `{argument}`)", times(finding.ratio), finding.length)
+}
+
+/// How the time of a parametrised workload grows.
+pub fn scaled(scaling: &model::Scaling) -> String {
+    let Sides { base, head } = scaling.exponent.map(|exponent| power(exponent.estimate));
+    format!("time grows as {head} instead of {base}: {} times at {}", times(scaling.ratio), scaling.largest)
+}
+
+fn power(exponent: f64) -> String {
+    if exponent < 0.05 { "constant".to_owned() } else { format!("n^{exponent:.1}") }
+}
+
+fn times(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
+}
+
+/// What is not known: changed functions and tests, by reason.
+pub fn unknown(growth: &model::Growth) -> Vec<String> {
+    let mut functions: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for unseen in &growth.unseen {
+        functions.entry(unseen.because.to_string()).or_default().push(&unseen.function.name);
+    }
+    let mut tests: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, why) in &growth.not_counted {
+        *tests.entry(why.to_string()).or_default() += 1;
+    }
+    let named = functions.into_iter().map(|(why, names)| {
+        let more = names.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(", ... and {more} more") } else { String::new() };
+        format!("{}{more}: {why}", names[..names.len().min(NAMED)].join(", "))
+    });
+    named.chain(tests.into_iter().map(|(why, tests)| format!("{}: {why}", count(tests, "test")))).collect()
+}
+
+/// The findings, and what is not known.
+pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
+    for scaling in &run.scaling {
+        let name = Text::new(STRONG, one_line(&format!("{} {}", scaling.target, scaling.name)));
+        screen.status("Growth", BAD, &name.and(format!(": {}", scaled(scaling))));
+    }
+    let Some(growth) = &run.growth else { return };
+    if let Some(headline) = headline(run) {
+        screen.status("Growth", BAD, &Text::new(STRONG, headline).and(":"));
+    } else if !growth.compared.is_empty() {
+        let functions = count(growth.compared.len(), "function");
+        screen.status("Growth", DIM, &Text::plain(format!("work grows as before in {functions}")));
+    } else {
+        screen.status("Growth", WARN, &Text::plain("no function was seen at lengths over four octaves"));
+    }
+    let shown = if detail == Detail::Full { usize::MAX } else { NAMED };
+    for finding in run.growing().take(shown) {
+        let text = Text::new(STRONG, one_line(&finding.function.name)).and(format!(": {}", said(finding)));
+        screen.below(INDENT + 2, &text.with(DIM, format!("  {}", place(&finding.function))));
+    }
+    let unknown = unknown(growth);
+    for line in unknown.iter().take(shown) {
+        screen.below(INDENT + 2, &Text::plain("not known: ").with(DIM, one_line(line)));
+    }
+    let more = (run.growing().count().saturating_sub(shown)) + unknown.len().saturating_sub(shown);
+    if more > 0 {
+        screen.below(INDENT + 2, &Text::new(DIM, format!("... and {more} more (-v)")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::format::{Glyphs, without_escapes};
+    use perfunit_model::{GrowthUnseen, NotCounted, UnseenBecause, samples};
+
+    fn finding() -> GrowthFinding {
+        samples::growth().findings.remove(0)
+    }
+
+    #[track_caller]
+    fn check(growth: model::Growth, expected: &str) {
+        let run = Run { growth: Some(growth), ..samples::run(Vec::new()) };
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Detail::Brief, &mut screen);
+        assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+
+    #[test]
+    fn findings_say_what_grew_and_where() {
+        let place = place(&finding().function);
+        let growth =
+            model::Growth { findings: vec![finding()], compared: samples::functions(12), ..model::Growth::default() };
+        let expected = "      Growth  Work grows with a larger power of an input's length in 1 function:
+                Parser::parse: work grows as n^2.1, was n^1.0: 31 times at n = 300 (length of `input`)  PLACE
+";
+        check(growth, &expected.replace("PLACE", &place));
+    }
+
+    #[test]
+    fn without_findings_it_is_said_how_much_was_compared() {
+        check(
+            model::Growth { compared: samples::functions(12), ..model::Growth::default() },
+            "      Growth  work grows as before in 12 functions\n",
+        );
+        check(model::Growth::default(), "      Growth  no function was seen at lengths over four octaves\n");
+    }
+
+    #[test]
+    fn what_is_not_known_is_grouped_by_its_reason() {
+        let function = finding().function;
+        let unseen = |name: &str, because| GrowthUnseen {
+            function: Function { name: name.into(), ..function.clone() },
+            because,
+        };
+        let narrow = UnseenBecause::NarrowLengths { argument: "text".into(), from: 3, to: 40 };
+        let growth = model::Growth {
+            unseen: vec![
+                unseen("a", UnseenBecause::Iterator),
+                unseen("b", narrow),
+                unseen("c", UnseenBecause::Iterator),
+            ],
+            not_counted: vec![(samples::test("t"), NotCounted::OwnHarness)],
+            compared: samples::functions(1),
+            ..model::Growth::default()
+        };
+        check(
+            growth,
+            "      Growth  work grows as before in 1 function
+                not known: a, c: it returns an iterator, which does the work later
+                not known: b: lengths of `text` from 3 to 40 do not spread over four octaves from 4 on
+                not known: 1 test: its harness is its own
+",
+        );
+    }
+
+    #[test]
+    fn a_term_that_is_light_yet_is_said_to_be_added() {
+        let exponent = Sides { head: model::Exponent { estimate: 1.2, low: 1.1, high: 1.3 }, ..finding().exponent };
+        let said = said(&GrowthFinding { exponent, ratio: 1.26, ..finding() });
+        assert!(said.starts_with("a term that grows as n^2.2 was added to n^1.0: 1.3 times at n = 300"), "{said}");
+    }
+
+    #[test]
+    fn what_did_not_grow_at_all_has_no_exponent() {
+        let finding = GrowthFinding {
+            exponent: Sides { base: model::Exponent { estimate: 0.0, low: 0.0, high: 0.0 }, ..finding().exponent },
+            ratio: 4.26,
+            ..finding()
+        };
+        assert!(
+            said(&finding).starts_with("work grows as n^2.1, was constant: 4.3 times at n = 300"),
+            "{}",
+            said(&finding)
+        );
+    }
+
+    #[test]
+    fn a_series_of_workloads_says_how_its_time_grows() {
+        let said = scaled(&samples::scaling());
+        assert_eq!(said, "time grows as n^2.0 instead of n^1.1: 310 times at 4096");
+    }
+}

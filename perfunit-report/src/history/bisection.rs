@@ -1,0 +1,167 @@
+//! Where a search for commits ended.
+
+use super::commit::{commit, skipped};
+use super::entry;
+use crate::responsible;
+use crate::screen::{INDENT, Screen};
+use crate::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
+use crate::text::TextOptions;
+use perfunit_model::format::{self, count, one_line, short_commit};
+use perfunit_model::{
+    Bisection, Change, Commit, Direction, FoundStep, FoundTest, ReasonKind, SourceChange, StepTest, Unresolved,
+    Unsearched, variant_name,
+};
+
+/// For people.
+pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    let Bisection { test, good, bad, change, .. } = bisection;
+    let ends = format!("  {} from {} to {}", interval(*change), short_commit(&good.id), short_commit(&bad.id));
+    screen.status("Test", STRONG, &test_id(test).and(ends));
+    for (other, change) in &bisection.others {
+        screen.below(INDENT, &test_id(other).and(format!("  {}", interval(*change))));
+    }
+    for (left_out, why) in &bisection.skipped {
+        screen.status("Skipped", WARN, &commit(left_out).with(DIM, format!("  {}", skipped(why))));
+    }
+    screen.bar();
+    for found in &bisection.steps {
+        step(found, options, &mut screen);
+    }
+    for left in &bisection.unresolved {
+        unresolved(left, bisection.commits, &mut screen);
+    }
+    for note in notes(bisection) {
+        screen.status("Note", WARN, &Text::plain(note));
+    }
+    screen.finish()
+}
+
+fn interval(change: Change) -> String {
+    format!("{} {}", format::percent(change.estimate), format::interval(change))
+}
+
+fn step(found: &FoundStep, options: &TextOptions, screen: &mut Screen) {
+    let style = match direction(found) {
+        Direction::Slower => BAD,
+        Direction::Faster => GOOD,
+    };
+    if let [one] = &found.commits[..] {
+        screen.status("Commit", style, &commit(one));
+    } else {
+        screen.status("One of", style, &Text::plain("these; those before the last cannot be compared"));
+        list(&found.commits, screen);
+    }
+    for test in &found.tests {
+        screen.below(INDENT, &line(test, options));
+    }
+    for line in found.tests.first().map(|test| explained(test, options)).unwrap_or_default() {
+        screen.below(INDENT, &Text::plain(line));
+    }
+    if let Some(source) = &found.source {
+        difference(source, screen);
+    }
+}
+
+/// Of the test that was searched by.
+pub(super) fn direction(found: &FoundStep) -> Direction {
+    let figures = found.tests.first().and_then(|test| test.found.figures);
+    if figures.is_some_and(|figures| figures.change.estimate < 0.0) { Direction::Faster } else { Direction::Slower }
+}
+
+fn line(test: &FoundTest, options: &TextOptions) -> Text {
+    let found = &test.found;
+    if found.figures.is_none() {
+        return test_id(&found.test).with(DIM, format!("  {}", without_figures(found)));
+    }
+    // The explanation names it.
+    let function = found.function.clone().filter(|_| test.explanation.is_none());
+    entry::line(&StepTest { function, ..found.clone() }, options)
+}
+
+/// What is known of a test without figures.
+pub(super) fn without_figures(found: &StepTest) -> String {
+    match found.reason {
+        Some(ReasonKind::SameCode | ReasonKind::SameExecutable | ReasonKind::NotExecuted) => {
+            "unchanged code".to_owned()
+        }
+        why => format!("not measured: {}", why.map_or("unknown".to_owned(), variant_name)),
+    }
+}
+
+/// The responsible functions of a test and other causes, or why there are none.
+pub(super) fn explained(test: &FoundTest, options: &TextOptions) -> Vec<String> {
+    match (&test.explanation, &test.unexplained) {
+        (Some(explanation), _) => responsible::lines(explanation, options.glyphs()),
+        (None, Some(why)) => vec![format!("not explained: {}", one_line(&why.to_string()))],
+        (None, None) => Vec::new(),
+    }
+}
+
+fn difference(source: &SourceChange, screen: &mut Screen) {
+    screen.below(INDENT, &Text::new(DIM, one_line(&place(source))));
+    for line in &source.diff {
+        let style = match line.as_bytes().first() {
+            Some(b'+') => GOOD.dimmed(),
+            Some(b'-') => BAD.dimmed(),
+            _ => PLAIN,
+        };
+        screen.line(&Text::default().pad(INDENT).with(style, plain_line(line)));
+    }
+    if source.left_out > 0 {
+        screen.below(INDENT, &Text::new(DIM, format!("... and {} more lines", source.left_out)));
+    }
+}
+
+pub(super) fn place(source: &SourceChange) -> String {
+    format!("{}:{}", source.file, source.line)
+}
+
+/// A line of source text without what a terminal would obey.
+pub(super) fn plain_line(line: &str) -> String {
+    line.replace('\t', "    ").replace(char::is_control, " ")
+}
+
+fn unresolved(left: &Unresolved, of: usize, screen: &mut Screen) {
+    match left.because {
+        Unsearched::Open => {
+            let text = format!("{} of {of} left; the same command goes on", count(left.commits.len(), "commit"));
+            screen.status("Open", WARN, &Text::plain(text));
+        }
+        Unsearched::Lost => {
+            let text = "no single commit: the change shows over all of these and not in one of them";
+            screen.status("Not found", WARN, &Text::plain(text));
+        }
+    }
+    list(&left.commits, screen);
+}
+
+/// What else the search has seen.
+pub(super) fn notes(bisection: &Bisection) -> Vec<String> {
+    let further = bisection.further;
+    if let Some(rest) = bisection.rest {
+        let both = "the test got slower and faster within the range".to_owned();
+        let is_both = bisection.steps.iter().any(|step| direction(step) != bisection.direction);
+        let rest = format!("all other commits together: {}", interval(rest));
+        return is_both.then_some(both).into_iter().chain([rest]).collect();
+    }
+    let seen = [(further.slower, Direction::Slower, "slower"), (further.faster, Direction::Faster, "faster")];
+    let seen = seen.into_iter().filter(|(is_seen, ..)| *is_seen);
+    seen.map(|(_, direction, word)| {
+        let too = if direction == bisection.direction { ", too" } else { "" };
+        format!("other commits of the range made it {word}{too}; --all searches each")
+    })
+    .collect()
+}
+
+/// Commits shown of many.
+const SHOWN: usize = 10;
+
+fn list(commits: &[Commit], screen: &mut Screen) {
+    for one in commits.iter().take(SHOWN) {
+        screen.below(INDENT, &commit(one));
+    }
+    if commits.len() > SHOWN {
+        screen.below(INDENT, &Text::new(DIM, format!("... and {} more", commits.len() - SHOWN)));
+    }
+}

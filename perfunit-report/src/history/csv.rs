@@ -1,0 +1,60 @@
+//! A history as a table: a row for each test of each step and of each direct comparison over several commits, and one for a
+//! commit without any.
+
+use super::commit::skipped;
+use perfunit_model::{History, StepOutcome, StepTest, variant_name};
+
+const HEADING: &str =
+    "commit,committed,base,outcome,package,target,test,verdict,reason,estimate,low,high,base_ns,head_ns,function\n";
+
+/// Comma-separated values as RFC 4180 has them, with a heading. Changes are fractions.
+pub fn render(history: &History) -> String {
+    let mut text = HEADING.to_owned();
+    for entry in &history.entries {
+        let commit = [entry.commit.id.clone(), perfunit_system::date::day(entry.commit.seconds)];
+        let mut row = |base: &str, outcome: &str, test: Option<&StepTest>| {
+            let fields = commit.iter().cloned().chain([base.to_owned(), outcome.to_owned()]).chain(cells(test));
+            text.push_str(&fields.map(|field| quoted(&field)).collect::<Vec<_>>().join(","));
+            text.push('\n');
+        };
+        match &entry.outcome {
+            StepOutcome::Compared(step) if step.tests.is_empty() => row(&step.base, "unchanged", None),
+            StepOutcome::Compared(step) => {
+                step.tests.iter().for_each(|test| row(&step.base, "compared", Some(test)));
+            }
+            StepOutcome::Skipped(why) => row("", &format!("skipped: {}", skipped(why)), None),
+            StepOutcome::Open => row("", "open", None),
+        }
+        for span in history.spans.iter().filter(|span| span.head == entry.commit) {
+            span.step.tests.iter().for_each(|test| row(&span.base.id, "direct", Some(test)));
+        }
+    }
+    text
+}
+
+fn cells(test: Option<&StepTest>) -> [String; 11] {
+    let Some(test) = test else { return Default::default() };
+    let figure = |figure: Option<f64>| figure.map(|figure| figure.to_string()).unwrap_or_default();
+    let change = test.figures.map(|figures| figures.change);
+    [
+        test.test.target.package.clone(),
+        test.test.target.to_string(),
+        test.test.name.clone(),
+        variant_name(test.verdict),
+        test.reason.map(variant_name).unwrap_or_default(),
+        figure(change.map(|change| change.estimate)),
+        figure(change.map(|change| change.low)),
+        figure(change.map(|change| change.high)),
+        figure(test.figures.map(|figures| figures.base_ns)),
+        figure(test.figures.map(|figures| figures.head_ns)),
+        test.function.clone().unwrap_or_default(),
+    ]
+}
+
+pub(super) fn quoted(field: &str) -> String {
+    if field.contains(['"', ',', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
+}

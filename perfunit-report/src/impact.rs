@@ -1,0 +1,208 @@
+//! Which tests a function matters to: bars for people, a list for programs (described in `docs/json.md`).
+
+use super::explained;
+use super::gauge::gauge;
+use super::screen::{INDENT, Screen};
+use super::style::{DIM, GOOD, STRONG, Text, test_id};
+use super::text::TextOptions;
+use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
+use perfunit_model as model;
+use perfunit_model::format::{self, Glyphs};
+use perfunit_model::{Engine, Function};
+use perfunit_model::{FunctionImpact, TestImpact};
+use serde::{Deserialize, Serialize};
+
+/// Tests shown of each function unless everything is asked for.
+const SHOWN: usize = 20;
+
+/// Each function with its tests, those first to whose time it contributes the largest part.
+pub fn text(impact: &model::Impact, options: &TextOptions) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    if impact.functions.len() > 1 {
+        let text =
+            format!("{} match this path; a longer path selects one", format::count(impact.functions.len(), "function"));
+        screen.status("Several", STRONG, &Text::plain(text));
+    }
+    for function in &impact.functions {
+        write(function, impact.engine, options, &mut screen);
+    }
+    screen.finish()
+}
+
+fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: &mut Screen) {
+    screen.status("Function", GOOD, &name(&found.function).and(": ").join(summary(found, engine, screen.glyphs())));
+    let width = format::cost_width(engine);
+    let header =
+        format!("{:>7}  {:>8}  {:<20} {:>width$}  {:>8}", "self", "callees", of_the_test(engine), "per run", "calls");
+    screen.line(&Text::default().pad(INDENT).with(DIM, header));
+    let shown = if options.verbose { found.tests.len() } else { SHOWN };
+    for test in found.tests.iter().take(shown) {
+        screen.line(&row(test, engine, screen.glyphs()));
+    }
+    screen.more(INDENT, found.tests.len().saturating_sub(shown));
+}
+
+/// What shares are parts of.
+pub(super) fn of_the_test(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Probes => "of the test's time",
+        Engine::Callgrind => "of its instructions",
+    }
+}
+
+fn summary(found: &FunctionImpact, engine: Engine, glyphs: Glyphs) -> Text {
+    let [max, mean, min] =
+        [found.cost.max, found.cost.mean, found.cost.min].map(|cost| format::cost(cost, engine, glyphs));
+    let tests = format::count(found.tests.len(), "test");
+    let spread = if found.tests.len() > 1 { format!(", {min} to {max} per run, mean {mean}") } else { String::new() };
+    Text::plain(tests).and(spread)
+}
+
+fn row(test: &TestImpact, engine: Engine, glyphs: Glyphs) -> Text {
+    let share = |share: f64| format!("{:.1} %", 100.0 * share);
+    let figures = format!("{:>7}  {:>8}  ", share(test.self_share), share(test.children_share));
+    let width = format::cost_width(engine);
+    let costs = format!(" {:>width$}  {:>8}  ", format::cost(test.cost, engine, glyphs), calls(test.calls));
+    let bar = gauge(test.self_share, test.children_share, glyphs);
+    Text::default().pad(INDENT).and(figures).join(bar).and(costs).join(test_id(&test.test))
+}
+
+pub(super) fn name(function: &Function) -> Text {
+    let place = format!("({}:{})", format::one_line(&function.file), function.line);
+    Text::new(STRONG, format::one_line(&function.name)).and(" ").with(DIM, place)
+}
+
+/// Calls of one run.
+pub(super) fn calls(calls: f64) -> String {
+    if calls >= 100.0 { format!("x{}", format::large_count(calls)) } else { format!("x{}", format::calls(calls)) }
+}
+
+/// The answer as a document.
+pub fn json(impact: &model::Impact) -> String {
+    let functions = impact.functions.iter().map(FunctionTests::from).collect();
+    pretty(&Document { schema_version: SCHEMA_VERSION, unit: explained::unit(impact.engine).to_owned(), functions })
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    pub schema_version: u32,
+    /// Of all costs: `ns` or `instructions`.
+    pub unit: String,
+    /// The functions with the path that was asked for.
+    pub functions: Vec<FunctionTests>,
+}
+
+/// A function with its tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FunctionTests {
+    pub function: Function,
+    /// Of it and of all that it calls, over its tests.
+    pub cost: Spread,
+    /// Its tests, those first to whose time it contributes the largest part.
+    pub tests: Vec<TestShare>,
+}
+
+/// A cost over tests, per run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub max: Option<f64>,
+    pub mean: Option<f64>,
+    pub min: Option<f64>,
+}
+
+/// What a function is to one test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TestShare {
+    #[serde(flatten)]
+    pub test: Test,
+    /// Part of the test's cost in the function itself.
+    pub self_share: Option<f64>,
+    /// Part of the test's cost in what the function calls.
+    pub children_share: Option<f64>,
+    /// Of it and of all that it calls, one run.
+    pub cost: Option<f64>,
+    /// Calls in one run.
+    pub calls: Option<f64>,
+}
+
+impl From<model::Spread> for Spread {
+    fn from(spread: model::Spread) -> Self {
+        let model::Spread { max, mean, min } = spread;
+        Self { max: finite(max), mean: finite(mean), min: finite(min) }
+    }
+}
+
+impl From<&FunctionImpact> for FunctionTests {
+    fn from(found: &FunctionImpact) -> Self {
+        let tests = found.tests.iter().map(TestShare::from).collect();
+        Self { function: found.function.clone(), cost: found.cost.into(), tests }
+    }
+}
+
+impl From<&TestImpact> for TestShare {
+    fn from(test: &TestImpact) -> Self {
+        Self {
+            test: Test::from(&test.test),
+            self_share: finite(test.self_share),
+            children_share: finite(test.children_share),
+            cost: finite(test.cost),
+            calls: finite(test.calls),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_explain::impact;
+    use perfunit_model::format::without_escapes;
+    use perfunit_model::samples::explanation;
+    use perfunit_model::{Explanation, Profiles, Side};
+
+    const ASCII: TextOptions = TextOptions { width: 0, verbose: false, unicode: false };
+
+    #[test]
+    fn a_function_has_a_bar_for_each_test() {
+        let found = impact(&Profiles::of(Engine::Probes, [&explanation()], Side::Base), "Parser::line").unwrap();
+        let expected = "    Function  parser::Parser::line (src/parser.rs:88): 1 test
+                 self   callees  of the test's time     per run     calls
+               40.0 %    50.0 %  ########----------      900 ns        x1  mycrate parser::tests::long
+";
+        assert_eq!(without_escapes(&text(&found, &ASCII)), expected);
+    }
+
+    #[test]
+    fn instructions_are_no_time() {
+        let counted = Explanation { engine: Engine::Callgrind, ..explanation() };
+        let found = impact(&Profiles::of(Engine::Callgrind, [&counted], Side::Base), "Parser::line").unwrap();
+        let shown = without_escapes(&text(&found, &ASCII));
+        assert!(shown.contains("of its instructions") && shown.contains(" 900 instr "), "{shown}");
+        assert!(!shown.contains(" ns ") && !shown.contains("time"), "{shown}");
+        let document: Document = serde_json::from_str(&json(&found)).unwrap();
+        assert_eq!(document.unit, "instructions");
+    }
+
+    #[test]
+    fn several_functions_are_told_apart_by_their_places() {
+        let mut profile = explanation().profile(Side::Head);
+        profile.functions[1] = Function { name: "other::Parser::line".into(), ..profile.functions[1].clone() };
+        let shown = without_escapes(&text(
+            &impact(&Profiles { engine: Engine::Probes, tests: vec![profile] }, "line").unwrap(),
+            &ASCII,
+        ));
+        assert!(shown.contains("2 functions match this path"), "{shown}");
+        assert!(shown.contains("(src/parser.rs:88)") && shown.contains("(src/lexer.rs:12)"), "{shown}");
+    }
+
+    #[test]
+    fn the_document_can_be_read_again() {
+        let found = impact(&Profiles::of(Engine::Probes, [&explanation()], Side::Base), "Parser::line").unwrap();
+        let document: Document = serde_json::from_str(&json(&found)).unwrap();
+        let [function] = &document.functions[..] else { panic!("{document:?}") };
+        assert_eq!(function.cost, Spread { max: Some(900.0), mean: Some(900.0), min: Some(900.0) });
+        assert_eq!(
+            (function.tests[0].self_share, function.tests[0].test.name.as_str()),
+            (Some(0.4), "parser::tests::long")
+        );
+    }
+}

@@ -1,0 +1,328 @@
+//! What CI systems show as test results: a `JUnit` document, with a suite for each target and a case for each test.
+//!
+//! A case's time is that of one run of the test body on head. Documents of this kind have no standard; what is written
+//! here is understood by cargo-nextest's reader, and valid by the strict schema of Jenkins' xUnit plugin (junit-10.xsd),
+//! which knows no properties of a case: the figures are text.
+
+use super::failing::is_failing;
+use super::figures::{phrase, statistics, times, unexplained};
+use super::unmeasured::is_unaffected;
+use super::{generated, growth as grown, metrics, ratchet, responsible, uncovered, undecided};
+use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
+use perfunit_model::{Denied, Function, Outcome, Run, TargetId, Uncovered, Verdict, VersionName, variant_name};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The document; tests have failed that got slower, fail on head alone or are denied.
+pub fn render(run: &Run, denied: Denied) -> String {
+    let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
+    for outcome in &run.outcomes {
+        let target = &outcome.test.target;
+        let suite = suites.entry(target).or_insert_with(|| suite(target, run));
+        suite.add_test_case(case(outcome, run, denied));
+    }
+    let mut report = Report::new("cargo-perfunit");
+    report.add_test_suites(
+        suites
+            .into_values()
+            .chain(uncovered(run, denied))
+            .chain(growth(run, denied))
+            .chain(ratchet(run, denied))
+            .chain(generated(run, denied))
+            .chain(undecided(run, denied)),
+    );
+    // Into memory, and without characters that XML does not know: there is nothing to refuse.
+    let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
+    // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.
+    text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1)
+}
+
+fn suite(target: &TargetId, run: &Run) -> TestSuite {
+    let mut suite = TestSuite::new(target.to_string());
+    let gates: Vec<&str> = run.gates.iter().map(|gate| gate.name()).collect();
+    let properties = [
+        ("base", version(&run.base)),
+        ("head", version(&run.head)),
+        ("threshold", run.threshold.fraction().to_string()),
+        ("metric", gates.join(",")),
+    ];
+    suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
+    suite
+}
+
+/// A case for each test that was compared with the ratchet's version, or one that says why there was no such comparison.
+fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let (found, headline) = (run.ratchet.as_ref()?, ratchet::headline(run)?);
+    let mut suite = TestSuite::new(one_line(&format!("ratchet {}", found.version.label)));
+    if let Ok(second) = &found.comparison {
+        let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
+        suite.add_test_cases(compared.map(|outcome| case(outcome, second, denied)));
+    } else {
+        let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let mut status = if ratchet::is_bad(run) { failed } else { TestCaseStatus::skipped() };
+        status.set_message(headline.as_str());
+        suite.add_test_case(TestCase::new("comparison", status));
+    }
+    suite.add_property(Property::new("ratchet", headline));
+    Some(suite)
+}
+
+/// A case for each generated call that was compared; of a comparison that was denied and could not be made, one that says why.
+fn generated(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let (found, headline) = (run.generated.as_ref()?, generated::headline(run)?);
+    let mut suite = TestSuite::new("generated");
+    if let Some(compared) = found.run() {
+        for outcome in compared.outcomes.iter().filter(|outcome| outcome.measured.is_some()) {
+            let mut call = case(outcome, compared, denied);
+            if !denied.generated {
+                call.status = TestCaseStatus::success();
+            }
+            suite.add_test_case(call);
+        }
+    }
+    if denied.generated && matches!(found.comparison, Some(Err(_))) {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_message(headline.as_str());
+        suite.add_test_case(TestCase::new("comparison", status));
+    }
+    suite.add_property(Property::new("generated", headline));
+    Some(suite)
+}
+
+/// A case for each changed function that no test executes.
+fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let headline = uncovered::headline(&run.selection)?;
+    let said = |uncovered: &Uncovered| format!("executed by no test: {}", uncovered::because(uncovered));
+    let functions = run.selection.uncovered.iter().map(|uncovered| (&uncovered.function, said(uncovered)));
+    Some(functions_suite("uncovered", headline, denied.uncovered, functions))
+}
+
+/// A case for each function whose work grows with a larger power than before.
+fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let headline = grown::headline(run)?;
+    let functions = run.growing().map(|finding| (&finding.function, grown::said(finding)));
+    Some(functions_suite("growth", headline, denied.growth, functions))
+}
+
+/// A case for each function, with what is said of it; they have failed if that is denied.
+fn functions_suite<'a>(
+    name: &str,
+    headline: String,
+    is_denied: bool,
+    functions: impl Iterator<Item = (&'a Function, String)>,
+) -> TestSuite {
+    let mut suite = TestSuite::new(name);
+    for (function, said) in functions {
+        let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        let mut status = if is_denied { failed } else { TestCaseStatus::skipped() };
+        if is_denied {
+            status.set_type(name);
+        }
+        status.set_message(format!("{said} ({})", grown::place(function)));
+        let mut case = TestCase::new(one_line(&function.name), status);
+        case.set_classname(function.package.as_str());
+        suite.add_test_case(case);
+    }
+    suite.add_property(Property::new(name, headline));
+    suite
+}
+
+/// A case for each answer that was asked for and could not be had.
+fn undecided(run: &Run, denied: Denied) -> Option<TestSuite> {
+    let lines = undecided::lines(run, denied);
+    let mut suite = TestSuite::new("undecided");
+    for line in &lines {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        status.set_type("undecided").set_message(line.as_str());
+        suite.add_test_case(TestCase::new(line.as_str(), status));
+    }
+    (!lines.is_empty()).then_some(suite)
+}
+
+fn version(version: &VersionName) -> String {
+    let changes = if version.dirty { " + changes" } else { "" };
+    one_line(&format!("{} ({}{changes})", version.label, short_commit(&version.commit)))
+}
+
+fn case(outcome: &Outcome, run: &Run, denied: Denied) -> TestCase {
+    let mut case = TestCase::new(outcome.test.name.as_str(), status(outcome, run, denied));
+    case.set_classname(outcome.test.target.to_string());
+    if let Some(measured) = &outcome.measured {
+        case.set_time(Duration::try_from_secs_f64(measured.head_ns / 1e9).unwrap_or_default());
+        if matches!(case.status, TestCaseStatus::Success { .. }) {
+            case.set_system_out(lines(outcome, run).join("\n"));
+        }
+    }
+    case
+}
+
+fn status(outcome: &Outcome, run: &Run, denied: Denied) -> TestCaseStatus {
+    let failed = match outcome.verdict {
+        Verdict::Slower => true,
+        Verdict::Inconclusive => denied.is_open(outcome),
+        Verdict::NotMeasured if is_failing(outcome) => true,
+        Verdict::NotMeasured => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(why_not(outcome));
+            return status;
+        }
+        Verdict::Faster | Verdict::ChangedBelowThreshold | Verdict::Same => false,
+    };
+    if !failed {
+        return TestCaseStatus::success();
+    }
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let lines = lines(outcome, run);
+    let kind = if is_failing(outcome) { "failing".to_owned() } else { variant_name(outcome.verdict) };
+    status.set_type(kind).set_message(lines[0].as_str()).set_description(lines.join("\n"));
+    status
+}
+
+fn why_not(outcome: &Outcome) -> String {
+    match &outcome.reason {
+        Some(reason) => one_line(&reason.to_string()),
+        None if is_unaffected(outcome) => "cannot have changed".to_owned(),
+        None => "no reason was recorded".to_owned(),
+    }
+}
+
+/// The verdict in a line, then what is known besides: how sure it is, work, responsible functions, remarks.
+fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
+    let glyphs = Glyphs::Unicode;
+    let work = metrics::changed(outcome, run.gates_of(outcome), glyphs);
+    let verdict = variant_name(outcome.verdict);
+    let figures = outcome.measured.as_ref().map(|measured| {
+        let [base, head] = times(measured, glyphs);
+        format!(": {base} {} {head}, {}", glyphs.arrow(), phrase(measured))
+    });
+    let sure = outcome
+        .measured
+        .as_ref()
+        .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
+    let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
+    let check = outcome.cross_check.as_ref().map(ToString::to_string);
+    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let first = if is_failing(outcome) {
+        "passes on base and fails on head".to_owned()
+    } else {
+        format!("{verdict}{}", figures.unwrap_or_default())
+    };
+    let rest = reason.into_iter().chain(sure).chain(work).chain(check).chain(responsible);
+    let rest = rest.chain(unexplained(outcome));
+    let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
+    std::iter::once(first).chain(rest).chain(notes).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::samples::{full, outcome, run, unmeasured};
+    use perfunit_model::{FailedOn, Failure, Note, Reason, Threshold};
+    use snapbox::{IntoData, assert_data_eq, str};
+
+    const NOTHING: Denied = Denied {
+        inconclusive: false,
+        unconfirmed: false,
+        uncovered: false,
+        growth: false,
+        generated: false,
+        nothing_measured: false,
+    };
+    const INCONCLUSIVE: Denied = Denied { inconclusive: true, ..NOTHING };
+
+    fn read(run: &Run, denied: Denied) -> Report {
+        Report::deserialize_from_str(&render(run, denied)).unwrap()
+    }
+
+    #[test]
+    fn every_test_is_a_case_and_the_slower_ones_have_failed() {
+        assert_data_eq!(render(&full(), Denied::default()), str![[r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="cargo-perfunit" tests="11" failures="2" errors="0">
+    <testsuite name="mycrate" tests="10" skipped="3" errors="0" failures="2">
+        <properties>
+            <property name="base" value="main (3f2a91c)"/>
+            <property name="head" value="working tree (8d01e7b + changes)"/>
+            <property name="threshold" value="0.1"/>
+            <property name="metric" value="time"/>
+        </properties>
+        <testcase name="parser::tests::empty" classname="mycrate" time="0.000">
+            <system-out>same: 310 ns → 310 ns, +0.10 % [-0.90 %, +1.1 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="lexer::tests::tiny" classname="mycrate" time="0.000">
+            <failure message="slower: 8.20 ns → 9.40 ns, +14.6 % (+1.2 ns) [+13.6 %, +15.6 %]" type="slower">slower: 8.20 ns → 9.40 ns, +14.6 % (+1.2 ns) [+13.6 %, +15.6 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</failure>
+        </testcase>
+        <testcase name="parser::tests::long" classname="mycrate" time="0.000">
+            <failure message="slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]" type="slower">slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+its work differs from call to call</failure>
+        </testcase>
+        <testcase name="cache::tests::first" classname="mycrate" time="0.002">
+            <system-out>faster: 2.05 ms → 1.56 ms, -24.0 % [-25.0 %, -23.0 %] (cold)
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process</system-out>
+        </testcase>
+        <testcase name="parser::tests::short" classname="mycrate" time="0.000">
+            <system-out>changed-below-threshold: 95.0 ns → 98.9 ns, +4.1 % [+3.1 %, +5.1 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="parser::tests::nested" classname="mycrate" time="0.000">
+            <system-out>changed-below-threshold: 950 ns → 928 ns, -2.3 % [-3.3 %, -1.3 %]
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="net::tests::roundtrip" classname="mycrate" time="0.000">
+            <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [+2.1 %, +4.1 %]
+too noisy to tell within its budget (--per-test-budget)
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+        </testcase>
+        <testcase name="slow::tests::all" classname="mycrate">
+            <skipped message="ignored (--run-ignored all measures it)"/>
+        </testcase>
+        <testcase name="net::tests::dns" classname="mycrate">
+            <skipped message="fails on both: no network"/>
+        </testcase>
+        <testcase name="docs::tests::unrelated" classname="mycrate">
+            <skipped message="cannot have changed"/>
+        </testcase>
+    </testsuite>
+    <testsuite name="uncovered" tests="1" skipped="1" errors="0" failures="0">
+        <properties>
+            <property name="uncovered" value="1 changed function is executed by no test"/>
+        </properties>
+        <testcase name="idle::Pool::drain" classname="mycrate">
+            <skipped message="executed by no test: no test can reach it (src/idle.rs:7)"/>
+        </testcase>
+    </testsuite>
+</testsuites>
+
+"#]].raw());
+    }
+
+    #[test]
+    fn inconclusive_tests_fail_if_that_is_denied() {
+        assert_eq!(read(&full(), INCONCLUSIVE).failures, 3);
+    }
+
+    #[test]
+    fn foreign_text_is_no_markup_and_what_is_not_a_number_no_time() {
+        let mut odd = perfunit_model::samples::measured(f64::NAN, f64::INFINITY);
+        odd.head_ns = f64::NEG_INFINITY;
+        let text = "a < b && c > \"d\" ]]> \u{1b}[31mred\u{1b}[0m \u{0}\u{8}";
+        let fails = Reason::Fails { side: FailedOn::Base, how: Failure::Said(text.to_owned()), intermittent: false };
+        let mut named = unmeasured("weird <&\"'>", Some(fails));
+        named.notes.push(Note::OwnThreshold { threshold: Threshold::default(), from: text.to_owned() });
+        let report = read(&run(vec![outcome("nan", Verdict::Inconclusive, Some(odd)), named]), INCONCLUSIVE);
+        let [nan, named] = &report.test_suites[0].test_cases[..] else { panic!("not two") };
+        assert_eq!(nan.time, Some(Duration::ZERO));
+        assert_eq!(named.name.as_str(), "weird <&\"'>");
+        let TestCaseStatus::Skipped { message, .. } = &named.status else { panic!("not skipped") };
+        assert_eq!(message.as_ref().unwrap().as_str(), "fails on base: a < b && c > \"d\" ]]> red");
+    }
+
+    #[test]
+    fn a_run_without_tests_is_a_document_too() {
+        assert_eq!(read(&run(Vec::new()), Denied::default()).tests, 0);
+    }
+}

@@ -1,0 +1,343 @@
+use super::*;
+use perfunit_model::Denied;
+use perfunit_model::samples::{self, full, measured, outcome, run};
+use perfunit_model::{ChangedPart, FailedOn, Failure, NothingBecause, Reason, Warning};
+use snapbox::{IntoData, assert_data_eq, str};
+
+fn told(run: &Run) -> String {
+    render(run, &Rendering::default())
+}
+
+#[test]
+fn a_comment_reads_like_this() {
+    assert_data_eq!(told(&full()), str![[r"
+<!-- cargo-perfunit -->
+### 2 tests got slower, 1 test got faster
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+
+**1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
+
+| slower | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % |  |
+| `mycrate lexer::tests::tiny` | 8.20 ns | 9.40 ns | **+14.6 %** | +13.6 % to +15.6 % |  |
+
+| faster | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate cache::tests::first` | 2.05 ms | 1.56 ms | **-24.0 %** | -25.0 % to -23.0 % (first call) |  |
+
+<details><summary>1 inconclusive</summary>
+
+| inconclusive | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | +2.1 % to +4.1 % | `too noisy to tell within its budget (--per-test-budget)` |
+
+</details>
+
+<details><summary>Details and how to reproduce</summary>
+
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
+- Not measured: 1 fails, 1 ignored
+- Both on one machine: `rustc 1.95.0, bench profile, Xeon`
+- Changed: `changed Parser::line (src/parser.rs:88)`
+- Changed: `changed Cargo.lock`
+- Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
+- Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
+
+```sh
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
+```
+
+</details>
+
+"]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r"
+<!-- cargo-perfunit -->
+### 2 tests got slower, 1 test got faster
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+
+**1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
+
+**Growth**: `mycrate sort/*`: time grows as n^2.0 instead of n^1.1: 310 times at 4096.
+
+**Work grows with a larger power of an input's length in 1 function**:
+
+- `Parser::parse` (`src/idle.rs:7`): work grows as n&#94;2.1, was n&#94;1.0&#58; 31 times at n &#61; 300 (length of &#96;input&#96;)
+
+- `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
+- `not explained`: 1 test slower, +14.6 %
+
+| slower | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data |
+| `mycrate lexer::tests::tiny` | 8.20 ns | 9.40 ns | **+14.6 %** | +13.6 % to +15.6 % |  |
+
+| faster | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate cache::tests::first` | 2.05 ms | 1.56 ms | **-24.0 %** | -25.0 % to -23.0 % (first call) |  |
+
+<details><summary>1 inconclusive</summary>
+
+| inconclusive | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | +2.1 % to +4.1 % | `too noisy to tell within its budget (--per-test-budget)` |
+
+</details>
+
+<details><summary>Details and how to reproduce</summary>
+
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
+- Not measured: 1 fails, 1 too-long
+- Both on one machine: `rustc 1.95.0, bench profile, Xeon`
+- Changed: `changed Parser::line (src/parser.rs:88)`
+- Changed: `changed Cargo.lock`
+- Growth not known: <code>idle&#58;&#58;Pool&#58;&#58;drain&#58; lengths of &#96;text&#96; from 3 to 40 do not spread over four octaves from 4 on</code>
+- Growth not known: `1 test: its harness is its own`
+- Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
+- Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
+- Warning: `there is only one core to use: the same certainty takes longer`
+
+```sh
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
+```
+
+</details>
+
+"]].raw());
+}
+
+/// As GitHub makes it, without the cleaning that comes after.
+fn html(markdown: &str) -> String {
+    let mut options = comrak::Options::default();
+    options.extension.table = true;
+    options.extension.strikethrough = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options.render.r#unsafe = true;
+    comrak::markdown_to_html(markdown, &options)
+}
+
+/// The cells of all rows, headings included, without the tags that we put into them.
+fn cells(markdown: &str) -> Vec<Vec<String>> {
+    let html = html(markdown);
+    let rows = html.split("<tr>").skip(1).map(|row| row.split("</tr>").next().unwrap());
+    let cell = |cell: &str| {
+        let inside = cell.split_once('>').unwrap().1.split("</t").next().unwrap();
+        inside.replace("<code>", "").replace("</code>", "").replace("<strong>", "").replace("</strong>", "")
+    };
+    rows.map(|row| row.split("<t").skip(1).map(cell).collect()).collect()
+}
+
+/// Text of a page as a reader sees it.
+fn shown(html: &str) -> String {
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")]
+        .iter()
+        .fold(html.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+#[test]
+fn tables_have_the_rows_and_cells_that_they_should() {
+    let run = samples::whole();
+    let rows = cells(&told(&run));
+    assert!(rows.iter().all(|row| row.len() == 6), "{rows:?}");
+    assert_eq!(rows.len(), 3 + 2 + 1 + 1);
+    let responsible =
+        "lexer::word (src/lexer.rs:12), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)";
+    assert!(rows[1][5].starts_with(responsible), "{}", rows[1][5]);
+    let html = html(&told(&run));
+    assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
+    assert_eq!((html.matches("<table>").count(), html.matches("<h3>").count()), (3, 1));
+    assert!(html.contains("<pre lang=\"sh\"><code>cargo perfunit diff") || html.contains("language-sh"), "{html}");
+}
+
+#[test]
+fn foreign_text_is_shown_as_it_is_and_is_no_markup() {
+    let names = [
+        "a|b",
+        "a\\|b",
+        "`tick`",
+        "``",
+        "<script>alert(1)</script>",
+        "<T as Into<&str>>::x",
+        "@octocat",
+        "#123",
+        "*b* _i_ ~~s~~",
+        "[l](http://x.example)",
+        "http://x.example",
+        "</details>",
+        "&lt;",
+        "<!-- c -->",
+        "$x$",
+        ":tada:",
+        "a\\",
+        "- [ ] x",
+    ];
+    for name in names {
+        let rows = cells(&told(&run(vec![outcome(name, Verdict::Slower, Some(measured(1e3, 0.5)))])));
+        assert_eq!(rows.len(), 2, "{name}: {rows:?}");
+        assert_eq!((rows[1].len(), shown(&rows[1][0])), (6, format!("mycrate {name}")));
+    }
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)))]);
+    let page = |run: &Run| html(&told(run)).matches('<').count();
+    let expected = page(&run);
+    run.base.label = "`main` <b>@you</b> | http://x.example".to_owned();
+    run.warnings = vec![Warning::NothingMoreExplained { why: "</details> # *x*\n\n# y `".to_owned() }];
+    run.selection.changes = ["<h1>", "~~~"].map(|path| ChangedPart::File(path.into())).to_vec();
+    // A line and a code span for the warning; another way to write a code span for the rest.
+    assert_eq!(page(&run), expected + 4);
+    assert!(!html(&told(&run)).contains("<a "));
+}
+
+#[test]
+fn many_tests_fit_into_a_comment() {
+    let name = "module::".repeat(20);
+    let slower = |index| outcome(&format!("{name}{index}"), Verdict::Slower, Some(measured(1e3, 0.5)));
+    let mut run = run((0..5_000).map(slower).collect());
+    run.warnings = vec![Warning::NothingMoreExplained { why: "w".repeat(10_000) }; 50];
+    run.selection.changes = vec![ChangedPart::File("c".repeat(10_000)); 50];
+    let text = told(&run);
+    assert!(text.chars().count() < 65_536, "{}", text.chars().count());
+    assert!(text.lines().position(|line| line.starts_with("<details>")).unwrap() < 40);
+    assert!(text.contains("<summary>4990 more slower</summary>") && text.contains("\n... and 4"), "{text}");
+    let rows = cells(&text);
+    assert!(rows.len() > 150 && rows.iter().all(|row| row.len() == 6));
+    assert!(html(&text).trim_end().ends_with("</details>"));
+}
+
+/// What stands above the details.
+fn top(run: &Run, rendering: &Rendering) -> String {
+    render(run, rendering).split("\n<details>").next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn without_news_there_is_little_or_nothing_to_read() {
+    let silent = Rendering { when_fine: WhenFine::Silent, ..Rendering::default() };
+    let fine = run(vec![outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))]);
+    assert_eq!(render(&fine, &silent), "");
+    assert_data_eq!(
+        top(&fine, &Rendering::default()),
+        str![[r"
+<!-- cargo-perfunit -->
+### No test got slower or faster
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 1 measured of 412 tests.
+
+"]]
+        .raw()
+    );
+    let growing = Run { growth: Some(samples::growth()), ..fine.clone() };
+    assert!(render(&growing, &silent).contains("`Parser::parse`"));
+    let denied = Rendering { denied: Denied { growth: true, ..Denied::default() }, ..silent };
+    let heading =
+        "### No test got slower or faster; work grows with a larger power of an input&#39;s length in 1 function\n";
+    assert!(render(&growing, &denied).contains(heading), "{}", render(&growing, &denied));
+    let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
+    assert_eq!(render(&noisy, &silent), "");
+    let denied = Rendering { denied: Denied { inconclusive: true, ..Denied::default() }, ..silent };
+    assert!(render(&noisy, &denied).contains("<summary>1 inconclusive</summary>"));
+    assert_data_eq!(
+        top(&noisy, &denied),
+        str![[r"
+<!-- cargo-perfunit -->
+### No test got slower or faster; the run is undecided
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 1 measured of 412 tests.
+
+"]]
+        .raw()
+    );
+    let fails = Reason::Fails { side: FailedOn::Base, how: Failure::Said("no".to_owned()), intermittent: false };
+    let broken = run(vec![samples::unmeasured("a", Some(fails))]);
+    assert_data_eq!(
+        top(&broken, &silent),
+        str![[r"
+<!-- cargo-perfunit -->
+### No test could be measured; the selected tests fail on base
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 0 measured of 412 tests.
+
+"]]
+        .raw()
+    );
+    let stopped = Run { interrupted: true, ..fine };
+    assert_data_eq!(
+        top(&stopped, &silent),
+        str![[r"
+<!-- cargo-perfunit -->
+### The comparison was interrupted
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 1 measured of 412 tests, then stopped by Ctrl-C.
+
+"]]
+        .raw()
+    );
+    let mut nothing = run(Vec::new());
+    nothing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
+    assert_data_eq!(
+        top(&nothing, &Rendering::default()),
+        str![[r"
+<!-- cargo-perfunit -->
+### No test can have changed
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): `only comments, documentation comments and formatting differ (3 files)`.
+
+"]]
+        .raw()
+    );
+}
+
+#[test]
+fn tests_that_could_not_have_detected_the_change_are_counted_on_top() {
+    let cold = Measured { threshold: 0.3, ..measured(1e3, 0.0) };
+    let run = run(vec![outcome("a", Verdict::Same, Some(cold))]);
+    assert_data_eq!(
+        top(&run, &Rendering::default()),
+        str![[r"
+<!-- cargo-perfunit -->
+### No test got slower or faster
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 1 measured of 412 tests.
+
+**1 of 1 test could not have detected a change of 10 %.**
+
+"]]
+        .raw()
+    );
+}
+
+#[test]
+fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)))]);
+    run.gates = vec![perfunit_model::Metric::Time, perfunit_model::Metric::Allocations];
+    run.head.dirty = false;
+    assert_data_eq!(
+        told(&run),
+        str![[r"
+<!-- cargo-perfunit -->
+### 1 test got worse
+
+`main` (`3f2a91c`) → `working tree` (`8d01e7b`): 1 measured of 412 tests.
+
+| worse | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate a` | 1.00 µs | 1.00 µs | **+0.00 %** | -1.0 % to +1.0 % |  |
+
+<details><summary>Details and how to reproduce</summary>
+
+- Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive, 0 not measured.
+- Both on one machine: `rustc 1.95.0, bench profile, Xeon`
+- Changed: `changed Parser::line (src/parser.rs:88)`
+- Changed: `changed Cargo.lock`
+
+```sh
+cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
+```
+
+</details>
+
+"]]
+        .raw()
+    );
+}

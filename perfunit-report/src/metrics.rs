@@ -1,0 +1,198 @@
+//! What a test costs besides time, in words.
+
+use perfunit_model::format::{self, Glyphs};
+use perfunit_model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Sides, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The metrics that changed by the threshold or more, and otherwise than time did or among those that decide, `gates`:
+/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the time of
+/// first calls alone, the time of later ones comes first.
+pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
+    // Where work changed and time did not, each says something.
+    let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
+    let says_more =
+        |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
+    let later = outcome.later_ns().map(|ns| later_calls(ns, glyphs));
+    join(&later.into_iter().chain(changed_among(outcome, glyphs, says_more)).collect::<Vec<_>>())
+}
+
+fn later_calls(ns: Sides<f64>, glyphs: Glyphs) -> String {
+    let Sides { base, head } = ns.map(|ns| format::duration(ns, glyphs));
+    format!("later calls {base} {} {head} ({})", glyphs.arrow(), format::percent(ns.head / ns.base - 1.0))
+}
+
+/// Those of the metrics that decide, as [`changed`].
+pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
+    changed_among(outcome, Glyphs::Unicode, |metric, _| gates.contains(&metric))
+}
+
+fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &Metered) -> bool) -> Option<String> {
+    let changed = besides_time(outcome).filter_map(|(metric, metered)| {
+        let metered = metered.as_ref().ok()?;
+        (metered.verdict.is_change() && is_wanted(metric, metered)).then(|| phrase(metric, metered, glyphs))
+    });
+    join(&changed.collect::<Vec<_>>())
+}
+
+/// Whether a metric changed as time is known to have changed, and so says no more than time: its change lies in the interval of time's, give or
+/// take a tenth.
+fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
+    if let Some(Sides { base, head }) = outcome.later_ns() {
+        return metered.change.is_some_and(|change| (change.low..=change.high).contains(&(head / base - 1.0)));
+    }
+    let time = outcome.measured.as_ref().filter(|_| outcome.verdict.is_change());
+    let (Some(time), Some(change)) = (time.map(|time| time.change), metered.change) else { return false };
+    let margin = 0.1 * time.estimate.abs();
+    (time.low - margin..=time.high + margin).contains(&change.estimate)
+}
+
+/// All metrics that are known, and those that are not with the reason; but for what is the same for all tests.
+pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
+    let known: Vec<String> = besides_time(outcome)
+        .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
+        .collect();
+    let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let missing = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().err()?)));
+    for (metric, why) in missing.filter(|(_, why)| !is_for_all(why)) {
+        unknown.entry(why.to_string()).or_default().push(metric.to_string());
+    }
+    let unknown = unknown.into_iter().map(|(why, metrics)| format!("no {}: {why}", metrics.join(", no ")));
+    join(&known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
+}
+
+/// What is not known of any test, with the reason.
+pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
+    let missing = outcomes.iter().flat_map(besides_time).filter_map(|(metric, metered)| {
+        let why = metered.as_ref().err().filter(|why| is_for_all(why))?;
+        Some(format!("no {metric}: {why}"))
+    });
+    missing.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether a reason is the machine's or the user's, and not the test's.
+fn is_for_all(why: &NotMetered) -> bool {
+    matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted)
+}
+
+/// All metrics but time, which stands in the row.
+pub(super) fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
+    let metrics = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
+    metrics.map(|(metric, metered)| (*metric, metered))
+}
+
+fn join(phrases: &[String]) -> Option<String> {
+    (!phrases.is_empty()).then(|| phrases.join(", "))
+}
+
+fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
+    let unit = metric.unit();
+    let (base, head) =
+        (amount(unit, metered.readings.base.value, glyphs), amount(unit, metered.readings.head.value, glyphs));
+    let arrow = glyphs.arrow();
+    let change = metered.change.map(|change| format::percent(change.estimate));
+    match metered.verdict {
+        MetricVerdict::Same => format!("{metric} {head}"),
+        MetricVerdict::Varies => {
+            let range = |readings: &Readings| {
+                let [low, high] = [readings.low, readings.high].map(|value| amount(unit, value, glyphs));
+                if low == high { low } else { format!("{low} to {high}") }
+            };
+            let [base, head] = [&metered.readings.base, &metered.readings.head].map(range);
+            format!("{metric} {base} {arrow} {head} (varies from call to call)")
+        }
+        MetricVerdict::Inconclusive => format!("{metric} {base} {arrow} {head} (inconclusive)"),
+        MetricVerdict::More | MetricVerdict::Less | MetricVerdict::ChangedBelowThreshold => {
+            let change = change.map(|change| format!(" ({change})")).unwrap_or_default();
+            format!("{metric} {base} {arrow} {head}{change}")
+        }
+    }
+}
+
+/// A figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
+pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
+    match unit {
+        Unit::Nanoseconds => format::duration(value, glyphs),
+        Unit::Bytes => format::bytes(value),
+        Unit::Count => format::large_count(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::samples::{measured, metered, outcome};
+    use perfunit_model::{Note, Verdict};
+
+    fn sample() -> Outcome {
+        let mut outcome = outcome("a", Verdict::Same, None);
+        let varying = |mut metered: Metered| {
+            (metered.readings.head.low, metered.readings.head.high) = (10.0, 14.0);
+            metered
+        };
+        outcome.metrics = [
+            (Metric::Time, Ok(metered(MetricVerdict::More, 1e3, 2e3))),
+            (Metric::CpuTime, Ok(metered(MetricVerdict::Inconclusive, 1210.0, 1300.0))),
+            (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0))),
+            (Metric::AllocatedBytes, Ok(metered(MetricVerdict::Less, 1843.2, 1228.8))),
+            (Metric::PeakHeap, Ok(metered(MetricVerdict::Same, 640.0, 640.0))),
+            (Metric::PageFaults, Ok(varying(metered(MetricVerdict::Varies, 12.0, 12.0)))),
+            (Metric::WrittenBytes, Err(NotMetered::TooLong)),
+            (Metric::Instructions, Err(NotMetered::SwitchedOff)),
+        ]
+        .into_iter()
+        .collect();
+        outcome
+    }
+
+    #[test]
+    fn what_changed_is_one_line() {
+        let expected = "allocations 12 -> 18 (+50.0 %), bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %)";
+        assert_eq!(changed(&sample(), &[], Glyphs::Ascii).as_deref(), Some(expected));
+        assert_eq!(changed(&outcome("a", Verdict::Same, None), &[], Glyphs::Ascii), None);
+    }
+
+    #[test]
+    fn beside_a_first_call_later_ones_are_told() {
+        let mut first = outcome("a", Verdict::Slower, Some(measured(4e3, 2.0)));
+        first.notes.push(Note::FirstCallDecides { later_ns: Sides { base: 304.0, head: 287.0 } });
+        first.metrics.insert(Metric::CpuTime, Ok(metered(MetricVerdict::Less, 304.0, 287.0)));
+        first.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+        let expected = "later calls 304 ns -> 287 ns (-5.6 %), allocations 12 -> 18 (+50.0 %)";
+        assert_eq!(changed(&first, &[Metric::Time], Glyphs::Ascii).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_decides_is_said_even_if_time_changed_as_much() {
+        let mut both = outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)));
+        both.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+        assert_eq!(changed(&both, &[Metric::Time], Glyphs::Ascii), None);
+        let gates = [Metric::Time, Metric::Allocations];
+        assert_eq!(changed(&both, &gates, Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
+        assert_eq!(deciding(&both, &gates).as_deref(), Some("allocations 12 → 18 (+50.0 %)"));
+        // Where time may not have changed at all, nothing is known to follow it.
+        let open = Outcome { verdict: Verdict::Inconclusive, ..both.clone() };
+        assert_eq!(changed(&open, &[Metric::Time], Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
+        assert_eq!((deciding(&both, &[Metric::Time]), deciding(&both, &[Metric::PeakHeap])), (None, None));
+    }
+
+    #[test]
+    fn all_that_is_known_is_said_and_why_the_rest_is_not() {
+        let expected = [
+            "metrics: CPU time 1.21 us -> 1.30 us (inconclusive), allocations 12 -> 18 (+50.0 %), \
+             bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %), peak heap 640 B, \
+             page faults 12 -> 10 to 14 (varies from call to call)",
+            "no bytes written: further calls would take too much of the test's budget (--per-test-budget)",
+        ];
+        assert_eq!(all(&sample(), Glyphs::Ascii), expected);
+        assert_eq!(for_none(&[sample(), sample()]), ["no instructions: not asked for"]);
+    }
+
+    #[test]
+    fn nothing_on_base_has_no_percentage() {
+        let mut outcome = outcome("a", Verdict::Same, None);
+        let mut new = metered(MetricVerdict::More, 0.0, 3.0);
+        new.change = None;
+        outcome.metrics.insert(Metric::Allocations, Ok(new));
+        assert_eq!(changed(&outcome, &[], Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
+    }
+}

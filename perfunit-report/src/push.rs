@@ -1,0 +1,285 @@
+//! The result of a pre-push hook: one line if the push passes, the tests that block it otherwise.
+
+use super::caveats;
+use super::figures::{self, Words, sorted};
+use super::{generated, growth, ratchet, uncovered, undecided};
+use perfunit_model::error::ExitCode;
+use perfunit_model::format::{count, first, one_line};
+use perfunit_model::{Conclusion, Denied, Outcome, Reason, Run, Side, Verdict};
+use std::fmt::Write as _;
+
+/// Names of tests shown: the report above has all of them.
+const SHOWN: usize = 5;
+
+/// Why the push of `branch` passes, compared with `base`.
+pub fn passed(branch: &str, base: &str, run: &Run) -> String {
+    let further = further(run).fold(String::new(), |all, headline| format!("{all}; {headline}"));
+    if let Some(because) = &run.selection.nothing_because {
+        return format!("{branch}: no test can have changed since {base}, because {because}{further}");
+    }
+    let mut line = format!("{branch}: ");
+    let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
+    let _ = match caveats::measured(run) {
+        0 => write!(line, "no test was measured against {base}"),
+        n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
+    };
+    let unmeasured = |wanted: &dyn Fn(&Reason) -> bool| {
+        let is = |reason: &Option<Reason>| reason.as_ref().is_some_and(wanted);
+        run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured && is(&outcome.reason)).count()
+    };
+    let mut add = |n: usize, what: &str| {
+        if n > 0 {
+            let _ = write!(line, ", {n} {what}");
+        }
+    };
+    add(run.count(Verdict::Faster), &faster);
+    let probably = run.probably_slower().count();
+    add(probably, &format!("probably {slower}, not confirmed"));
+    add(run.count(Verdict::Inconclusive) - probably, "inconclusive");
+    let is_late = |reason: &Reason| matches!(reason, Reason::BudgetUsedUp | Reason::TooLong { .. });
+    add(unmeasured(&is_late), "beyond the budget");
+    let is_failure =
+        |reason: &Reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. } | Reason::TimedOut { .. });
+    add(unmeasured(&is_failure), "failed to run");
+    // Neither of these says that the change cannot have reached it, or that nobody asked.
+    let is_open = |reason: &Reason| {
+        matches!(reason, Reason::TestChanged { .. } | Reason::NotCaptured { .. } | Reason::LostInStart { .. })
+    };
+    add(unmeasured(&is_open), "not measured");
+    if let Some(uncovered) = uncovered::headline(&run.selection) {
+        let _ = write!(line, "; {uncovered}");
+    }
+    line + &further
+}
+
+/// What came of the comparisons besides the one with base.
+fn further(run: &Run) -> impl Iterator<Item = String> {
+    ratchet::headline(run).into_iter().chain(generated::headline(run))
+}
+
+fn word(verdict: Verdict, run: &Run) -> String {
+    figures::word(verdict, Words::of(&run.all_gates()))
+}
+
+/// How many pushes went unchecked, and what to do about it.
+pub fn unchecked(pushes: usize, base: &str) -> String {
+    let said = match pushes {
+        1 => "this push went unchecked".to_owned(),
+        more => format!("{more} pushes went unchecked since one was measured"),
+    };
+    format!(
+        "{said}, as the budget was used up: `cargo perfunit diff {base}` checks without one, \
+         `cargo perfunit hook install --budget TIME` stores a longer one"
+    )
+}
+
+/// Says why the push of `branch` is blocked after this conclusion, compared with `base`.
+pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
+    if conclusion == Conclusion::Uncovered {
+        let names = run.selection.uncovered.iter().map(|uncovered| one_line(&uncovered.function.name));
+        let headline = uncovered::headline(&run.selection).unwrap_or_default();
+        return format!("push of {branch} blocked: {headline}, which is denied: {}", some(names.collect()));
+    }
+    match conclusion {
+        Conclusion::Slower => {
+            let (tests, names) = named(&sorted(&run.outcomes, Verdict::Slower));
+            let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
+            format!("push of {branch} blocked: {tests} {} than at {base}: {names}{lost}", word(Verdict::Slower, run))
+        }
+        Conclusion::Grows | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => {
+            format!("push of {branch} blocked: {}", other_losses(run, &run.cumulative_losses(), denied))
+        }
+        Conclusion::FailsOnHead => {
+            let (tests, names) = named(&run.failing(Side::Head).collect::<Vec<_>>());
+            format!("push of {branch} blocked: {tests} failing that pass at {base}: {names}")
+        }
+        _ => format!("push of {branch} blocked: {}", open(base, run, denied)),
+    }
+}
+
+/// How many tests these are, and the names of the first.
+fn named(outcomes: &[&Outcome]) -> (String, String) {
+    let names = outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect();
+    (count(outcomes.len(), "test"), some(names))
+}
+
+/// The tests and generated calls without a verdict of which that is denied.
+fn open(base: &str, run: &Run, denied: Denied) -> String {
+    let parts = denied.comparisons(run).filter_map(|compared| {
+        let mut open: Vec<&Outcome> = denied.open(compared).collect();
+        figures::sort(&mut open);
+        let (tests, names) = named(&open);
+        let against = if compared.base == run.base { base.to_owned() } else { one_line(&compared.base.label) };
+        (!open.is_empty()).then(|| format!("{tests} inconclusive against {against}, which is denied: {names}"))
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Says what the push was to be checked for and was not, where that alone is the conclusion.
+pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> Option<String> {
+    let is_open = |compared: &Run| denied.open(compared).next().is_some();
+    let is_alone = conclusion == Conclusion::Undecided && !denied.comparisons(run).any(is_open);
+    is_alone.then(|| format!("what is denied could not be looked at: {}", some(undecided::lines(run, denied))))
+}
+
+/// What blocks a push although no test is slower than base.
+fn other_losses(run: &Run, lost: &[&Outcome], denied: Denied) -> String {
+    let names = some(lost.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
+    let of_ratchet = (!lost.is_empty()).then(|| format!("{}: {names}", ratchet::headline(run).unwrap_or_default()));
+    let calls = generated::items(run).into_iter().map(|(call, said)| format!("{call} {said}")).collect();
+    let of_calls = (denied.generated && generated::is_bad(run))
+        .then(|| format!("{}: {}", generated::headline(run).unwrap_or_default(), some(calls)));
+    let growing = run.growing().map(|finding| one_line(&finding.function.name)).collect();
+    let of_growth = growth::headline(run).filter(|_| denied.growth);
+    let of_growth = of_growth.map(|headline| format!("{headline}: {}", some(growing)));
+    of_ratchet.into_iter().chain(of_calls).chain(of_growth).collect::<Vec<_>>().join("; ")
+}
+
+/// Why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
+pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
+    let of_ratchet = ratchet::headline(run).filter(|_| ratchet::is_bad(run));
+    let of_calls = || generated::headline(run).filter(|_| generated::is_bad(run));
+    let why = of_ratchet.or_else(of_calls).unwrap_or_else(|| code.meaning().to_owned());
+    format!("push of {branch} blocked, as it was not checked (--strict): {why}")
+}
+
+/// The first few of a list.
+fn some(names: Vec<String>) -> String {
+    first(names.into_iter(), SHOWN, |more| format!("{more} more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rendering::is_fine;
+    use perfunit_model::samples::{self, measured, outcome, run, unmeasured};
+    use perfunit_model::{FailedOn, Failure, GeneratedCalls, Generation, Metric, NothingBecause, Ratchet, VersionName};
+    use std::time::Duration;
+
+    const BASE: &str = "origin/main (1a2b3c4)";
+
+    #[test]
+    fn a_push_that_passes_has_one_line() {
+        let same = outcome("a::same", Verdict::Same, Some(measured(1e3, 0.0)));
+        let faster = outcome("a::faster", Verdict::Faster, Some(measured(1e3, -0.2)));
+        let left = |reason| unmeasured("a::left", Some(reason));
+        let late = left(Reason::BudgetUsedUp);
+        let hangs = left(Reason::timed_out(FailedOn::Both, Duration::from_secs(1)));
+        let (start, new) = (left(Reason::LostInStart { ns: 1e6 }), left(Reason::New));
+        let line = passed("main", BASE, &run(vec![same, faster, late, hangs, start, new]));
+        assert_eq!(
+            line,
+            "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 beyond the budget, \
+             1 failed to run, 1 not measured"
+        );
+    }
+
+    #[test]
+    fn tests_that_fail_on_head_only_block_the_push() {
+        let fails = |side| Some(Reason::Fails { side, how: Failure::Said("no".into()), intermittent: false });
+        let run =
+            run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
+        let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4): mycrate a::broken";
+        assert_eq!(blocked("main", BASE, &run, (Conclusion::FailsOnHead, Denied::default())), line);
+    }
+
+    #[test]
+    fn nothing_to_measure_has_its_reason() {
+        let mut run = run(Vec::new());
+        run.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
+        let expected = "main: no test can have changed since origin/main (1a2b3c4), because only comments, documentation comments and formatting differ (3 files)";
+        assert_eq!(passed("main", BASE, &run), expected);
+    }
+
+    #[test]
+    fn the_slower_tests_are_named_up_to_a_limit() {
+        let names: Vec<String> = (0..7).map(|i| format!("a::t{i}")).collect();
+        let outcomes = names.iter().map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).collect();
+        let mut run = run(outcomes);
+        let text = blocked("topic", BASE, &run, (Conclusion::Slower, Denied::default()));
+        assert!(text.starts_with("push of topic blocked: 7 tests slower than at origin/main (1a2b3c4): "), "{text}");
+        assert!(text.ends_with("and 2 more"), "{text}");
+        run.gates = vec![Metric::Time, Metric::Allocations];
+        assert!(
+            blocked("topic", BASE, &run, (Conclusion::Slower, Denied::default())).contains("7 tests worse than"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn denied_inconclusive_tests_block_as_well() {
+        let denied = Denied { inconclusive: true, ..Denied::default() };
+        let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
+        let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
+        assert_eq!(blocked("main", BASE, &run, (Conclusion::Undecided, denied)), expected);
+    }
+
+    fn with_second(second: Run, is_ratchet: bool) -> Run {
+        let (of_ratchet, of_calls) = if is_ratchet { (Some(second), None) } else { (None, Some(second)) };
+        let version = |run: &Run| run.base.clone();
+        let ratchet = of_ratchet.map(|run| Ratchet { version: version(&run), comparison: Ok(Box::new(run)) });
+        let generated = of_calls
+            .map(|run| GeneratedCalls { generation: Generation::default(), comparison: Some(Ok(Box::new(run))) });
+        Run { ratchet, generated, ..run(vec![outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))]) }
+    }
+
+    #[test]
+    fn what_is_denied_of_the_ratchet_and_of_generated_calls_blocks_and_has_a_name() {
+        let noisy = || run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
+        let denied = Denied { inconclusive: true, generated: true, ..Denied::default() };
+        let old = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        for (is_ratchet, version) in [(true, "v1"), (false, BASE)] {
+            let second = if is_ratchet { Run { base: old.clone(), ..noisy() } } else { noisy() };
+            let run = with_second(second, is_ratchet);
+            let code = (Conclusion::Undecided, denied);
+            assert_eq!(not_looked_at(&run, code), None);
+            let said = format!("1 test inconclusive against {version}, which is denied: mycrate a::noisy");
+            assert_eq!(blocked("main", BASE, &run, code), format!("push of main blocked: {said}"));
+            assert!(!is_fine(&run, denied));
+            assert!(is_fine(&run, Denied::default()));
+        }
+    }
+
+    #[test]
+    fn that_there_was_no_time_for_the_ratchet_is_said_whatever_is_denied() {
+        let late = run(vec![unmeasured("a", Some(Reason::BudgetUsedUp))]);
+        let run = with_second(Run { base: VersionName { label: "v1".into(), ..late.base.clone() }, ..late }, true);
+        let said = not_looked_at(&run, (Conclusion::Undecided, Denied::default())).unwrap();
+        assert!(said.contains("not measured against v1: ") && said.ends_with("(1 test)"), "{said}");
+        assert!(!is_fine(&run, Denied::default()));
+    }
+
+    #[test]
+    fn what_blocks_besides_tests_is_named() {
+        let run = Run { growth: Some(samples::growth()), ..run(Vec::new()) };
+        let denied = Denied { growth: true, ..Denied::default() };
+        let text = blocked("main", BASE, &run, (Conclusion::Grows, denied));
+        assert!(text.starts_with("push of main blocked: Work grows with a larger power"), "{text}");
+        assert!(text.ends_with("in 1 function: Parser::parse"), "{text}");
+        let why = "what is denied could not be looked at: how work grows is not known: its harness is its own (1 test)";
+        assert_eq!(not_looked_at(&run, (Conclusion::Undecided, denied)).as_deref(), Some(why));
+        assert_eq!(not_looked_at(&run, (Conclusion::Grows, denied)), None);
+    }
+
+    #[test]
+    fn what_is_probably_slower_is_counted_and_denied_by_itself() {
+        let mut probably = outcome("a::probably", Verdict::Inconclusive, Some(measured(1e3, 0.3)));
+        probably.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+        let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01))), probably]);
+        let line = passed("main", BASE, &run);
+        assert!(line.ends_with("none slower, 1 probably slower, not confirmed, 1 inconclusive"), "{line}");
+        let denied = Denied { unconfirmed: true, ..Denied::default() };
+        let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
+        assert!(
+            text.ends_with("which is denied: mycrate a::probably") && text.contains("1 test inconclusive"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn unchecked_pushes_are_counted_with_what_to_do() {
+        let said = unchecked(3, "origin/main");
+        assert!(said.starts_with("3 pushes went unchecked since one was measured"), "{said}");
+        assert!(said.contains("`cargo perfunit diff origin/main`"), "{said}");
+    }
+}

@@ -1,0 +1,336 @@
+//! The comparison with the ratchet's version, in words.
+
+use super::counts::Unmeasured;
+use super::figures::{self, Detail, Words, phrase, row};
+use super::screen::{INDENT, Screen};
+use super::style::{BAD, GOOD, STRONG, Text, WARN, test_id};
+use super::table::{Layout, Row};
+use super::{caveats, responsible, unmeasured};
+use perfunit_model::format::{self, Glyphs, count, one_line};
+use perfunit_model::{AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Verdict, VersionName};
+use std::fmt::Write as _;
+
+/// Tests shown unless everything is asked for.
+const ROWS: usize = 10;
+
+/// What came of it, in a line without the end; nothing where no such comparison was asked for.
+pub fn headline(run: &Run) -> Option<String> {
+    let ratchet = run.ratchet.as_ref()?;
+    let version = one_line(&ratchet.version.label);
+    let second = match &ratchet.comparison {
+        Err(why) => return Some(format!("not compared with {version}: {why}")),
+        Ok(second) => second,
+    };
+    let lost = run.cumulative_losses();
+    let slower = figures::word(Verdict::Slower, Words::of(&second.all_gates()));
+    Some(match (lost.len(), caveats::measured(second)) {
+        (0, 0) => match &second.selection.nothing_because {
+            Some(_) => format!("no test can have changed since {version}"),
+            None => format!("no test was measured against {version}"),
+        },
+        (0, measured) => {
+            let further = if second.count(Verdict::Slower) > 0 { "no further test" } else { "no test" };
+            let open = second.count(Verdict::Inconclusive) - second.probably_slower().count();
+            let counts = [
+                (measured, "measured".to_owned()),
+                (second.probably_slower().count(), format!("probably {slower}")),
+                (open, "inconclusive".to_owned()),
+                (Unmeasured::of(second).not_measured, "not measured".to_owned()),
+            ];
+            let counts = counts.into_iter().filter(|(tests, _)| *tests > 0);
+            let counts: Vec<String> = counts.map(|(tests, word)| format!("{tests} {word}")).collect();
+            format!("{further} {slower} than {version} ({})", counts.join(", "))
+        }
+        (tests, _) => format!("{}, {}", losses(run, tests), against_base(&lost, run, &slower)),
+    })
+}
+
+/// What the comparison with base says of the losses.
+fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
+    let base = one_line(&run.base.label);
+    match lost.iter().filter(|outcome| run.is_open(&outcome.test)).count() {
+        0 => format!("although not {slower} than {base}"),
+        open if open == lost.len() => format!("without a verdict against {base}"),
+        open => format!("{open} of them without a verdict against {base}"),
+    }
+}
+
+/// `2 tests slower than v1.2.0`; nothing if there is none.
+pub fn found(run: &Run) -> Option<String> {
+    let lost = run.cumulative_losses().len();
+    (lost > 0).then(|| losses(run, lost))
+}
+
+fn losses(run: &Run, lost: usize) -> String {
+    let version = run.ratchet.iter().map(|ratchet| one_line(&ratchet.version.label)).collect::<String>();
+    let gates = run.against_ratchet().into_iter().flat_map(Run::all_gates).collect::<Vec<_>>();
+    format!("{} {} than {version}", count(lost, "test"), figures::word(Verdict::Slower, Words::of(&gates)))
+}
+
+/// Whether it is a reason to fail, or to look: a loss, or no comparison.
+pub fn is_bad(run: &Run) -> bool {
+    let is_missing = |ratchet: &Ratchet| matches!(&ratchet.comparison, Err(why) if *why != NotCompared::IsBase);
+    run.ratchet.as_ref().is_some_and(is_missing) || !run.cumulative_losses().is_empty()
+}
+
+/// The losses that were accepted of the tests compared, each with its test.
+pub fn accepted(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
+    let outcomes = run.against_ratchet().into_iter().flat_map(|run| &run.outcomes);
+    outcomes.filter_map(|outcome| Some((outcome, accepted_of(outcome)?)))
+}
+
+fn accepted_of(outcome: &Outcome) -> Option<&AcceptedLoss> {
+    outcome.notes.iter().find_map(|note| match note {
+        Note::AcceptedLoss(accepted) => Some(accepted),
+        _ => None,
+    })
+}
+
+/// A test of which a loss was accepted: how much of it there is, and why that is accepted.
+pub fn acceptance(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
+    let now = outcome.measured.as_ref().map(phrase).unwrap_or_default();
+    format!("{now}, {accepted}")
+}
+
+/// What a project accepts, for people.
+pub fn project(accepted: &AcceptedVersion) -> String {
+    let AcceptedVersion { revision, commit, losses } = accepted;
+    let version = VersionName { label: revision.clone(), commit: commit.clone(), dirty: false };
+    let commit = format::commit_beside_label(&version).map(|commit| format!(" ({commit})")).unwrap_or_default();
+    let mut text = format!("{}{commit}, with losses of {}\n", one_line(revision), count(losses.len(), "test"));
+    for accepted in losses {
+        // Writing into a string cannot fail.
+        let _ = writeln!(text, "  {}  {accepted}", one_line(&accepted.test));
+    }
+    text
+}
+
+/// The tests that it is about, with what to say of them: first the losses, then those that were accepted.
+pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
+    let Some(second) = run.against_ratchet() else { return Vec::new() };
+    let said = |outcome: &Outcome| {
+        let figures = figures::decided(outcome, second);
+        let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
+        let responsible =
+            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
+    };
+    let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
+    lost.chain(within(run).map(|(outcome, accepted)| (outcome, acceptance(outcome, accepted)))).collect()
+}
+
+/// The accepted losses that are not exceeded.
+fn within(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
+    accepted(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower)
+}
+
+/// Writes the tests that it is about, between those of the run and the summary; `counts` are those of the comparison.
+pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
+    let Some(ratchet) = &run.ratchet else { return };
+    let Some(second) = ratchet.run() else { return };
+    let lost = run.cumulative_losses();
+    let accepted: Vec<_> = within(run).collect();
+    if lost.is_empty() && accepted.is_empty() && detail == Detail::Brief {
+        return;
+    }
+    screen.bar();
+    let since = Text::plain("since ").with(STRONG, one_line(&ratchet.version.label));
+    let since = match format::commit_beside_label(&ratchet.version) {
+        Some(commit) => since.and(format!(" ({commit}): ")),
+        None => since.and(": "),
+    };
+    screen.status("Ratchet", GOOD, &since.join(counts));
+    let shown = if detail == Detail::Full { usize::MAX } else { ROWS };
+    let others = second.outcomes.iter().filter(|outcome| {
+        detail == Detail::Full && outcome.measured.is_some() && !lost.iter().any(|lost| lost.test == outcome.test)
+    });
+    let rows: Vec<Row> =
+        lost.iter().take(shown).copied().chain(others).map(|test| loss(test, second, detail, screen)).collect();
+    let layout = Layout::of(rows.iter(), screen.width());
+    for row in &rows {
+        layout.write(row, screen);
+    }
+    screen.more(INDENT, lost.len().saturating_sub(shown));
+    for (outcome, accepted) in accepted.iter().take(shown) {
+        let text = test_id(&outcome.test).and(format!("  {}", acceptance(outcome, accepted)));
+        screen.status("Accepted", GOOD, &text);
+    }
+    screen.more(INDENT, accepted.len().saturating_sub(shown));
+    if detail == Detail::Full {
+        unmeasured::write(second, detail, screen);
+    }
+    caveats::write_further(second, run, screen);
+}
+
+fn loss(outcome: &Outcome, second: &Run, detail: Detail, screen: &Screen) -> Row {
+    let mut row = row(outcome, second.gates_of(outcome), detail, screen.glyphs());
+    row.remark = row.remark.or_else(|| accepted_of(outcome).map(|accepted| format!("beyond {accepted}")));
+    row
+}
+
+/// The line below the summary.
+pub fn summary(run: &Run, screen: &mut Screen) {
+    let Some(headline) = headline(run) else { return };
+    let style = match () {
+        () if !run.cumulative_losses().is_empty() => BAD,
+        () if is_bad(run) => WARN,
+        () => GOOD,
+    };
+    screen.status("Ratchet", style, &Text::plain(headline));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::Side;
+    use perfunit_model::format::without_escapes;
+    use perfunit_model::samples::{measured, outcome, run, unmeasured};
+    use perfunit_model::{Machine, Mode, Reason, Warning};
+
+    fn version() -> VersionName {
+        let commit = "1f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3".to_owned();
+        VersionName { label: "v1.2.0".to_owned(), commit, dirty: false }
+    }
+
+    fn accepted(mut outcome: Outcome) -> Outcome {
+        let (test, reason, date) = (outcome.test.to_string(), "checks for overflow".into(), "2026-11-23".into());
+        outcome.notes.push(Note::AcceptedLoss(AcceptedLoss { test, loss: 0.03, mode: Mode::Steady, reason, date }));
+        outcome
+    }
+
+    /// One test is slower than base, three are slower than the ratchet's version, one of them beyond what was accepted.
+    pub fn with_ratchet() -> Run {
+        let slower = |name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.125)));
+        let same = |name, change| outcome(name, Verdict::Same, Some(measured(1e3, change)));
+        let second = vec![slower("a"), slower("b"), accepted(slower("c")), accepted(same("d", 0.03)), same("e", 0.0)];
+        let mut run = run(vec![slower("a"), same("b", 0.01), unmeasured("c", None)]);
+        let second = Run { base: version(), outcomes: second, ..run.clone() };
+        run.ratchet = Some(Ratchet { version: version(), comparison: Ok(Box::new(second)) });
+        run
+    }
+
+    #[test]
+    fn what_both_comparisons_warn_of_is_said_once() {
+        let shared = |percent| Warning::Machine(Machine::SharedCore { percent, moves: 0 });
+        let mut run = with_ratchet();
+        run.warnings = vec![shared(30), Warning::WithoutRunner];
+        let Ok(second) = &mut run.ratchet.as_mut().unwrap().comparison else { unreachable!() };
+        second.warnings = vec![shared(25), Warning::WithoutRunner, Warning::NoTargetLeft];
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
+        let text = without_escapes(&screen.finish());
+        assert_eq!(text.matches(" Warning ").count(), 1, "{text}");
+        assert!(text.contains(&Warning::NoTargetLeft.to_string()), "{text}");
+    }
+
+    fn without(why: NotCompared) -> Run {
+        Run { ratchet: Some(Ratchet { version: version(), comparison: Err(why) }), ..run(Vec::new()) }
+    }
+
+    #[test]
+    fn losses_that_base_does_not_show_come_with_what_was_accepted() {
+        let run = with_ratchet();
+        assert_eq!(headline(&run).unwrap(), "2 tests slower than v1.2.0, although not slower than main");
+        let items: Vec<String> =
+            items(&run).into_iter().map(|(test, said)| format!("{}: {said}", test.test.name)).collect();
+        let expected = [
+            "b: +12.5 % [+11.5 %, +13.5 %]",
+            "c: +12.5 % [+11.5 %, +13.5 %], beyond +3.0 % accepted on 2026-11-23: checks for overflow",
+            "d: +3.0 % [+2.0 %, +4.0 %], +3.0 % accepted on 2026-11-23: checks for overflow",
+        ];
+        assert_eq!(items, expected);
+        let mut screen = Screen::new(0, Glyphs::Ascii);
+        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
+        summary(&run, &mut screen);
+        let expected = "\
+------------
+     Ratchet  since v1.2.0 (1f2a91c): counts
+      Slower  mycrate b  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]
+      Slower  mycrate c  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]  beyond +3.0 % accepted on 2026-11-23: checks for overflow
+    Accepted  mycrate d  +3.0 % [+2.0 %, +4.0 %], +3.0 % accepted on 2026-11-23: checks for overflow
+     Ratchet  2 tests slower than v1.2.0, although not slower than main
+";
+        assert_eq!(without_escapes(&screen.finish()), expected);
+    }
+
+    #[test]
+    fn whether_a_loss_is_one_against_base_is_said_where_it_is_known() {
+        let check = |names: &[&str], reason: Reason, said: &str| {
+            let mut run = with_ratchet();
+            for outcome in run.outcomes.iter_mut().filter(|outcome| names.contains(&outcome.test.name.as_str())) {
+                *outcome = unmeasured(&outcome.test.name, Some(reason.clone()));
+            }
+            assert_eq!(headline(&run).unwrap(), format!("2 tests slower than v1.2.0, {said}"));
+        };
+        check(&["b"], Reason::SameCode, "although not slower than main");
+        check(&["b"], Reason::BudgetUsedUp, "1 of them without a verdict against main");
+        check(&["b", "c"], Reason::BudgetUsedUp, "without a verdict against main");
+    }
+
+    #[test]
+    fn what_was_not_compared_comes_with_the_reason_and_is_bad_unless_it_is_base() {
+        let check = |why: NotCompared, said: &str| {
+            let is_base = why == NotCompared::IsBase;
+            let run = without(why);
+            assert_eq!(headline(&run).unwrap(), format!("not compared with v1.2.0: {said}"));
+            assert_eq!(is_bad(&run), !is_base);
+        };
+        check(NotCompared::IsBase, "it is base");
+        check(NotCompared::HeadChanged, "the working tree changed meanwhile");
+        check(
+            NotCompared::DoesNotBuild { side: Side::Base, error: "error: no".into() },
+            "it does not build: error: no",
+        );
+        check(NotCompared::Failed { why: "no\nway".into() }, "no way");
+        assert_eq!(headline(&run(Vec::new())), None);
+    }
+
+    #[test]
+    fn without_a_loss_the_line_says_how_many_tests_were_compared_and_what_is_open() {
+        let check = |second: Vec<Outcome>, said: &str| {
+            let second = Run { base: version(), outcomes: second, ..run(Vec::new()) };
+            let comparison = Ok(Box::new(second));
+            let run = Run { ratchet: Some(Ratchet { version: version(), comparison }), ..run(Vec::new()) };
+            assert_eq!(headline(&run).unwrap(), said);
+            assert!(!is_bad(&run));
+        };
+        let of = |verdict| outcome("a", verdict, Some(measured(1e3, 0.0)));
+        let mut probably = of(Verdict::Inconclusive);
+        probably.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+        let late = unmeasured("a", Some(Reason::BudgetUsedUp));
+        check(vec![of(Verdict::Same)], "no test slower than v1.2.0 (1 measured)");
+        let said = "no test slower than v1.2.0 (3 measured, 1 probably slower, 1 inconclusive, 1 not measured)";
+        check(vec![of(Verdict::Same), probably, of(Verdict::Inconclusive), late.clone()], said);
+        check(vec![late], "no test was measured against v1.2.0");
+    }
+
+    #[test]
+    fn every_format_names_the_losses() {
+        use crate::{annotations, json, junit, markdown, outputs, push};
+        use perfunit_model::Conclusion;
+        let mut run = with_ratchet();
+        run.outcomes.remove(0);
+        let rendering = crate::Rendering::default();
+        let expected = "3 tests slower than v1.2.0";
+        let html = crate::html::render(&run, &crate::html::HtmlOptions::default());
+        let blocked = push::blocked("topic", "main", &run, (Conclusion::of(&run, rendering.denied), rendering.denied));
+        let texts = [markdown::render(&run, &rendering), annotations::github(&run), html, blocked];
+        for text in texts.iter().chain([&junit::render(&run, rendering.denied)]) {
+            assert!(text.contains(expected), "{text}");
+        }
+        assert!(
+            outputs::github(&run, Conclusion::SlowerThanRatchet, None)
+                .starts_with("verdict=slower\nslower=0\nslower-than-ratchet=3\n")
+        );
+        let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
+        let ratchet = &document["ratchet"];
+        assert_eq!(ratchet["cumulative_losses"].as_array().unwrap().len(), 3);
+        assert_eq!(ratchet["accepted"][1]["loss"], 0.03);
+        assert_eq!(ratchet["comparison"]["tests"].as_array().unwrap().len(), 5);
+        let missing = without(NotCompared::HeadChanged);
+        let document: serde_json::Value = serde_json::from_str(&json::render(&missing)).unwrap();
+        let not_compared = serde_json::json!({"kind": "head-changed", "text": "the working tree changed meanwhile"});
+        assert_eq!(document["ratchet"]["not_compared"], not_compared);
+        assert_eq!(document["ratchet"]["comparison"], serde_json::Value::Null);
+    }
+}

@@ -1,0 +1,356 @@
+//! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
+
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub(super) use summary::{counts, stages};
+
+use super::by_cause::{self, Responsible};
+use super::caveats;
+use super::failing;
+use super::figures::{Detail, Words, phrase, row, sorted, status};
+use super::generated;
+use super::growth;
+use super::metrics;
+use super::ratchet;
+use super::screen::{INDENT, Screen};
+use super::shards;
+use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
+use super::table::{Layout, Row};
+use super::uncovered;
+use super::unmeasured;
+use perfunit_model::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use perfunit_model::{
+    Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome,
+    Run, Selection, Verdict, VersionName,
+};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Tests of a verdict shown unless everything is asked for.
+const ROWS: usize = 10;
+/// Tests shown whose work changed and whose time did not, unless everything is asked for.
+const WORK_ALONE: usize = 5;
+
+/// What the terminal can show and the reader wants to see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns; 0 for no limit, as when the output is not a terminal.
+    pub width: usize,
+    /// Everything known about every test.
+    pub verbose: bool,
+    pub unicode: bool,
+}
+
+impl TextOptions {
+    /// The glyphs to use.
+    pub fn glyphs(&self) -> Glyphs {
+        if self.unicode { Glyphs::Unicode } else { Glyphs::Ascii }
+    }
+
+    fn detail(&self) -> Detail {
+        if self.verbose { Detail::Full } else { Detail::Brief }
+    }
+}
+
+/// Returns the summary with ANSI colors and one trailing newline; `denied` decides whether its last line is good news.
+pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
+    let detail = options.detail();
+    let mut screen = Screen::new(options.width, options.glyphs());
+    heading(&run.base, &run.head, &mut screen);
+    tests(run, &mut screen);
+    if let Some(insensitive) = caveats::insensitive(run) {
+        screen.status("Limits", WARN, &Text::plain(insensitive));
+    }
+    shards::write(run, &mut screen);
+    if detail == Detail::Full {
+        circumstances(run, &mut screen);
+    }
+    screen.bar();
+    failing::write(run, detail, &mut screen);
+    match caveats::nothing_because(run) {
+        Some(because) => nothing(run, because, &mut screen),
+        None => verdicts(run, detail, &mut screen),
+    }
+    uncovered::write(&run.selection, detail, &mut screen);
+    growth::write(run, detail, &mut screen);
+    unmeasured::write(run, detail, &mut screen);
+    caveats::write(run, &mut screen);
+    let counted = run.against_ratchet().map(counts).unwrap_or_default();
+    ratchet::write(run, counted, detail, &mut screen);
+    let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
+    generated::write(run, counted, detail, &mut screen);
+    screen.bar();
+    summary::write(run, Conclusion::of(run, denied), &mut screen);
+    ratchet::summary(run, &mut screen);
+    generated::summary(run, &mut screen);
+    screen.finish()
+}
+
+/// Which versions are compared.
+pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Screen) {
+    let arrow = format!(" {} ", screen.glyphs().arrow());
+    screen.status("Comparing", GOOD, &version(base).and(arrow).join(version(head)));
+}
+
+fn version(version: &VersionName) -> Text {
+    let label = Text::new(STRONG, one_line(&version.label));
+    let changes = if version.dirty { " + changes" } else { "" };
+    match format::commit_beside_label(version) {
+        None => label.and(changes),
+        Some(commit) => label.and(format!(" ({commit}{changes})")),
+    }
+}
+
+fn tests(run: &Run, screen: &mut Screen) {
+    let selection = &run.selection;
+    if selection.found == 0 && selection.nothing_because.is_some() {
+        return;
+    }
+    let mut text = Text::new(STRONG, selection.found.to_string()).and(" found");
+    if selection.targets > 0 {
+        let targets = count(selection.targets, "target");
+        text = text.and(format!(" in {} of {targets}", selection.targets_reached));
+    }
+    let idle = selection.reachable - selection.executed;
+    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count() - idle;
+    if unaffected > 0 {
+        text = text.and(format!(", {unaffected} cannot have changed"));
+    }
+    if idle > 0 {
+        text = text.and(format!(", {idle} do not execute changed code"));
+    }
+    let measured = caveats::measured(run);
+    screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
+}
+
+fn circumstances(run: &Run, screen: &mut Screen) {
+    let environment = &run.environment;
+    let text = format!(
+        "{}, {} profile, {}, core {} of {}",
+        environment.rustc, environment.profile, environment.host, environment.core, environment.cpu
+    );
+    screen.status("With", GOOD, &Text::plain(one_line(&text)));
+    for (target, state) in &environment.layouts {
+        let state = state.as_ref().map_or_else(
+            |_| "not controlled".to_owned(),
+            |state| format!("matched, {}{}", layout(state), linked(state)),
+        );
+        screen.status("Layout", GOOD, &Text::plain(format!("{target}: {state}")));
+    }
+    for missing in metrics::for_none(&run.outcomes) {
+        screen.status("Without", GOOD, &Text::plain(one_line(&missing)));
+    }
+    let mut changes = run.selection.changes.iter().map(|change| Text::plain(one_line(&change.to_string())));
+    if let Some(first) = changes.next() {
+        screen.status("Changes", GOOD, &first);
+    }
+    for change in changes {
+        screen.below(INDENT, &change);
+    }
+}
+
+/// How far base and head are the same to the processor.
+pub(super) fn layout(state: &LayoutMatch) -> String {
+    let LayoutMatch { common, equal, changed, anchored, data, data_equal, .. } = state;
+    let mut text = format!(
+        "{equal} of {} at equal addresses, {data_equal} of {data} constants and variables",
+        count(*common, "common function")
+    );
+    if *changed > 0 {
+        let _ = write!(text, ", {anchored} of {} anchored", count(*changed, "changed function"));
+    }
+    if state.fixed_addresses {
+        text.push_str(", position-dependent");
+    }
+    if state.linker != MeasuringLinker::Project {
+        let _ = write!(text, ", linked by {}", state.linker);
+    }
+    text
+}
+
+/// What matching it did besides.
+fn linked(state: &LayoutMatch) -> String {
+    let LayoutMatch { loops, held, text_bytes, link_seconds, .. } = state;
+    let megabytes = *text_bytes as f64 / 1e6;
+    let loops = if *loops > 0 {
+        format!("; {held} of {} of changed functions in place", count(*loops, "loop"))
+    } else {
+        String::new()
+    };
+    format!("{loops}; {megabytes:.1} MB of code linked in {link_seconds:.2} s")
+}
+
+fn nothing(run: &Run, because: NothingBecause, screen: &mut Screen) {
+    let Selection { found, targets, .. } = run.selection;
+    // Targets that cannot have changed may not have been built, and then their tests were not counted.
+    let subject = match (found, targets) {
+        (0, 0) => "no test".to_owned(),
+        (0, targets) => format!("no test in {}", count(targets, "target")),
+        (found, _) => format!("0 of {}", count(found, "test")),
+    };
+    let text = Text::new(STRONG, subject).and(format!(" can have changed: {because}"));
+    screen.status("Unchanged", GOOD, &text);
+}
+
+fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
+    let rows_of = |verdict| rows(&sorted(&run.outcomes, verdict), run, detail, screen.glyphs());
+    let probable: Vec<&Outcome> = run.probably_slower().collect();
+    let open: Vec<&Outcome> = sorted(&run.outcomes, Verdict::Inconclusive);
+    let open: Vec<&Outcome> =
+        open.into_iter().filter(|outcome| !probable.iter().any(|other| other.test == outcome.test)).collect();
+    let probable = rows(&probable, run, detail, screen.glyphs());
+    let inconclusive = rows(&open, run, detail, screen.glyphs());
+    let [slower, faster, changed, same] =
+        [Verdict::Slower, Verdict::Faster, Verdict::ChangedBelowThreshold, Verdict::Same].map(rows_of);
+    let listed = if detail == Detail::Full { [changed, same] } else { [Vec::new(), Vec::new()] };
+    let [changed, same] = &listed;
+    let shown = |rows: &[Row]| if detail == Detail::Full { rows.len() } else { rows.len().min(ROWS) };
+    let all = [&probable, &slower, &faster, changed, &inconclusive, same];
+    let layout = Layout::of(all.into_iter().flat_map(|rows| &rows[..shown(rows)]), screen.width());
+    let write = |rows: &[Row], screen: &mut Screen| {
+        rows[..shown(rows)].iter().for_each(|row| layout.write(row, screen));
+        screen.more(INDENT, rows.len() - shown(rows));
+    };
+    write(&probable, screen);
+    for (verdict, rows) in [(Verdict::Slower, &slower), (Verdict::Faster, &faster)] {
+        by_cause(run, verdict, screen);
+        write(rows, screen);
+    }
+    write(changed, screen);
+    if detail == Detail::Brief {
+        changed_line(run, screen);
+    }
+    write(&inconclusive, screen);
+    write(same, screen);
+    same_line(run, screen);
+    explained_line(run, screen);
+    if detail == Detail::Brief {
+        work_alone(run, screen);
+    }
+}
+
+/// A line for each cause of several tests.
+fn by_cause(run: &Run, verdict: Verdict, screen: &mut Screen) {
+    let tests = sorted(&run.outcomes, verdict);
+    let groups = by_cause::groups(&tests, run);
+    if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
+        return;
+    }
+    let (_, style) = status(verdict, Words::of(&run.all_gates()));
+    for group in &groups {
+        let text = Text::new(STRONG, group.name()).and(": ").with(style, group.tests(verdict, &run.all_gates()));
+        screen.status("Responsible", style, &text);
+    }
+}
+
+/// How many of the slower tests are explained, unless all are or none was to be.
+fn explained_line(run: &Run, screen: &mut Screen) {
+    let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
+    let slower = sorted(&run.outcomes, Verdict::Slower);
+    let known = slower.iter().filter(explained).count();
+    // Some say why not.
+    let is_open = slower.iter().any(|outcome| outcome.explanation.is_none() && outcome.unexplained.is_none());
+    if known > 0 && is_open {
+        let text = format!("{known} of {} that got slower: `cargo perfunit explain` explains all", slower.len());
+        screen.status("Explained", GOOD, &Text::plain(text));
+    }
+}
+
+/// What changed of tests that have no row of their own, and should have shown in their time.
+fn work_alone(run: &Run, screen: &mut Screen) {
+    let has_no_row = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Same | Verdict::ChangedBelowThreshold);
+    let alone = |outcome: &&Outcome| matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
+    let tests: Vec<&Outcome> = run.outcomes.iter().filter(has_no_row).filter(alone).collect();
+    for outcome in tests.iter().take(WORK_ALONE) {
+        let changed = metrics::changed(outcome, run.gates_of(outcome), screen.glyphs()).unwrap_or_default();
+        let text = test_id(&outcome.test).and(": ").with(WARN, changed).and(", although its time is about the same");
+        screen.status("More work", WARN, &text);
+    }
+    screen.more(INDENT, tests.len().saturating_sub(WORK_ALONE));
+}
+
+fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
+    let mut tests = tests.to_vec();
+    // The least interesting tests are easier to find by name.
+    if tests.iter().all(|outcome| outcome.verdict == Verdict::Same) {
+        tests.sort_by(|a, b| a.test.cmp(&b.test));
+    }
+    tests.into_iter().map(|outcome| row(outcome, run.gates_of(outcome), detail, glyphs)).collect()
+}
+
+fn changed_line(run: &Run, screen: &mut Screen) {
+    let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
+    let Some(largest) = changed.first() else { return };
+    if Words::of(&run.all_gates()) == Words::OfAny {
+        let text = Text::new(STRONG, count(changed.len(), "test")).and(" below the threshold (-v)");
+        return screen.status("Changed", WARN, &text);
+    }
+    let which = if changed.len() == 1 { ": " } else { ", the largest is " };
+    let mut text = Text::new(STRONG, count(changed.len(), "test"))
+        .and(format!(" by less than {}{which}", threshold(largest_margin(&changed, run))))
+        .join(test_id(&largest.test));
+    if let Some(measured) = &largest.measured {
+        text = text.and(" ").with(WARN, phrase(measured));
+    }
+    if changed.len() > 1 {
+        text = text.with(DIM, format!("  ... and {} more (-v)", changed.len() - 1));
+    }
+    screen.status("Changed", WARN, &text);
+}
+
+/// Below this all of them changed: the run's margin, or that of a test where less cannot be detected.
+fn largest_margin(outcomes: &[&Outcome], run: &Run) -> f64 {
+    outcomes
+        .iter()
+        .filter_map(|outcome| outcome.measured.as_ref())
+        .map(Measured::margin)
+        .fold(run.threshold.margin(), f64::max)
+}
+
+fn same_line(run: &Run, screen: &mut Screen) {
+    // Where less cannot be detected, a test's own threshold is larger than the run's; or the user gave it its own terms.
+    let (mut by_margin, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
+    for outcome in sorted(&run.outcomes, Verdict::Same) {
+        let gates = run.gates_of(outcome);
+        if Words::of(gates) == Words::OfAny {
+            by_gates.entry(gates.to_vec()).or_default().push(outcome);
+        } else {
+            let margin = outcome.measured.as_ref().map_or(run.threshold.margin(), Measured::margin);
+            by_margin.entry(margin.to_bits()).or_default().push(outcome);
+        }
+    }
+    for (gates, same) in by_gates {
+        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
+        let text = Text::new(STRONG, count(same.len(), "test")).and(format!(": no change of {}", gates.join(", ")));
+        screen.status("Same", GOOD, &text);
+    }
+    // Each small test has its own.
+    let own = by_margin.split_off(&(run.threshold.margin().to_bits() + 1));
+    let range = own.first_key_value().zip(own.last_key_value()).map(|((low, _), (high, _))| (*low, *high));
+    let own = range.map(|range| (range, own.into_values().flatten().collect()));
+    let by_margin = by_margin.into_iter().map(|(bits, same)| ((bits, bits), same));
+    for ((low, high), same) in by_margin.chain(own) {
+        let [low, high] = [low, high].map(|bits| threshold(f64::from_bits(bits)));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        let text = Text::new(STRONG, count(same.len(), "test"))
+            .and(format!(": no change of {range} or more"))
+            .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
+        screen.status("Same", GOOD, &text);
+    }
+}
+
+/// `0.21 % to 3.1 %, median 0.60 %`, over the tests where it is known.
+fn detectable(outcomes: &[&Outcome]) -> Option<String> {
+    let known = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.detectable);
+    let mut sorted: Vec<f64> = known.filter(|detectable| detectable.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (magnitude(*sorted.first()?), magnitude(*sorted.last()?));
+    if low == high {
+        return Some(low);
+    }
+    let middle = sorted.len() / 2;
+    let median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
+    Some(format!("{low} to {high}, median {}", magnitude(median)))
+}

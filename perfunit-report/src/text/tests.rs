@@ -1,0 +1,415 @@
+use super::*;
+use crate::style::BAD;
+use perfunit_model::format::without_escapes;
+use perfunit_model::samples::{full, measured, metered, outcome, run, unmeasured};
+use perfunit_model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Stages, Warning};
+use snapbox::{IntoData, assert_data_eq, str};
+
+const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
+
+#[track_caller]
+fn check(run: &Run, options: TextOptions, expected: impl IntoData) {
+    assert_data_eq!(without_escapes(&render(run, &options, Denied::default())), expected.raw());
+}
+
+fn same(name: &str, detectable: f64) -> Outcome {
+    outcome(name, Verdict::Same, Some(Measured { detectable, ..measured(310.0, 0.001) }))
+}
+
+#[test]
+fn every_verdict_has_its_place() {
+    check(
+        &full(),
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
+────────────
+      Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny     8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+     Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ... and 1 more (-v)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
+        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Uncovered  1 changed function is executed by no test: idle::Pool::drain
+Not measured  1 test: fails on both: no network
+                mycrate net::tests::dns
+              1 test: ignored (--run-ignored all measures it)
+                mycrate slow::tests::all
+              doc tests of mycrate: measured on request (--doc)
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
+────────────
+     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn names_that_do_not_fit_keep_a_line_of_their_own() {
+    let mut run = full();
+    run.outcomes[2].test.name = "parser::tests::a_rather_long_name_for_a_long_test".into();
+    check(
+        &run,
+        TextOptions { width: 116, unicode: false, ..WIDE },
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
+------------
+      Slower  mycrate parser::tests::a_rather_long_name_for_a_long_test
+                                             1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny     8.20 ns -> 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first    2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+     Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ...
+              and 1 more (-v)
+Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
+              too noisy to tell within its budget (--per-test-budget)
+        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Uncovered  1 changed function is executed by no test: idle::Pool::drain
+Not measured  1 test: fails on both: no network
+                mycrate net::tests::dns
+              1 test: ignored (--run-ignored all measures it)
+                mycrate slow::tests::all
+              doc tests of mycrate: measured on request (--doc)
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
+------------
+     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
+              build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn eighty_columns_put_figures_below_names() {
+    let mut run = full();
+    run.outcomes.truncate(4);
+    check(
+        &run,
+        TextOptions { width: 80, ..WIDE },
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 4 measured
+────────────
+      Slower  mycrate parser::tests::long
+              1.21 µs → 1.58 µs   +30.6 %           [+29.6 %, +31.6 %]
+      Slower  mycrate lexer::tests::tiny
+              8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
+      Faster  mycrate cache::tests::first
+              2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
+        Same  1 test: no change of 10 % or more; smallest detectable change
+              0.41 %
+   Uncovered  1 changed function is executed by no test: idle::Pool::drain
+Not measured  doc tests of mycrate: measured on request (--doc)
+        Note  code layout not controlled in mycrate: the linker ld refuses: no
+              such option
+        Note  3 verdicts below 40 % rest on one layout: code placement alone can
+              cause such a change
+────────────
+     Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
+              0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn verbose_tells_everything_about_every_test() {
+    let mut run = full();
+    // One of each verdict is enough.
+    run.outcomes.remove(5);
+    run.outcomes.remove(1);
+    check(
+        &run,
+        TextOptions { verbose: true, ..WIDE },
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
+        With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
+      Layout  mycrate: not controlled
+     Changes  changed Parser::line (src/parser.rs:88)
+              changed Cargo.lock
+────────────
+      Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %  [+29.6 %, +31.6 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names changed Parser::line (src/parser.rs:88)
+              note: its work differs from call to call
+      Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process
+              selected: names changed Parser::line (src/parser.rs:88)
+     Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names changed Parser::line (src/parser.rs:88)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names changed Parser::line (src/parser.rs:88)
+        Same  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names changed Parser::line (src/parser.rs:88)
+        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Uncovered  1 changed function is executed by no test:
+                idle::Pool::drain  src/idle.rs:7, no test can reach it
+Not measured  1 test: fails on both: no network
+                mycrate net::tests::dns
+              1 test: ignored (--run-ignored all measures it)
+                mycrate slow::tests::all
+              doc tests of mycrate: measured on request (--doc)
+        Note  code layout not controlled in mycrate: the linker ld refuses: no such option
+        Note  2 verdicts below 40 % rest on one layout: code placement alone can cause such a change
+────────────
+     Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn nothing_to_measure_is_a_calm_answer() {
+    let mut nothing = run(Vec::new());
+    nothing.selection.nothing_because = Some(NothingBecause::CommentsAndNotRead { files: 3 });
+    nothing.selection.targets_reached = 0;
+    nothing.stages.measure = std::time::Duration::ZERO;
+    check(
+        &nothing,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 0 of 12 targets, 0 measured
+────────────
+   Unchanged  0 of 412 tests can have changed: only comments, documentation and formatting differ (3 files)
+────────────
+     Summary  nothing to measure  [prepare 0.4 s, build 12.1 s]
+
+"]],
+    );
+    nothing.selection.found = 0;
+    nothing.stages = Stages::default();
+    check(
+        &nothing,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+────────────
+   Unchanged  no test in 12 targets can have changed: only comments, documentation and formatting differ (3 files)
+────────────
+     Summary  nothing to measure
+
+"]],
+    );
+}
+
+#[test]
+fn an_interrupted_run_shows_what_it_has() {
+    let mut run = run(vec![
+        same("a", 0.0021),
+        same("b", 0.031),
+        same("c", 0.006),
+        same("d", f64::NAN),
+        unmeasured("e", Some(Reason::Interrupted)),
+        unmeasured("f", Some(Reason::Interrupted)),
+    ]);
+    run.interrupted = true;
+    run.warnings.push(Warning::Machine(Machine::OnlyOneCore));
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 4 measured
+────────────
+        Same  4 tests: no change of 10 % or more; smallest detectable change 0.21 % to 3.1 %, median 0.60 %
+Not measured  2 tests: interrupted
+                mycrate e, mycrate f
+ Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
+     Warning  there is only one core to use: the same certainty takes longer
+────────────
+     Summary  0 slower, 0 faster, 0 changed below 10 %, 4 same, 0 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn a_long_list_of_inconclusive_tests_is_cut_unless_verbose() {
+    let noisy = |n: u32| {
+        let figures = measured(1e3, 0.2 - f64::from(n) / 100.0);
+        Outcome {
+            reason: Some(Reason::NotConfirmed),
+            ..outcome(&format!("t{n:02}"), Verdict::Inconclusive, Some(figures))
+        }
+    };
+    let run = run((0..12).map(noisy).collect());
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 12 measured
+────────────
+Inconclusive  mycrate t00  1.00 µs → 1.20 µs   +20.0 %  [+19.0 %, +21.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t01  1.00 µs → 1.19 µs   +19.0 %  [+18.0 %, +20.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t02  1.00 µs → 1.18 µs   +18.0 %  [+17.0 %, +19.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t03  1.00 µs → 1.17 µs   +17.0 %  [+16.0 %, +18.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t04  1.00 µs → 1.16 µs   +16.0 %  [+15.0 %, +17.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t05  1.00 µs → 1.15 µs   +15.0 %  [+14.0 %, +16.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t06  1.00 µs → 1.14 µs   +14.0 %  [+13.0 %, +15.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t07  1.00 µs → 1.13 µs   +13.0 %  [+12.0 %, +14.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t08  1.00 µs → 1.12 µs   +12.0 %  [+11.0 %, +13.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  a change was seen first and could not be confirmed on fresh pairs
+              ... and 2 more (-v)
+────────────
+     Summary  0 slower, 0 faster, 0 changed below 10 %, 0 same, 12 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+    let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }, Denied::default()));
+    assert_eq!(text.matches("Inconclusive  mycrate t").count(), 12);
+    assert!(!text.contains("more (-v)"), "{text}");
+}
+
+#[test]
+fn figures_that_are_no_numbers_do_not_break_the_page() {
+    let broken = Measured { base_ns: f64::NAN, detectable: f64::NAN, ..measured(1e3, f64::NAN) };
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(broken)), outcome("b", Verdict::Slower, None)]);
+    run.outcomes[1].capture = Some(Capture::Runner);
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 2 measured
+────────────
+      Slower  mycrate a  ? → ?   ?  [?, ?]
+      Slower  mycrate b
+────────────
+     Summary  2 slower, 0 faster, 0 changed below 10 %, 0 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn a_typed_commit_is_not_repeated() {
+    let mut run = run(Vec::new());
+    run.base.label = run.base.commit[..9].to_owned();
+    run.head.label = "HEAD".into();
+    run.head.dirty = false;
+    let text = without_escapes(&render(&run, &WIDE, Denied::default()));
+    assert_eq!(text.lines().next(), Some("   Comparing  3f2a91c0d → HEAD (8d01e7b)"));
+}
+
+#[test]
+fn the_summary_is_red_yellow_or_green() {
+    let colour = |run: &Run| {
+        let text = render(run, &WIDE, Denied::default());
+        let last = text.lines().last().unwrap_or_default();
+        [("red", BAD), ("yellow", WARN), ("green", GOOD)]
+            .into_iter()
+            .find(|(_, style)| last.contains(&format!("{style}Summary{style:#}")))
+            .map(|(name, _)| name)
+    };
+    let mut calm = run(vec![same("a", 0.01)]);
+    assert_eq!(colour(&full()), Some("red"));
+    assert_eq!(colour(&calm), Some("green"));
+    calm.interrupted = true;
+    assert_eq!(colour(&calm), Some("yellow"));
+}
+
+/// A test that allocates more in as much time.
+fn more_work(name: &str) -> Outcome {
+    let mut outcome = same(name, 0.01);
+    outcome.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+    outcome.metrics.insert(Metric::PeakHeap, Ok(metered(MetricVerdict::Same, 80.0, 80.0)));
+    outcome.metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
+    outcome.cross_check = Some(CrossCheck::WorkAlone(vec![Metric::Allocations]));
+    outcome
+}
+
+#[test]
+fn work_that_time_does_not_show_has_a_line_of_its_own() {
+    let mut slower = outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)));
+    slower.metrics.insert(Metric::AllocatedBytes, Ok(metered(MetricVerdict::More, 640.0, 1280.0)));
+    slower.cross_check = Some(CrossCheck::Suspect);
+    let others = (0..7).map(|n| more_work(&format!("t{n}")));
+    let mut run = run([slower].into_iter().chain(others).collect());
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 8 measured
+────────────
+      Slower  mycrate a  1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
+              bytes allocated 640 B → 1.25 KiB (+100.0 %)
+              suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
+        Same  7 tests: no change of 10 % or more; smallest detectable change 1.0 %
+   More work  mycrate t0: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t1: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t2: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t3: allocations 12 → 18 (+50.0 %), although its time is about the same
+   More work  mycrate t4: allocations 12 → 18 (+50.0 %), although its time is about the same
+              ... and 2 more (-v)
+────────────
+     Summary  1 slower, 0 faster, 0 changed below 10 %, 7 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+    run.outcomes.truncate(2);
+    check(
+        &run,
+        TextOptions { verbose: true, ..WIDE },
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 2 measured
+        With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
+      Layout  mycrate: matched, 899 of 900 common functions at equal addresses, 2099 of 2100 constants and variables, 2 of 3 changed functions anchored; 14 of 15 loops of changed functions in place; 2.4 MB of code linked in 0.30 s
+     Without  no instructions: not asked for
+     Changes  changed Parser::line (src/parser.rs:88)
+              changed Cargo.lock
+────────────
+      Slower  mycrate a   1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              metrics: bytes allocated 640 B → 1.25 KiB (+100.0 %)
+              suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
+              selected: names changed Parser::line (src/parser.rs:88)
+        Same  mycrate t0   310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 1.0 %, steady state
+              metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B
+              warning: more allocations, although its time is about the same
+              selected: names changed Parser::line (src/parser.rs:88)
+        Same  1 test: no change of 10 % or more; smallest detectable change 1.0 %
+────────────
+     Summary  1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}
+
+#[test]
+fn verdicts_by_other_metrics_than_time_are_not_called_slower() {
+    let mut run = run(vec![
+        Outcome { verdict: Verdict::Slower, ..more_work("a") },
+        outcome("b", Verdict::ChangedBelowThreshold, Some(measured(1e3, 0.001))),
+        same("c", 0.01),
+    ]);
+    run.gates = vec![Metric::Allocations, Metric::PeakHeap];
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  412 found in 3 of 12 targets, 3 measured
+────────────
+       Worse  mycrate a  310 ns → 310 ns   +0.10 %  [-0.90 %, +1.1 %]
+              allocations 12 → 18 (+50.0 %)
+              warning: more allocations, although its time is about the same
+     Changed  1 test below the threshold (-v)
+        Same  1 test: no change of allocations, peak heap
+────────────
+     Summary  1 worse, 0 better, 1 changed below the threshold, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+}

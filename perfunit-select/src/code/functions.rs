@@ -1,0 +1,157 @@
+//! Where code of some functions of the source lies: whether anything leads to it, and from which changed places.
+//!
+//! A function is known by names in its symbol. Too many symbols may count as its code, never too few; what the compiler has
+//! copied into callers has none.
+
+use super::digest::Hash;
+use super::names;
+use super::program::Program;
+use super::reach::{Forward, leading_to_each, sources};
+use super::unit::Kind;
+use perfunit_model::Sides;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeSet, HashMap};
+
+/// What a function of the source is called in a symbol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceName<'a> {
+    pub ident: &'a str,
+    /// The type or trait around it; one of them is in the symbol, too. Empty: nothing is around it.
+    pub around: Vec<&'a str>,
+}
+
+impl SourceName<'_> {
+    /// Whether code whose symbol has these words, the function's name among them, may be the function's, or of a closure in
+    /// it.
+    fn may_be(&self, words: &BTreeSet<&str>) -> bool {
+        self.around.is_empty() || self.around.iter().any(|name| words.contains(name))
+    }
+}
+
+/// Finds the functions that a symbol may be of.
+struct Finder<'a> {
+    wanted: &'a [SourceName<'a>],
+    by_ident: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(wanted: &'a [SourceName<'a>]) -> Self {
+        let mut by_ident: HashMap<&str, Vec<usize>> = HashMap::new();
+        wanted.iter().enumerate().for_each(|(index, name)| by_ident.entry(name.ident).or_default().push(index));
+        Self { wanted, by_ident }
+    }
+
+    fn of(&self, symbol: &str) -> Vec<usize> {
+        // Names stand in symbols as they are, however these are made. To look for a few is quicker than to read them.
+        const FEW: usize = 16;
+        if self.by_ident.len() <= FEW && !self.by_ident.keys().any(|ident| symbol.contains(ident)) {
+            return Vec::new();
+        }
+        let readable = names::stable(symbol);
+        let words: BTreeSet<&str> = readable.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        let named = words.iter().filter_map(|word| self.by_ident.get(word)).flatten().copied();
+        named.filter(|index| self.wanted[*index].may_be(&words)).collect()
+    }
+}
+
+/// What machine code says about a function.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionCode {
+    /// Some test, or what runs before tests, leads to code of it.
+    pub is_reached: bool,
+    /// Positions of the places from which code of it is reached.
+    pub behind: Vec<usize>,
+    /// Nothing leads to code of it, and that is other code in both versions.
+    pub is_aside: bool,
+}
+
+/// Of each function its code in head's program; `places` are symbols of code where two versions can begin to differ.
+pub fn functions(
+    programs: &Sides<Program>,
+    wanted: &[SourceName<'_>],
+    places: &[&BTreeSet<String>],
+) -> Vec<FunctionCode> {
+    let program = &programs.head;
+    let mut found = vec![FunctionCode::default(); wanted.len()];
+    if wanted.is_empty() {
+        return found;
+    }
+    let mut by_symbol: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, symbols) in places.iter().enumerate() {
+        symbols.iter().for_each(|symbol| by_symbol.entry(symbol).or_default().push(place));
+    }
+    let finder = Finder::new(wanted);
+    let mut atoms: Vec<Vec<u32>> = vec![Vec::new(); wanted.len()];
+    let mut begins = vec![Vec::new(); places.len()];
+    let reached = Forward::of(program, &program.starts());
+    for atom in (0..program.node_count()).filter(|atom| reached.holds(*atom) && program.kind(*atom) == Kind::Code) {
+        for symbol in program.symbols(atom) {
+            by_symbol.get(symbol).into_iter().flatten().for_each(|place| begins[*place].push(atom));
+            finder.of(symbol).into_iter().for_each(|index| atoms[index].push(atom));
+        }
+    }
+    let sources = sources(program);
+    for (found, atoms) in found.chunks_mut(MASK).zip(atoms.chunks(MASK)) {
+        let leads = leading_to_each(&sources, atoms);
+        for (bit, (found, atoms)) in found.iter_mut().zip(atoms).enumerate() {
+            found.is_reached = !atoms.is_empty();
+            let is_before = |place: &usize| begins[*place].iter().any(|atom| leads[*atom as usize] >> bit & 1 == 1);
+            found.behind = (0..places.len()).filter(is_before).collect();
+        }
+    }
+    let all = programs.as_ref().map(|program| identities(program, wanted));
+    for (found, (base, head)) in found.iter_mut().zip(all.base.iter().zip(&all.head)) {
+        found.is_aside = !found.is_reached && base != head;
+    }
+    found
+}
+
+/// By function what all code of it is, whether anything leads to it or not.
+fn identities(program: &Program, wanted: &[SourceName<'_>]) -> Vec<BTreeSet<Hash>> {
+    let finder = Finder::new(wanted);
+    let mut found = vec![BTreeSet::new(); wanted.len()];
+    for atom in (0..program.node_count()).filter(|atom| program.kind(*atom) == Kind::Code) {
+        for symbol in program.symbols(atom) {
+            finder.of(symbol).into_iter().for_each(|index| found[index].extend([program.identity(atom).0]));
+        }
+    }
+    found
+}
+
+/// Functions that are looked for in one walk.
+const MASK: usize = u64::BITS as usize;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_known_by_its_name_and_by_what_is_around_it() {
+        let check = |ident: &str, around: &[&str], symbol: &str, expected: bool| {
+            let wanted = [SourceName { ident, around: around.to_vec() }];
+            assert_eq!(Finder::new(&wanted).of(symbol) == [0], expected, "{ident} {symbol}");
+            // Where many are wanted symbols are read.
+            let others: Vec<String> = (0..20).map(|n| format!("other{n}")).collect();
+            let others = others.iter().map(|ident| SourceName { ident, around: Vec::new() });
+            let wanted: Vec<SourceName<'_>> = wanted.into_iter().chain(others).collect();
+            assert_eq!(Finder::new(&wanted).of(symbol) == [0], expected, "{ident} {symbol}");
+        };
+        check("foo", &[], "_RNvCs1234_7mycrate3foo", true);
+        check("fo", &[], "_RNvCs1234_7mycrate3foo", false);
+        check("foo", &[], "_ZN7mycrate3foo28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", true);
+        check(
+            "next",
+            &["Steps", "Iterator"],
+            "_ZN49_$LT$a..Steps$u20$as$u20$core..iter..Iterator$GT$4next17h0123456789abcdefE",
+            true,
+        );
+        check("next", &["Others"], "_ZN7mycrate5Steps4next17h0123456789abcdefE", false);
+    }
+
+    #[test]
+    fn each_goal_has_a_bit_in_all_that_leads_to_it() {
+        // 0 -> 1 -> 2, 3 -> 1, 2 -> 0
+        let sources = [vec![2], vec![0, 3], vec![1], vec![]];
+        assert_eq!(leading_to_each(&sources, &[vec![2], vec![3], vec![]]), [1, 1, 1, 3]);
+    }
+}

@@ -1,0 +1,90 @@
+//! From source text to answers, by way of the compilers.
+
+use crate::code::compare::Changed;
+use crate::code::{Code, Comparison, Program, Unit, What, compare, link, read};
+use perfunit_build::CompiledFiles;
+use perfunit_model::Sides;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// The object that rustc makes of a test crate, compiled as the build stage compiles it.
+pub fn rust(source: &str) -> Arc<Unit> {
+    rust_with(source, &["--test"])
+}
+
+/// The same with these arguments instead of `--test`.
+pub fn rust_with(source: &str, arguments: &[&str]) -> Arc<Unit> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("story.rs"), source).unwrap();
+    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["story.rs", "--edition=2024", "--emit=obj=story.o", "-Copt-level=3", "-Ccodegen-units=1"]);
+    rustc.args(["-Csymbol-mangling-version=v0", "-Cmetadata=story", "--cap-lints=allow"]).args(arguments);
+    let mut files = CompiledFiles::default();
+    files.insert("story.rs", source);
+    Arc::new(read("story.o", &object(folder.path(), rustc), &files).unwrap())
+}
+
+/// The object that the C compiler makes.
+pub fn c(source: &str) -> Arc<Unit> {
+    Arc::new(read("story.o", &c_object(source), &CompiledFiles::default()).unwrap())
+}
+
+/// Its bytes.
+pub fn c_object(source: &str) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("story.c"), source).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-c", "story.c", "-o", "story.o", "-O2"]);
+    object(folder.path(), cc)
+}
+
+fn object(folder: &Path, mut compiler: Command) -> Vec<u8> {
+    let output = compiler.current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read(folder.join("story.o")).unwrap()
+}
+
+/// What became of these tests between two lists of objects.
+pub fn between(base: &[&Arc<Unit>], head: &[&Arc<Unit>], tests: &[&str]) -> Comparison {
+    let tests: BTreeSet<String> = tests.iter().map(|name| (*name).to_owned()).collect();
+    compare(&programs(base, head), &tests)
+}
+
+pub fn programs(base: &[&Arc<Unit>], head: &[&Arc<Unit>]) -> Sides<Program> {
+    Sides { base, head }.map(|units| link(&units.iter().map(|unit| Arc::clone(unit)).collect::<Vec<_>>()))
+}
+
+/// An edit of a test crate: base, with the first text replaced by the second in head.
+#[track_caller]
+pub fn edit(base: &str, from: &str, to: &str, tests: &[&str]) -> Comparison {
+    assert!(base.contains(from), "{from}");
+    between(&[&rust(base)], &[&rust(&base.replace(from, to))], tests)
+}
+
+#[track_caller]
+pub fn same(comparison: &Comparison, test: &str) {
+    assert_eq!(comparison.tests[test], Code::Same, "{test}");
+}
+
+#[track_caller]
+pub fn changed<'a>(comparison: &'a Comparison, test: &str) -> &'a Changed {
+    let Code::Changed(changed) = &comparison.tests[test] else { panic!("{test}: {:?}", comparison.tests[test]) };
+    assert!(!changed.frontier.is_empty() && changed.path[0] == test, "{changed:#?}");
+    changed
+}
+
+/// The test has changed, by exactly these functions.
+#[track_caller]
+pub fn changed_by(comparison: &Comparison, test: &str, expected: &[(&str, What)]) {
+    let changed = changed(comparison, test);
+    let found: Vec<(&str, What)> =
+        changed.frontier.iter().map(|code| (code.name.as_str(), code.what.clone())).collect();
+    assert_eq!(found, expected, "{changed:#?}");
+    for code in &changed.frontier {
+        let watched = code.symbols.as_ref().map(|symbols| !symbols.is_empty());
+        let expected = Sides { base: code.what != What::Added, head: code.what != What::Removed };
+        assert_eq!(watched, expected, "{code:#?}");
+    }
+}

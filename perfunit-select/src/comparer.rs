@@ -1,0 +1,240 @@
+//! Which tests can reach machine code that differs, target by target.
+
+use super::changed_functions;
+use super::code::{self, ChangedCode, Code, Unreadable, What};
+use super::other_inputs::{self, Libraries};
+use super::selection_cache::Remembered;
+use super::source::ChangedItem;
+use super::target_code::{Place, TargetCode, TestCode};
+use super::units::Units;
+use object::Object as _;
+use object::read::NameOrOrdinal;
+use perfunit_build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
+use perfunit_model::error::{Result, Stop, Tried, apart};
+use perfunit_model::{ChangedFunction, OtherInput, Side, Sides, Start, TargetId, Uncompared};
+use perfunit_project::cargo::Context;
+use perfunit_system::fs;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Compares the executables of two sides.
+pub struct Comparer<'a> {
+    sides: &'a Sides<SideBuild>,
+    files: Sides<CompiledFiles>,
+    units: Units,
+    /// The functions that changed in the source.
+    functions: Vec<&'a ChangedItem>,
+    /// Whether the standard library of both sides is the same, which is no part of what is compared.
+    one_toolchain: bool,
+    /// A binary of the workspace that runs other machine code than before, by name, once that was asked.
+    changed_binary: OnceCell<Option<String>>,
+    /// The answers of earlier runs, and of this one.
+    pub remembered: Remembered,
+}
+
+impl<'a> Comparer<'a> {
+    /// For the sides as built.
+    pub fn new(context: &Context, built: &'a BuiltSides, functions: Vec<&'a ChangedItem>) -> Result<Self> {
+        let remembered = Remembered::load(&context.ours, &built.sides)?;
+        let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
+        let one_toolchain = context.base_cargo.is_none();
+        Ok(Self {
+            sides: &built.sides,
+            files,
+            units: Units::default(),
+            functions,
+            one_toolchain,
+            changed_binary: OnceCell::new(),
+            remembered,
+        })
+    }
+
+    /// What machine code says about these tests of a target.
+    pub fn target(
+        &mut self,
+        target: &TargetId,
+        executables: Sides<&TestExecutable>,
+        tests: &BTreeSet<String>,
+    ) -> Result<TargetCode> {
+        if let Some(known) = self.remembered.target(target, tests, &self.functions) {
+            return Ok(known);
+        }
+        if !self.one_toolchain {
+            return Ok(TargetCode::unknown(Uncompared::Toolchains));
+        }
+        let paths = executables.map(|executable| executable.path.as_path());
+        let libraries = Libraries::of(self.sides, paths)?;
+        let links = executables.map(|executable| executable.link.as_deref());
+        if self.changed_binary.get().is_none() {
+            self.changed_binary = OnceCell::from(self.find_changed_binary()?);
+        }
+        let binary = self.changed_binary.get().cloned().flatten();
+        let is_told_of_binaries = target.kind.is_told_of_binaries();
+        let mut code = match apart(self.programs(links, &libraries))? {
+            Ok(programs) => {
+                let known_as = |test: &String| executables.head.known_as(test).to_owned();
+                let known: BTreeSet<String> = tests.iter().map(known_as).collect();
+                let mut code = target_code(match executables.head.harness.starts() {
+                    Start::Function => code::compare(&programs, &known),
+                    Start::Main => compare_mains(&programs, &known),
+                });
+                let starts = binary.as_ref().filter(|_| !is_told_of_binaries);
+                if let Some(binary) = starts {
+                    code.note_starting(&programs, &known, binary);
+                }
+                code.note_restarting(&programs, &known, &target.name);
+                code.rename(tests, &known_as);
+                code.functions = self.functions_in(&programs, &code.places);
+                code
+            }
+            Err(why) => TargetCode::unknown(why),
+        };
+        code.in_libraries = !libraries.links.base.is_empty();
+        let others = &mut code.others;
+        others.extend(self.changed_libraries(libraries)?.into_iter().map(|name| OtherInput::Library { name }));
+        let variables = other_inputs::variables(self.sides, executables)?;
+        others.extend(variables.into_iter().map(|name| OtherInput::Variable { name }));
+        let made = other_inputs::made(self.sides, executables)?;
+        others.extend(made.into_iter().map(|path| OtherInput::OutDirFile { path }));
+        others.extend(binary.filter(|_| is_told_of_binaries).map(|name| OtherInput::Binary { name }));
+        self.remembered.insert(target, &code);
+        Ok(code)
+    }
+
+    /// What a program has of the changed functions.
+    fn functions_in(&self, programs: &Sides<code::Program>, places: &[Place]) -> BTreeMap<String, code::FunctionCode> {
+        let names: Vec<_> = self.functions.iter().map(|item| changed_functions::name(item)).collect();
+        let places: Vec<&BTreeSet<String>> = places.iter().map(|place| &place.head).collect();
+        let keys = self.functions.iter().map(|item| changed_functions::key(item));
+        keys.zip(code::functions(programs, &names, &places)).collect()
+    }
+
+    /// Both programs with the libraries that they load, read from what they were linked from; or why they cannot be
+    /// compared.
+    fn programs(
+        &mut self,
+        links: Sides<Option<&Path>>,
+        libraries: &Libraries,
+    ) -> Tried<Sides<code::Program>, Uncompared> {
+        let (Some(base), Some(head)) = (links.base, links.head) else {
+            return Err(Stop::Because(Uncompared::UnknownInputs));
+        };
+        let links = Sides { base: LinkRecord::load(base)?, head: LinkRecord::load(head)? };
+        if let Some(why) = links.base.incomparable(&links.head)? {
+            return Err(Stop::Because(why));
+        }
+        let programs = self.linked(&links, libraries.links.as_ref().map(Vec::as_slice));
+        programs.map_err(|stop| stop.map(|why| Uncompared::Unreadable { why: why.to_string() }))
+    }
+
+    fn linked(
+        &mut self,
+        links: &Sides<LinkRecord>,
+        libraries: Sides<&[LinkRecord]>,
+    ) -> Tried<Sides<code::Program>, Unreadable> {
+        let mut program = |side: Side| {
+            let all = std::iter::once(links.get(side)).chain(*libraries.get(side));
+            self.units.program(all, self.files.get(side))
+        };
+        Ok(Sides { base: program(Side::Base)?, head: program(Side::Head)? })
+    }
+
+    /// The libraries that have to count as changed, by file name; of those that a test opens by itself all that they show
+    /// may be called.
+    fn changed_libraries(&mut self, libraries: Libraries) -> Result<Vec<String>> {
+        let mut changed = libraries.changed;
+        for (name, paths, links) in libraries.opened {
+            let shown = paths.try_map(|_, path| exports(&path))?;
+            let symbols: Vec<&str> = shown.base.union(&shown.head).map(String::as_str).collect();
+            let programs = apart(self.linked(&links, Sides::default()))?;
+            let same = programs.is_ok_and(|programs| code::compare_symbols(&programs, &symbols) == Code::Same);
+            if !same {
+                changed.push(name);
+            }
+        }
+        Ok(changed)
+    }
+
+    fn find_changed_binary(&mut self) -> Result<Option<String>> {
+        let binaries = self.sides.as_ref().try_map(|_, side| side.binaries())?;
+        let by_name = |paths: Vec<PathBuf>| -> BTreeMap<String, PathBuf> {
+            let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+            paths.into_iter().filter_map(|path| Some((name(&path)?, path))).collect()
+        };
+        let binaries = binaries.map(by_name);
+        let names: BTreeSet<&String> = binaries.base.keys().chain(binaries.head.keys()).collect();
+        for name in names {
+            let (Some(base), Some(head)) = (binaries.base.get(name), binaries.head.get(name)) else {
+                return Ok(Some(name.clone()));
+            };
+            let libraries = Libraries::of(self.sides, Sides { base, head })?;
+            if fs::same_content(base, head)? && libraries.is_empty() {
+                continue;
+            }
+            let links = Sides { base: self.sides.base.binary_link(base), head: self.sides.head.binary_link(head) };
+            let same = match apart(self.programs(links.as_ref().map(Option::as_deref), &libraries))? {
+                Ok(programs) => code::compare_symbols(&programs, &["main"]) == Code::Same,
+                Err(_) => false,
+            };
+            if !same || !self.changed_libraries(libraries)?.is_empty() {
+                return Ok(Some(name.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The symbols that a library shows to others.
+fn exports(library: &Path) -> Result<BTreeSet<String>> {
+    let bytes = fs::read(library)?;
+    let Ok(file) = object::File::parse(&*bytes) else { return Ok(BTreeSet::new()) };
+    let names = file.exports().into_iter().flatten().flatten().filter_map(|export| match export.name() {
+        NameOrOrdinal::Name(name) => Some(String::from_utf8_lossy(name).into_owned()),
+        NameOrOrdinal::Ordinal(_) => None,
+    });
+    Ok(names.collect())
+}
+
+/// What tests can reach that all start from main: each of them all that main can.
+fn compare_mains(programs: &Sides<code::Program>, tests: &BTreeSet<String>) -> code::Comparison {
+    let code = code::compare_symbols(programs, &["main"]);
+    code::Comparison { tests: tests.iter().map(|test| (test.clone(), code.clone())).collect() }
+}
+
+/// Gives every place a number: many tests share them.
+fn target_code(comparison: code::Comparison) -> TargetCode {
+    let mut numbers = BTreeMap::new();
+    let mut code = TargetCode::default();
+    for (name, answer) in comparison.tests {
+        let test = match answer {
+            Code::Same => TestCode::Same,
+            Code::Unknown { .. } => TestCode::Unknown,
+            Code::Changed(changed) => {
+                let places = changed.frontier.iter().map(|place| {
+                    *numbers.entry(std::sync::Arc::as_ptr(place)).or_insert_with(|| {
+                        code.places.push(describe(place));
+                        code.places.len() - 1
+                    })
+                });
+                TestCode::Changed { places: places.collect(), path: changed.path }
+            }
+        };
+        code.tests.insert(name, test);
+    }
+    code
+}
+
+fn describe(place: &ChangedCode) -> Place {
+    let data = match &place.what {
+        What::Code => None,
+        What::Data(name) => Some(name.clone()),
+        What::Added => Some("it is new".to_owned()),
+        What::Removed => Some("it is gone".to_owned()),
+    };
+    Place {
+        function: ChangedFunction { name: place.name.clone(), data },
+        base: place.symbols.base.clone(),
+        head: place.symbols.head.clone(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Functions by their names, whether tests execute them or not.
+
+use super::selected::Selected;
+use super::source::{ItemKind, items};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::suggest;
+use perfunit_model::{Function, TargetId, TargetKind};
+use perfunit_project::git::Versions;
+use std::collections::BTreeSet;
+
+/// Functions of head's libraries and binaries in scope: those with these names, or all. A name is the last part of a path
+/// or more of it.
+pub fn functions(versions: &Versions, selected: &Selected, names: &[String]) -> Result<Vec<Function>> {
+    let all = all(versions, selected);
+    for name in names {
+        if !all.iter().any(|function| is_called(function, name)) {
+            let known = all.iter().map(|function| last(&function.name));
+            let near = suggest::hint(&suggest::near(name, known, "\0"));
+            return Err(Error::usage(format!("there is no function `{name}` in the libraries and binaries in scope"))
+                .hint(
+                    near.unwrap_or_else(|| "a function is named by the end of its path: `Parser::next`".to_owned()),
+                ));
+        }
+    }
+    let is_wanted = |function: &Function| names.is_empty() || names.iter().any(|name| is_called(function, name));
+    Ok(all.into_iter().filter(is_wanted).collect())
+}
+
+fn all(versions: &Versions, selected: &Selected) -> BTreeSet<Function> {
+    let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
+    // Libraries without unit tests by their manifest are not in scope; that nothing can be called there is for others to say.
+    let members = selected.workspace.packages.iter().filter(|package| selected.packages.contains(&package.name));
+    let untested = members.flat_map(|package| &package.targets).filter(|target| !target.tested);
+    let untested: BTreeSet<&TargetId> = untested.map(|target| &target.id).collect();
+    let is_meant = |target: &TargetId| selected.in_scope.contains(target) || untested.contains(target);
+    let targets = selected.target_files.iter().filter(|(target, _)| is_code(target.kind) && is_meant(target));
+    let mut found = BTreeSet::new();
+    for (target, sides) in targets {
+        for path in sides.head.iter().filter(|(_, file)| !file.test_only).map(|(path, _)| path) {
+            let content = versions.read_file(&versions.files.head, path);
+            for item in content.as_deref().and_then(items).unwrap_or_default() {
+                let is_function = matches!(item.kind, ItemKind::Function | ItemKind::Method);
+                if is_function && !item.test_only && item.code.text.trim_end().ends_with('}') {
+                    let (package, file) = (target.package.clone(), path.clone());
+                    found.insert(Function { package, file, line: item.line, name: item.name });
+                }
+            }
+        }
+    }
+    found
+}
+
+fn is_called(function: &Function, name: &str) -> bool {
+    let own = &function.name;
+    own == name || own.strip_suffix(name).is_some_and(|before| before.ends_with("::"))
+}
+
+fn last(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_called_by_the_end_of_its_path() {
+        let function =
+            Function { package: String::new(), file: String::new(), line: 1, name: "a::Parser::next".to_owned() };
+        for name in ["next", "Parser::next", "a::Parser::next"] {
+            assert!(is_called(&function, name), "{name}");
+        }
+        for name in ["ext", "arser::next", "Parser", ""] {
+            assert!(!is_called(&function, name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
+
+use crate::source::FileInTarget;
+use perfunit_model::{TargetId, TargetKind};
+use perfunit_project::cargo::Dependency;
+use perfunit_project::git::path::{is_below, parent, within};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files of a target by path, as [`crate::source::modules`] finds them.
+pub type Files = BTreeMap<String, FileInTarget>;
+
+/// By package its external dependencies.
+pub type External = BTreeMap<String, BTreeSet<String>>;
+/// By package a path.
+pub type Refeatured = BTreeMap<String, String>;
+
+/// The workspace. All paths are from the root of the repository, with `/`, without one at the end; the root is `""`.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    /// Folder of the workspace's manifest and lock file.
+    pub root: String,
+    /// Members and other local packages.
+    pub packages: Vec<PackageNode>,
+    /// For each local package all external packages that it depends on, directly or not, for builds, tests and build
+    /// scripts. A package that is absent or has none depends on any.
+    pub external: External,
+    /// Packages, also external ones, that have other features than in base, with a manifest or lock file that can be behind
+    /// that.
+    pub refeatured: Refeatured,
+    /// Folders of vendored packages, and changed files that cargo's configuration names: what is in them reaches everything.
+    pub decisive: Vec<String>,
+    /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
+    pub outside: Vec<String>,
+    /// For changed data files the folders of the packages whose code names them; of their own package only code of its
+    /// library and binaries counts.
+    pub named_by: BTreeMap<String, BTreeSet<String>>,
+    /// For other changed files the files of code, and the build scripts, that take them in as data.
+    pub taken_in: BTreeMap<String, BTreeSet<String>>,
+    /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
+    pub started_by: BTreeMap<String, BTreeSet<String>>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct PackageNode {
+    pub name: String,
+    /// Folder of its manifest.
+    pub dir: String,
+    /// Its local path dependencies.
+    pub dependencies: Vec<Dependency>,
+    pub targets: Vec<TargetNode>,
+    /// Root file of the build script.
+    pub build_script: Option<String>,
+    /// False for a path dependency outside the workspace: its own tests are not ours.
+    pub member: bool,
+}
+
+/// A target of a package.
+#[derive(Debug, Clone)]
+pub struct TargetNode {
+    pub id: TargetId,
+    pub root: String,
+    /// Its files, the root file included.
+    pub files: Files,
+    /// Whether it is built as a test executable.
+    pub has_tests: bool,
+}
+
+impl Graph {
+    /// The innermost package around a file, unless that file lies in a package outside the workspace.
+    pub fn nearest_package(&self, path: &str) -> Option<usize> {
+        let inside = |dir: &str| is_below(path, dir);
+        let (position, package) = self
+            .packages
+            .iter()
+            .enumerate()
+            .filter(|(_, package)| inside(&package.dir))
+            .max_by_key(|(_, package)| package.dir.len())?;
+        let is_outside = self.outside.iter().any(|dir| inside(dir) && dir.len() > package.dir.len());
+        (!is_outside).then_some(position)
+    }
+
+    /// The package of this position and all that depend on it, directly or not, for whatever purpose.
+    pub fn dependents(&self, position: usize) -> BTreeSet<String> {
+        let mut found = BTreeSet::from([self.packages[position].name.clone()]);
+        loop {
+            let depends =
+                |package: &&PackageNode| package.dependencies.iter().any(|known| found.contains(&known.package));
+            let more: Vec<String> = self.packages.iter().filter(depends).map(|package| package.name.clone()).collect();
+            let before = found.len();
+            found.extend(more);
+            if found.len() == before {
+                return found;
+            }
+        }
+    }
+
+    /// True in the folders of a package that have what uses its library: tests, benchmarks, examples.
+    pub fn is_beside_the_library(&self, path: &str) -> bool {
+        let inside = self.nearest_package(path).and_then(|position| within(path, &self.packages[position].dir));
+        let folder = inside.and_then(|inside| inside.split_once('/'));
+        folder.is_some_and(|(folder, _)| ["tests", "benches", "examples"].contains(&folder))
+    }
+
+    /// True for what reaches everything.
+    pub fn is_decisive(&self, path: &str) -> bool {
+        self.decisive.iter().any(|known| known == path || is_below(path, known))
+    }
+
+    /// True in the folder of a package's library.
+    pub fn is_in_library_folder(&self, path: &str) -> bool {
+        self.nearest_package(path).is_some_and(|package| {
+            let targets = &self.packages[package].targets;
+            let library = targets.iter().find(|target| target.id.kind == TargetKind::Lib);
+            library.is_some_and(|library| is_below(path, parent(&library.root)))
+        })
+    }
+
+    pub fn has_build_script(&self, path: &str) -> bool {
+        self.nearest_package(path).is_some_and(|package| self.packages[package].build_script.is_some())
+    }
+
+    /// Whether cargo's configuration, or the toolchain's, is found from the workspace's folder on its way up.
+    pub fn is_configured_by(&self, configuration: &str) -> bool {
+        let at = parent(configuration);
+        let above = if at.rsplit('/').next() == Some(".cargo") { parent(at) } else { at };
+        self.root == above || is_below(&self.root, above)
+    }
+
+    /// True for files in folders of packages outside the workspace.
+    pub fn is_outside(&self, path: &str) -> bool {
+        self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dependents_are_direct_and_indirect() {
+        let package = |name: &str, dependencies: &[&str]| PackageNode {
+            name: name.to_owned(),
+            dependencies: dependencies
+                .iter()
+                .map(|name| Dependency { package: (*name).to_owned(), dev: false })
+                .collect(),
+            ..PackageNode::default()
+        };
+        let packages = vec![package("a", &["b"]), package("b", &["c"]), package("c", &[]), package("d", &[])];
+        let graph = Graph { packages, ..Graph::default() };
+        let of = |position| graph.dependents(position).into_iter().collect::<Vec<_>>();
+        assert_eq!(
+            (of(2), of(1), of(3)),
+            (vec!["a".into(), "b".into(), "c".into()], vec!["a".into(), "b".into()], vec!["d".into()])
+        );
+    }
+
+    #[test]
+    fn the_innermost_package_is_nearest() {
+        let package = |dir: &str| PackageNode { dir: dir.to_owned(), ..PackageNode::default() };
+        let graph = Graph {
+            packages: vec![package(""), package("crates/a")],
+            outside: vec!["fuzz".to_owned()],
+            ..Graph::default()
+        };
+        assert_eq!(graph.nearest_package("src/lib.rs"), Some(0));
+        assert_eq!(graph.nearest_package("crates/a/src/lib.rs"), Some(1));
+        assert_eq!(graph.nearest_package("crates/ab/src/lib.rs"), Some(0));
+        assert_eq!(graph.nearest_package("fuzz/main.rs"), None);
+        assert!(graph.is_outside("fuzz/main.rs") && !graph.is_outside("main.rs"));
+        assert!(graph.is_beside_the_library("crates/a/tests/it.rs") && graph.is_beside_the_library("benches/a/b.bin"));
+        assert!(
+            !graph.is_beside_the_library("crates/a/src/tests/a.rs") && !graph.is_beside_the_library("crates/a/tests")
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! What the change can reach: source difference, workspace graph, targets.
+
+use super::data::{self, Ruled};
+use super::graph::graph;
+use super::included::taken_in;
+use super::moves;
+use super::on_request;
+use super::reach::{self, Graph, Reached};
+use super::read_sources;
+use super::rules::{Data, TestRules};
+use super::scope::{self, InScope};
+use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
+use super::target_files::{TargetFiles, modules};
+use super::wanted::Wanted;
+use super::without_tests::is_without_tests;
+use perfunit_build::shadow::{Injected, Injections};
+use perfunit_build::{Builder, Pairing, Place, TestCode, contains};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{
+    ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
+    UnmeasuredTarget, Warning,
+};
+use perfunit_project::cargo::{self, Package, Target, Workspace};
+use perfunit_project::git::path::is_rust;
+use perfunit_project::git::{FileSet, Versions};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The targets to build, and what is known about the change.
+#[derive(Debug)]
+pub struct Selected {
+    /// Head's workspace.
+    pub workspace: Workspace,
+    pub diff: SourceDiff,
+    /// Targets to build, with what reaches them.
+    pub targets: BTreeMap<TargetId, ReachedBy>,
+    /// Targets that would be built if they held tests.
+    pub without_tests: BTreeSet<TargetId>,
+    /// Targets in scope that hold tests.
+    pub in_scope: BTreeSet<TargetId>,
+    /// Packages in scope, also those without tests: what they need of others decides the features of these.
+    pub packages: BTreeSet<String>,
+    /// Files of each target and side.
+    pub target_files: TargetFiles,
+    /// Changed files that the tests of a target may read when they run.
+    pub data_files: BTreeMap<TargetId, Vec<String>>,
+    /// The packages and how they depend on each other; empty if nothing differs.
+    pub graph: Graph,
+    /// What filters and the configuration say of tests.
+    pub rules: TestRules,
+    /// Whether all tests in scope are taken.
+    pub all_tests: bool,
+    /// Whether the harnesses of benchmarks are replaced.
+    benches: bool,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+    /// Changed files that mean nothing by the configuration.
+    ignored: Vec<Effect>,
+    /// Changed data files that are in no package, and that no code names.
+    nowhere: Vec<String>,
+    nothing_because: Option<NothingBecause>,
+    /// What the packages that are built have besides, and was not asked for.
+    on_request: Vec<UnmeasuredTarget>,
+}
+
+impl Selected {
+    /// The root files of all targets.
+    pub fn roots(&self) -> BTreeSet<String> {
+        let targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
+        targets.map(|target| target.root.clone()).collect()
+    }
+
+    /// The root file of a target.
+    pub fn root(&self, id: &TargetId) -> Option<&str> {
+        let mut targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
+        targets.find(|target| target.id == *id).map(|target| target.root.as_str())
+    }
+
+    /// What is appended to the root files of all targets with tests of the packages that are built: cargo may build more
+    /// than we name.
+    pub fn injections(&self) -> Injections {
+        let packages: BTreeSet<&str> = self.targets.keys().map(|target| target.package.as_str()).collect();
+        let built = self.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
+        let tested = built.flat_map(|package| &package.targets).filter(|target| target.tested);
+        let what = |target: &Target| match target.id.kind {
+            TargetKind::Bench if self.benches => Injected::Bench,
+            kind if kind.beside().is_some() => Injected::MacroAndBench,
+            _ => Injected::Macro,
+        };
+        // A root that others have as well gets our `#[test]`.
+        let mut injected: Vec<_> = tested.map(|target| (&target.root, what(target))).collect();
+        injected.sort_by_key(|(_, what)| *what);
+        injected.into_iter().collect()
+    }
+
+    /// Both versions with the test code of `tests_of`.
+    pub fn pairing(&self, versions: &Versions, tests_of: Side) -> Pairing {
+        let holds =
+            |side: Side| source::holds(self.target_files.iter().map(|(target, files)| (target.kind, files.get(side))));
+        let read = |side: Side| move |path: &str| versions.read_file(versions.files.get(side), path);
+        let code = tests_of.other();
+        let files = source::overlay(
+            &versions.changed_paths(),
+            &self.roots(),
+            &Holder { files: &holds(code), read: &read(code) },
+            &Holder { files: &holds(tests_of), read: &read(tests_of) },
+        );
+        let mut files_of_roots: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for target in self.workspace.packages.iter().flat_map(|package| &package.targets) {
+            let known = files_of_roots.entry(target.root.clone()).or_default();
+            let sides = self.target_files.get(&target.id).into_iter();
+            known.extend(sides.flat_map(|sides| sides.base.keys().chain(sides.head.keys())).cloned());
+        }
+        Pairing::new(&versions.files, TestCode { tests_of, files, files_of_roots })
+    }
+
+    /// For the report, before tests are known.
+    pub fn summary(&self) -> Selection {
+        Selection {
+            targets: self.in_scope.len(),
+            targets_reached: self.targets.len(),
+            changes: changes(&self.diff).collect(),
+            effects: self.effects(),
+            nothing_because: self.nothing_because,
+            unmeasured_targets: self.on_request.clone(),
+            ..Selection::default()
+        }
+    }
+}
+
+impl Selected {
+    /// What became of the changes that no target sees.
+    fn effects(&self) -> Vec<Effect> {
+        let irrelevant = self.diff.irrelevant.iter();
+        let irrelevant = irrelevant.map(|(path, why)| Effect::Irrelevant { path: path.clone(), why: *why });
+        let effects = irrelevant.chain(self.ignored.iter().cloned());
+        if self.targets.is_empty() {
+            let effect = |change| match self.nothing_because {
+                Some(because @ NothingBecause::NoTests { .. }) => Effect::NoTest { change, because },
+                _ => Effect::NoTarget(change),
+            };
+            return effects.chain(changes(&self.diff).map(effect)).collect();
+        }
+        effects.chain(self.nowhere.iter().map(|path| Effect::Nowhere { path: path.clone() })).collect()
+    }
+}
+
+/// Compares the sources and decides which targets to build.
+///
+/// Names base's files as head does where they moved.
+pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wanted<'_>) -> Result<Selected> {
+    let _span = tracing::info_span!("select").entered();
+    let code = OnceCell::new();
+    let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
+    wanted.complete(&mut workspace, &|package, target| on_request::has_benches(versions, package, target));
+    let all_code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+    let mut diff = source_diff(versions, &all_code)?;
+    let moved = moves::find(builder, versions, &workspace, &diff, wanted)?;
+    if let Some((counterpart, moves)) = moved {
+        workspace.counterpart = Some(Rc::new(counterpart));
+        if !moves.is_empty() {
+            versions.files.base.relocate(Arc::new(moves));
+            let all_code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+            diff = source_diff(versions, &all_code)?;
+        }
+    }
+    let versions = &*versions;
+    let code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+    let taken_in = taken_in(versions, &workspace, &mut diff);
+    let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
+    let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
+    let mut selected = Selected {
+        workspace,
+        diff,
+        targets: BTreeMap::new(),
+        without_tests: BTreeSet::new(),
+        in_scope,
+        packages,
+        target_files: TargetFiles::new(),
+        data_files: BTreeMap::new(),
+        graph: Graph::default(),
+        rules,
+        all_tests: wanted.all_tests,
+        benches: wanted.scope.asks_for(TargetKind::Bench),
+        warnings: Vec::new(),
+        ignored: Vec::new(),
+        nowhere: Vec::new(),
+        nothing_because: None,
+        on_request: Vec::new(),
+    };
+    selected.leave_out_unwanted();
+    let Ruled { reaching, ignored, warnings } = data::apart(&code, &selected.rules, &mut selected.diff);
+    selected.ignored = ignored;
+    selected.warnings.extend(warnings);
+    let moved = selected.workspace.counterpart.is_some();
+    if wanted.all_tests || moved || !selected.diff.is_empty() || !reaching.is_empty() || !taken_in.is_empty() {
+        (selected.graph, selected.target_files) =
+            graph(builder, versions, &selected.workspace, &selected.diff, &taken_in)?;
+        selected.rules.heed_attributes(versions, &selected.workspace, &selected.target_files);
+        let left_out = selected.reach();
+        if !left_out.is_empty() && !wanted.scope.workspace {
+            selected.warnings.push(Warning::PackagesLeftOut { packages: left_out.into_iter().collect() });
+        }
+        selected.reach_moved(versions);
+        selected.reach_by_rules(reaching);
+        selected.leave_out_without_tests(versions);
+        let read = read_sources::warnings(versions, &selected.target_files, selected.targets.keys());
+        selected.warnings.extend(read);
+    }
+    if selected.targets.is_empty() {
+        selected.nothing_because = Some(nothing_because(versions, &selected));
+    }
+    selected.on_request = selected.on_request(versions, &|kind| wanted.scope.asks_for(kind));
+    Ok(selected)
+}
+
+impl Selected {
+    /// Forgets the targets of which the filters take no test.
+    fn leave_out_unwanted(&mut self) {
+        if self.in_scope.is_empty() {
+            return;
+        }
+        self.in_scope.retain(|target| self.rules.may_take(target));
+        if self.in_scope.is_empty() {
+            self.warnings.push(Warning::NoTargetLeft);
+        }
+    }
+
+    /// Takes the targets that the difference reaches, or all. Returns the members with tests that it reaches, too, and that
+    /// are in no selected package.
+    fn reach(&mut self) -> BTreeSet<String> {
+        let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
+        nowhere.retain(|path| self.diff.is_data(path));
+        self.nowhere = nowhere;
+        self.data_files = data::files(&reached, &self.diff);
+        let members = self.workspace.members();
+        let others = members.filter(|package| !self.packages.contains(&package.name));
+        let is_reached =
+            |package: &&Package| package.targets.iter().any(|target| target.tested && reached.contains_key(&target.id));
+        let left_out = others.filter(is_reached).map(|package| package.name.clone()).collect();
+        self.targets = if self.all_tests {
+            let all = self.in_scope.iter();
+            all.map(|target| (target.clone(), ReachedBy::Request)).collect()
+        } else {
+            let reached = reached.into_iter().filter(|(target, _)| self.in_scope.contains(target));
+            reached.filter_map(|(target, by)| Some((target, by.into_iter().next()?))).collect()
+        };
+        left_out
+    }
+
+    /// Takes also the targets that base calls or places otherwise, and warns of those that head has nothing for.
+    fn reach_moved(&mut self, versions: &Versions) {
+        let Some(base) = self.workspace.counterpart.clone() else { return };
+        for target in &self.in_scope {
+            let (Some(theirs), Some(root)) = (base.target(target), self.root(target)) else { continue };
+            if theirs.id != *target || theirs.root != root {
+                let path = root.to_owned();
+                self.targets.entry(target.clone()).or_insert(ReachedBy::File { path });
+            }
+        }
+        let base_files = &versions.files.base;
+        let holds_tests = |id: &&TargetId| {
+            let targets = base.workspace.packages.iter().flat_map(|package| &package.targets);
+            let mut roots = targets.filter(|target| target.id == **id).map(|target| base_files.name(&target.root));
+            roots.any(|root| {
+                let files = modules(versions, base_files, &root.to_string_lossy());
+                let mut texts = files.keys().filter_map(|path| versions.read_file(base_files, path));
+                texts.any(|text| source::holds_tests(&String::from_utf8_lossy(&text)))
+            })
+        };
+        let gone: Vec<TargetId> = base.gone.iter().filter(holds_tests).cloned().collect();
+        if !gone.is_empty() {
+            let is_new = |target: &&TargetId| !base.targets.contains_key(*target) && target.kind != TargetKind::Doctest;
+            let new = self.targets.keys().filter(is_new).cloned().collect();
+            self.warnings.push(Warning::NoCounterpart { gone, new });
+        }
+    }
+
+    fn leave_out_without_tests(&mut self, versions: &Versions) {
+        let is_without = |target: &&TargetId| is_without_tests(versions, &self.workspace, &self.target_files, target);
+        self.without_tests = self.targets.keys().filter(is_without).cloned().collect();
+        self.targets.retain(|target, _| !self.without_tests.contains(target));
+    }
+
+    fn on_request(&self, versions: &Versions, asks_for: &dyn Fn(TargetKind) -> bool) -> Vec<UnmeasuredTarget> {
+        let reached = self.targets.keys().chain(&self.without_tests);
+        let reached: BTreeSet<&String> = reached.map(|target| &target.package).collect();
+        let packages = self.workspace.packages.iter().filter(|package| reached.contains(&package.name));
+        on_request::unmeasured(versions, &self.target_files, packages, asks_for)
+    }
+
+    /// Takes besides the targets that changed data files reach by the configuration.
+    fn reach_by_rules(&mut self, reaching: Vec<ChangedInput>) {
+        for input in reaching {
+            let Data::Reaches(expression) = self.rules.data(&input.path) else { continue };
+            for target in self.in_scope.iter().filter(|target| self.rules.may_reach(expression, target)) {
+                self.data_files.entry(target.clone()).or_default().push(input.path.clone());
+                self.targets.entry(target.clone()).or_insert_with(|| ReachedBy::File { path: input.path.clone() });
+            }
+            self.diff.inputs.push(input);
+        }
+    }
+}
+
+/// `code` gives all Rust code.
+fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<SourceDiff> {
+    let Versions { repository, files, .. } = versions;
+    let mut changes = Vec::new();
+    let mut add = |name: String, path: &Path| {
+        let read = |set: &FileSet| set.entries.get(path).map(|entry| repository.read(entry, path)).transpose();
+        changes.push(FileChange { path: name, base: read(&files.base)?, head: read(&files.head)? });
+        Ok::<_, Error>(())
+    };
+    for path in files.base.changed(&files.head) {
+        add(path.to_string_lossy().into_owned(), &path)?;
+    }
+    for (link, path) in versions.changed_behind_links() {
+        // Modules are followed through links, to the paths that they have without.
+        if !is_rust(&path) || path.ends_with("build.rs") {
+            add(link, &path)?;
+        }
+    }
+    // Folders that are compiled in as a whole hold files that nobody names.
+    let embeds = OnceCell::new();
+    let has_any = || ["include_dir!", "RustEmbed", "rust_embed"].iter().any(|mark| contains(code(), mark.as_bytes()));
+    let embeds = || *embeds.get_or_init(has_any);
+    Ok(source::diff(&changes, &|name| contains(code(), name.as_bytes()) || embeds()))
+}
+
+/// Head's workspace, with the packages that only base puts in the place of others, and the root of its tree.
+fn load_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<(Workspace, PathBuf)> {
+    let (mut workspace, git_root) = head_workspace(builder, versions, wanted)?;
+    let read = |path: &str| versions.read_file(&versions.files.base, path);
+    cargo::add_patched(&builder.context().cargo, &git_root, &read, &mut workspace)?;
+    Ok((workspace, git_root))
+}
+
+/// Head's workspace and the root of its tree: the user's tree if that is what head is, else the shadow tree.
+fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<(Workspace, PathBuf)> {
+    let context = builder.context();
+    let root = versions.repository.root();
+    if wanted.is_head_live {
+        return Ok((context.live.clone(), root.to_owned()));
+    }
+    builder.checkout(Place::Measured, &versions.files.head, &Injections::none())?;
+    let workspace = context.location.workspace_root.strip_prefix(root).unwrap_or(Path::new(""));
+    let git_root = builder.root(Place::Measured)?;
+    let manifest = git_root.join(workspace).join("Cargo.toml");
+    if !manifest.exists() {
+        let name = versions.described(Side::Head);
+        return Err(Error::setup(format!("head ({name}) has no {}", workspace.join("Cargo.toml").display())));
+    }
+    Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))
+}
+
+/// Changed items and inputs.
+fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
+    let items = diff.items.iter().map(|item| ChangedPart::Item(item.code_change()));
+    items.chain(diff.inputs.iter().map(|input| ChangedPart::File(input.path.clone())))
+}
+
+fn nothing_because(versions: &Versions, selected: &Selected) -> NothingBecause {
+    let Selected { diff, in_scope, ignored, without_tests, .. } = selected;
+    if in_scope.is_empty() {
+        return NothingBecause::NoTargets;
+    }
+    let files = versions.files.base.changed(&versions.files.head).len();
+    if files == 0 {
+        return NothingBecause::Identical;
+    }
+    if !without_tests.is_empty() {
+        return NothingBecause::NoTests { targets: without_tests.len() };
+    }
+    if !diff.is_empty() {
+        return NothingBecause::NoTargetDepends { files };
+    }
+    if !ignored.is_empty() {
+        return NothingBecause::Ignored { files };
+    }
+    let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
+    match comments {
+        0 => NothingBecause::NotRead { files },
+        _ if comments == diff.irrelevant.len() => NothingBecause::Comments { files },
+        _ => NothingBecause::CommentsAndNotRead { files },
+    }
+}

@@ -1,0 +1,204 @@
+//! The comparison of two versions: items matched by identity, then by content.
+
+use super::change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
+use super::inputs::{self, Fate};
+use super::items::{Item, coarse, items};
+use perfunit_model::{ChangeKind, Irrelevance};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What differs. `mentioned` tells whether any Rust file of the repository holds this file name in a string literal, so
+/// that documentation which is also data (`include_str!("../README.md")`) is not taken for harmless.
+pub fn diff(changes: &[FileChange], mentioned: &dyn Fn(&str) -> bool) -> SourceDiff {
+    let mut diff = SourceDiff::default();
+    let mut added = Vec::new();
+    let mut removed = Vec::new();
+    for change in changes {
+        match inputs::fate(change, mentioned) {
+            Fate::Irrelevant(reason) => diff.irrelevant.push((change.path.clone(), reason)),
+            Fate::Input(kind) => diff.inputs.push(ChangedInput { path: change.path.clone(), kind }),
+            Fate::Rust => {
+                let unmatched = rust_file(change, &mut diff);
+                removed.extend(unmatched.removed.into_iter().map(|item| (change.path.clone(), item)));
+                added.extend(unmatched.added.into_iter().map(|item| (change.path.clone(), item)));
+            }
+        }
+    }
+    match_moved(removed, added, &mut diff.items);
+    diff.items.sort_by(|left, right| (&left.path, left.line, &left.name).cmp(&(&right.path, right.line, &right.name)));
+    diff.inputs.sort_by(|left, right| left.path.cmp(&right.path));
+    diff.irrelevant.sort();
+    diff
+}
+
+/// Items without a partner in the other version of their file.
+#[derive(Default)]
+struct Unmatched {
+    removed: Vec<Item>,
+    added: Vec<Item>,
+}
+
+/// Compares a Rust file; changed items and the file's fate go to `diff`, the rest is returned.
+fn rust_file(change: &FileChange, diff: &mut SourceDiff) -> Unmatched {
+    let (mut base, mut head) = both_items(change);
+    without_repeated_blocks(&mut base);
+    without_repeated_blocks(&mut head);
+    if inputs::is_build_script(&change.path) {
+        if same_code(&base, &head) {
+            diff.irrelevant.push((change.path.clone(), Irrelevance::OnlyCommentsOrFormatting));
+        } else {
+            diff.inputs.push(ChangedInput { path: change.path.clone(), kind: InputKind::BuildScript });
+        }
+        return Unmatched::default();
+    }
+    let mut found = out_of_order(&base, &head);
+    let unmatched = compare(base, head, &mut found);
+    if found.is_empty() && unmatched.removed.is_empty() && unmatched.added.is_empty() {
+        diff.irrelevant.push((change.path.clone(), Irrelevance::OnlyCommentsOrFormatting));
+    }
+    diff.items.extend(found.into_iter().map(|item| changed(&change.path, item, ChangeKind::Changed)));
+    unmatched
+}
+
+/// Both sides taken apart; as one item each if either does not parse, so that like is compared with like.
+fn both_items(change: &FileChange) -> (Vec<Item>, Vec<Item>) {
+    let parse = |content: &Option<Vec<u8>>| content.as_deref().map_or(Some(Vec::new()), items);
+    if let (Some(base), Some(head)) = (parse(&change.base), parse(&change.head)) {
+        return (base, head);
+    }
+    let whole = |content: &Option<Vec<u8>>| content.iter().map(|content| coarse(&change.path, content)).collect();
+    (whole(&change.base), whole(&change.head))
+}
+
+/// Which macro a name means depends on the order of what is there: what defines and calls macros in head if that is another
+/// one and nothing else differs.
+fn out_of_order(base: &[Item], head: &[Item]) -> Vec<Item> {
+    let scoped = |item: &&Item| {
+        matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall | ItemKind::Module) || item.code.text.contains("! ")
+    };
+    let sequence = |items: &[Item]| items.iter().filter(scoped).map(|item| item.code.text.clone()).collect::<Vec<_>>();
+    let (base, ordered) = (sequence(base), sequence(head));
+    let sorted = |mut texts: Vec<String>| {
+        texts.sort_unstable();
+        texts
+    };
+    let has_macros = head.iter().any(|item| {
+        item.kind == ItemKind::Macro || (item.kind == ItemKind::Module && item.code.text.contains("macro_use"))
+    });
+    if !has_macros || base == ordered || sorted(base) != sorted(ordered) {
+        return Vec::new();
+    }
+    head.iter().filter(scoped).cloned().collect()
+}
+
+/// Keeps one of several equal inherent impl headers: it does not matter into how many blocks the methods are split.
+fn without_repeated_blocks(items: &mut Vec<Item>) {
+    let mut seen = BTreeSet::new();
+    items.retain(|item| {
+        item.kind != ItemKind::Impl
+            || !item.implements.is_empty()
+            || seen.insert((item.scope.clone(), item.test_only, item.decided_by.clone(), item.code.text.clone()))
+    });
+}
+
+fn same_code(base: &[Item], head: &[Item]) -> bool {
+    base.len() == head.len() && base.iter().zip(head).all(|(base, head)| base.code.text == head.code.text)
+}
+
+/// Matches the items of one file. Changed ones, as in head, go to `found`; those without a partner are returned.
+fn compare(base: Vec<Item>, head: Vec<Item>, found: &mut Vec<Item>) -> Unmatched {
+    let identity = |item: &Item| (item.kind, item.scope.clone(), item.header.clone(), item.name.clone());
+    let same_code = |item: &Item| (identity(item), item.code.text.clone());
+    let (base, head, _) = pair(base, head, |item| (same_code(item), item.decided_by.clone()));
+    let (base, head, decided_otherwise) = pair(base, head, same_code);
+    let (base, head, changed) = pair(base, head, identity);
+    found.extend(changed.into_iter().map(|(_, head)| head));
+
+    // The header of an impl block changed: its items are found again by type, trait and name.
+    let loose = |item: &Item| (item.kind, item.scope.clone(), item.implements.clone(), item.name.clone());
+    let loose_unchanged = |item: &Item| (loose(item), item.code.text.clone());
+    let (base, head, same_inside) = pair(base, head, loose_unchanged);
+    let (removed, added, changed) = pair(base, head, loose);
+    found.extend(changed.into_iter().map(|(_, head)| head));
+    let headers: BTreeSet<String> =
+        found.iter().chain(&added).filter(|item| item.kind == ItemKind::Impl).map(|item| item.header.clone()).collect();
+    // A changed header stands for all that is unchanged below it.
+    found.extend(same_inside.into_iter().map(|(_, head)| head).filter(|head| !headers.contains(&head.header)));
+    // So does a changed condition. Without one the conditions of two parts were exchanged, or what is below them.
+    let stands_for = |around: &Item, item: &Item| decides(around.kind) && (item.test_only || !around.test_only);
+    let is_told = |item: &Item| found.iter().chain(&added).chain(&removed).any(|around| stands_for(around, item));
+    let untold: Vec<Item> = decided_otherwise.into_iter().map(|(_, head)| head).filter(|item| !is_told(item)).collect();
+    found.extend(untold);
+    Unmatched { removed, added }
+}
+
+/// Whether what is below an item of this kind depends on its attributes, or on the text around it.
+fn decides(kind: ItemKind) -> bool {
+    matches!(kind, ItemKind::Attributes | ItemKind::Impl | ItemKind::MacroCall | ItemKind::Module | ItemKind::Trait)
+}
+
+/// Pairs items of equal key, first with first; returns what is left of both and the pairs.
+fn pair<K: Ord>(
+    base: Vec<Item>,
+    head: Vec<Item>,
+    key: impl Fn(&Item) -> K,
+) -> (Vec<Item>, Vec<Item>, Vec<(Item, Item)>) {
+    let mut by_key: BTreeMap<K, VecDeque<Item>> = BTreeMap::new();
+    for item in base {
+        by_key.entry(key(&item)).or_default().push_back(item);
+    }
+    let (mut left, mut pairs) = (Vec::new(), Vec::new());
+    for item in head {
+        match by_key.get_mut(&key(&item)).and_then(VecDeque::pop_front) {
+            Some(partner) => pairs.push((partner, item)),
+            None => left.push(item),
+        }
+    }
+    (by_key.into_values().flatten().collect(), left, pairs)
+}
+
+/// Pairs removed and added items of equal content as moved; the others are what they are.
+fn match_moved(removed: Vec<(String, Item)>, added: Vec<(String, Item)>, found: &mut Vec<ChangedItem>) {
+    type Content = (ItemKind, String, String, String, String);
+    let content = |item: &Item| -> Content {
+        let Item { kind, owner, implements, ident, code, .. } = item;
+        (*kind, owner.clone(), implements.clone(), ident.clone(), code.text.clone())
+    };
+    // An import or a module declaration says nothing without its place.
+    let can_move = |item: &Item| !matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes);
+    let mut sources: BTreeMap<Content, VecDeque<(String, Item)>> = BTreeMap::new();
+    for (path, item) in removed {
+        if can_move(&item) {
+            sources.entry(content(&item)).or_default().push_back((path, item));
+        } else {
+            found.push(changed(&path, item, ChangeKind::Removed));
+        }
+    }
+    for (path, item) in added {
+        let source =
+            if can_move(&item) { sources.get_mut(&content(&item)).and_then(VecDeque::pop_front) } else { None };
+        let mut entry = changed(&path, item, if source.is_some() { ChangeKind::Moved } else { ChangeKind::Added });
+        entry.from = source.map(|(from, _)| from).filter(|from| *from != path);
+        found.push(entry);
+    }
+    let gone = sources.into_values().flatten();
+    found.extend(gone.map(|(path, item)| changed(&path, item, ChangeKind::Removed)));
+}
+
+fn changed(path: &str, item: Item, change: ChangeKind) -> ChangedItem {
+    ChangedItem {
+        path: path.to_owned(),
+        line: item.line,
+        name: item.name,
+        ident: item.ident,
+        owner: item.owner,
+        implements: item.implements,
+        kind: item.kind,
+        change,
+        from: None,
+        test_only: item.test_only,
+        is_test: item.is_test,
+    }
+}
+
+#[cfg(test)]
+mod tests;

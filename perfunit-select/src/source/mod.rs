@@ -1,0 +1,46 @@
+//! What differs between two versions of the source, in the units that people know: functions, types, constants, manifests.
+//!
+//! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
+//! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate, and
+//! [`overlay`]: a version with the test code of the other; [`instrument`]: a file with probes on its functions, and
+//! [`may_hold_tests`].
+//!
+//! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
+//! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
+
+mod attributes;
+mod change;
+mod compare;
+mod compiled;
+mod condition;
+mod holds_tests;
+mod inputs;
+mod items;
+mod keys;
+mod locked;
+mod macros;
+mod modules;
+mod normalise;
+mod overlay;
+mod parse;
+mod probes;
+mod splice;
+mod surroundings;
+mod test_attributes;
+
+pub use attributes::is_test;
+pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
+pub use compare::diff;
+pub use compiled::compiled;
+pub use condition::Condition;
+pub use holds_tests::{holds_tests, may_hold_tests};
+pub use inputs::is_document;
+pub use items::{Item, items};
+pub use keys::changed_keys;
+pub use locked::{LockedChange, locked_changes, packages_with_path};
+pub use modules::{FileInTarget, modules};
+pub use normalise::Code;
+pub use normalise::bare;
+pub use overlay::{Holder, holds, overlay};
+pub use probes::{LeftOut, Place, Returns, Site, extents, instrument};
+pub use test_attributes::{Asked, asks};

@@ -1,0 +1,127 @@
+//! What machine code says about the tests of a target: which can reach code that differs, and by what places.
+
+use super::code::{self, FunctionCode};
+use perfunit_model::{ChangedFunction, OtherInput, Sides, Uncompared, Why};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most functions named in the report of one test.
+const NAMED: usize = 20;
+
+/// What machine code says about the tests of a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetCode {
+    /// The places where some test can first come upon a difference.
+    pub places: Vec<Place>,
+    pub tests: BTreeMap<String, TestCode>,
+    /// What head's code has of the changed functions, by [`key`](super::changed_functions::key).
+    pub functions: BTreeMap<String, FunctionCode>,
+    /// What else the tests can start, load or read and that differs.
+    pub others: Vec<OtherInput>,
+    /// Part of the code is in shared libraries, where no run is watched.
+    pub in_libraries: bool,
+    /// Why nothing could be compared; then every test counts as changed.
+    pub unknown: Option<Uncompared>,
+}
+
+/// A function where two versions can begin to differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub function: ChangedFunction,
+    /// Linker symbols on base.
+    pub base: BTreeSet<String>,
+    /// Linker symbols on head.
+    pub head: BTreeSet<String>,
+}
+
+/// What machine code says about one test.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestCode {
+    /// It cannot have changed.
+    Same,
+    /// It can come upon a difference.
+    Changed {
+        /// Functions from the test to the nearest difference.
+        path: Vec<String>,
+        /// Positions in `places`, nearest first.
+        places: Vec<usize>,
+    },
+    /// It can start programs, and this binary differs.
+    Starts { binary: String },
+    /// It can start its own program, of that name, in which something differs.
+    StartsItself { name: String },
+    /// It was not found in the objects.
+    Unknown,
+}
+
+impl TargetCode {
+    pub fn unknown(why: Uncompared) -> Self {
+        Self { unknown: Some(why), ..Self::default() }
+    }
+
+    /// Where something differs for one test, it does so for those that can start their own program.
+    pub fn note_restarting(&mut self, programs: &Sides<code::Program>, tests: &BTreeSet<String>, own: &str) {
+        if self.tests.values().all(|code| *code == TestCode::Same) {
+            return;
+        }
+        let restarting = programs.as_ref().map(|program| code::restarting(program, tests));
+        self.note(&restarting, &TestCode::StartsItself { name: own.to_owned() });
+    }
+
+    /// Cargo names the package's binaries to integration tests only; others may find one by its place.
+    pub fn note_starting(&mut self, programs: &Sides<code::Program>, tests: &BTreeSet<String>, binary: &str) {
+        let starting = programs.as_ref().map(|program| code::starting(program, tests));
+        self.note(&starting, &TestCode::Starts { binary: binary.to_owned() });
+    }
+
+    fn note(&mut self, starting: &Sides<BTreeSet<String>>, noted: &TestCode) {
+        for test in starting.base.union(&starting.head) {
+            if let Some(code) = self.tests.get_mut(test).filter(|code| **code == TestCode::Same) {
+                *code = noted.clone();
+            }
+        }
+    }
+
+    /// Whether tests may execute more than is in their own executable.
+    pub fn may_start_binaries(&self) -> bool {
+        !self.others.is_empty() || self.tests.values().any(|test| matches!(test, TestCode::Starts { .. }))
+    }
+
+    /// Calls tests by these names, of which each is known by another one to its executable.
+    pub fn rename(&mut self, tests: &BTreeSet<String>, known_as: &dyn Fn(&String) -> String) {
+        let renamed = tests.iter().filter_map(|test| Some((test.clone(), self.tests.get(&known_as(test))?.clone())));
+        self.tests = renamed.collect();
+    }
+
+    /// True if a test cannot have changed.
+    pub fn is_same(&self, test: &str) -> bool {
+        self.others.is_empty() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)
+    }
+
+    /// What differs for a test, for people.
+    pub fn why(&self, test: &str) -> Option<Why> {
+        if let Some(TestCode::Changed { path, places }) = self.tests.get(test) {
+            let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
+            let changed = named.map(|place| place.function.clone()).collect();
+            return Some(Why { path: path.clone(), changed, others: Vec::new() });
+        }
+        let others = match self.tests.get(test) {
+            Some(TestCode::Starts { binary: name } | TestCode::StartsItself { name }) => {
+                vec![OtherInput::Binary { name: name.clone() }]
+            }
+            _ => self.others.clone(),
+        };
+        (!others.is_empty()).then(|| Why { path: vec![test.to_owned()], changed: Vec::new(), others })
+    }
+
+    /// The places that a test must pass to have changed; `None` if passing them is not the only way.
+    pub fn places_of(&self, test: &str) -> Option<Vec<&Place>> {
+        match self.tests.get(test) {
+            Some(TestCode::Changed { places, .. }) if self.others.is_empty() && !self.in_libraries => {
+                Some(places.iter().filter_map(|place| self.places.get(*place)).collect())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Whether this system lets us trace: containers (seccomp) and hardened kernels (yama) may not.
+
+use super::ptrace;
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::{ForkResult, Pid, fork};
+use perfunit_model::Untraceable;
+use std::sync::OnceLock;
+
+static ANSWER: OnceLock<Result<(), Untraceable>> = OnceLock::new();
+
+/// Whether tests can be traced here, else why not. Tried once, with a small child of our own.
+pub fn available() -> Result<(), Untraceable> {
+    *ANSWER.get_or_init(attempt)
+}
+
+fn attempt() -> Result<(), Untraceable> {
+    if cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
+        return Err(Untraceable::OtherProcessor);
+    }
+    // On a thread of its own, so that the child's events are all that there is to wait for.
+    let tried = std::thread::spawn(trace_a_child).join().unwrap_or(Err(Errno::UnknownErrno));
+    tried.map_err(|errno| match errno {
+        Errno::EPERM | Errno::EACCES => Untraceable::Refused,
+        _ => Untraceable::Failed(errno as i32),
+    })
+}
+
+fn trace_a_child() -> Result<(), Errno> {
+    // SAFETY: the child makes system calls only.
+    match unsafe { fork() }? {
+        ForkResult::Child => loop {
+            let _ = perfunit_system::os::die_with_parent();
+            nix::unistd::pause();
+        },
+        ForkResult::Parent { child } => {
+            let traced = touch(child);
+            let _ = kill(child, Signal::SIGKILL);
+            while let Err(Errno::EINTR) = waitpid(child, Some(WaitPidFlag::__WALL)) {}
+            traced
+        }
+    }
+}
+
+/// Does to a child what is done to a test: stops it, and writes where its code is.
+fn touch(child: Pid) -> Result<(), Errno> {
+    nix::sys::ptrace::seize(child, ptrace::OPTIONS)?;
+    nix::sys::ptrace::interrupt(child)?;
+    ptrace::wait()?;
+    // It is a copy of this process, so this function is there.
+    ptrace::plant(child, touch as *const () as u64)
+}

@@ -1,0 +1,143 @@
+//! One run of a test, from the question to the answer.
+
+use super::breakpoints::Breakpoints;
+use super::executed::{Executed, Program};
+use super::tracer::{self, End};
+use super::unseen::Unseen;
+use nix::sys::personality::{self, Persona};
+use nix::sys::resource::{Resource, setrlimit};
+use perfunit_model::error::{Error, Result};
+use perfunit_runtime::page::CALLS_VARIABLE;
+use perfunit_system::interrupt;
+use perfunit_system::process;
+use std::collections::BTreeSet;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Calls of a body in one process: what is measured are later calls, which may do what the first does not.
+const CALLS: u32 = 3;
+/// How often Ctrl-C is looked for.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Runs one test once, under breakpoints at the entries of the functions with these linker symbol names.
+///
+/// `test` must be a name that the executable itself listed: of another one libtest runs nothing, and nothing is
+/// executed. Must be called from the main thread, while no child is wanted any more (see [`process::kill_leftovers`]).
+pub fn executes(program: &Program<'_>, test: &str, symbols: &BTreeSet<String>, limit: Duration) -> Result<Executed> {
+    if symbols.is_empty() {
+        return Ok(Executed::No);
+    }
+    process::spare_children();
+    let executed = run(program, test, symbols, limit, |command| {
+        process::mark(command)?;
+        process::spawn(command)
+    });
+    process::kill_leftovers();
+    executed
+}
+
+/// [`executes`] with another way to start a process: the unit tests have no keeper.
+pub(super) fn run(
+    program: &Program<'_>,
+    test: &str,
+    symbols: &BTreeSet<String>,
+    limit: Duration,
+    start: impl FnOnce(&mut Command) -> Result<Child>,
+) -> Result<Executed> {
+    let addresses = match program.places.find(symbols) {
+        Ok(addresses) => addresses,
+        Err(why) => return Ok(Executed::Unknown(why)),
+    };
+    let breakpoints = Breakpoints::new(program.places, addresses);
+    program.temporary.empty()?;
+    let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    let mut command = command(program, test);
+    prepare(&mut command, theirs, &ours);
+    let (sender, receiver) = mpsc::channel();
+    let tracer = std::thread::Builder::new().name("tracer".to_owned());
+    let tracer = tracer.spawn(move || sender.send(tracer::follow(ours, &breakpoints))).map_err(failed)?;
+    let started = start(&mut command);
+    // With it goes our copy of the child's end of the line: if there is no child, the tracer need not wait for it.
+    drop(command);
+    let answer = match started {
+        Ok(child) => answer(&receiver, child, limit),
+        Err(error) => match receiver.recv() {
+            Ok(End::Refused(errno)) => Ok(Executed::Unknown(Unseen::Refused(errno as i32))),
+            _ => Err(error),
+        },
+    };
+    let _ = tracer.join();
+    answer
+}
+
+/// As in a measured run, but that the harness runs the test: nobody else takes part.
+fn command(program: &Program<'_>, test: &str) -> Command {
+    let executable = program.executable;
+    let mut command = Command::new(&executable.path);
+    command
+        .args(executable.harness.arguments(test))
+        .current_dir(&executable.cwd)
+        .env_clear()
+        .envs(executable.environment())
+        .envs(program.variables.iter().cloned())
+        .envs([program.temporary.variable()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.env(CALLS_VARIABLE, CALLS.to_string());
+    command
+}
+
+/// What the new process does before exec; `theirs` is its end of the line to the tracer, `ours` the tracer's.
+fn prepare(command: &mut Command, theirs: UnixStream, ours: &UnixStream) {
+    let tracers = ours.as_raw_fd();
+    // SAFETY: only system calls that are safe between fork and exec; no allocation. The descriptor that is closed is
+    // this process's copy, which nothing here uses.
+    unsafe {
+        command.pre_exec(move || {
+            // Or the line would never end, for this process would hold both ends.
+            libc::close(tracers);
+            // Both as in measured runs; a container may refuse the first.
+            let _ = personality::get().and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE));
+            let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+            tracer::introduce(&theirs)
+        });
+    }
+}
+
+/// Waits for the tracer and puts together what it saw and how the test ended.
+fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<Executed> {
+    let deadline = Instant::now() + limit;
+    let mut cut_short = None;
+    let end = loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match tracer.recv_timeout(left.min(LOOK)) {
+            Ok(end) => break end,
+            Err(RecvTimeoutError::Disconnected) => break End::Unseen(Unseen::TracerFailed),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if interrupt::requested() {
+            cut_short = Some(Unseen::Interrupted);
+        } else if Instant::now() >= deadline {
+            cut_short = Some(Unseen::TimedOut(limit));
+        }
+        if cut_short.is_some() {
+            // The tracer sees that, too.
+            let _ = child.kill();
+        }
+    };
+    // The tracer's end is the end of whatever it still traced.
+    let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for a traced test: {error}")))?;
+    Ok(match (end, cut_short) {
+        (End::Hit, _) => Executed::Yes,
+        (_, Some(why)) | (End::Unseen(why), _) => Executed::Unknown(why),
+        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(Unseen::NotStarted(status)),
+        (End::Over, _) if !status.success() => Executed::Unknown(Unseen::Fails(status)),
+        (End::Over, _) => Executed::No,
+    })
+}

@@ -1,0 +1,241 @@
+//! Stories of single tests under breakpoints: each runs one test of `tests/stories.rs`.
+
+use super::run::run;
+use super::{Executed, Places, Program, Unseen, available};
+use perfunit_build::TestExecutable;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Harness, TargetId, TargetKind};
+use perfunit_system::temporary::TestFolder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Enough for every story that ends.
+const LONG: Duration = Duration::from_mins(1);
+
+struct Stories {
+    folder: TempDir,
+    executable: PathBuf,
+}
+
+impl Stories {
+    /// Compiled once for all tests that run at the same time; gone with the last of them.
+    fn shared() -> Arc<Self> {
+        static SHARED: Mutex<Weak<Stories>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap();
+        shared.upgrade().unwrap_or_else(|| {
+            let stories = Arc::new(Self::compile(&[]));
+            *shared = Arc::downgrade(&stories);
+            stories
+        })
+    }
+
+    fn compile(options: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let executable = folder.path().join("deps/stories");
+        std::fs::create_dir(folder.path().join("deps")).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/select/trace/tests/stories.rs");
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--test", "--edition=2024", "-Copt-level=1", "--cap-lints=allow"]).args(options);
+        assert!(rustc.arg("-o").arg(&executable).arg(source).status().unwrap().success());
+        Self { folder, executable }
+    }
+
+    /// What a run of the story under a breakpoint at `target` tells.
+    #[track_caller]
+    fn check(&self, story: &str, expected: &Executed) {
+        assert_eq!(self.run(story, &["target"], LONG).0, *expected, "{story}");
+    }
+
+    /// A run of the story tells nothing, for a reason that contains `why`.
+    #[track_caller]
+    fn check_unknown(&self, story: &str, symbols: &[&str], limit: Duration, why: &str) {
+        let (executed, _) = self.run(story, symbols, limit);
+        assert!(
+            matches!(&executed, Executed::Unknown(reason) if reason.to_string().contains(why)),
+            "{story}: {executed:?}"
+        );
+    }
+
+    /// Runs a story with breakpoints at `symbols`; also returns the folder of its `TMPDIR`, where it left notes.
+    fn run(&self, test: &str, symbols: &[&str], limit: Duration) -> (Executed, TestFolder) {
+        let (executed, temporary) = self.try_run(&self.executable, test, symbols, limit);
+        (executed.unwrap(), temporary)
+    }
+
+    /// The same, from another path.
+    fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TestFolder) {
+        let temporary = TestFolder::create("notes").unwrap();
+        let executable = TestExecutable {
+            link: None,
+            libraries: BTreeMap::new(),
+            doctests: None,
+            target: TargetId { package: "stories".to_owned(), kind: TargetKind::Lib, name: "stories".to_owned() },
+            path: path.to_owned(),
+            cwd: self.folder.path().to_owned(),
+            env: BTreeMap::new(),
+            harness: Harness::Libtest,
+        };
+        let places = Places::read(&self.executable).unwrap();
+        let program = Program { executable: &executable, places: &places, temporary: &temporary, variables: &[] };
+        let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
+        let executed = run(&program, test, &symbols, limit, |command| {
+            command.spawn().map_err(|error| Error::setup(error.to_string()))
+        });
+        (executed, temporary)
+    }
+}
+
+/// The stories, or `None`, and says so, where the system does not let us trace: there only that can be tested.
+fn stories() -> Option<Arc<Stories>> {
+    let available = available();
+    if let Err(why) = &available {
+        eprintln!("not tested: {why}");
+    }
+    available.ok().map(|()| Stories::shared())
+}
+
+#[test]
+fn a_call_is_seen_wherever_it_happens() {
+    let Some(stories) = stories() else { return };
+    stories.check("calls", &Executed::Yes);
+    stories.check("is_ignored_and_calls", &Executed::Yes);
+    stories.check("calls_in_a_thread", &Executed::Yes);
+    stories.check("calls_in_a_child", &Executed::Yes);
+    stories.check("calls_in_a_child_that_shares_memory", &Executed::Yes);
+    stories.check("starts_itself", &Executed::Yes);
+}
+
+#[test]
+fn a_call_is_seen_whatever_happened_before() {
+    let Some(stories) = stories() else { return };
+    stories.check("calls_after_a_caught_panic", &Executed::Yes);
+    stories.check("calls_after_trapping_itself", &Executed::Yes);
+    stories.check("calls_after_another_program", &Executed::Yes);
+    stories.check("calls_and_aborts", &Executed::Yes);
+}
+
+#[test]
+fn a_test_that_does_not_call_says_no() {
+    let Some(stories) = stories() else { return };
+    stories.check("calls_neither", &Executed::No);
+    stories.check("many_threads", &Executed::No);
+    stories.check("forks", &Executed::No);
+    stories.check("catches_a_panic", &Executed::No);
+    stories.check("should_panic", &Executed::No);
+    stories.check("starts_another_program", &Executed::No);
+    stories.check("becomes_another_program", &Executed::No);
+    stories.check("becomes_another_program_in_a_thread", &Executed::No);
+}
+
+#[test]
+fn signals_of_the_test_reach_it() {
+    let Some(stories) = stories() else { return };
+    stories.check("traps_itself", &Executed::No);
+    stories.check("gets_a_real_time_signal", &Executed::No);
+    stories.check("stops_its_child", &Executed::No);
+    stories.check("kills_its_child", &Executed::No);
+    stories.check("has_children_that_crash", &Executed::No);
+}
+
+#[test]
+fn merged_functions_share_a_breakpoint() {
+    let Some(stories) = stories() else { return };
+    let both = ["target", "alias_of_target"];
+    assert_eq!(stories.run("calls_by_alias", &["target"], LONG).0, Executed::Yes);
+    assert_eq!(stories.run("calls", &both, LONG).0, Executed::Yes);
+    assert_eq!(stories.run("calls_neither", &both, LONG).0, Executed::No);
+}
+
+#[test]
+fn only_the_functions_in_question_count() {
+    let Some(stories) = stories() else { return };
+    assert_eq!(stories.run("calls", &["bystander"], LONG).0, Executed::No);
+    assert_eq!(stories.run("calls", &["bystander", "target"], LONG).0, Executed::Yes);
+}
+
+#[test]
+fn a_run_that_does_not_end_well_tells_nothing() {
+    let Some(stories) = stories() else { return };
+    stories.check_unknown("fails", &["target"], LONG, "it fails: exit status: 101");
+    stories.check_unknown("aborts", &["target"], LONG, "SIGABRT");
+    stories.check_unknown("overflows_its_stack", &["target"], LONG, "SIGABRT");
+    stories.check_unknown("traces_itself", &["target"], LONG, "it fails");
+}
+
+#[test]
+fn a_run_ends_at_the_limit() {
+    let Some(stories) = stories() else { return };
+    let started = Instant::now();
+    stories.check_unknown("never_ends", &["target"], Duration::from_millis(300), "it did not end within 0.3 s");
+    assert!(started.elapsed() < LONG);
+}
+
+#[test]
+fn what_is_not_a_function_of_the_executable_cannot_be_seen() {
+    let Some(stories) = stories() else { return };
+    stories.check_unknown("calls_neither", &["target", "nowhere"], LONG, "no function nowhere");
+    stories.check_unknown("calls_neither", &["NUMBERS"], LONG, "no function NUMBERS");
+}
+
+#[test]
+fn what_a_binary_of_the_package_executes_cannot_be_seen() {
+    let Some(stories) = stories() else { return };
+    // Not by std: a process that another test forks meanwhile would hold the copy open for writing.
+    let copied = Command::new("cp").arg(&stories.executable).arg(stories.folder.path().join("binary")).status();
+    assert!(copied.unwrap().success());
+    let (executed, _) = stories.run("starts_a_binary_of_its_package", &["target"], LONG);
+    assert!(
+        matches!(&executed, Executed::Unknown(why) if matches!(why, Unseen::Starts(path) if path.ends_with("binary"))),
+        "{executed:?}"
+    );
+}
+
+#[test]
+fn an_executable_without_a_symbol_table_tells_nothing() {
+    if stories().is_none() {
+        return;
+    }
+    let (executed, _) = Stories::compile(&["-Cstrip=symbols"]).run("calls", &["target"], LONG);
+    assert_eq!(executed, Executed::Unknown(Unseen::NoSymbols));
+}
+
+#[test]
+fn an_executable_may_be_linked_to_a_fixed_address() {
+    if stories().is_none() {
+        return;
+    }
+    let stories = Stories::compile(&["-Crelocation-model=static"]);
+    assert_eq!(stories.run("calls", &["target"], LONG).0, Executed::Yes);
+    assert_eq!(stories.run("calls_neither", &["target"], LONG).0, Executed::No);
+}
+
+#[test]
+fn daemons_end_with_the_test() {
+    let Some(stories) = stories() else { return };
+    for (story, expected) in [("leaves_a_daemon", Executed::No), ("leaves_a_daemon_and_calls", Executed::Yes)] {
+        let (executed, temporary) = stories.run(story, &["target"], LONG);
+        assert_eq!(executed, expected, "{story}");
+        let daemon = std::fs::read_to_string(temporary.path().join("daemon")).unwrap();
+        let running = || {
+            let state = std::fs::read_to_string(format!("/proc/{daemon}/stat")).unwrap_or_default();
+            !state.is_empty() && !state.contains(") Z")
+        };
+        let deadline = Instant::now() + LONG;
+        while running() {
+            assert!(Instant::now() < deadline, "{story}: the daemon outlives the test");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn an_executable_that_cannot_be_started_is_an_error() {
+    let Some(stories) = stories() else { return };
+    let gone = stories.folder.path().join("deps/gone");
+    let (executed, _) = stories.try_run(&gone, "calls", &["target"], LONG);
+    assert!(executed.unwrap_err().message().contains("No such file"));
+}

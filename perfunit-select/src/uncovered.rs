@@ -1,0 +1,392 @@
+//! Which changed functions no test executes.
+//!
+//! A test executes a function if machine code or names lead from it there, unless runs of it were seen to execute nothing
+//! that changed. Without code of its own a function may have been copied into its callers: names decide then. What only
+//! conditions, constants, macros or code written by build scripts decide is left out: nothing is claimed that is not known.
+
+use super::candidates::Candidates;
+use super::changed_functions::{changed_functions, key};
+use super::code::FunctionCode;
+use super::names::Names;
+use super::reach::{Callers, Files, NameIndex, Named};
+use super::selected::Selected;
+use super::source::{ChangedItem, Item, ItemKind, compiled};
+use super::target_code::{TargetCode, TestCode};
+use perfunit_model::{
+    ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
+};
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
+/// The changed functions of which no test says anything.
+#[derive(Debug, Default)]
+pub struct Unseen {
+    /// No test executes them.
+    pub uncovered: Vec<Uncovered>,
+    /// A condition leaves them out of the build, or what changed in them.
+    pub not_compiled: Vec<Function>,
+    /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
+    pub led_to: LedTo,
+    /// Tests that lead to functions by head's code alone, where they have base's.
+    pub by_new_code: BTreeSet<TestId>,
+}
+
+/// Functions with all tests that lead to them.
+pub type LedTo = Vec<(Function, BTreeSet<TestId>)>;
+
+/// The tests whose outcomes say nothing of the code that they would execute.
+pub fn hidden<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> BTreeSet<&'a TestId> {
+    let hides_code = |outcome: &&Outcome| outcome.reason.as_ref().is_some_and(Reason::hides_code);
+    let (hidden, others): (Vec<_>, Vec<_>) = outcomes.partition(hides_code);
+    let others: BTreeSet<&TestId> = others.iter().map(|outcome| &outcome.test).collect();
+    hidden.iter().map(|outcome| &outcome.test).filter(|test| !others.contains(test)).collect()
+}
+
+/// More tests than these are not looked at one by one: some of them can be measured.
+const FEW: usize = 50;
+
+/// What leads to a function.
+enum Leads {
+    /// It may be executed in a way that is not known, or by many tests.
+    Unknown,
+    /// No test executes it.
+    Nowhere(UncoveredBecause),
+    /// Only these tests may execute it.
+    Tests(BTreeSet<TestId>),
+}
+
+impl Unseen {
+    /// The functions that no test executes, or none that can be measured, as far as outcomes say so.
+    pub fn uncovered_after<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Uncovered> {
+        let hidden = hidden(outcomes);
+        let is_hidden = |tests: &BTreeSet<TestId>| tests.iter().all(|test| hidden.contains(test));
+        let not_measured = self.led_to.iter().filter(|(_, tests)| is_hidden(tests));
+        let because = UncoveredBecause::NotMeasured;
+        let not_measured = not_measured.map(|(function, _)| Uncovered { function: function.clone(), because });
+        let all: BTreeSet<Uncovered> = self.uncovered.iter().cloned().chain(not_measured).collect();
+        all.into_iter().collect()
+    }
+}
+
+/// The changed functions that no test executes; `found` are the tests of all pairings, traced.
+pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> Unseen {
+    let changed = changed_functions(&selected.diff);
+    if changed.is_empty() {
+        return Unseen::default();
+    }
+    let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
+    let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
+    let pairings = found.iter().map(|candidates| {
+        let index = candidates.names_of_head.as_ref().unwrap_or(&names.sides.head);
+        Paired { callers: Callers::new(index), candidates: Some(*candidates) }
+    });
+    let mut pairings: Vec<Paired<'_>> = pairings.collect();
+    if pairings.is_empty() {
+        pairings.push(Paired { callers: Callers::new(&names.sides.head), candidates: None });
+    }
+    let coverage = Coverage {
+        selected,
+        found,
+        pairings,
+        idle: idle.map(|outcome| &outcome.test).collect(),
+        starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
+    };
+    let is_overlaid = found.iter().any(|candidates| candidates.names_of_head.is_some());
+    // Looked at only if nothing else leads somewhere.
+    let own_callers = LazyCell::new(|| Callers::new(&names.sides.head));
+    let mut by_new_code = BTreeSet::new();
+    let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    for item in changed {
+        let Some(in_head) = names.sides.head.at(&item.path, item.line, item.kind) else { continue };
+        let Some(package) = coverage.package(item) else { continue };
+        let Named { path, item: Item { line, name, .. }, .. } = in_head;
+        let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
+        let is_left_out = coverage.is_compiled(in_head, found) == Some(false) && !coverage.has_code(item);
+        if is_left_out || coverage.is_difference_left_out(item, in_head, &names.sides.base) {
+            not_compiled.insert(function);
+        } else if !coverage.may_be_in_doc_test(&function.package) {
+            match coverage.leads(item, in_head) {
+                Leads::Nowhere(because) => {
+                    let may_be_new = is_overlaid && item.change == ChangeKind::Changed;
+                    let tests = if may_be_new { coverage.by_new_code(in_head, &own_callers) } else { BTreeSet::new() };
+                    let because = if tests.is_empty() { because } else { UncoveredBecause::NewTestCode };
+                    by_new_code.extend(tests);
+                    uncovered.insert(Uncovered { function, because });
+                }
+                Leads::Tests(tests) if item.change == ChangeKind::Changed => led_to.push((function, tests)),
+                Leads::Tests(_) | Leads::Unknown => {}
+            }
+        }
+    }
+    let (uncovered, not_compiled) = (uncovered.into_iter().collect(), not_compiled.into_iter().collect());
+    Unseen { uncovered, not_compiled, led_to, by_new_code }
+}
+
+fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'a TargetCode)> {
+    found.iter().flat_map(|candidates| &candidates.code)
+}
+
+struct Coverage<'a> {
+    selected: &'a Selected,
+    found: &'a [&'a Candidates],
+    pairings: Vec<Paired<'a>>,
+    /// Tests that were seen to execute nothing that changed.
+    idle: BTreeSet<&'a TestId>,
+    starts_binaries: bool,
+}
+
+/// A pairing: what leads where by the names of its head, which may have base's test code.
+struct Paired<'a> {
+    callers: Callers<'a>,
+    /// Its tests, if there was anything to build.
+    candidates: Option<&'a Candidates>,
+}
+
+/// Attributes of code that is called without being named.
+const CALLED_FROM_ELSEWHERE: [&str; 6] =
+    ["no_mangle", "export_name", "link_section", "ctor", "global_allocator", "panic_handler"];
+
+impl Coverage<'_> {
+    /// Whether a doc test of the package can have changed: its text is none of the sources in which names are looked up.
+    fn may_be_in_doc_test(&self, package: &str) -> bool {
+        let mut chosen = self.found.iter().flat_map(|candidates| &candidates.chosen);
+        chosen.any(|candidate| {
+            candidate.test.target.kind == TargetKind::Doctest && candidate.test.target.package == package
+        })
+    }
+
+    /// The package whose library or binary has the function, unless it is test code.
+    fn package(&self, item: &ChangedItem) -> Option<String> {
+        let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
+        let is_held = |sides: &Sides<Files>| sides.head.get(&item.path).is_some_and(|file| !file.test_only);
+        let mut targets = self.selected.target_files.iter();
+        let (target, _) = targets.find(|(target, sides)| is_code(target.kind) && is_held(sides))?;
+        Some(target.package.clone())
+    }
+
+    fn leads(&self, item: &ChangedItem, named: &Named) -> Leads {
+        let text = &named.item.code.text;
+        let is_declared_only = !text.trim_end().ends_with('}');
+        if is_declared_only || self.is_called_from_elsewhere(named) {
+            return Leads::Unknown;
+        }
+        if self.is_aside(item) {
+            return Leads::Nowhere(UncoveredBecause::Unreached);
+        }
+        let code: Vec<(&TargetId, &TargetCode, &FunctionCode)> = codes(self.found)
+            .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
+            .filter(|(_, _, function)| function.is_reached)
+            .collect();
+        let may_be_without_code = is_const(text) || self.is_compiled(named, self.found).is_none();
+        let is_in_string = || self.pairings.iter().any(|paired| paired.callers.is_in_string(&item.ident));
+        if code.is_empty() && may_be_without_code || is_in_string() || self.is_generated_code_naming(named) {
+            return Leads::Unknown;
+        }
+        let mut tests = BTreeSet::new();
+        for (target, code, function) in &code {
+            let Some(coming) = self.coming(target, code, function) else { return Leads::Unknown };
+            tests.extend(coming);
+            if tests.len() > FEW {
+                return Leads::Unknown;
+            }
+        }
+        let mut is_reached = !code.is_empty();
+        for paired in &self.pairings {
+            let leading = paired.callers.of(named).into_iter();
+            for entry in leading.filter(|entry| self.begins(entry) && !self.is_left_out(entry, paired)) {
+                is_reached = true;
+                let Some(named) = self.tests_of(entry, paired) else { return Leads::Unknown };
+                tests.extend(named);
+                // The entries of a function that everything uses are many, and each is looked up among all tests.
+                if tests.len() > FEW {
+                    return Leads::Unknown;
+                }
+            }
+        }
+        match (tests.is_empty(), is_reached) {
+            (true, true) => Leads::Nowhere(UncoveredBecause::NotExecuted),
+            (true, false) => Leads::Nowhere(UncoveredBecause::Unreached),
+            (false, _) => Leads::Tests(tests),
+        }
+    }
+
+    /// Whether no test can have changed, although code of the function has: it is in no test, copied or not.
+    fn is_aside(&self, item: &ChangedItem) -> bool {
+        let codes = || self.found.iter().flat_map(|found| found.code.values().chain(found.code_of_same.values()));
+        let functions = || codes().filter_map(|code| code.functions.get(&key(item)));
+        self.found.iter().all(|found| found.chosen.is_empty())
+            && codes().all(|code| code.tests.keys().all(|test| code.is_same(test)))
+            && functions().all(|function| !function.is_reached)
+            && functions().any(|function| function.is_aside)
+    }
+
+    /// The tests of a target that can come to the function there, without those that were seen to execute nothing that
+    /// changed. `None` if there are none besides.
+    ///
+    /// Code that lies behind no changed place is the same in both versions, or is for tests that are not compared.
+    fn coming(&self, target: &TargetId, code: &TargetCode, function: &FunctionCode) -> Option<BTreeSet<TestId>> {
+        let comes_by = |test: &TestCode| match test {
+            TestCode::Changed { places, .. } => places.iter().any(|place| function.behind.contains(place)),
+            // Others run in its program as well.
+            TestCode::Unknown | TestCode::StartsItself { .. } => true,
+            TestCode::Same | TestCode::Starts { .. } => false,
+        };
+        let coming = code.tests.iter().filter(|(_, test)| comes_by(test));
+        let mut coming = coming.map(|(name, _)| TestId { target: target.clone(), name: name.clone() }).peekable();
+        coming.peek()?;
+        Some(coming.filter(|test| !self.idle.contains(test)).take(FEW + 1).collect())
+    }
+
+    /// Returns whether a run can begin there: in a test, a program, code that a macro or a build script makes.
+    fn begins(&self, entry: &Named) -> bool {
+        entry.item.is_test
+            || entry.item.kind == ItemKind::MacroCall
+            || self.is_called_from_elsewhere(entry)
+            || self.is_generated_code_naming(entry)
+    }
+
+    /// Returns whether code that a build script wrote names an item: tests among it have no names that lead anywhere.
+    fn is_generated_code_naming(&self, entry: &Named) -> bool {
+        self.found.iter().any(|found| found.compiled.is_named_by_generated_code(&entry.item.ident))
+    }
+
+    fn is_called_from_elsewhere(&self, entry: &Named) -> bool {
+        CALLED_FROM_ELSEWHERE.iter().any(|attribute| entry.item.code.mentions(attribute)) || self.is_main(entry)
+    }
+
+    /// A `main` that tests may start: of a harness, or of a binary.
+    fn is_main(&self, entry: &Named) -> bool {
+        let is_started = |kind| match kind {
+            TargetKind::Lib | TargetKind::LibBench | TargetKind::Doctest => false,
+            TargetKind::Bin | TargetKind::BinBench => self.starts_binaries,
+            TargetKind::Test | TargetKind::Example | TargetKind::Bench => true,
+        };
+        entry.item.ident == "main"
+            && entry.item.kind == ItemKind::Function
+            && self.holding(&entry.path).any(|target| is_started(target.kind))
+    }
+
+    /// The tests of a pairing that begin there, in all targets that have it, without those that were seen to execute
+    /// nothing that changed. `None` if something else begins there, or if no pairing knows the tests.
+    fn tests_of(&self, entry: &Named, paired: &Paired<'_>) -> Option<BTreeSet<TestId>> {
+        if !entry.item.is_test {
+            return None;
+        }
+        let cases = format!("{}::", entry.full_name);
+        let is_it = |test: &TestId| test.name == entry.full_name || test.name.starts_with(&cases);
+        let mut all = BTreeSet::new();
+        for target in self.holding(&entry.path) {
+            let mut tests = self.found.iter().flat_map(|found| found.tests());
+            tests.find(|test| test.target == *target && is_it(test))?;
+            // Of another pairing it has other code there.
+            let own = paired.candidates.iter().flat_map(|candidates| candidates.tests());
+            let own = own.filter(|test| test.target == *target && is_it(test) && !self.idle.contains(*test));
+            all.extend(own.take(FEW + 1).cloned());
+        }
+        Some(all)
+    }
+
+    /// The tests that lead to a function by head's own names and not by those of a pairing that has base's test code.
+    fn by_new_code(&self, named: &Named, own_callers: &Callers<'_>) -> BTreeSet<TestId> {
+        let has_base_tests = |paired: &&Paired<'_>| paired.candidates.is_some_and(|it| it.names_of_head.is_some());
+        let others = self.pairings.iter().filter(has_base_tests);
+        let old: BTreeSet<TestId> = others.flat_map(|paired| self.named_tests(named, &paired.callers)).collect();
+        self.named_tests(named, own_callers).filter(|test| !old.contains(test)).collect()
+    }
+
+    /// The tests that lead to a function by these names, those of cases by the function that they are made from.
+    fn named_tests(&self, named: &Named, callers: &Callers<'_>) -> impl Iterator<Item = TestId> {
+        let entries = callers.of(named).into_iter().filter(|entry| entry.item.is_test);
+        let tests = entries.flat_map(|entry| {
+            let name = move |target: &TargetId| TestId { target: target.clone(), name: entry.full_name.clone() };
+            self.holding(&entry.path).map(name)
+        });
+        tests.collect::<Vec<_>>().into_iter()
+    }
+
+    fn has_code(&self, item: &ChangedItem) -> bool {
+        codes(self.found).any(|(_, code)| code.functions.get(&key(item)).is_some_and(|function| function.is_reached))
+    }
+
+    /// Whether no build has it: by its condition, or because its targets need other features.
+    fn is_left_out(&self, entry: &Named, paired: &Paired<'_>) -> bool {
+        let mut holding = self.holding(&entry.path).peekable();
+        let is_not_built = |target| self.found.iter().any(|found| found.not_built.contains(target));
+        self.is_compiled(entry, paired.candidates.as_slice()) == Some(false)
+            || holding.peek().is_some() && holding.all(is_not_built)
+    }
+
+    /// The targets that a file belongs to: head's, or one of base's tests.
+    fn holding(&self, path: &str) -> impl Iterator<Item = &TargetId> {
+        let has = move |sides: &Sides<Files>| sides.head.contains_key(path) || sides.base.contains_key(path);
+        self.selected.target_files.iter().filter(move |(_, sides)| has(sides)).map(|(target, _)| target)
+    }
+
+    fn is_behind_link(&self, path: &str) -> bool {
+        let mut sides = self.selected.target_files.values();
+        sides.any(|sides| sides.head.get(path).is_some_and(|file| file.is_behind_link))
+    }
+
+    /// Whether an item is compiled in some of these: no if a condition leaves it out, or its file, with the features of its
+    /// target.
+    fn is_compiled(&self, named: &Named, found: &[&Candidates]) -> Option<bool> {
+        let is_compiled = |path: &str| found.iter().any(|found| found.compiled.holds(&self.in_workspace(path), 1, 1));
+        let is_alone = !is_compiled(&named.path) && !self.is_behind_link(&named.path);
+        if is_alone && self.roots(&named.path).any(is_compiled) {
+            return Some(false);
+        }
+        let condition = &named.item.condition;
+        let mut holds = self.features(&named.path).map(|features| condition.holds(Some(features)));
+        let first = holds.next().unwrap_or_else(|| condition.holds(None));
+        // Targets may have features of their own.
+        if holds.all(|other| other == first) { first } else { None }
+    }
+
+    /// Whether no build has what differs in a function: conditions inside of it leave that out.
+    fn is_difference_left_out(&self, item: &ChangedItem, in_head: &Named, base: &NameIndex) -> bool {
+        let head = &in_head.item;
+        let is_it = |entry: &&Named| {
+            let Item { kind, name, header, condition, decided_by, .. } = &entry.item;
+            entry.path == item.path
+                && (kind, name, header) == (&head.kind, &head.name, &head.header)
+                && (condition, decided_by) == (&head.condition, &head.decided_by)
+        };
+        let mut in_base = base.by_ident(&item.ident).filter(is_it);
+        let (Some(in_base), None) = (in_base.next(), in_base.next()) else { return false };
+        let (base, head) = (&in_base.item.code, &head.code);
+        if base.text == head.text || !(base.mentions("cfg") || head.mentions("cfg")) {
+            return false;
+        }
+        let is_same =
+            |features| compiled(&base.text, features).is_some_and(|base| Some(base) == compiled(&head.text, features));
+        let mut features = self.features(&in_head.path).peekable();
+        features.peek().is_some() && features.all(is_same)
+    }
+
+    /// The root files of the targets that head's file belongs to.
+    fn roots(&self, path: &str) -> impl Iterator<Item = &str> {
+        self.holding(path).filter_map(|target| self.selected.root(target))
+    }
+
+    /// The features of the targets that head's file belongs to, for each of their builds.
+    fn features(&self, path: &str) -> impl Iterator<Item = &BTreeSet<String>> {
+        let features = move |root: &str| {
+            let root = self.in_workspace(root);
+            self.found.iter().filter_map(move |found| found.compiled.features(&root)).flatten()
+        };
+        self.roots(path).flat_map(features)
+    }
+
+    fn in_workspace(&self, path: &str) -> String {
+        let root = &self.selected.graph.root;
+        match path.strip_prefix(root.as_str()) {
+            Some(rest) if !root.is_empty() => rest.trim_start_matches('/').to_owned(),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+/// Whether the function may be evaluated when it is compiled.
+fn is_const(text: &str) -> bool {
+    text.split(' ').take_while(|word| *word != "fn").any(|word| word == "const")
+}

@@ -1,0 +1,158 @@
+//! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
+
+use super::manifest::{Asked, Manifest, compilers};
+use super::usage::Archive;
+use crate::options::Options;
+use perfunit_build as build;
+use perfunit_build::SideBuild;
+use perfunit_explain::Explaining;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Explain, Side, Sides, VersionName};
+use perfunit_project::cargo::Context;
+use perfunit_project::git::{Request, Versions};
+use perfunit_system::archive as packed;
+use perfunit_system::cache;
+use perfunit_system::fs;
+use std::path::{Path, PathBuf};
+
+/// What an archive may hold.
+const FOLDERS: [&str; 4] = ["sides", "selection", "parts", "Cargo.lock"];
+
+/// The options with what the archive decides: the versions if none are named, and everything that decides a build.
+pub fn adopt(options: &Options) -> Result<Options> {
+    let Some(file) = &options.archive else { return Ok(options.clone()) };
+    if options.explaining.explain == Explain::Always {
+        return Err(Error::usage("--explain always needs another build, and --use-archive makes none")
+            .hint("type `--explain never`; `cargo perfunit explain` builds what it needs where it is started"));
+    }
+    if options.growth {
+        return Err(Error::usage("--growth needs another build, and --use-archive makes none").hint(
+            "leave it out, or `PERFUNIT_GROWTH=false` where the configuration has it; another job counts growth",
+        ));
+    }
+    let Manifest { asked, versions, .. } = Manifest::read(file)?;
+    let typed = Asked::of(options);
+    let neutral = Asked::of(&Options::new(PathBuf::new(), Request::default()));
+    let differs = [
+        ("the choice of packages and targets", typed.scope != neutral.scope && typed.scope != asked.scope),
+        ("--all-tests", typed.all_tests && !asked.all_tests),
+        ("what is passed to cargo", typed.build != neutral.build && typed.build != asked.build),
+    ];
+    if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
+        return Err(Error::usage(format!("{} was made otherwise: {what} differs", file.display()))
+            .hint("leave that out, as the archive decides it; filters of tests and --partition may be given"));
+    }
+    let request = if typed.request == Request::default() { exactly(&versions, asked.request) } else { typed.request };
+    Ok(Options {
+        request,
+        scope: asked.scope,
+        all_tests: asked.all_tests,
+        build: asked.build,
+        explaining: Explaining { explain: Explain::Never, ..options.explaining },
+        ..options.clone()
+    })
+}
+
+/// The commits that were archived, whatever branches are called here; uncommitted changes have to be here too.
+fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
+    let commit = |version: &VersionName| Some(version.commit.clone()).filter(|_| !version.dirty);
+    match (commit(&versions.base), commit(&versions.head)) {
+        (Some(base), Some(head)) => Request::Range { base, head: Some(head) },
+        _ => request,
+    }
+}
+
+/// Unpacks the archive into our folder, all of it or nothing. The versions are called then as they were where it was made.
+pub fn install(context: &Context, versions: &mut Versions, file: &Path) -> Result<Archive> {
+    let manifest = Manifest::read(file)?;
+    check(context, versions, &manifest, file)?;
+    let draft = cache::temporary(&context.ours).join(format!("archive-{}", std::process::id()));
+    fs::remove_dir_all(&draft)?;
+    let installed = packed::unpack(file, &draft).and_then(|()| put(&context.ours, &draft, &manifest, file));
+    fs::remove_dir_all(&draft)?;
+    installed?;
+    (versions.sides.base.name, versions.sides.head.name) = (manifest.versions.base, manifest.versions.head);
+    Ok(Archive::Using { file: file.to_owned(), recipes: manifest.recipes })
+}
+
+/// Whether what was built there would have been built here.
+fn check(context: &Context, versions: &Versions, manifest: &Manifest, file: &Path) -> Result<()> {
+    let other = |what: String, hint: &str| Err(Error::usage(format!("{} {what}", file.display())).hint(hint));
+    if manifest.compiler != compilers(context) {
+        let release = manifest.compiler.lines().next().unwrap_or_default();
+        let what = format!("was made with {release}, and here is {}", context.rustc());
+        return other(what, "use the same toolchain on all machines: rust-toolchain.toml in the project says which");
+    }
+    for (what, there, here) in [
+        ("the target folder", &manifest.ours, &context.ours),
+        ("the toolchain", &manifest.sysroot, &context.cargo.sysroot),
+    ] {
+        if there != here {
+            let what = format!("was made with {what} at {}, and here it is at {}", there.display(), here.display());
+            let hint = "executables know where they were built: use equal paths on all machines, in containers or with links \
+                        (RUSTUP_HOME for the toolchain)";
+            return other(what, hint);
+        }
+    }
+    let contents = versions.contents();
+    for side in Side::BOTH {
+        if contents.get(side) != manifest.contents.get(side) {
+            let (there, here) = (manifest.versions.get(side), &versions.sides.get(side).name);
+            let what = format!("is of another {side}: {} there, {} here", named(there), named(here));
+            let hint = "leave out BASE to compare what was archived, or make the archive anew; uncommitted changes have to be \
+                        the same on all machines";
+            return other(what, hint);
+        }
+    }
+    Ok(())
+}
+
+fn named(version: &VersionName) -> String {
+    let commit = version.commit.get(..7).unwrap_or(&version.commit);
+    let changes = if version.dirty { " with changes" } else { "" };
+    format!("{} ({commit}{changes})", version.label)
+}
+
+/// Moves what was unpacked to its place. A side's folder is complete or not there.
+fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+    for path in fs::list_dir(draft)? {
+        if !FOLDERS.iter().any(|known| name(&path) == *known) {
+            return Err(Error::usage(format!(
+                "{} was not made by cargo-perfunit: it holds `{}`",
+                file.display(),
+                name(&path).display()
+            )));
+        }
+    }
+    for recipe in &manifest.recipes {
+        for side in recipe.sides() {
+            if !draft.join("sides").join(side).is_dir() {
+                return Err(Error::usage(format!("{} is incomplete: no build `{side}` is in it", file.display()))
+                    .hint("make it anew with `cargo perfunit archive`"));
+            }
+        }
+    }
+    for side in fs::list_dir(&draft.join("sides"))? {
+        let place = ours.join("sides").join(name(&side));
+        fs::remove_dir_all(&place)?;
+        fs::create_dir_all(&ours.join("sides"))?;
+        fs::rename(&side, &place)?;
+        build::stand_in(ours, &SideBuild::open(&place)?)?;
+    }
+    move_files(draft, ours)
+}
+
+/// Moves files one by one: other runs have left theirs beside them.
+fn move_files(from: &Path, to: &Path) -> Result<()> {
+    for path in fs::list_dir(from)? {
+        let place: PathBuf = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            fs::create_dir_all(&place)?;
+            move_files(&path, &place)?;
+        } else {
+            fs::rename(&path, &place)?;
+        }
+    }
+    Ok(())
+}

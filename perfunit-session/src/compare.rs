@@ -1,0 +1,147 @@
+//! One comparison of two versions, from opening them to what was measured.
+
+use super::environment;
+use super::measure;
+use super::news::Announce;
+use super::open::{Lock, Opened, open};
+use super::options::Options;
+use super::pairings;
+use super::partition;
+use super::repeat;
+use super::shared::{Session, select_to_build};
+use perfunit_build::Builder;
+use perfunit_explain::parameters;
+use perfunit_model::error::Result;
+use perfunit_model::{Generated, Run, Selection, Sides, Stages, Warning};
+use perfunit_project::cargo::Context;
+use perfunit_project::git::Versions;
+use perfunit_select::{LedTo, Names, Selected, Unseen, unseen, unused_filters};
+use perfunit_system::interrupt;
+use perfunit_system::term::Terminal;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A comparison that was made.
+pub struct Compared {
+    pub run: Run,
+    /// Keys of the versions' contents.
+    pub contents: Sides<String>,
+    /// The same of the comparison with the ratchet's version, if there was one.
+    pub of_ratchet: Option<Sides<String>>,
+    /// Our folder.
+    pub ours: PathBuf,
+    /// Unless the caller holds it.
+    pub lock: Option<Lock>,
+}
+
+/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+pub fn check(options: &Options) -> Result<()> {
+    measure::check(&options.measuring)?;
+    perfunit_explain::check(options.explaining)
+}
+
+/// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
+pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
+    // `log` and `bisect` make many comparisons, and every text that was parsed would be kept for its spans.
+    proc_macro2::extra::invalidate_current_thread_spans();
+    let started = Instant::now();
+    check(options)?;
+    compare_opened(open(options, terminal, held)?, options, started, announce)
+}
+
+/// Compares two versions whose files are read.
+pub fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
+    let Opened { context, mut versions, archive, warnings, lock } = opened;
+    let contents = versions.contents();
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
+    let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
+    run.warnings = warnings;
+    run.warnings.append(&mut selected.warnings);
+    run.stages.prepare = started.elapsed();
+    let (mut dealt, mut led_to) = (None, Vec::new());
+    if !selected.targets.is_empty() {
+        let deadline = options.measuring.budget.map(|budget| started + budget);
+        let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
+        let session = session.announcing(announce);
+        (dealt, led_to) = measure_all(&session, &mut builder, &mut run, started)?;
+        run.interrupted = interrupt::requested();
+    }
+    run.sharding = partition::sharding(options.partition, dealt, led_to, &run);
+    Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
+}
+
+/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them, and the functions to
+/// which few tests lead.
+fn measure_all(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    run: &mut Run,
+    started: Instant,
+) -> Result<(Option<partition::Dealt>, LedTo)> {
+    let plan = pairings::prepare(session, builder)?;
+    run.stages.select = plan.selecting();
+    run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
+    let unseen = plan.unseen(session);
+    run.selection = plan.describe(std::mem::take(&mut run.selection), &unseen, session);
+    run.warnings.extend(plan.warnings());
+    let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
+    // Names may yet be those of generated calls.
+    if session.options.generated == Generated::Never {
+        show(&unused, session.context.terminal);
+    }
+    run.warnings.extend(unused);
+    let dealt = plan.dealt();
+    let measured = plan.measure(session, builder)?;
+    run.environment = measured.environment;
+    run.outcomes = measured.outcomes;
+    run.selection.uncovered = unseen.uncovered_after(run.outcomes.iter());
+    run.drop_executed();
+    run.scaling = parameters(&run.outcomes);
+    run.warnings.extend(measured.warnings);
+    run.growth = measured.growth;
+    run.stages.explain = measured.explaining;
+    let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
+    run.stages.measure = started.elapsed().saturating_sub(others);
+    Ok((dealt, unseen.led_to))
+}
+
+/// What selection did before anything is built; of a change that reaches no target no test executes anything.
+pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
+    let mut selection = selected.summary();
+    if selected.targets.is_empty() {
+        let Unseen { uncovered, not_compiled, .. } = unseen(selected, &Names::of_versions(versions, selected), &[]);
+        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
+    }
+    selection
+}
+
+pub fn show(warnings: &[Warning], terminal: Terminal) {
+    for warning in warnings {
+        terminal.warning(&warning.to_string());
+    }
+}
+
+fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
+    let names = versions.names();
+    let repeat = Some(repeat::repeat(options, versions.repository.root(), &names));
+    let Sides { base, head } = names;
+    Run {
+        base,
+        head,
+        repeat,
+        environment: environment::describe(context, options, None),
+        selection,
+        outcomes: Vec::new(),
+        warnings: Vec::new(),
+        stages: Stages::default(),
+        threshold: options.measuring.threshold,
+        gates: options.measuring.gates.clone(),
+        alpha: options.measuring.alpha,
+        interrupted: false,
+        sharding: None,
+        growth: None,
+        scaling: Vec::new(),
+        ratchet: None,
+        generated: None,
+    }
+}

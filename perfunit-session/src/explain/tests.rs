@@ -1,0 +1,45 @@
+use super::*;
+use perfunit_model::Verdict;
+use perfunit_model::samples::{measured, outcome, run, unmeasured};
+
+fn record(tests: &[(&str, Verdict)]) -> Record {
+    let test = |(name, verdict): &(&str, Verdict)| match verdict {
+        Verdict::NotMeasured => unmeasured(name, None),
+        verdict => outcome(name, *verdict, Some(measured(1.0, 0.1))),
+    };
+    Record::new(Options::default(), Sides::default(), run(tests.iter().map(test).collect()))
+}
+
+fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
+    let record = record(&[
+        ("a::sums", Verdict::Slower),
+        ("a::sums_up", Verdict::Same),
+        ("b::prints", Verdict::Faster),
+        ("b::sums", Verdict::NotMeasured),
+    ]);
+    let tests = tests.iter().map(|name| (*name).to_owned()).collect();
+    choose(&record, &ExplainRequest { tests, exact, ..ExplainRequest::default() }, Goal::Responsible)
+}
+
+#[test]
+fn without_names_those_that_changed_are_meant() {
+    assert_eq!(chosen(&[], false).unwrap(), [0, 2]);
+}
+
+#[test]
+fn a_whole_name_means_one_test_and_a_part_all_that_have_it() {
+    assert_eq!(chosen(&["a::sums"], false).unwrap(), [0]);
+    assert_eq!(chosen(&["mycrate a::sums"], true).unwrap(), [0]);
+    assert_eq!(chosen(&["sums"], false).unwrap(), [0, 1]);
+    // Nothing else has it in its name.
+    assert_eq!(chosen(&["b::s"], false).unwrap(), [3]);
+    assert_eq!(chosen(&["prints", "b::", "up"], false).unwrap(), [1, 2]);
+}
+
+#[test]
+fn a_name_that_no_test_has_is_an_error_with_the_nearest() {
+    let error = |name, exact| chosen(&[name], exact).unwrap_err().to_string();
+    assert!(error("b::print", true).contains("did you mean b::prints?"), "{}", error("b::print", true));
+    assert!(error("sumz", false).contains("did you mean a::sums"), "{}", error("sumz", false));
+    assert!(error("xyzzy", false).contains("`explain` knows"), "{}", error("xyzzy", false));
+}

@@ -1,0 +1,363 @@
+//! The comparison of generated calls: for changed functions that no test executes, in builds of their own, so that no test is
+//! measured in another executable because of them.
+
+use super::compare::{Compared, compare_opened};
+use super::list::list_opened;
+use super::news::Announce;
+use super::open::{Lock, Opened, open};
+use super::options::Options;
+use super::pairings;
+use super::second::{self, not_compared};
+use super::shared::{Session, select_to_build};
+use perfunit_build::{Builder, with_code_settings};
+use perfunit_generate as generate;
+use perfunit_generate::{CrateSources, Placing, Sources, Store, Trials};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{
+    Capture, Function, GeneratedCalls, GeneratedWorkload, Generation, Ignored, Listed, NotCompared, NotGenerated, Run,
+    Side, Sides, TargetKind, TestId, Uncovered, Unused, Warning, WithoutWorkload,
+};
+use perfunit_project::config::Rules;
+use perfunit_project::git::{Entry, Versions};
+use perfunit_select::{Filter, Names, Scope, Selected, Wanted, unseen};
+use perfunit_system::cache::KeyBuilder;
+use perfunit_system::interrupt;
+use perfunit_system::term::Terminal;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Refuses what does not go together.
+pub fn check(options: &Options) -> Result<()> {
+    if options.archive.is_some() {
+        return Err(Error::usage("generated calls are built, and with --use-archive nothing is")
+            .hint("leave out --generated, or compare where both versions can be built"));
+    }
+    if options.partition.is_some() {
+        return Err(Error::usage("generated calls are compared in one run, not in shards")
+            .hint("leave out --generated here, and run it without --partition in a job of its own"));
+    }
+    Ok(())
+}
+
+/// How to compare generated calls in the time that is left. What is said of tests means none of them; which calls are
+/// compared is for [`only`] to say.
+fn of_calls(options: &Options, elapsed: Duration) -> Options {
+    let mut calls = second::second(options, elapsed);
+    calls.all_tests = false;
+    calls.filter = Filter::default();
+    calls.rules = Rules { accepted: Vec::new(), default_filter: None, ..calls.rules };
+    calls
+}
+
+/// What is known of the tests of the same versions.
+pub struct OfTests<'a> {
+    /// Keys of the versions' contents.
+    pub contents: &'a Sides<String>,
+    /// Changed functions that none of them executes, as far as filters let that be known.
+    pub uncovered: &'a [Uncovered],
+    /// Unless it is to be taken.
+    pub lock: Option<&'a Lock>,
+}
+
+/// Compares generated calls of the functions that no test executes, so long after the run began. What was found of the tests
+/// is not lost because this cannot be done.
+pub fn compare_calls(
+    options: &Options,
+    elapsed: Duration,
+    tests: &Compared,
+    terminal: Terminal,
+    announce: Announce<'_>,
+) -> GeneratedCalls {
+    let of_tests =
+        OfTests { contents: &tests.contents, uncovered: &tests.run.selection.uncovered, lock: tests.lock.as_ref() };
+    let nothing = |comparison| GeneratedCalls { generation: Generation::default(), comparison };
+    let (ground, generation) = match Found::find(options, elapsed, &of_tests, terminal) {
+        Ok(None) => return nothing(None),
+        Ok(Some(Found { ground, generation })) => (ground, generation),
+        Err(why) => return nothing(Some(Err(why))),
+    };
+    let comparison = (!generation.workloads.is_empty()).then(|| {
+        let compared = ground.compare(options, &generation, announce).map(|run| without_known(run, &tests.run));
+        compared.map(Box::new).map_err(|error| not_compared(&error))
+    });
+    GeneratedCalls { generation, comparison }
+}
+
+/// The generated calls that would be compared, and the functions without one.
+pub fn list_calls(
+    options: &Options,
+    tests: &OfTests<'_>,
+    terminal: Terminal,
+) -> Result<(Vec<Listed>, Vec<WithoutWorkload>)> {
+    let Found { mut ground, generation } = match Found::find(options, Duration::ZERO, tests, terminal) {
+        Ok(None) => return Ok((Vec::new(), Vec::new())),
+        Ok(Some(found)) => found,
+        Err(why) => return Err(Error::setup(format!("no generated calls are listed: {why}"))),
+    };
+    if generation.workloads.is_empty() {
+        return Ok((Vec::new(), generation.without));
+    }
+    lay_over(&mut ground.opened.versions, &generation.workloads);
+    let only = only(ground.options, options);
+    let mut calls = list_opened(ground.opened, &only, ground.started)?.listing.tests;
+    calls.retain(|listed| generation.workload(&listed.test).is_some());
+    for listed in &mut calls {
+        listed.capture = Some(Capture::Generated);
+    }
+    Ok((calls, generation.without))
+}
+
+/// Calls, and where they can be compared.
+struct Found {
+    ground: Ground,
+    generation: Generation,
+}
+
+impl Found {
+    /// Nothing if there are no functions to find calls for.
+    fn find(
+        options: &Options,
+        elapsed: Duration,
+        tests: &OfTests<'_>,
+        terminal: Terminal,
+    ) -> std::result::Result<Option<Self>, NotCompared> {
+        let is_all_known = !is_filtered(options);
+        if is_all_known && tests.uncovered.is_empty() {
+            return Ok(None);
+        }
+        second::stopped()?;
+        let failed = |error: Error| not_compared(&error);
+        let calls = of_calls(options, elapsed);
+        let opened = open(&calls, terminal, tests.lock).map_err(failed)?;
+        if opened.versions.contents() != *tests.contents {
+            return Err(NotCompared::HeadChanged);
+        }
+        let started = Instant::now();
+        let functions = if is_all_known {
+            tests.uncovered.iter().map(|uncovered| uncovered.function.clone()).collect()
+        } else {
+            uncovered_functions(&opened, &calls).map_err(failed)?
+        };
+        if functions.is_empty() {
+            return Ok(None);
+        }
+        let ground = Ground { opened, options: with_code_of(&calls, &functions), started };
+        let generation = ground.generation(&functions).map_err(failed)?;
+        Ok(Some(Self { ground, generation }))
+    }
+}
+
+/// Whether some tests are left out, of which then nothing is known.
+fn is_filtered(options: &Options) -> bool {
+    let Filter { names, expressions, skip, ignored, .. } = &options.filter;
+    let is_whole = names.is_empty() && expressions.is_empty() && skip.is_empty() && *ignored == Ignored::default();
+    !is_whole || options.rules.default_filter.is_some()
+}
+
+/// The changed functions that no test executes, whatever tests are compared.
+pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Function>> {
+    let Opened { context, versions, .. } = opened;
+    let mut versions = versions.clone();
+    let (mut builder, selected) = select_to_build(context, &mut versions, &options.wanted())?;
+    let found = if selected.targets.is_empty() {
+        unseen(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
+    } else {
+        let session = Session::new(context, &versions, &selected, options);
+        let plan = pairings::prepare(&session, &mut builder)?;
+        plan.describe(selected.summary(), &plan.unseen(&session), &session).uncovered
+    };
+    Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
+}
+
+/// Whether a warning about a filter that takes no test is none, because one of these generated calls has it.
+pub fn is_settled<'a>(warning: &Warning, mut calls: impl Iterator<Item = &'a TestId>) -> bool {
+    match warning {
+        Warning::Unused(Unused::Name { name, exact, .. }) => {
+            let filter = Filter { names: vec![name.clone()], exact: *exact, ..Filter::default() };
+            calls.any(|call| filter.takes(&call.name))
+        }
+        _ => false,
+    }
+}
+
+/// Without what the report of the tests says already.
+fn without_known(mut run: Run, tests: &Run) -> Run {
+    let is_new = |warning: &Warning| !matches!(warning, Warning::Unused(_)) && !tests.warnings.contains(warning);
+    run.warnings.retain(is_new);
+    run.selection.unmeasured_targets.clear();
+    // Their names mean nothing to a command.
+    run.repeat = None;
+    run
+}
+
+/// The same with the unit tests of the packages that hold the functions, and nothing else, in scope.
+fn with_code_of(options: &Options, functions: &[Function]) -> Options {
+    let packages: BTreeSet<&String> = functions.iter().map(|function| &function.package).collect();
+    let scope = Scope {
+        packages: packages.into_iter().cloned().collect(),
+        targets: vec![(TargetKind::Lib, None), (TargetKind::Bin, None)],
+        ..Scope::default()
+    };
+    Options { scope, ..options.clone() }
+}
+
+/// Two versions, and how to build them.
+pub struct Ground {
+    pub opened: Opened,
+    options: Options,
+    started: Instant,
+}
+
+impl Ground {
+    fn deadline(&self) -> Option<Instant> {
+        self.options.measuring.budget.map(|budget| self.started + budget)
+    }
+
+    /// For calls of these functions.
+    pub fn new(opened: Opened, options: &Options, functions: &[Function]) -> Self {
+        let options = with_code_of(&of_calls(options, Duration::ZERO), functions);
+        Self { opened, options, started: Instant::now() }
+    }
+
+    /// What the generation for the functions depends on.
+    fn key(&self, functions: &[Function]) -> Result<String> {
+        let Opened { context, versions, .. } = &self.opened;
+        let build = &self.options.build;
+        let how = [&context.cargo.version, &build.profile].into_iter().chain(&build.arguments);
+        let how = how.fold(generate::key(&versions.contents(), functions), KeyBuilder::with);
+        let folder = context.location.manifest.parent().unwrap_or(&self.options.folder);
+        Ok(with_code_settings(how, folder, &versions.repository, &build.arguments)?.finish())
+    }
+
+    /// What was or is generated for the functions.
+    pub fn generation(&self, functions: &[Function]) -> Result<Generation> {
+        let Opened { context, versions, .. } = &self.opened;
+        let store = Store::new(&context.ours);
+        let key = self.key(functions)?;
+        if let Some(known) = store.load(&key)? {
+            return Ok(known);
+        }
+        let mut versions = versions.clone();
+        // Functions may be called where nothing has changed.
+        let wanted = Wanted { all_tests: true, ..self.options.wanted() };
+        let (mut builder, selected) = select_to_build(context, &mut versions, &wanted)?;
+        let generation = self.generate(&mut builder, &versions, &selected, functions)?;
+        if !interrupt::requested() && !generation.is_cut_short() {
+            store.save(&key, &generation)?;
+        }
+        Ok(generation)
+    }
+
+    fn generate(
+        &self,
+        builder: &mut Builder<'_>,
+        versions: &Versions,
+        selected: &Selected,
+        functions: &[Function],
+    ) -> Result<Generation> {
+        let (crates, homeless) = generate::sources(versions, selected, &self.options.build.arguments, functions);
+        let mut failures: Vec<_> = homeless.into_iter().map(|function| (function, NotGenerated::NoTarget)).collect();
+        let mut calls = Vec::new();
+        for Sources { files, root, name, features, wanted } in &crates {
+            let (found, without) = generate::calls(&CrateSources { files, root, name, features }, wanted);
+            calls.extend(found);
+            failures.extend(without);
+        }
+        let deadline = self.deadline().map(interrupt::half_way);
+        let trials = Trials { versions, selected, options: &self.options.build, deadline };
+        generate::try_calls(builder, &trials, calls, failures)
+    }
+
+    /// Compares those of the calls that are asked for as tests of both versions.
+    fn compare(self, asked: &Options, generation: &Generation, announce: Announce<'_>) -> Result<Run> {
+        let Self { mut opened, options, started } = self;
+        let options = only(options, asked);
+        lay_over(&mut opened.versions, &generation.workloads);
+        let mut run = compare_opened(opened, &options, started, announce)?.run;
+        run.outcomes.retain(|outcome| generation.workload(&outcome.test).is_some());
+        for outcome in &mut run.outcomes {
+            outcome.capture = Some(Capture::Generated);
+        }
+        Ok(run)
+    }
+}
+
+/// How calls that were found are compared.
+pub fn of_generation(options: &Options, generation: &Generation) -> Options {
+    let functions: Vec<Function> = generation.workloads.iter().map(|workload| workload.call.function.clone()).collect();
+    only(with_code_of(&of_calls(options, Duration::ZERO), &functions), options)
+}
+
+/// The same for the calls that are asked for, and for no test that is there besides.
+fn only(mut options: Options, asked: &Options) -> Options {
+    const CALLS: &str = "kind(generated)";
+    options.filter = asked.filter.clone();
+    let expressions = &mut options.filter.expressions;
+    for expression in expressions.iter_mut() {
+        *expression = format!("({expression}) & {CALLS}");
+    }
+    if expressions.is_empty() {
+        expressions.push(CALLS.to_owned());
+    }
+    options.rules.default_filter.clone_from(&asked.rules.default_filter);
+    options
+}
+
+/// Places the calls in both versions.
+pub fn lay_over(versions: &mut Versions, workloads: &[GeneratedWorkload]) {
+    let calls: Vec<Placing<'_>> =
+        workloads.iter().map(|GeneratedWorkload { call, name, n, .. }| Placing { call, name, n: Some(*n) }).collect();
+    for side in Side::BOTH {
+        let read = |path: &str| String::from_utf8(versions.read_file(versions.files.get(side), path)?).ok();
+        let placed = generate::place(&calls, &read);
+        let entries = &mut versions.files.get_mut(side).entries;
+        for (path, text) in placed.files {
+            let (path, entry) = (PathBuf::from(path), Entry::snapshot(text.into_bytes()));
+            let mode = entries.get(&path).map_or(entry.mode, |known| known.mode);
+            entries.insert(path, Entry { mode, ..entry });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::{Generated, Partition};
+
+    fn options() -> Options {
+        let mut options = Options { generated: Generated::Uncovered, all_tests: true, ..Options::default() };
+        options.measuring.budget = Some(Duration::from_mins(10));
+        options.filter.names = vec!["parser".to_owned()];
+        options
+    }
+
+    #[test]
+    fn what_is_said_of_tests_means_no_call() {
+        let calls = of_calls(&options(), Duration::from_mins(2));
+        assert!(calls.filter.names.is_empty() && !calls.all_tests && calls.generated == Generated::Never);
+        assert_eq!(calls.measuring.budget, Some(Duration::from_mins(8)));
+    }
+
+    #[test]
+    fn filters_of_tests_are_filters_of_calls() {
+        let asked = options();
+        let only = |asked: &Options| only(of_calls(asked, Duration::ZERO), asked).filter;
+        assert_eq!(
+            (only(&asked).names, only(&asked).expressions),
+            (asked.filter.names, vec!["kind(generated)".to_owned()])
+        );
+        let mut asked = Options::default();
+        asked.filter.expressions = vec!["test(a) + test(b)".to_owned()];
+        assert_eq!(only(&asked).expressions, ["(test(a) + test(b)) & kind(generated)"]);
+    }
+
+    #[test]
+    fn what_is_not_built_or_shared_out_is_refused() {
+        check(&options()).unwrap();
+        let archive = Options { archive: Some("a.tar.zst".into()), ..options() };
+        assert!(check(&archive).unwrap_err().to_string().contains("--use-archive"));
+        let shard = Options { partition: Some("slice:1/2".parse::<Partition>().unwrap()), ..options() };
+        assert!(check(&shard).unwrap_err().to_string().contains("not in shards"));
+    }
+}

@@ -1,0 +1,141 @@
+//! One comparison, from what the user asked for to a [`Run`].
+//!
+//! [`compare`] tells the story: open the repository, select targets, build and list the tests of the [`pairings`], measure
+//! them. What all steps share is a [`Session`](shared::Session), made once and lent; the one thing that changes is the
+//! tree of files, which a [`Builder`] owns. A comparison leaves nothing behind in the process: any number of them can be
+//! made in a row, and what is kept in our folder is used again.
+
+mod archive;
+mod archived;
+mod compare;
+mod environment;
+mod explain;
+mod generate;
+mod generated;
+mod list;
+mod measure;
+mod merge;
+mod news;
+mod open;
+mod options;
+mod pairings;
+mod partition;
+mod positionals;
+mod prepared;
+mod ratchet;
+mod repeat;
+pub mod runs;
+mod second;
+mod second_pairing;
+mod shared;
+mod summary;
+
+pub use archive::archive;
+pub use compare::{Compared, compare};
+pub use explain::{Against, ExplainRequest, Profiles, explain, profiles};
+pub use generate::{GenerateRequest, Generating, generate};
+pub use merge::{MergeRequest, merge};
+pub use news::Announce;
+pub use open::{Lock, home, lock};
+pub use options::Options;
+pub use perfunit_explain::Explaining;
+pub use perfunit_measure::Measuring;
+pub use perfunit_select::{Filter, Scope};
+pub use runs::Record;
+
+use compare::{check, compare_opened, show};
+use list::{ListOfTests, list_opened};
+use open::open;
+use perfunit_model::error::Result;
+use perfunit_model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
+use perfunit_system::term::Terminal;
+use ratchet::OlderVersion;
+use std::time::Instant;
+
+/// Compares two versions, and keeps the run for `explain` and `report`.
+pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Run> {
+    let _span = tracing::info_span!("diff").entered();
+    check(options)?;
+    if options.generated != Generated::Never {
+        generated::check(options)?;
+    }
+    if let Some(output) = &options.output {
+        runs::make_folder_of_results(output)?;
+    }
+    let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
+    let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;
+    let mut record = Record::new(options.clone(), contents, run);
+    record.of_ratchet = of_ratchet;
+    if let Some(output) = &options.output
+        && let Err(error) = runs::save(&output.join(runs::FILE), &record)
+    {
+        let (folder, why) = (output.clone(), error.message().to_owned());
+        record.run.warnings.push(Warning::NotWritten { folder, why });
+    }
+    // What was measured is shown even where nothing can be written down.
+    if let Err(error) = runs::keep(&ours, &mut record) {
+        record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
+    }
+    Ok(record.run)
+}
+
+/// Compares the tests, then generated calls, if they are asked for.
+fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
+    if options.generated == Generated::Never {
+        return compare_both(options, terminal, announce);
+    }
+    let started = Instant::now();
+    let mut compared = compare_both(&second::first(options), terminal, announce)?;
+    let calls = generated::compare_calls(options, started.elapsed(), &compared, terminal, announce);
+    let outcomes = || calls.run().into_iter().flat_map(|run| &run.outcomes);
+    let settled = |warning: &Warning| generated::is_settled(warning, outcomes().map(|outcome| &outcome.test));
+    compared.run.warnings.retain(|warning| !settled(warning));
+    compared.run.generated = Some(calls);
+    Ok(compared)
+}
+
+/// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
+/// lost because the second cannot be made.
+fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
+    let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
+    let started = Instant::now();
+    let opened = open(options, terminal, None)?;
+    let options = against.first(&opened.versions.names().base.commit);
+    let mut first = compare_opened(opened, &options, started, announce)?;
+    let second = against.second(&first.run, started.elapsed()).and_then(|options| {
+        terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
+        compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| second::not_compared(&error))
+    });
+    let comparison = match second {
+        Ok(second) if second.contents.head != first.contents.head => Err(NotCompared::HeadChanged),
+        Ok(second) => {
+            first.of_ratchet = Some(second.contents);
+            Ok(Box::new(Run { base: against.version.clone(), ..second.run }))
+        }
+        Err(why) => Err(why),
+    };
+    first.run.warnings.extend(against.warning);
+    first.run.ratchet = Some(Ratchet { version: against.version, comparison });
+    Ok(first)
+}
+
+/// `cargo perfunit list`: everything of `diff` but the measuring.
+pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
+    let started = Instant::now();
+    let options = &positionals::adopt(options, terminal)?;
+    if options.generated != Generated::Never {
+        generated::check(options)?;
+    }
+    let ListOfTests { mut listing, contents, mut unused, lock } =
+        list_opened(open(options, terminal, None)?, options, started)?;
+    if options.generated != Generated::Never {
+        let known = listing.selection.uncovered.clone();
+        let tests = generated::OfTests { contents: &contents, uncovered: &known, lock: lock.as_ref() };
+        let (calls, without) = generated::list_calls(options, &tests, terminal)?;
+        unused.retain(|warning| !generated::is_settled(warning, calls.iter().map(|listed| &listed.test)));
+        listing.tests.extend(calls);
+        listing.without = without;
+    }
+    show(&unused, terminal);
+    Ok(listing)
+}

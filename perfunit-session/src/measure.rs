@@ -1,0 +1,322 @@
+//! Measures the tests of a pairing on the same data files, first on those of the version that the tests are from.
+
+use super::environment;
+use super::news::{may_be_for_old_code, may_be_for_other_data};
+use super::options::Options;
+use super::shared::Session;
+use perfunit_build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
+use perfunit_explain::{explain_outcomes, growth};
+use perfunit_measure::{
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
+    find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
+};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{
+    AcceptedLoss, Basis, Environment, Explain, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode,
+    NotCounted, Note, Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
+};
+use perfunit_project::config::Terms;
+use perfunit_project::git::path::is_rust;
+use perfunit_select::{Candidate, not_measured};
+use perfunit_system::interrupt;
+use perfunit_system::progress::Progress;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// What was found out about tests.
+#[derive(Debug)]
+pub struct Measured {
+    /// One for each test, measured or not.
+    pub outcomes: Vec<Outcome>,
+    pub environment: Environment,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+    /// How the work of functions grows, if that was asked for.
+    pub growth: Option<Growth>,
+    /// Time spent on explaining afterwards.
+    pub explaining: Duration,
+}
+
+impl Measured {
+    /// Adds the tests of another pairing.
+    pub fn add(&mut self, more: Self) {
+        self.explaining += more.explaining;
+        if let Some(growth) = &mut self.growth {
+            // They were moved to the second pairing, whose answer holds.
+            let anew: BTreeSet<&TestId> = more.outcomes.iter().map(|outcome| &outcome.test).collect();
+            growth.not_counted.retain(|(test, _)| !anew.contains(test));
+        }
+        if let Some(more) = more.growth {
+            self.growth.get_or_insert_default().add(more);
+        }
+        self.outcomes.extend(more.outcomes);
+        self.warnings.extend(more.warnings);
+        self.environment.layouts.extend(more.environment.layouts);
+    }
+}
+
+/// Functions are named within seconds where instructions tell, and without another build.
+const LEFT_AT_MOST: Duration = Duration::from_secs(10);
+
+/// Paths named in the warning about tests that write into the tree.
+const NAMED_PATHS: usize = 3;
+
+/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+pub fn check(measuring: &Measuring) -> Result<()> {
+    if measuring.instructions == Instructions::Callgrind && find_valgrind().is_none() {
+        return Err(Error::setup("--instructions callgrind needs valgrind, which is not in PATH")
+            .hint("install valgrind, or leave the option out to count by the processor"));
+    }
+    if measuring.instructions == Instructions::Never && measuring.gates.contains(&Metric::Instructions) {
+        return Err(Error::usage("instructions decide (--metric), and are not to be counted (--instructions never)")
+            .hint("leave one of the two out; `cargo perfunit show-config` tells where they are set"));
+    }
+    Ok(())
+}
+
+/// Measures tests of a pairing and explains them; `others` are those that the whole run may measure besides them.
+pub fn run_pairing(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    built: &BuiltSides,
+    tests: Vec<Candidate>,
+    others: usize,
+) -> Result<Measured> {
+    let began = Instant::now();
+    let Session { context, options, .. } = session;
+    let mut bench = Bench::open(&context.ours)?;
+    let mut warnings = Vec::new();
+    bench.seeds = Seeds::new(built.seeds.clone());
+    bench.linkers = Linkers::of(&context.cargo);
+    bench.gauges = Gauges::new(built.meter.clone(), find_valgrind(), bench.callgrind());
+    warnings.extend(bench.seeds.shortcoming(programs(built, &tests)));
+    let data = built.pairing.tests_of;
+    checkout(builder, built, data)?;
+    share_libraries(&built.sides)?;
+    bench.made = Some(InPlace::put(&built.sides, &context.ours)?);
+    let round = Round { session, built, bench: &bench };
+    let config = config(session, others);
+    let AllEnded { tests: mut ended, layouts } = round.measure(&config, &tests)?;
+    warnings.extend(undo_writes(builder, built, data)?);
+    let again = round.fail_on_other_data(&ended);
+    if !again.is_empty() && !interrupt::requested() {
+        checkout(builder, built, data.other())?;
+        round.measure_again(&config, &tests, &again, &mut ended)?;
+        warnings.extend(undo_writes(builder, built, data.other())?);
+    }
+    let is_open = |outcome: &Outcome| round.is_open_by_code(outcome);
+    let mut outcomes: Vec<Outcome> = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
+    outcomes.iter().filter(|outcome| !is_open(outcome)).for_each(|outcome| session.news.announce(outcome));
+    let environment = Environment { layouts, ..environment::describe(context, options, Some(&bench)) };
+    warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
+    // Explaining has a bench of its own.
+    drop(bench);
+    let started = Instant::now();
+    warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
+    let growth = options.growth.then(|| counted(session, builder, built, &outcomes));
+    Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed() })
+}
+
+/// How the work of the functions grows that these tests call. Whatever goes wrong here, what was measured is not lost.
+fn counted(session: &Session<'_>, builder: &mut Builder<'_>, built: &BuiltSides, outcomes: &[Outcome]) -> Growth {
+    let tests: Vec<TestId> = outcomes.iter().map(|outcome| outcome.test.clone()).collect();
+    growth(builder, &session.inquiry(built), &tests).unwrap_or_else(|error| {
+        let why = NotCounted::Ended { why: error.message().to_owned() };
+        let not_counted = tests.into_iter().map(|test| (test, why.clone())).collect();
+        Growth { not_counted, ..Growth::default() }
+    })
+}
+
+fn config(session: &Session<'_>, others: usize) -> Config {
+    let measuring = &session.options.measuring;
+    Config {
+        timeout: measuring.timeout,
+        per_test_budget: measuring.per_test_budget,
+        deadline: session.deadline.map(|deadline| end_of_measuring(session.options, deadline)),
+        threshold: measuring.threshold,
+        alpha: measuring.alpha,
+        others: others * most_verdicts(session.options),
+        family: session.options.measuring.family,
+        seed: measuring.seed,
+        placement: measuring.placement,
+        accepted: None,
+        metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
+    }
+}
+
+/// When measuring has to end for the run to end at its deadline: a tenth of the time is left for naming functions, if that is
+/// asked for.
+fn end_of_measuring(options: &Options, deadline: Instant) -> Instant {
+    let now = Instant::now();
+    let left = deadline.saturating_duration_since(now);
+    match options.explaining.explain {
+        Explain::Never => deadline,
+        Explain::Auto | Explain::Always => now + left.saturating_sub((left / 10).min(LEFT_AT_MOST)),
+    }
+}
+
+/// As many verdicts as pairs may give on one test, whatever the rules say of it.
+fn most_verdicts(options: &Options) -> usize {
+    let overrides = options.rules.overrides.iter().filter_map(|rule| rule.metrics.as_ref());
+    let gates = overrides.chain([&options.measuring.gates]);
+    gates.map(|gates| verdicts_of_pairs(gates)).max().unwrap_or(1)
+}
+
+/// The executables of the tests to measure, on both sides.
+fn programs<'a>(built: &'a BuiltSides, candidates: &[Candidate]) -> impl Iterator<Item = &'a TestExecutable> {
+    let targets: BTreeSet<&TargetId> = candidates.iter().map(|candidate| &candidate.test.target).collect();
+    let both = Side::BOTH.into_iter().flat_map(|side| &built.sides.get(side).executables);
+    both.filter(move |executable| targets.contains(&executable.target))
+}
+
+/// A pairing, ready to be measured.
+struct Round<'a> {
+    session: &'a Session<'a>,
+    built: &'a BuiltSides,
+    bench: &'a Bench,
+}
+
+impl Round<'_> {
+    fn measure(&self, config: &Config, tests: &[Candidate]) -> Result<AllEnded> {
+        let executable = |side: Side, test: &Candidate| {
+            let mut executables = self.built.sides.get(side).executables.iter();
+            executables.find(|executable| executable.target == test.test.target)
+        };
+        let subject = |test: &'_ Candidate| {
+            let executables = Sides { base: executable(Side::Base, test)?, head: executable(Side::Head, test)? };
+            Some((executables, test.ignored))
+        };
+        let subjects: Vec<Subject<'_>> = tests
+            .iter()
+            .filter_map(|test| {
+                let (executables, ignored) = subject(test)?;
+                Some(Subject { test: test.test.clone(), executables, terms: Some(&test.terms), ignored })
+            })
+            .collect();
+        let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());
+        let ended = |test: &TestId, end: &Ended| {
+            let Some(candidate) = tests.iter().find(|candidate| candidate.test == *test) else { return };
+            let outcome = outcome(candidate.clone(), end.clone(), self.built.pairing.tests_of);
+            if self.session.news.are_new(&outcome) && !self.is_open_by_code(&outcome) && !self.is_open_by_data(end) {
+                progress.suspended(|| self.session.news.announce(&outcome));
+            }
+        };
+        let observer = Observer { progress: &progress, ended: &ended };
+        measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, observer)
+    }
+
+    /// Whether a pairing that comes later may say something else.
+    fn is_open_by_code(&self, outcome: &Outcome) -> bool {
+        self.built.pairing.tests_of == Side::Base && may_be_for_old_code(outcome, &self.session.names)
+    }
+
+    /// Whether the data files of the other version may let it pass.
+    fn is_open_by_data(&self, end: &Ended) -> bool {
+        let files = &self.session.versions.files;
+        let fails = end.result.as_ref().err();
+        fails.is_some_and(|reason| may_be_for_other_data(reason, self.built.pairing.tests_of))
+            && files.base.changed(&files.head).iter().any(|path| !is_rust(path))
+    }
+
+    /// The tests that fail on the version whose data files are not there, and may not fail with them.
+    fn fail_on_other_data(&self, ended: &[Ended]) -> Vec<usize> {
+        (0..ended.len()).filter(|index| self.is_open_by_data(&ended[*index])).collect()
+    }
+
+    /// Measures these once more on the data files that are in the tree now.
+    fn measure_again(&self, config: &Config, tests: &[Candidate], again: &[usize], ended: &mut [Ended]) -> Result<()> {
+        let data = self.built.pairing.tests_of;
+        let done = tests.iter().zip(&*ended).filter(|(_, end)| end.result.is_ok());
+        let done: usize = done.map(|(test, _)| verdicts_of_pairs(&test.terms.gates)).sum();
+        let config = Config { others: config.others + done, ..config.clone() };
+        let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
+        for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
+            if let Ok(figures) = &mut end.result {
+                figures.notes.push(Note::DataFiles { of: data.other() });
+                ended[*index] = end;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts one version's files into the tree: both sides see the same, or two workloads would be compared.
+fn checkout(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<()> {
+    builder.checkout(Place::Measured, &built.pairing.data_of(side), &built.injections)
+}
+
+/// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
+fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<Warning>> {
+    let written = builder.restore(&built.pairing.data_of(side), &built.injections)?;
+    if written.is_empty() {
+        return Ok(None);
+    }
+    let more = written.len().saturating_sub(NAMED_PATHS);
+    Ok(Some(Warning::WritesIntoTree { files: written.into_iter().take(NAMED_PATHS).collect(), more }))
+}
+
+fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
+    let capture = end.capture.or(candidate.capture);
+    let Candidate { test, because, why, of_name, differs, terms, .. } = candidate;
+    let end = relative_to_base(end, terms.accepted.as_ref());
+    let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
+    let mut outcome = match end.result {
+        Ok(figures) => {
+            let (verdict, reason) = gate(&terms.gates, (figures.verdict, end.reason), &figures.metrics);
+            Outcome {
+                test,
+                verdict,
+                reason,
+                // The verdict is about what goes beyond what was accepted; what was counted is about all of it.
+                cross_check: match terms.accepted {
+                    Some(_) => None,
+                    None => cross_check(figures.verdict, &figures.metrics),
+                },
+                metrics: with_time(&figures),
+                measured: Some(figures.measured),
+                capture,
+                selected_because: Some(because),
+                explanation: None,
+                unexplained: None,
+                why,
+                gates: terms.gates_from.is_some().then(|| terms.gates.clone()),
+                notes: figures.notes,
+            }
+        }
+        Err(reason) => not_measured(test, reason, capture, Some(because)),
+    };
+    outcome.notes.extend(of_tests);
+    outcome.notes.extend((of_name.base.max(of_name.head) > 1).then_some(Note::SharedName { tests: of_name }));
+    if let Some(measured) = &outcome.measured {
+        outcome.notes.extend(own_terms(&terms, measured.mode));
+    }
+    outcome
+}
+
+/// By what else than the run's settings a test is judged.
+fn own_terms(terms: &Terms, mode: Mode) -> Vec<Note> {
+    let accepted = |accepted: &AcceptedLoss| {
+        let accepted = accepted.clone();
+        if accepted.mode == mode { Note::AcceptedLoss(accepted) } else { Note::AcceptedOtherwise(accepted) }
+    };
+    let threshold = |from: &String| Note::OwnThreshold { threshold: terms.threshold, from: from.clone() };
+    let gates = |from: &String| Note::OwnMetrics { metrics: terms.gates.clone(), from: from.clone() };
+    let set = terms.threshold_from.iter().map(threshold).chain(terms.gates_from.iter().map(gates));
+    set.chain(terms.accepted.iter().map(accepted)).collect()
+}
+
+/// All metrics: those besides time, and time as one of them.
+fn with_time(figures: &Figures) -> Metrics {
+    let measured = &figures.measured;
+    let reading = |value: f64| Readings { value, low: value, high: value };
+    let time = Metered {
+        verdict: MetricVerdict::from(figures.verdict),
+        readings: Sides { base: reading(measured.base_ns), head: reading(measured.head_ns) },
+        change: Some(measured.change),
+        threshold: measured.threshold,
+        basis: Basis::Pairs(measured.pairs),
+    };
+    let mut metrics = figures.metrics.clone();
+    metrics.insert(Metric::Time, Ok(time));
+    metrics
+}

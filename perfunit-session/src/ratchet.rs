@@ -1,0 +1,102 @@
+//! The comparison of head with an older version, after that with base, so that small losses that add up are found.
+
+use super::options::Options;
+use super::second;
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
+use perfunit_project::git::Repository;
+use std::time::Duration;
+
+/// The ratchet's version, found.
+pub struct OlderVersion<'a> {
+    options: &'a Options,
+    pub version: VersionName,
+    accepted: &'a [AcceptedLoss],
+    /// What cannot be used of the project's file.
+    pub warning: Option<Warning>,
+}
+
+impl<'a> OlderVersion<'a> {
+    /// Finds the version, if one is asked for, before anything is built.
+    pub fn find(options: &'a Options) -> Result<Option<Self>> {
+        let Some(request) = &options.ratchet else { return Ok(None) };
+        if let Some(file) = &options.archive {
+            let file = file.display();
+            return Err(Error::usage(format!("{file} holds the builds of one comparison, not of one with a ratchet"))
+                .hint("type `--ratchet none`, and compare with the ratchet's version where both can be built"));
+        }
+        let commit = Repository::discover(&options.folder)?.describe(&request.revision)?.id;
+        let (own, other) = match &request.accepted {
+            Some(accepted) if accepted.commit == commit => (Some(accepted), None),
+            other => (None, other.as_ref()),
+        };
+        let label = own.map_or(&request.revision, |accepted| &accepted.revision).clone();
+        let unused = other.filter(|other| !other.losses.is_empty());
+        let warning =
+            unused.map(|other| Warning::AcceptedForOther { accepted: other.revision.clone(), ratchet: label.clone() });
+        let accepted = own.map_or(&[][..], |accepted| &accepted.losses);
+        Ok(Some(Self { options, version: VersionName { label, commit, dirty: false }, accepted, warning }))
+    }
+
+    /// How to compare with base, this commit. If it is the version, there is no second comparison to share with.
+    pub fn first(&self, base: &str) -> Options {
+        if base == self.version.commit { self.options.clone() } else { second::first(self.options) }
+    }
+
+    /// How to compare with the version in the time that is left, after a comparison with base.
+    pub fn second(&self, first: &Run, elapsed: Duration) -> std::result::Result<Options, NotCompared> {
+        if first.base.commit == self.version.commit {
+            return Err(NotCompared::IsBase);
+        }
+        second::stopped()?;
+        let mut options = second::second(self.options, elapsed);
+        options.request = options.request.since(&self.version.commit);
+        options.rules.accepted = self.accepted.to_vec();
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::samples;
+    use perfunit_project::config::RatchetRequest;
+    use perfunit_project::git::Request;
+
+    fn options(budget: Option<Duration>) -> Options {
+        let request = RatchetRequest { revision: "v1".to_owned(), accepted: None };
+        let mut options = Options { ratchet: Some(request), ..Options::default() };
+        options.measuring.budget = budget;
+        options
+    }
+
+    fn older<'a>(options: &'a Options, commit: &str, accepted: &'a [AcceptedLoss]) -> OlderVersion<'a> {
+        let version = VersionName { label: "v1".to_owned(), commit: commit.to_owned(), dirty: false };
+        OlderVersion { options, version, accepted, warning: None }
+    }
+
+    #[test]
+    fn the_second_comparison_begins_at_the_version() {
+        let (asked, run) = (options(Some(Duration::from_mins(10))), samples::run(Vec::new()));
+        let second = older(&asked, "1f", &[]).second(&run, Duration::from_mins(2)).unwrap();
+        assert_eq!(second.request, Request::Range { base: "1f".to_owned(), head: None });
+        assert_eq!(second.measuring.budget, Some(Duration::from_mins(8)));
+        assert!(second.ratchet.is_none());
+    }
+
+    #[test]
+    fn a_version_that_is_base_is_not_compared_twice_and_takes_no_share() {
+        let (asked, run) = (options(Some(Duration::from_mins(10))), samples::run(Vec::new()));
+        let against = older(&asked, &run.base.commit, &[]);
+        assert_eq!(against.second(&run, Duration::ZERO).err(), Some(NotCompared::IsBase));
+        let first = against.first(&run.base.commit).measuring;
+        assert_eq!((first.family, first.budget), (1, asked.measuring.budget));
+    }
+
+    #[test]
+    fn an_archive_is_of_one_comparison() {
+        let asked = Options { archive: Some("a.tar.zst".into()), ..options(None) };
+        let error = OlderVersion::find(&asked).err().unwrap().to_string();
+        assert!(error.contains("a.tar.zst holds the builds of one comparison") && error.contains("--ratchet none"));
+    }
+}

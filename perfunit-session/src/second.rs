@@ -1,0 +1,79 @@
+//! The second comparison of a run, with an older version or of generated calls: it is made as the first, and both share
+//! one family-wise error rate and the time.
+
+use super::options::Options;
+use perfunit_model::error::Error;
+use perfunit_model::{Generated, NotCompared};
+use perfunit_system::interrupt;
+use std::time::Duration;
+
+/// Comparisons that share.
+const COMPARISONS: u32 = 2;
+
+/// How to make the first one.
+pub fn first(options: &Options) -> Options {
+    let mut options = options.clone();
+    options.measuring.family *= COMPARISONS as usize;
+    options.measuring.budget = options.measuring.budget.map(|whole| whole / COMPARISONS);
+    options
+}
+
+/// How to make the second one in the time that is left. It has none of its own.
+pub fn second(options: &Options, elapsed: Duration) -> Options {
+    let mut second = first(options);
+    second.measuring.budget = options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
+    second.ratchet = None;
+    second.generated = Generated::Never;
+    second.growth = false;
+    second
+}
+
+/// Whether there is to be a second one after what happened until now.
+pub fn stopped() -> Result<(), NotCompared> {
+    match (interrupt::requested(), interrupt::by_clock()) {
+        (false, _) => Ok(()),
+        (true, true) => Err(NotCompared::BudgetUsedUp),
+        (true, false) => Err(NotCompared::Interrupted),
+    }
+}
+
+/// Why the second comparison ended with an error.
+pub fn not_compared(error: &Error) -> NotCompared {
+    // Whatever failed then failed because it was stopped.
+    if let Err(stopped) = stopped() {
+        return stopped;
+    }
+    match error.as_broken() {
+        Some(broken) => NotCompared::DoesNotBuild { side: broken.side, error: broken.first_error().to_owned() },
+        None => NotCompared::Failed { why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::Side;
+    use perfunit_project::config::RatchetRequest;
+
+    #[test]
+    fn both_comparisons_share_the_error_rate_and_the_time() {
+        let ratchet = Some(RatchetRequest { revision: "v1".to_owned(), accepted: None });
+        let mut asked = Options { ratchet, generated: Generated::Uncovered, ..Options::default() };
+        let minutes = |minutes| Some(Duration::from_mins(minutes));
+        asked.measuring.budget = minutes(10);
+        let (one, two) = (first(&asked), second(&asked, Duration::from_mins(2)));
+        assert_eq!((one.measuring.family, two.measuring.family), (2, 2));
+        assert_eq!((one.measuring.budget, two.measuring.budget), (minutes(5), minutes(8)));
+        assert!(two.ratchet.is_none() && two.generated == Generated::Never);
+        assert_eq!(second(&asked, Duration::from_mins(20)).measuring.budget, Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_does_not_build_is_told_from_what_fails() {
+        let error = Error::setup("no way").hint("another one");
+        assert_eq!(not_compared(&error), NotCompared::Failed { why: "no way\nhint: another one".to_owned() });
+        let broken = error.broken(Side::Base, "error: no\nmore");
+        let expected = NotCompared::DoesNotBuild { side: Side::Base, error: "error: no".to_owned() };
+        assert_eq!(not_compared(&broken), expected);
+    }
+}

@@ -1,0 +1,104 @@
+//! What all steps of a comparison share, and none changes.
+
+use super::archived::Archive;
+use super::news::{Announce, News};
+use super::options::Options;
+use perfunit_build::{Builder, BuiltSides};
+use perfunit_explain::Inquiry;
+use perfunit_model::Reason;
+use perfunit_model::error::Result;
+use perfunit_project::cargo::Context;
+use perfunit_project::git::Versions;
+use perfunit_select::{Names, Selected, Tracing, Wanted, select};
+use perfunit_system::interrupt;
+use std::time::Instant;
+
+/// A comparison for which is settled what is compared, what it can reach and how it is measured.
+pub struct Session<'a> {
+    pub context: &'a Context,
+    /// With the same lock file policy.
+    pub versions: &'a Versions,
+    pub selected: &'a Selected,
+    pub options: &'a Options,
+    pub names: Names<'a>,
+    /// When the whole run has to end.
+    pub deadline: Option<Instant>,
+    /// Whether builds go into an archive or come out of one.
+    pub archive: &'a Archive,
+    pub news: News<'a>,
+}
+
+/// What to compare of two versions, and what builds it: their lock files are settled if anything is to be built.
+pub fn select_to_build<'a>(
+    context: &'a Context,
+    versions: &mut Versions,
+    wanted: &Wanted<'_>,
+) -> Result<(Builder<'a>, Selected)> {
+    let mut builder = Builder::open(context, versions)?;
+    let selected = select(&mut builder, versions, wanted)?;
+    if !selected.targets.is_empty() {
+        builder.settle_lock_file(versions, &selected.workspace.root)?;
+    }
+    Ok((builder, selected))
+}
+
+impl<'a> Session<'a> {
+    /// Without a deadline, with builds of its own, and announcing nothing.
+    pub fn new(context: &'a Context, versions: &'a Versions, selected: &'a Selected, options: &'a Options) -> Self {
+        let names = Names::of_versions(versions, selected);
+        Self {
+            context,
+            versions,
+            selected,
+            options,
+            names,
+            deadline: None,
+            archive: &Archive::None,
+            news: News::new(&|_| {}),
+        }
+    }
+
+    #[must_use]
+    pub fn archive(self, archive: &'a Archive) -> Self {
+        Self { archive, ..self }
+    }
+
+    #[must_use]
+    pub fn announcing(self, announce: Announce<'a>) -> Self {
+        Self { news: News::new(announce), ..self }
+    }
+
+    #[must_use]
+    pub fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
+    }
+
+    /// True if nothing more is to be started.
+    pub fn is_over(&self) -> bool {
+        interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Why nothing more is started.
+    pub fn stopped() -> Reason {
+        if interrupt::requested() { Reason::Interrupted } else { Reason::BudgetUsedUp }
+    }
+
+    pub fn tracing(&self) -> Tracing {
+        let measuring = &self.options.measuring;
+        Tracing { timeout: measuring.timeout, deadline: self.deadline }
+    }
+
+    /// How to explain tests that were measured in a pairing.
+    pub fn inquiry<'b>(&'b self, built: &'b BuiltSides) -> Inquiry<'b> {
+        Inquiry {
+            versions: self.versions,
+            selected: self.selected,
+            built,
+            build: &self.options.build,
+            explaining: self.options.explaining,
+            measuring: &self.options.measuring,
+            deadline: self.deadline,
+            unasked_until: None,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Content hashes, the user's cache folder, and folders that nobody else can enter.
+
+use crate::fs;
+use crate::os;
+use crate::os::unix::fs::{DirBuilderExt, MetadataExt};
+use perfunit_model::error::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A key made of content: equal parts in equal order give the same key on every machine.
+#[derive(Debug, Default)]
+pub struct KeyBuilder(blake3::Hasher);
+
+impl KeyBuilder {
+    /// Adds a part; its length is included, so that parts cannot run into each other.
+    #[must_use]
+    pub fn with(mut self, part: impl AsRef<[u8]>) -> Self {
+        let part = part.as_ref();
+        self.0.update(&(part.len() as u64).to_le_bytes()).update(part);
+        self
+    }
+
+    /// Adds the content of a file, which may be too large to be held at once.
+    pub fn with_file(mut self, path: &Path) -> Result<Self> {
+        let length = fs::metadata(path)?.len();
+        self.0.update(&length.to_le_bytes()).update_reader(fs::open(path)?).map_err(fs::failed("read", path))?;
+        Ok(self)
+    }
+
+    pub fn finish(&self) -> String {
+        digits(self.0.finalize())
+    }
+}
+
+/// 16 hexadecimal digits that stand for these bytes.
+pub fn hash(bytes: &[u8]) -> String {
+    digits(blake3::hash(bytes))
+}
+
+fn digits(hash: blake3::Hash) -> String {
+    hash.to_hex()[..16].to_owned()
+}
+
+/// The folder for what is built once per toolchain: that of the user, or the given fallback (below the target folder) if
+/// that cannot be written. Programs are run from it, so that nobody else may be able to put one there.
+pub fn folder(fallback: &Path) -> Result<PathBuf> {
+    if let Some(dir) = users_folder()? {
+        return Ok(dir);
+    }
+    let dir = fallback.join("cache");
+    private_dir(&dir)?;
+    trust(&dir)?;
+    Ok(dir)
+}
+
+/// `PERFUNIT_CACHE_DIR`, else `XDG_CACHE_HOME`, else `~/.cache`; `None` if it cannot be written.
+pub fn users_folder() -> Result<Option<PathBuf>> {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let chosen = var("PERFUNIT_CACHE_DIR")
+        .or_else(|| var("XDG_CACHE_HOME").map(|dir| dir.join("cargo-perfunit")))
+        .or_else(|| var("HOME").map(|dir| dir.join(".cache/cargo-perfunit")))
+        .filter(|dir| private_dir(dir).is_ok() && os::is_writable(dir));
+    chosen.map(|dir| trust(&dir).map(|()| dir)).transpose()
+}
+
+/// Refuses a folder that somebody else could put programs into, which we would run.
+pub fn trust(dir: &Path) -> Result<()> {
+    // A link counts as well as what it leads to: its owner can let it lead elsewhere.
+    for data in [dir.symlink_metadata(), dir.metadata()] {
+        let data = data.map_err(fs::failed("look at", dir))?;
+        let mode = if data.is_symlink() { 0 } else { data.mode() };
+        if let Some(why) = distrust(data.uid(), mode, os::user()) {
+            return Err(Error::setup(format!("no programs are run from the folder {}: {why}", dir.display()))
+                .hint("give it to yourself alone (chown, chmod go-w), or name another folder in PERFUNIT_CACHE_DIR"));
+        }
+    }
+    Ok(())
+}
+
+/// Why a file of this owner and mode is not safe; root can write everything in any case.
+fn distrust(owner: u32, mode: u32, us: u32) -> Option<String> {
+    if owner != us && owner != 0 {
+        return Some(format!("it belongs to another user (id {owner}, and you are {us})"));
+    }
+    (mode & 0o022 != 0).then(|| format!("others may write to it (mode {:o})", mode & 0o7777))
+}
+
+/// Creates a folder that only this user can enter.
+pub fn private_dir(dir: &Path) -> Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match std::fs::DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::setup(format!("cannot create the folder {}: {error}", dir.display()))
+                .hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR"))
+        }
+        _ if dir.is_dir() => Ok(()),
+        _ => Err(Error::setup(format!("{} is not a folder", dir.display()))),
+    }
+}
+
+/// The same without what an earlier run may have left in it.
+pub fn empty_private_dir(dir: &Path) -> Result<()> {
+    fs::remove_dir_all(dir)?;
+    private_dir(dir)
+}
+
+/// Folder for what is temporary, in our folder.
+pub fn temporary(ours: &Path) -> PathBuf {
+    ours.join("tmp")
+}
+
+/// Notes that an entry is in use, for [`prune`].
+pub fn touch(path: &Path) {
+    if let Ok(handle) = std::fs::File::open(path) {
+        // A cache that cannot be written is never pruned either.
+        let _ = handle.set_modified(std::time::SystemTime::now());
+    }
+}
+
+/// Removes all but the `keep` last used entries of a folder, and none used within `spared`: another run may need it.
+pub fn prune(dir: &Path, keep: usize, spared: Duration) -> Result<()> {
+    let mut entries: Vec<_> = fs::list_dir(dir)?
+        .into_iter()
+        .filter_map(|path| Some((path.metadata().ok()?.modified().ok()?, path)))
+        .collect();
+    entries.sort();
+    let surplus = entries.len().saturating_sub(keep);
+    let unused = |time: &SystemTime| time.elapsed().is_ok_and(|age| age >= spared);
+    for (_, path) in entries.into_iter().take(surplus).filter(|(time, _)| unused(time)) {
+        // A comparison that is remembered is a file, a side a folder.
+        if path.is_dir() { fs::remove_dir_all(&path)? } else { fs::remove_file(&path)? }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn parts_do_not_run_into_each_other() {
+        let key = |parts: &[&str]| parts.iter().fold(KeyBuilder::default(), KeyBuilder::with).finish();
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+        assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
+    }
+
+    #[test]
+    fn the_content_of_a_file_is_a_part() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "ab").unwrap();
+        let key = KeyBuilder::default().with_file(file.path()).unwrap().with("c").finish();
+        assert_eq!(key, KeyBuilder::default().with("ab").with("c").finish());
+    }
+
+    #[test]
+    fn what_others_could_write_is_not_trusted() {
+        assert_eq!(distrust(1000, 0o40700, 1000), None);
+        assert_eq!(distrust(1000, 0o100_755, 1000), None);
+        assert_eq!(distrust(0, 0o40755, 1000), None);
+        assert!(distrust(1001, 0o40700, 1000).unwrap().contains("another user (id 1001, and you are 1000)"));
+        assert!(distrust(1001, 0o40700, 0).unwrap().contains("another user"));
+        assert!(distrust(1000, 0o40775, 1000).unwrap().contains("others may write to it (mode 775)"));
+        assert!(distrust(1000, 0o41777, 1000).unwrap().contains("(mode 1777)"));
+    }
+
+    #[test]
+    fn a_link_is_trusted_if_what_it_leads_to_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let (folder, link) = (dir.path().join("folder"), dir.path().join("link"));
+        private_dir(&folder).unwrap();
+        assert_eq!(folder.metadata().unwrap().mode() & 0o777, 0o700);
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        trust(&link).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        for path in [folder, link] {
+            let error = trust(&path).unwrap_err().to_string();
+            assert!(error.contains("others may write to it (mode 777)") && error.contains("hint: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn pruning_keeps_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        for (age, name) in [(30, "old"), (20, "middle"), (10, "new")] {
+            let path = dir.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            let time = std::time::SystemTime::now() - std::time::Duration::from_secs(age);
+            std::fs::File::open(&path).unwrap().set_modified(time).unwrap();
+        }
+        prune(dir.path(), 1, Duration::from_mins(1)).unwrap();
+        assert_eq!(fs::list_dir(dir.path()).unwrap().len(), 3);
+        prune(dir.path(), 1, Duration::ZERO).unwrap();
+        assert_eq!(fs::list_dir(dir.path()).unwrap(), [dir.path().join("new")]);
+    }
+
+    #[test]
+    fn files_are_pruned_like_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["one.json", "two.json", "three.json"] {
+            fs::write(&dir.path().join(name), "{}").unwrap();
+        }
+        prune(dir.path(), 1, Duration::ZERO).unwrap();
+        assert_eq!(fs::list_dir(dir.path()).unwrap().len(), 1);
+    }
+}

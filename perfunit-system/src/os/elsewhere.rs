@@ -1,0 +1,202 @@
+//! Systems that we do not serve: the face of `linux`. What would make a verdict wrong is refused, and has types without
+//! values; what only watches or tidies up finds nothing.
+
+use perfunit_model::SystemCall;
+use std::collections::BTreeSet;
+use std::ffi::{CStr, OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::ptr::NonNull;
+use std::time::Duration;
+
+pub const OWN_EXECUTABLE: &str = "";
+pub const OUT_OF_TIME: i32 = 0;
+pub const OUT_OF_CAGE: i32 = 0;
+
+pub fn system_call(number: u32) -> SystemCall {
+    SystemCall::Other { number }
+}
+
+fn refused<T>() -> io::Result<T> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Has no values.
+#[derive(Debug)]
+enum Never {}
+
+pub fn anonymous_file(_name: &CStr) -> io::Result<File> {
+    refused()
+}
+
+#[derive(Debug)]
+pub struct SharedMemory(Never);
+
+impl SharedMemory {
+    pub fn new(_name: &CStr, _length: usize) -> io::Result<Self> {
+        refused()
+    }
+
+    pub fn clear(&self) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    pub fn file(&self) -> &File {
+        match self.0 {}
+    }
+
+    pub fn address(&self) -> NonNull<u8> {
+        match self.0 {}
+    }
+}
+
+pub fn page_size() -> usize {
+    0
+}
+
+#[derive(Debug)]
+pub struct Inherited(Never);
+
+impl Inherited {
+    pub fn copy(_file: &File) -> io::Result<Self> {
+        refused()
+    }
+
+    pub fn number(&self) -> i32 {
+        match self.0 {}
+    }
+}
+
+#[derive(Debug)]
+pub struct Folder(Never);
+
+impl Folder {
+    pub const PLACE: &str = "";
+
+    pub fn open(_path: &Path) -> io::Result<Self> {
+        refused()
+    }
+
+    pub fn hand_over(&self) -> io::Result<Inherited> {
+        match self.0 {}
+    }
+}
+
+#[derive(Debug)]
+pub struct FixedAddresses(Never);
+
+impl FixedAddresses {
+    pub fn switch_on() -> io::Result<Self> {
+        refused()
+    }
+}
+
+#[derive(Debug)]
+pub struct NoCoreFiles(Never);
+
+impl NoCoreFiles {
+    pub fn switch_on() -> io::Result<Self> {
+        refused()
+    }
+}
+
+pub fn own_cores() -> Option<BTreeSet<usize>> {
+    None
+}
+
+pub fn keep_on(_cores: impl IntoIterator<Item = usize>) -> io::Result<()> {
+    refused()
+}
+
+pub fn keep_child_on(_core: usize, _child: &Child) -> io::Result<()> {
+    refused()
+}
+
+pub fn childrens_time() -> Duration {
+    Duration::ZERO
+}
+
+#[derive(Debug)]
+pub struct EndOf(Never);
+
+impl EndOf {
+    pub fn child(_child: &Child) -> Option<Self> {
+        None
+    }
+
+    pub fn wait_for_one<'a>(_ends: impl Iterator<Item = &'a Self>, left: Duration) {
+        std::thread::sleep(left.min(Duration::from_millis(1)));
+    }
+}
+
+pub fn is_over(_child: &Child) -> bool {
+    false
+}
+
+pub fn reap(_child: &Child) -> io::Result<(ExitStatus, Duration)> {
+    refused()
+}
+
+pub fn kill_process(_id: u32) -> bool {
+    false
+}
+
+pub fn kill_adopted(_id: u32) {}
+
+pub fn end_group(_leader: u32) {}
+
+pub fn kill_own_group() {}
+
+pub fn ignore_signals() {}
+
+pub fn end_by(_number: i32) {}
+
+pub fn signal_name(_number: i32) -> Option<&'static str> {
+    None
+}
+
+pub fn adopt_orphans() {}
+
+pub fn children() -> BTreeSet<u32> {
+    BTreeSet::new()
+}
+
+pub fn processes_with(_variable: &str) -> Vec<u32> {
+    Vec::new()
+}
+
+pub fn die_with_parent() -> io::Result<()> {
+    refused()
+}
+
+pub fn bind_to_us(_command: &mut Command) {}
+
+pub fn parent(_id: Option<u32>) -> Option<u32> {
+    None
+}
+
+pub fn variable_of(_id: u32, _name: &OsStr) -> Option<OsString> {
+    None
+}
+
+pub fn open_file_limit() -> Option<u64> {
+    None
+}
+
+pub fn user() -> u32 {
+    0
+}
+
+pub fn is_writable(folder: &Path) -> bool {
+    folder.metadata().is_ok_and(|data| !data.permissions().readonly())
+}
+
+pub fn free_space(_folder: &Path) -> Option<u64> {
+    None
+}
+
+pub fn count_instructions() -> io::Result<()> {
+    refused()
+}

@@ -3,8 +3,8 @@
 //! The quick tests print tables of few experiments (`cargo test simulated -- --nocapture`) and fail if a rate is worse
 //! than claimed by more than chance allows. `docs/measurements/false-alarms.md` and
 //! `docs/measurements/sensitivity.md` show the tables of
-//! `cargo test --release simulated_tables -- --ignored --nocapture` and of
-//! `cargo test --release simulated_by_shape -- --ignored --nocapture`.
+//! `cargo test --release -p perfunit-decide simulated_tables -- --ignored --nocapture` and of
+//! `cargo test --release -p perfunit-decide simulated_by_shape -- --ignored --nocapture`.
 
 mod confirmed;
 mod noise;

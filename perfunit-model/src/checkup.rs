@@ -103,6 +103,7 @@ fn if_measured<S: Serializer>(
 
 impl Finding {
     /// Advice for what is not as it should be.
+    #[must_use]
     pub fn unless_ok(self, advice: &'static str) -> Self {
         Self { advice: (self.level != Level::Ok).then_some(advice), ..self }
     }

@@ -1,7 +1,6 @@
 //! Numbers and names as words: durations, percentages, counts, commits.
 
-pub use crate::short_commit;
-use crate::{Change, Engine, VersionName, WorkUnit};
+use crate::{Change, Engine, WorkUnit};
 use std::time::Duration;
 
 /// What stands in for a figure that is not a finite number.
@@ -191,10 +190,9 @@ pub fn interval(change: Change) -> String {
     format!("[{}, {}]", percent(change.low), percent(change.high))
 }
 
-/// The commit beside a version's label, shortened; nothing for somebody who typed a commit id, and need not read it twice.
-pub fn commit_beside_label(version: &VersionName) -> Option<&str> {
-    let is_its_label = version.label.len() >= 7 && version.commit.starts_with(&version.label);
-    (!version.commit.is_empty() && !is_its_label).then(|| short_commit(&version.commit))
+/// The first seven characters of a commit id, as git shortens it.
+pub fn short_commit(id: &str) -> &str {
+    id.get(..7).unwrap_or(id)
 }
 
 /// Text of unknown origin (a panic message, a path) on one line, without escape sequences and control characters.
@@ -332,19 +330,6 @@ mod tests {
     #[test]
     fn commits_are_shortened_to_seven() {
         check(|c| short_commit(c).to_owned(), &[("3f2a91c0aa", "3f2a91c"), ("3f2", "3f2"), ("", "")]);
-    }
-
-    #[test]
-    fn a_commit_that_is_its_own_label_is_not_told_twice() {
-        let beside = |label: &str, commit: &str| {
-            let version = VersionName { label: label.to_owned(), commit: commit.to_owned(), dirty: false };
-            commit_beside_label(&version).map(str::to_owned)
-        };
-        assert_eq!(beside("main", "3f2a91c0aa"), Some("3f2a91c".to_owned()));
-        assert_eq!(beside("3f2a91c0", "3f2a91c0aa"), None);
-        // A branch may be called like the beginning of a commit.
-        assert_eq!(beside("3f2", "3f2a91c0aa"), Some("3f2a91c".to_owned()));
-        assert_eq!(beside("main", ""), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Several commits in a row: what each changed, by comparison with the one before it that builds.
 
+use super::format::short_commit;
 use super::{Change, EffectSize, Metric, Mode, NothingBecause, ReasonKind, Side, TargetId, TestId, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,11 +24,6 @@ impl Commit {
     pub fn short(&self) -> &str {
         short_commit(&self.id)
     }
-}
-
-/// The first seven characters of a commit id, as git shortens it.
-pub fn short_commit(id: &str) -> &str {
-    id.get(..7).unwrap_or(id)
 }
 
 /// A commit of a range, with what is known about it.

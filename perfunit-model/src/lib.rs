@@ -70,7 +70,7 @@ pub use generated::{
 pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, UnseenBecause};
 pub use history::{
     Anchor, Commit, Course, Entry, History, Joined, Point, Release, Releases, Skipped, Span, Step, StepFigures,
-    StepOutcome, StepTest, short_commit,
+    StepOutcome, StepTest,
 };
 pub use hot_spots::{Forest, ForestNode, FunctionImpact, Impact, Ranked, Score, Spread, TestImpact};
 pub use layout::{LayoutMatch, LostInputs, MeasuringLinker, NoLayout};
@@ -78,12 +78,12 @@ pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
-pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, TestCodeDifference, TestCodeItem};
+pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
-pub use reason::{NotCaptured, Reason, ReasonKind, failed_on};
+pub use reason::{NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem, failed_on};
 pub use repeat::Repeat;
 pub use sample::Sample;
 pub use scaling::Scaling;

@@ -1,6 +1,6 @@
 //! What is remarkable about the way in which a test was measured, besides its verdict.
 
-use super::{AcceptedLoss, Change, CodeChange, Failure, Metric, Reason, Side, Sides, Threshold, format};
+use super::{AcceptedLoss, Change, Failure, Metric, Reason, Side, Sides, TestCodeDifference, Threshold, format};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -146,28 +146,6 @@ pub enum Between {
     Processes,
 }
 
-/// How a test's own code differs between the versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum TestCodeDifference {
-    GoneInHead,
-    NewInHead,
-    Changed { item: TestCodeItem },
-}
-
-/// An item of a test's own code that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TestCodeItem {
-    /// The last part of its name: the function is spelled out in one version, or in both and differs.
-    Function(String),
-    Doctest(String),
-    Macro(CodeChange),
-    MacroCall(CodeChange),
-    /// A function, type or constant of test code that it names.
-    Helper(CodeChange),
-}
-
 const AS_BUILT: &str = "it fails when it is linked with matched layouts, so it was measured as the project's linker made it: \
                         code layout not controlled";
 const RUNS_BY_CLOCK: &str = "it runs until a time has passed: both versions get a clock that advances with each reading, \
@@ -295,29 +273,6 @@ impl fmt::Display for ForkObstacle {
             Self::Fails => "it fails in forked children",
             Self::TooLong => "its calls are too long to make several in a pair",
         })
-    }
-}
-
-impl fmt::Display for TestCodeItem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, CodeChange { item, path, line, .. }) = match self {
-            Self::Function(name) => return f.write_str(name),
-            Self::Doctest(name) => return write!(f, "doc test {name}"),
-            Self::Macro(change) => ("macro", change),
-            Self::MacroCall(change) => ("call of", change),
-            Self::Helper(change) => ("helper", change),
-        };
-        write!(f, "{what} {item} ({path}:{line})")
-    }
-}
-
-impl fmt::Display for TestCodeDifference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::GoneInHead => f.write_str("it is gone in head"),
-            Self::NewInHead => f.write_str("it is new in head"),
-            Self::Changed { item } => write!(f, "its own code changed: {item}"),
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The result of a run: what the pipeline hands to the report, and nothing else.
 
+use super::format::short_commit;
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
     GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, SelectedBecause,
@@ -134,6 +135,14 @@ pub struct VersionName {
     pub commit: String,
     /// True for a working tree that differs from `commit`.
     pub dirty: bool,
+}
+
+impl VersionName {
+    /// Returns the short commit id to show next to the label; `None` where the label is that id, or without a commit.
+    pub fn commit_beside_label(&self) -> Option<&str> {
+        let is_its_label = self.label.len() >= 7 && self.commit.starts_with(&self.label);
+        (!self.commit.is_empty() && !is_its_label).then(|| short_commit(&self.commit))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -297,5 +306,23 @@ impl Run {
     /// How many tests have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_that_is_its_own_label_is_not_told_twice() {
+        let beside = |label: &str, commit: &str| {
+            let version = VersionName { label: label.to_owned(), commit: commit.to_owned(), dirty: false };
+            version.commit_beside_label().map(str::to_owned)
+        };
+        assert_eq!(beside("main", "3f2a91c0aa"), Some("3f2a91c".to_owned()));
+        assert_eq!(beside("3f2a91c0", "3f2a91c0aa"), None);
+        // A branch may be called like the beginning of a commit.
+        assert_eq!(beside("3f2", "3f2a91c0aa"), Some("3f2a91c".to_owned()));
+        assert_eq!(beside("main", ""), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::format::limit;
 use super::{
-    FailedOn, Failure, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, TestCodeItem, Verdict,
+    CodeChange, FailedOn, Failure, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -354,5 +354,50 @@ pub fn failed_on(side: FailedOn, intermittent: bool) -> &'static str {
         (FailedOn::Base, true) => "base, not always",
         (FailedOn::Head, true) => "head, not always",
         (FailedOn::Both, true) => "either side, not always",
+    }
+}
+
+/// How a test's own code differs between the versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum TestCodeDifference {
+    GoneInHead,
+    NewInHead,
+    Changed { item: TestCodeItem },
+}
+
+/// An item of a test's own code that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestCodeItem {
+    /// The last part of its name: the function is spelled out in one version, or in both and differs.
+    Function(String),
+    Doctest(String),
+    Macro(CodeChange),
+    MacroCall(CodeChange),
+    /// A function, type or constant of test code that it names.
+    Helper(CodeChange),
+}
+
+impl fmt::Display for TestCodeItem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, CodeChange { item, path, line, .. }) = match self {
+            Self::Function(name) => return f.write_str(name),
+            Self::Doctest(name) => return write!(f, "doc test {name}"),
+            Self::Macro(change) => ("macro", change),
+            Self::MacroCall(change) => ("call of", change),
+            Self::Helper(change) => ("helper", change),
+        };
+        write!(f, "{what} {item} ({path}:{line})")
+    }
+}
+
+impl fmt::Display for TestCodeDifference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GoneInHead => f.write_str("it is gone in head"),
+            Self::NewInHead => f.write_str("it is new in head"),
+            Self::Changed { item } => write!(f, "its own code changed: {item}"),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
 
+#![allow(clippy::missing_panics_doc, reason = "unit tests use it")]
+
 use crate::{
     Basis, Between, Bound, CallNode, Capture, Cause, Change, ChangeKind, Changed, ChangedPart, CodeChange, CrossCheck,
     Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Failure, Function,

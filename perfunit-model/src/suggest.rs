@@ -49,12 +49,20 @@ pub fn none_of(text: &str, known: &[&str]) -> String {
     if meant.is_empty() { what } else { format!("{what}: {meant}") }
 }
 
-/// Returns the variant with this name; the error lists the known names.
-pub fn word<T: ValueEnum>(text: &str) -> Result<T, String> {
-    T::from_str(text, false).map_err(|_| {
-        let known: Vec<String> = T::value_variants().iter().map(word_of).collect();
-        none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>())
-    })
+/// A word that names no variant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>()))]
+pub struct UnknownWord {
+    /// The word.
+    pub text: String,
+    /// The names of all variants.
+    pub known: Vec<String>,
+}
+
+/// Returns the variant with this name.
+pub fn word<T: ValueEnum>(text: &str) -> Result<T, UnknownWord> {
+    T::from_str(text, false)
+        .map_err(|_| UnknownWord { text: text.to_owned(), known: T::value_variants().iter().map(word_of).collect() })
 }
 
 /// Returns the name of a variant, as it is typed.

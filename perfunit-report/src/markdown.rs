@@ -19,7 +19,7 @@ use super::uncovered;
 use super::undecided;
 use super::unmeasured::is_no_shortcoming;
 use super::{causes, generated, metrics, ratchet};
-use perfunit_model::format::{self, Glyphs, commit_beside_label, count, percent, threshold};
+use perfunit_model::format::{self, Glyphs, count, percent, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Explanation, Function, GrowthFinding, Measured, Mode, Outcome, Repeat, Run, Selection,
     Side, Verdict, VersionName, variant_name,
@@ -110,7 +110,7 @@ fn compared(run: &Run) -> String {
 fn version(version: &VersionName) -> String {
     let changes = if version.dirty { " with changes" } else { "" };
     let label = code(&version.label);
-    match commit_beside_label(version) {
+    match version.commit_beside_label() {
         None => format!("{label}{changes}"),
         Some(commit) => format!("{label} ({}{changes})", code(commit)),
     }

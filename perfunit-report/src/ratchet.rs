@@ -6,7 +6,7 @@ use super::screen::{INDENT, Screen};
 use super::style::{BAD, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::{caveats, responsible, unmeasured};
-use perfunit_model::format::{self, Glyphs, count, one_line};
+use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Verdict, VersionName};
 use std::fmt::Write as _;
 
@@ -96,7 +96,7 @@ pub fn acceptance(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
 pub fn project(accepted: &AcceptedVersion) -> String {
     let AcceptedVersion { revision, commit, losses } = accepted;
     let version = VersionName { label: revision.clone(), commit: commit.clone(), dirty: false };
-    let commit = format::commit_beside_label(&version).map(|commit| format!(" ({commit})")).unwrap_or_default();
+    let commit = version.commit_beside_label().map(|commit| format!(" ({commit})")).unwrap_or_default();
     let mut text = format!("{}{commit}, with losses of {}\n", one_line(revision), count(losses.len(), "test"));
     for accepted in losses {
         // Writing into a string cannot fail.
@@ -135,7 +135,7 @@ pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
     }
     screen.bar();
     let since = Text::plain("since ").with(STRONG, one_line(&ratchet.version.label));
-    let since = match format::commit_beside_label(&ratchet.version) {
+    let since = match ratchet.version.commit_beside_label() {
         Some(commit) => since.and(format!(" ({commit}): ")),
         None => since.and(": "),
     };

@@ -20,7 +20,7 @@ use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
 use super::table::{Layout, Row};
 use super::uncovered;
 use super::unmeasured;
-use perfunit_model::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use perfunit_model::format::{Glyphs, count, magnitude, one_line, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome,
     Run, Selection, Verdict, VersionName,
@@ -97,7 +97,7 @@ pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Scree
 fn version(version: &VersionName) -> Text {
     let label = Text::new(STRONG, one_line(&version.label));
     let changes = if version.dirty { " + changes" } else { "" };
-    match format::commit_beside_label(version) {
+    match version.commit_beside_label() {
         None => label.and(changes),
         Some(commit) => label.and(format!(" ({commit}{changes})")),
     }

@@ -1,4 +1,4 @@
-//! What is published builds by itself: the package holds every file that its sources include.
+//! Published packages build by themselves: each holds every file that its sources include.
 
 use crate::support::{Run, repository_root};
 use saphyr::{LoadableYamlNode, Yaml};
@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-/// The files of the package, as `cargo package` would take them.
-fn packaged() -> BTreeSet<PathBuf> {
+/// Returns the files of a package, as `cargo package` takes them.
+fn packaged(name: &str) -> BTreeSet<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["package", "--list", "--package", "cargo-perfunit", "--allow-dirty", "--offline", "--quiet"]);
+    cargo.args(["package", "--list", "--package", name, "--allow-dirty", "--offline", "--quiet"]);
     cargo.current_dir(repository_root());
     Run::of(cargo).expect(0).stdout.lines().map(PathBuf::from).collect()
 }
@@ -31,19 +31,29 @@ fn quoted(source: &str) -> impl Iterator<Item = &str> {
     source.split('"').skip(1).step_by(2)
 }
 
+/// Returns the published packages whose versions the workspace names, by folder.
+fn published() -> Vec<String> {
+    let manifest: toml::Table = fs::read_to_string(repository_root().join("Cargo.toml")).unwrap().parse().unwrap();
+    let dependencies = manifest["workspace"]["dependencies"].as_table().unwrap();
+    let ours = dependencies.iter().filter(|(_, source)| source.get("path").is_some());
+    ours.map(|(name, _)| name.clone()).chain(["cargo-perfunit".to_owned()]).collect()
+}
+
 #[test]
-fn the_package_has_every_file_that_it_includes() {
-    let packaged = packaged();
+fn packages_have_every_file_that_they_include() {
     let mut missing = Vec::new();
     let mut included = 0;
-    for path in packaged.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
-        let text = fs::read_to_string(repository_root().join("cargo-perfunit").join(path)).unwrap();
-        let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-        for argument in code.split("include_str!(").skip(1).filter(|argument| argument.starts_with('"')) {
-            let file = normal(&path.parent().unwrap().join(quoted(argument).next().unwrap()));
-            included += 1;
-            if !packaged.contains(&file) {
-                missing.push(format!("{}: {}", path.display(), file.display()));
+    for package in published() {
+        let packaged = packaged(&package);
+        for path in packaged.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs")) {
+            let text = fs::read_to_string(repository_root().join(&package).join(path)).unwrap();
+            let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            for argument in code.split("include_str!(").skip(1).filter(|argument| argument.starts_with('"')) {
+                let file = normal(&path.parent().unwrap().join(quoted(argument).next().unwrap()));
+                included += 1;
+                if !packaged.contains(&file) {
+                    missing.push(format!("{package}/{}: {}", path.display(), file.display()));
+                }
             }
         }
     }
@@ -53,8 +63,8 @@ fn the_package_has_every_file_that_it_includes() {
 
 #[test]
 fn the_package_has_the_crates_that_it_embeds() {
-    let packaged = packaged();
-    let lists = fs::read_to_string(repository_root().join("cargo-perfunit/src/build/embedded.rs")).unwrap();
+    let packaged = packaged("perfunit-build");
+    let lists = fs::read_to_string(repository_root().join("perfunit-build/src/embedded.rs")).unwrap();
     let mut embedded = 0;
     for list in lists.split("= embed!(").skip(1) {
         let mut names = quoted(list.split(");").next().unwrap());
@@ -81,7 +91,7 @@ fn documents_ask_for_the_toolchains_that_the_manifests_ask_for() {
 
 #[test]
 fn the_package_has_its_licences_and_readme() {
-    let packaged = packaged();
+    let packaged = packaged("cargo-perfunit");
     for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"] {
         assert!(packaged.contains(Path::new(file)), "{file} is not in the package");
     }

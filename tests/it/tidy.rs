@@ -7,20 +7,20 @@ use std::fs;
 use std::path::Path;
 
 const LONGEST_FUNCTION: usize = 80;
-/// Folders below `src`.
-const MOST_ROOMS: usize = 18;
+/// Crates of the tool itself.
+const MOST_CRATES: usize = 12;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
 const MAY_BE_UNSAFE: [&str; 28] = [
-    "cargo-perfunit/src/select/trace/available.rs",
-    "cargo-perfunit/src/select/trace/ptrace.rs",
-    "cargo-perfunit/src/select/trace/run.rs",
-    "cargo-perfunit/src/git/discover.rs",
-    "cargo-perfunit/src/measure/call_trees.rs",
-    "cargo-perfunit/src/measure/shared_page.rs",
-    "cargo-perfunit/src/measure/work_tables.rs",
-    "cargo-perfunit/src/system/os/linux.rs",
-    "perfunit-meter/src/lib.rs",
+    "perfunit-select/src/trace/available.rs",
+    "perfunit-select/src/trace/ptrace.rs",
+    "perfunit-select/src/trace/run.rs",
+    "perfunit-project/src/git/discover.rs",
+    "perfunit-measure/src/call_trees.rs",
+    "perfunit-measure/src/shared_page.rs",
+    "perfunit-measure/src/work_tables.rs",
+    "perfunit-system/src/os/linux.rs",
+    "perfunit-runtime/preload/meter/src/lib.rs",
     "perfunit-runtime/growth/counter.rs",
     "perfunit-runtime/src/cage.rs",
     "perfunit-runtime/src/clock.rs",
@@ -37,9 +37,9 @@ const MAY_BE_UNSAFE: [&str; 28] = [
     "perfunit-runtime/src/streams.rs",
     "perfunit-runtime/src/sys.rs",
     "perfunit-runtime/stand-ins/divan/alloc.rs",
-    "perfunit-seeds/src/clock.rs",
-    "perfunit-seeds/src/lib.rs",
-    "perfunit-seeds/src/libc.rs",
+    "perfunit-runtime/preload/seeds/src/clock.rs",
+    "perfunit-runtime/preload/seeds/src/lib.rs",
+    "perfunit-runtime/preload/seeds/src/libc.rs",
 ];
 
 /// All files that git knows or would take, by path from the root.
@@ -76,7 +76,7 @@ fn none(broken: impl IntoIterator<Item = String>, rule: &str) {
 
 fn house() -> House {
     let house = House::read(&repository_root());
-    assert!(house.rooms.len() > 10 && house.functions.len() > 1000, "the sources were not found");
+    assert!(house.crates.len() > 5 && house.functions.len() > 1000, "the sources were not found");
     house
 }
 
@@ -87,9 +87,9 @@ fn a_module_uses_only_modules_above_it() {
 }
 
 #[test]
-fn rooms_are_few() {
-    let rooms = house().folders();
-    assert!(rooms <= MOST_ROOMS, "nobody finds the way in a house of {rooms} rooms");
+fn crates_are_few() {
+    let crates = house().crates;
+    assert!(crates.len() <= MOST_CRATES, "a reader loses the way through {} crates: {crates:?}", crates.len());
 }
 
 #[test]
@@ -113,23 +113,24 @@ fn what_goes_wrong_has_a_type() {
 
 #[test]
 fn only_commands_ask_for_reports() {
-    let house = house();
-    let uses = house.uses.keys().filter(|(file, used)| {
-        let asks = ["commands/", "cli/"].iter().any(|room| file.starts_with(&format!("cargo-perfunit/src/{room}")));
-        used == "report" && !asks
+    let may =
+        |path: &str| ["perfunit-report/", "cargo-perfunit/src/cli/"].iter().any(|folder| path.starts_with(folder));
+    let others = sources().into_iter().filter(|(path, _)| !may(path) && !is_test(path));
+    let uses = others.flat_map(|(path, text)| {
+        let uses = code(&text).filter(|(_, line)| line.contains("perfunit_report"));
+        uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
     });
-    none(uses.map(|(file, _)| file.clone()), "a stage hands on facts; `report` words them");
+    none(uses, "a stage hands on facts; `perfunit-report` words them");
 }
 
 #[test]
 fn only_the_terminal_prints() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
-        let may = path == "cargo-perfunit/src/system/term.rs"
-            || path.starts_with("perfunit-runtime/runner/")
-            || is_test(&path);
+        let may =
+            path == "perfunit-system/src/term.rs" || path.starts_with("perfunit-runtime/runner/") || is_test(&path);
         // The tables of the simulation are asked for by name: it is a test of its own.
-        if may || path == "cargo-perfunit/src/decide/simulation.rs" {
+        if may || path == "perfunit-decide/src/simulation.rs" {
             continue;
         }
         for (number, line) in code(&text) {
@@ -143,7 +144,7 @@ fn only_the_terminal_prints() {
 
 #[test]
 fn temporary_files_have_names_that_nobody_can_foresee() {
-    let others = sources().into_iter().filter(|(path, _)| path != "cargo-perfunit/src/system/fs.rs" && !is_test(path));
+    let others = sources().into_iter().filter(|(path, _)| path != "perfunit-system/src/fs.rs" && !is_test(path));
     let broken = others.flat_map(|(path, text)| {
         let uses = code(&text).filter(|(_, line)| line.contains("temp_dir()"));
         uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
@@ -238,14 +239,14 @@ fn every_relative_link_leads_somewhere() {
 #[test]
 fn every_file_of_an_embedded_crate_is_embedded() {
     let sources = sources();
-    let embedded = &sources["cargo-perfunit/src/build/embedded.rs"];
+    let embedded = &sources["perfunit-build/src/embedded.rs"];
     let mut broken = Vec::new();
     for (list, folder) in [
         ("RUNTIME", "perfunit-runtime/src/"),
         ("GROWTH", "perfunit-runtime/growth/"),
         ("RUNNER", "perfunit-runtime/runner/"),
-        ("SEEDS", "perfunit-seeds/src/"),
-        ("METER", "perfunit-meter/src/"),
+        ("SEEDS", "perfunit-runtime/preload/seeds/src/"),
+        ("METER", "perfunit-runtime/preload/meter/src/"),
         ("MACROS", "perfunit-macros/src/"),
     ] {
         let start = embedded.find(&format!("pub const {list}:")).unwrap_or_else(|| panic!("no {list} in embedded.rs"));
@@ -266,7 +267,7 @@ fn the_harness_reads_documents_of_the_version_that_the_tool_writes() {
         let line = line.unwrap_or_else(|| panic!("no {constant} in {path}"));
         line.rsplit(' ').next().unwrap().trim_end_matches(';').parse::<u32>().unwrap()
     };
-    let (read, written) = ("perfunit-runtime/harness/tool.rs", "cargo-perfunit/src/report/wire.rs");
+    let (read, written) = ("perfunit-runtime/harness/tool.rs", "perfunit-report/src/wire.rs");
     assert_eq!(
         version(read, "const SCHEMA: "),
         version(written, "const SCHEMA_VERSION: "),

@@ -123,7 +123,7 @@ macro_rules! words {
     ($($name:ident),*) => {$(
         impl Value for $name {
             fn read(text: &str) -> Result<Self, Invalid> {
-                suggest::word(text).map_err(Invalid::Word)
+                suggest::word(text).map_err(|unknown| Invalid::Word(unknown.to_string()))
             }
 
             fn shown(&self) -> String {

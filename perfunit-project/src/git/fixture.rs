@@ -1,5 +1,7 @@
 //! Small repositories for tests.
 
+#![allow(clippy::missing_panics_doc, reason = "unit tests use it")]
+
 use super::{Comparison, FileSet, Repository, Request};
 use git2::{BranchType, IndexAddOption, Oid, Signature, Time, build::CheckoutBuilder};
 use perfunit_model::error::Result;

@@ -93,7 +93,7 @@ fn version(version: &VersionName) -> Markup {
     let changes = if version.dirty { " + changes" } else { "" };
     html! {
         b { (one_line(&version.label)) }
-        @match format::commit_beside_label(version) {
+        @match version.commit_beside_label() {
             None => { (changes) }
             Some(commit) => { " (" code { (commit) } (changes) ")" }
         }

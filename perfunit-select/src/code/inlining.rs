@@ -256,7 +256,7 @@ mod tests {
         let outwards = |frame| std::iter::successors(Some(frame), |frame: &usize| found.frames[*frame].caller);
         let around: Vec<usize> = outwards(copy).collect();
         assert!(around.len() == 2 && is_ours(around[1], "holder"), "{around:?}");
-        assert!(origin(copy).file.ends_with("src/select/code/inlining.rs"), "{:?}", origin(copy));
+        assert!(origin(copy).file.ends_with("src/code/inlining.rs"), "{:?}", origin(copy));
         let source = include_str!("inlining.rs");
         assert!(source.lines().nth(origin(copy).line - 1).is_some_and(|line| line.contains("fn copied")));
         let inside = found.frames[copy].ranges[0].start;

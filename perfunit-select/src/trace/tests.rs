@@ -37,7 +37,7 @@ impl Stories {
         let folder = tempfile::tempdir().unwrap();
         let executable = folder.path().join("deps/stories");
         std::fs::create_dir(folder.path().join("deps")).unwrap();
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/select/trace/tests/stories.rs");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/trace/tests/stories.rs");
         let mut rustc = Command::new("rustc");
         rustc.args(["--test", "--edition=2024", "-Copt-level=1", "--cap-lints=allow"]).args(options);
         assert!(rustc.arg("-o").arg(&executable).arg(source).status().unwrap().success());

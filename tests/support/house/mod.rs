@@ -1,8 +1,8 @@
-//! What the sources of a checkout look like: rooms, arrows between them, circles, sizes.
+//! Reads the sources of a checkout: crates, rooms, arrows between rooms, circles, sizes.
 //!
 //! Input: the folder of a checkout. Output: a [`House`], which the rules in `tests/it/tidy.rs` and the benchmark `house` read.
-//! A *room* is a module in the tool's `lib.rs`; an *arrow* leads from who uses something to where it is defined, through
-//! re-exports. Test code has neither arrows nor sizes.
+//! A *room* is a module in the `lib.rs` of a crate that puts its modules in an order; an *arrow* leads from a room to one
+//! that it uses, through re-exports. Between crates cargo enforces the order. Test code has neither arrows nor sizes.
 
 #![allow(dead_code, reason = "rules and figures use their own parts")]
 
@@ -15,15 +15,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Where the tool's sources are, from the root of a checkout.
-const TOOL: &str = "cargo-perfunit/src/";
-/// Folders with the sources of our other crates.
-const OTHER_CRATES: [&str; 4] = ["perfunit-macros/", "perfunit-meter/", "perfunit-runtime/", "perfunit-seeds/"];
+/// Sources of crates whose `lib.rs` has its modules in the order of the data.
+const ORDERED: [&str; 2] = ["perfunit-project/src/", "cargo-perfunit/src/"];
+/// Folders with the sources of what goes into test executables.
+const IN_TESTS: [&str; 4] = ["perfunit-macros/", "perfunit-meter/", "perfunit-runtime/", "perfunit-seeds/"];
 
 /// The sources of a checkout, measured.
 #[derive(Debug, Default)]
 pub struct House {
-    /// Modules in `lib.rs`, in its order.
+    /// Crates of the tool, by folder.
+    pub crates: BTreeSet<String>,
+    /// Modules of the ordered crates, in the order of each `lib.rs`.
     pub rooms: Vec<String>,
     /// Every Rust file of product code, by path from the root, with its lines that are no tests.
     pub product: BTreeMap<String, usize>,
@@ -33,10 +35,10 @@ pub struct House {
     pub functions: Vec<Function>,
     /// `Result<_, String>` in product code.
     pub text_errors: Vec<TextError>,
-    /// How often a room uses another one.
+    /// Type names of product code, with the number of types that have the name.
+    pub types: BTreeMap<String, usize>,
+    /// How often a room uses another one of its crate.
     pub arrows: BTreeMap<(String, String), usize>,
-    /// By file of the tool and room: how often it uses that room.
-    pub uses: BTreeMap<(String, String), usize>,
     /// Files of one crate that reach each other, each group once.
     pub circles: Vec<BTreeSet<String>>,
     /// Words of the documents.
@@ -67,7 +69,7 @@ impl House {
                 house.words += text.split_whitespace().count();
             } else if is_test(path) {
                 house.test_lines += text.lines().count();
-            } else if path.starts_with(TOOL) || OTHER_CRATES.iter().any(|folder| path.starts_with(folder)) {
+            } else if is_of_tool(path) || IN_TESTS.iter().any(|folder| path.starts_with(folder)) {
                 let content = house.enter(path, &text);
                 // The executable is a crate of its own, and a module by `#[path]` has no crate here.
                 if let Some(crate_root) =
@@ -78,7 +80,9 @@ impl House {
                 }
             }
         }
-        house.connect(crates.get(TOOL).map(Vec::as_slice).unwrap_or_default());
+        for ordered in ORDERED {
+            house.connect(crates.get(ordered).map(Vec::as_slice).unwrap_or_default());
+        }
         house.circles = crates.values().flat_map(|modules| arrows::Graph::new(modules).circles()).collect();
         house
     }
@@ -93,14 +97,36 @@ impl House {
         let (functions, text_errors) = functions::find(path, &file);
         self.functions.extend(functions);
         self.text_errors.extend(text_errors);
-        if path.strip_prefix(TOOL) == Some("lib.rs") {
+        self.types_of(&file.items);
+        if let Some(folder) = path.strip_suffix("/src/lib.rs").filter(|_| is_of_tool(path)) {
+            self.crates.insert(folder.to_owned());
+        }
+        if path.strip_suffix("lib.rs").is_some_and(|folder| ORDERED.contains(&folder)) {
             let modules = file.items.iter().filter_map(|item| match item {
                 syn::Item::Mod(module) => Some(module.ident.to_string()),
                 _ => None,
             });
-            self.rooms = modules.collect();
+            self.rooms.extend(modules);
         }
         file
+    }
+
+    fn types_of(&mut self, items: &[syn::Item]) {
+        for item in items {
+            let name = match item {
+                syn::Item::Struct(item) => &item.ident,
+                syn::Item::Enum(item) => &item.ident,
+                syn::Item::Trait(item) => &item.ident,
+                syn::Item::Type(item) => &item.ident,
+                syn::Item::Mod(module) => {
+                    let inner = module.content.as_ref().map(|(_, items)| items.as_slice()).unwrap_or_default();
+                    self.types_of(inner);
+                    continue;
+                }
+                _ => continue,
+            };
+            *self.types.entry(name.to_string()).or_default() += 1;
+        }
     }
 
     fn connect(&mut self, modules: &[Module]) {
@@ -110,33 +136,33 @@ impl House {
             for used in &module.uses {
                 let Some(room) = graph.room(module, used).filter(|room| self.rooms.contains(room)) else { continue };
                 if room != own && !own.is_empty() {
-                    *self.arrows.entry((own.clone(), room.clone())).or_default() += 1;
-                    *self.uses.entry((module.file.clone(), room)).or_default() += 1;
+                    *self.arrows.entry((own.clone(), room)).or_default() += 1;
                 }
             }
         }
     }
 
-    /// Arrows to rooms that stand lower in `lib.rs`.
+    /// Returns the arrows to rooms that stand lower in `lib.rs`.
     pub fn upwards(&self) -> Vec<&(String, String)> {
         let place = |room: &String| self.rooms.iter().position(|known| known == room);
         self.arrows.keys().filter(|(from, to)| place(to) > place(from)).collect()
     }
 
-    /// Rooms that are folders.
-    pub fn folders(&self) -> usize {
-        let is_folder = |room: &&String| self.product.keys().any(|path| path.starts_with(&format!("{TOOL}{room}/")));
-        self.rooms.iter().filter(is_folder).count()
-    }
-
     /// Lines of the tool, and of what it puts into tests.
     pub fn product_lines(&self) -> [usize; 2] {
         let lines = |of_tool: bool| {
-            let ours = self.product.iter().filter(|(path, _)| path.starts_with(TOOL) == of_tool);
+            let ours = self.product.iter().filter(|(path, _)| is_of_tool(path) == of_tool);
             ours.map(|(_, lines)| lines).sum()
         };
         [lines(true), lines(false)]
     }
+}
+
+/// Returns true for product code of the tool itself.
+fn is_of_tool(path: &str) -> bool {
+    let is_ours = |folder: &str| folder == "cargo-perfunit" || folder.starts_with("perfunit-");
+    path.split_once("/src/").is_some_and(|(folder, _)| is_ours(folder) && !folder.contains('/'))
+        && !IN_TESTS.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Modules in files of their own that a file has in tests only: their paths without the ending.

@@ -1,6 +1,6 @@
 //! Cohen's d: whether a difference matters, beside the question whether it is there.
 
-use super::robust::{mean, variance};
+use super::location::{mean, variance};
 use perfunit_model::{EffectClass, EffectSize};
 
 /// Cohen's d of times per process (any unit, the same for both), positive if head is slower:

@@ -8,7 +8,7 @@
 //! 7 % errors of a nominal 0.14 % at n = 8: if seven values or eight are of one group, trimming hides the other. So the rule
 //! does not rely on this interval alone for few values ([`sequential`](super::sequential)).
 
-use super::robust::{cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance};
+use super::location::{cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The proportion trimmed at each end.

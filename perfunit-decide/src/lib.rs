@@ -16,36 +16,29 @@
 
 mod added;
 mod effect;
+mod error_budget;
 mod estimate;
 mod exact;
-mod family;
 mod growth;
-mod looks;
-mod median;
+mod location;
 mod power;
 mod proportion;
-mod quantile;
-mod robust;
 mod scaling;
 mod separation;
 mod sequential;
 #[cfg(test)]
 mod simulation;
-mod welch;
 
 pub use added::WorkAt;
 pub use effect::{cohens_d, effect_size};
+pub use error_budget::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
 pub use estimate::{Estimate, Interval, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
-pub use family::{PairsPerLayout, confirmation_alpha, effort};
 pub use growth::{Faster, Growing, growth};
-pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks};
+pub use location::{deviation, mean_interval, median, quantile, trimmed_mean, welch};
 pub use proportion::{f1, rate};
-pub use quantile::{deviation, median, quantile};
-pub use robust::trimmed_mean;
 pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};
 pub use sequential::{
     Decision, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
 };
-pub use welch::{mean_interval, welch};

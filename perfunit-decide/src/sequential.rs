@@ -16,11 +16,9 @@
 //! (never a test without change, up to alpha), and what is flagged early looks larger than it is. An interval that nearly
 //! holds 0 flags nothing.
 
+use super::error_budget::{FEW_VALUES, Looks};
 use super::estimate::{Estimate, Interval, TRIMMING};
-use super::looks::{FEW_VALUES, Looks};
-use super::median::{forecast_half, median_interval, sign_p_value};
-use super::quantile::median;
-use super::robust::{serial_inflation, stretched};
+use super::location::{forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
 use perfunit_model::{Change, Verdict, margin};
 
 /// The probability with which a change of the size [`Decision::detectable`] would have been found.

@@ -1,7 +1,6 @@
 //! Answers the questions that a run raises: by instructions, and where these do not account for the time, by time.
 
-use super::options::{Explaining, Goal};
-use super::question::{Answers, Inquiry, LEAST_UNASKED, Question};
+use super::question::{Answers, Explaining, Goal, Inquiry, LEAST_UNASKED, Question};
 use super::{by_instructions, by_probes};
 use perfunit_build::Builder;
 use perfunit_measure::find_valgrind;

@@ -1,7 +1,6 @@
 //! From figures by key to an [`Explanation`] in words that people know.
 
-use super::attribution::{Attribution, Part};
-use super::differences::Differences;
+use super::attribute::{Attribution, Differences, Part};
 use super::merge::{Merged, MergedNode};
 use perfunit_measure::{ROOT, THREADS};
 use perfunit_model::{
@@ -205,7 +204,7 @@ fn sum(
 ) -> Sides<f64> {
     let mut sum = Sides { base: 0.0, head: 0.0 };
     for node in merged.nodes.iter().skip(1).filter(|node| takes(node)) {
-        let Sides { base, head } = super::differences::medians(figure(node));
+        let Sides { base, head } = super::attribute::medians(figure(node));
         sum.base += base;
         sum.head += head;
     }

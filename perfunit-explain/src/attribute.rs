@@ -16,11 +16,11 @@
 //! its caller, and of how many times as often it calls itself, directly or not; the second term is divided among them by
 //! the logarithms of these. What is attributed of all nodes adds up to the difference of the whole test.
 
-use super::attribution::{Attribution, Part};
-use super::differences::{difference, medians};
 use super::merge::{Merged, MergedNode};
+use perfunit_decide as decide;
+use perfunit_decide::Estimate;
 use perfunit_measure::{ROOT, THREADS};
-use perfunit_model::{Difference, Sides};
+use perfunit_model::{Difference, Side, Sides};
 use std::collections::BTreeMap;
 
 /// Calls that differ by less than this fraction are equal: what differs from run to run is not a change.
@@ -214,10 +214,204 @@ fn way_to(merged: &Merged, index: usize) -> Vec<usize> {
     way
 }
 
+/// What is attributed to a function.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The site's key; of the root for what nobody with a probe did.
+    pub key: u64,
+    /// All of it, per run.
+    pub change: Difference,
+    /// Unchanged callers whose own cost is part of its own, because the two cannot be told apart.
+    pub not_apart: Vec<u64>,
+    /// Of this what its own calls take more or less, per run.
+    pub own_cost: f64,
+    /// Of this what calling others more or less often costs, per run, by the key of what is called.
+    pub calling_cost: BTreeMap<u64, f64>,
+}
+
+impl Part {
+    /// What is called more or less often, if that is most of the part: of several functions the one that costs most.
+    pub fn called_otherwise(&self) -> Option<u64> {
+        let direction = self.change.estimate.signum();
+        let calls: f64 = self.calling_cost.values().sum();
+        let costliest = self.calling_cost.iter().max_by(|a, b| (direction * a.1).total_cmp(&(direction * b.1)));
+        costliest.filter(|_| direction * calls > direction * self.own_cost).map(|(callee, _)| *callee)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attribution {
+    /// The largest first, in the direction of the test's difference.
+    pub parts: Vec<Part>,
+    /// The test's difference.
+    pub whole: Difference,
+}
+
+/// A function with less than this part of the test's difference is not named.
+const LEAST_SHARE: f64 = 0.05;
+
+impl Attribution {
+    /// Widens each interval until it holds that of another attribution of the same test.
+    pub fn widen(&mut self, other: &Self) {
+        let widen = |own: &mut Difference, other: &Difference| {
+            *own = Difference { low: own.low.min(other.low), high: own.high.max(other.high), ..*own };
+        };
+        widen(&mut self.whole, &other.whole);
+        for part in &mut self.parts {
+            if let Some(same) = other.parts.iter().find(|same| same.key == part.key) {
+                widen(&mut part.change, &same.change);
+            }
+        }
+    }
+
+    /// Those with a certain part worth naming, in the direction of the whole.
+    pub fn responsible(&self) -> impl Iterator<Item = &Part> {
+        self.parts
+            .iter()
+            .filter(|part| self.whole.is_certain() && part.change.is_certain() && self.share(part) >= LEAST_SHARE)
+    }
+
+    /// A part as a fraction of the whole; of all that certainly adds to it, where something else takes away
+    /// from it.
+    pub fn share(&self, part: &Part) -> f64 {
+        let direction = self.whole.estimate.signum();
+        let certain = self.parts.iter().filter(|part| part.change.is_certain());
+        let adding: f64 = certain.map(|part| (direction * part.change.estimate).max(0.0)).sum();
+        direction * part.change.estimate / adding.max(self.whole.estimate.abs())
+    }
+}
+
+/// What a node takes on both sides, per run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeDifference {
+    /// Calls: the median over pairs.
+    pub calls: Sides<f64>,
+    /// Of itself: the median over pairs.
+    pub self_cost: Sides<f64>,
+    /// Of all that it does: the sum of such medians.
+    pub total_cost: Sides<f64>,
+    /// Difference of the time in itself.
+    pub self_change: Difference,
+    /// Difference of the time in all.
+    pub total_change: Difference,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Differences {
+    /// By node of the merged tree.
+    pub nodes: Vec<NodeDifference>,
+    /// The level of each interval: that of the whole, divided by the number of nodes (Bonferroni).
+    pub alpha: f64,
+}
+
+/// Compares both sides at every node, such that with probability 1 - `alpha` no interval misses; `None` for fewer pairs
+/// than an interval needs.
+pub fn differences(merged: &Merged, alpha: f64) -> Option<Differences> {
+    let each = alpha / merged.nodes.len() as f64;
+    let totals = totals(merged);
+    let mut nodes = Vec::with_capacity(merged.nodes.len());
+    for (node, total) in merged.nodes.iter().zip(&totals) {
+        nodes.push(NodeDifference {
+            calls: medians(&node.calls),
+            self_cost: medians(&node.self_cost),
+            total_cost: medians(total),
+            self_change: difference(&paired(&node.self_cost), each)?,
+            total_change: difference(&paired(total), each)?,
+        });
+    }
+    Some(Differences { nodes, alpha: each })
+}
+
+/// Head minus base of each pair.
+pub(super) fn paired(values: &Sides<Vec<f64>>) -> Vec<f64> {
+    values.head.iter().zip(&values.base).map(|(head, base)| head - base).collect()
+}
+
+/// The trimmed mean of the pairs' differences with its interval.
+pub(super) fn difference(values: &[f64], alpha: f64) -> Option<Difference> {
+    let interval = Estimate::of(values)?.interval(alpha);
+    Some(Difference { estimate: interval.estimate, low: interval.low, high: interval.high })
+}
+
+/// By node and pair, the time in itself and all below.
+fn totals(merged: &Merged) -> Vec<Sides<Vec<f64>>> {
+    let mut totals: Vec<Sides<Vec<f64>>> = merged.nodes.iter().map(|node| node.self_cost.clone()).collect();
+    // Callers stand before what they call.
+    for index in (1..totals.len()).rev() {
+        let (before, after) = totals.split_at_mut(index);
+        let caller = &mut before[merged.nodes[index].parent];
+        for side in Side::BOTH {
+            for (sum, below) in caller.get_mut(side).iter_mut().zip(after[0].get(side)) {
+                *sum += below;
+            }
+        }
+    }
+    totals
+}
+
+pub(super) fn medians(values: &Sides<Vec<f64>>) -> Sides<f64> {
+    values.as_ref().map(|values| decide::median(&mut values.clone()))
+}
+
+/// What timing one call takes at most on the machines that we know, ns (`cargo bench --bench probes`).
+pub(super) const PROBE_NS: f64 = 20.0;
+
+/// The functions whose part is within the error of timing, and the changed ones below them.
+pub(super) fn leaks(merged: &Merged, attribution: &Attribution, has_changed: impl Fn(u64) -> bool) -> Joined {
+    let direction = attribution.whole.estimate.signum();
+    let mut joined = Joined::new();
+    for part in attribution.responsible().filter(|part| !has_changed(part.key)) {
+        let boundaries: f64 = merged
+            .nodes
+            .iter()
+            .enumerate()
+            .skip(1)
+            .map(|(_, node)| {
+                let is_one = node.key == part.key || merged.nodes[node.parent].key == part.key;
+                if is_one { calls(node) } else { 0.0 }
+            })
+            .sum();
+        if part.own_cost.abs() > PROBE_NS * boundaries {
+            continue;
+        }
+        let below = merged
+            .nodes
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(index, node)| has_changed(node.key) && is_below(merged, *index, part.key));
+        let share_of = |key: u64| {
+            let found = attribution.parts.iter().find(|part| part.key == key);
+            found.map_or(0.0, |part| direction * part.change.estimate)
+        };
+        let most = below.map(|(_, node)| node.key).max_by(|a, b| share_of(*a).total_cmp(&share_of(*b)));
+        joined.extend(most.map(|callee| (part.key, callee)));
+    }
+    joined
+}
+
+/// Calls of a node on the side that makes more.
+fn calls(node: &MergedNode) -> f64 {
+    let calls = medians(&node.calls);
+    calls.base.max(calls.head)
+}
+
+fn is_below(merged: &Merged, index: usize, key: u64) -> bool {
+    let mut at = index;
+    while at != 0 {
+        at = merged.nodes[at].parent;
+        if merged.nodes[at].key == key {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_measure::{Recorded, RecordedNode};
+    use perfunit_measure::{ROOT, Recorded, RecordedNode};
+    use perfunit_model::Sides;
 
     const NAMES: [&str; 6] = ["test", "threads", "a", "b", "c", "d"];
 
@@ -378,5 +572,54 @@ mod tests {
         let mut merged = Merged::default();
         merged.add(&Sides { base: tree(""), head: tree("") });
         assert_eq!(attribute(&merged, 0.01), None);
+    }
+
+    const CALLER: u64 = 2;
+    const LEAF: u64 = 3;
+
+    /// The test calls the caller once, which calls the leaf so many times; costs are their own.
+    fn merged(calls: f64, base: [f64; 3], head: [f64; 3]) -> Merged {
+        let tree = |[own, caller, leaf]: [f64; 3]| {
+            let node =
+                |key, parent, calls, self_cost| RecordedNode { parent, calls, self_cost, ..RecordedNode::root(key) };
+            Recorded { nodes: vec![node(ROOT, 0, 0.0, own), node(CALLER, 0, 1.0, caller), node(LEAF, 1, calls, leaf)] }
+        };
+        let mut merged = Merged::default();
+        (0..4).for_each(|_| merged.add(&Sides { base: tree(base), head: tree(head) }));
+        merged
+    }
+
+    fn found(calls: f64, base: [f64; 3], head: [f64; 3], changed: &[u64]) -> Joined {
+        let merged = merged(calls, base, head);
+        leaks(&merged, &attribute(&merged, 0.01).unwrap(), |key| changed.contains(&key))
+    }
+
+    #[test]
+    fn what_a_caller_of_short_calls_is_charged_with_may_be_its_callees() {
+        let (base, head) = ([50.0, 20.0, 10.0], [50.0, 29.0, 14.0]);
+        assert_eq!(found(1.0, base, head, &[LEAF]), Joined::from([(CALLER, LEAF)]));
+        let merged = merged(1.0, base, head);
+        let joined = attribute_joined(&merged, 0.01, &Joined::from([(CALLER, LEAF)])).unwrap();
+        let first = &joined.parts[0];
+        assert_eq!((first.key, &first.not_apart[..]), (LEAF, &[CALLER][..]));
+        assert!((first.own_cost - 13.0).abs() < 1e-9 && (joined.share(first) - 1.0).abs() < 1e-9, "{first:?}");
+    }
+
+    #[test]
+    fn the_test_itself_is_such_a_caller() {
+        assert_eq!(found(1.0, [50.0, 20.0, 10.0], [59.0, 20.0, 14.0], &[LEAF]), Joined::from([(ROOT, LEAF)]));
+    }
+
+    #[test]
+    fn more_than_the_error_is_its_own() {
+        assert_eq!(found(1.0, [50.0, 20.0, 10.0], [50.0, 90.0, 14.0], &[LEAF]), Joined::new());
+        // Of a hundred calls each may be off by as much.
+        assert_eq!(found(100.0, [50.0, 20.0, 10.0], [50.0, 90.0, 14.0], &[LEAF]).len(), 1);
+    }
+
+    #[test]
+    fn who_has_changed_pays_for_himself() {
+        assert_eq!(found(1.0, [50.0, 20.0, 10.0], [50.0, 29.0, 14.0], &[CALLER, LEAF]), Joined::new());
+        assert_eq!(found(1.0, [50.0, 20.0, 10.0], [50.0, 29.0, 14.0], &[]), Joined::new());
     }
 }

@@ -1,26 +1,28 @@
 //! One test, explained by timing functions: which of them, by strategy, and until it is clear who is responsible.
 
-use super::active::{Keys, all_calls, closer, first_level, ways_to};
 use super::assemble::{Known, told, unless_contrary};
-use super::attribute::{attribute, attribute_joined};
-use super::attribution::Attribution;
-use super::causes::{Facts, add_causes};
-use super::differences::{Differences, differences, medians};
-use super::leaks::{PROBE_NS, leaks};
-use super::merge::Merged;
-use super::options::Goal;
+use super::attribute::{Attribution, Differences, PROBE_NS, attribute, attribute_joined, differences, leaks, medians};
+use super::causes;
+use super::causes::{Facts, add_causes, sources, text};
+use super::merge::{Merged, renamed};
 use super::probe_cost::attribute_corrected;
-use super::question::{ALPHA, Answers, Inquiry, LONGEST, Question};
-use super::suspects;
-use super::with_probes::{self, Probed};
-use perfunit_build::{Builder, InPlace, Linkers, Probes, Seeds};
-use perfunit_measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, Subject};
-use perfunit_model::error::{Result, apart};
-use perfunit_model::{BuiltWith, Engine, Explanation, Side, Sides, Strategy, TargetId, Unexplained, Warning};
+use super::question::{ALPHA, Answers, Goal, Inquiry, LONGEST, Question};
+use perfunit_build::shadow::{self, Injections};
+use perfunit_build::{
+    Attempt, BuildFailure, Builder, InPlace, Linkers, Next, Place, Probes, Seeds, SideBuild, Variant,
+};
+use perfunit_measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, ROOT, Subject, THREADS};
+use perfunit_model::error::{Error, Result, Tried, apart};
+use perfunit_model::{
+    BuiltWith, Engine, Explanation, Function, Side, Sides, Strategy, TargetId, Unexplained, Unprobed, Warning,
+};
+use perfunit_project::git::{Entry, FileSet, Mode};
 use perfunit_runtime::tree::mode;
+use perfunit_select::source::{LeftOut, Site, instrument, packages_with_path};
 use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Looks at who is responsible after so many pairs.
@@ -84,7 +86,7 @@ struct Pairs {
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let _span = tracing::debug_span!("probes").entered();
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
-    let probed = match apart(with_probes::build(builder, inquiry, &targets, Probes::With))? {
+    let probed = match apart(build(builder, inquiry, &targets, Probes::With))? {
         Ok(probed) => probed,
         Err(why) => return Ok(Answers::none(questions, why)),
     };
@@ -94,7 +96,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     bench.linkers = Linkers::of(&context.cargo);
     bench.made = Some(InPlace::put(&probed.sides, &context.ours)?);
     let layouts = Layouts::new(&bench, measuring.placement, measuring.seed);
-    let facts = suspects::facts(inquiry);
+    let facts = causes::facts(inquiry);
     let mut examiner = Examiner {
         bench: &bench,
         // The deadline ends it: that fewer pairs fit than a verdict needs is no reason not to try.
@@ -402,4 +404,293 @@ fn explained(attribution: &Attribution, question: &Question) -> f64 {
         return 0.0;
     }
     attribution.responsible().map(|part| attribution.share(part)).sum()
+}
+
+pub type Keys = BTreeSet<u64>;
+
+/// The functions that the test and its threads call themselves.
+pub fn first_level(tree: &Merged) -> Keys {
+    called_by(tree, |key| key == ROOT || key == THREADS)
+}
+
+/// The functions that these call.
+pub fn below(tree: &Merged, keys: &Keys) -> Keys {
+    called_by(tree, |key| keys.contains(&key))
+}
+
+fn called_by(tree: &Merged, by: impl Fn(u64) -> bool) -> Keys {
+    let called = tree.nodes.iter().skip(1).filter(|node| by(tree.nodes[node.parent].key));
+    called.map(|node| node.key).filter(|key| *key != THREADS).collect()
+}
+
+/// The functions on the ways from the test to these, and what these call; `None` if the test calls none of them.
+pub fn ways_to(tree: &Merged, wanted: &Keys) -> Option<Keys> {
+    let mut keys = Keys::new();
+    for node in tree.nodes.iter().filter(|node| wanted.contains(&node.key)) {
+        let mut node = node;
+        while node.key != ROOT {
+            if node.key != THREADS {
+                keys.insert(node.key);
+            }
+            node = &tree.nodes[node.parent];
+        }
+    }
+    if keys.is_empty() {
+        return None;
+    }
+    keys.extend(below(tree, wanted));
+    Some(keys)
+}
+
+/// Where to look closer: what those call who certainly pay a part worth naming, as far as it is not timed yet. The test
+/// itself is responsible for what nobody else is.
+pub fn closer(tree: &Merged, attribution: &Attribution, timed: &Keys) -> Keys {
+    let responsible: Keys = attribution.responsible().map(|part| part.key).collect();
+    let own = called_by(tree, |key| responsible.contains(&key) || (key == THREADS && responsible.contains(&ROOT)));
+    own.difference(timed).copied().collect()
+}
+
+/// Calls of one run, of the side that calls more.
+pub fn all_calls(tree: &Merged) -> f64 {
+    let calls = |side: fn(&super::merge::MergedNode) -> &[f64]| {
+        let last = |values: &[f64]| values.last().copied().unwrap_or(0.0);
+        tree.nodes.iter().map(|node| last(side(node))).sum::<f64>()
+    };
+    calls(|node| &node.calls.base).max(calls(|node| &node.calls.head))
+}
+
+/// Both sides with probes.
+#[derive(Debug)]
+pub struct Probed {
+    pub sides: Sides<SideBuild>,
+    /// The functions with probes, by the keys of their sites.
+    pub functions: Sides<BTreeMap<u64, Function>>,
+    /// Head's keys of functions that base knows by another key, with that; all else knows them by base's.
+    pub renamed: BTreeMap<u64, u64>,
+    /// How many functions of head have none, by reason.
+    pub without_probe: BTreeMap<Unprobed, usize>,
+    /// Head's functions as they are written, by the keys of their sites.
+    pub sites: BTreeMap<u64, Site>,
+    /// Files that do not compile with probes.
+    pub without: BTreeSet<String>,
+}
+
+/// Whether all packages of the project's own are members of the workspace. To cargo other ones with a path are the same
+/// package in both trees, fresh by the times of their files: what was built of one tree would be taken for the other's.
+/// Members are apart, because the wrapper is.
+fn has_only_members(inquiry: &Inquiry<'_>) -> bool {
+    let Inquiry { versions, selected, .. } = *inquiry;
+    let members = selected.workspace.members();
+    let members: BTreeSet<&str> = members.map(|package| package.name.as_str()).collect();
+    let lock = Path::new(&selected.workspace.root).join("Cargo.lock").to_string_lossy().into_owned();
+    Side::BOTH.iter().all(|side| {
+        let known = versions.read_file(versions.files.get(*side), &lock).and_then(|lock| packages_with_path(&lock));
+        known.is_some_and(|names| {
+            let distinct: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+            distinct.len() == names.len() && distinct.is_subset(&members)
+        })
+    })
+}
+
+/// The files of both versions on their way to a build with probes.
+struct WithProbes<'a> {
+    inquiry: &'a Inquiry<'a>,
+    place: Place,
+    probes: Probes,
+    /// Files that do not compile with probes.
+    without: BTreeSet<String>,
+    instrumented: Instrumentation,
+}
+
+/// Builds the targets of both sides with these probes, or says why that cannot be done.
+pub fn build(
+    builder: &mut Builder<'_>,
+    inquiry: &Inquiry<'_>,
+    targets: &BTreeSet<TargetId>,
+    probes: Probes,
+) -> Tried<Probed, Unexplained> {
+    let place = Place::Probed { apart: !has_only_members(inquiry) };
+    let without = BTreeSet::new();
+    let instrumented = instrumented(inquiry, &builder.root(place)?, &without)?;
+    let mut attempt = WithProbes { inquiry, place, probes, without, instrumented };
+    let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
+    let both = builder.both_sides(&inquiry.job(targets), &mut attempt);
+    let sides = both.map_err(|stop| stop.map(|failure| inquiry.not_built(with, &failure)))?.sides;
+    let WithProbes { without, instrumented, .. } = attempt;
+    let Instrumentation { files, mut functions, without_probe, mut sites } = instrumented;
+    // Tests find the data files of the version that they are from, as when they were measured.
+    let own = files.get(inquiry.built.pairing.tests_of);
+    let data = own.for_both(&files.base);
+    builder.checkout(place, data.as_ref().unwrap_or(own), &inquiry.built.injections)?;
+    let renamed = renamed(&functions);
+    for (new, old) in &renamed {
+        functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
+        sites.remove(new).into_iter().for_each(|site| drop(sites.insert(*old, site)));
+    }
+    Ok(Probed { sides, functions, renamed, without_probe, sites, without })
+}
+
+impl Attempt for WithProbes<'_> {
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn variant(&self) -> Variant {
+        Variant { probes: self.probes, ..self.inquiry.built.variant }
+    }
+
+    fn order(&self) -> [Side; 2] {
+        self.inquiry.built.pairing.order()
+    }
+
+    fn files(&self, side: Side) -> &FileSet {
+        self.instrumented.files.get(side)
+    }
+
+    fn injections(&self) -> &Injections {
+        &self.inquiry.built.injections
+    }
+
+    fn is_left_out(&self, target: &TargetId) -> bool {
+        self.inquiry.built.left_out.contains_key(target)
+    }
+
+    fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
+        // Files with errors that still carry probes.
+        let named = failure.places.iter().filter_map(|place| place.file.strip_prefix(tree).ok());
+        let named = named.filter(|path| self.files(side).entries.contains_key(*path));
+        let named = named.map(|path| path.to_string_lossy().into_owned());
+        let responsible: Vec<String> = named.filter(|path| !self.without.contains(path)).collect();
+        if responsible.is_empty() {
+            return Ok(Next::Stop);
+        }
+        self.without.extend(responsible);
+        self.instrumented = instrumented(self.inquiry, tree, &self.without)?;
+        Ok(Next::BothSides)
+    }
+}
+
+struct Instrumentation {
+    files: Sides<FileSet>,
+    functions: Sides<BTreeMap<u64, Function>>,
+    without_probe: BTreeMap<Unprobed, usize>,
+    /// Head's.
+    sites: BTreeMap<u64, Site>,
+}
+
+/// Both versions with probes in all files but `without`.
+fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) -> Result<Instrumentation> {
+    let Inquiry { versions, selected, built: plain, .. } = *inquiry;
+    let sources = Sides { base: sources(selected, Side::Base), head: sources(selected, Side::Head) };
+    let trivial = sources.try_map(|side, sources| {
+        let files = plain.pairing.files.get(side);
+        let mut found = BTreeMap::new();
+        for (path, source) in &sources {
+            let Some(text) = text(versions, files, path) else { continue };
+            found.extend(
+                instrument(&text, &source.place(), &|_| true).sites.into_iter().map(|site| (site.key, site.trivial)),
+            );
+        }
+        Ok::<_, Error>((sources, found))
+    })?;
+    // A function has a probe on both sides or on none.
+    let is_trivial = |key: u64| Side::BOTH.iter().all(|side| trivial.get(*side).1.get(&key).is_none_or(|is| *is));
+    let mut without_probe: BTreeMap<Unprobed, usize> = BTreeMap::new();
+    let mut functions: Sides<BTreeMap<u64, Function>> = Sides::default();
+    let mut sites = BTreeMap::new();
+    let files = Sides { base: Side::Base, head: Side::Head }.try_map(|_, side| {
+        let mut files = plain.pairing.files.get(side).clone();
+        for (path, source) in &trivial.get(side).0 {
+            if without.contains(path) && !source.is_root {
+                continue;
+            }
+            let Some(text) = text(versions, &files, path) else { continue };
+            let wanted = |site: &Site| !is_trivial(site.key) && !without.contains(path);
+            let found = instrument(&text, &source.place(), &wanted);
+            functions
+                .get_mut(side)
+                .extend(found.sites.iter().map(|site| (site.key, source.function(path, &site.name, site.line))));
+            if side == Side::Head {
+                for LeftOut { why, .. } in &found.left_out {
+                    *without_probe.entry(*why).or_default() += 1;
+                }
+                sites.extend(found.sites.into_iter().map(|site| (site.key, site)));
+            }
+            let mut text = found.text;
+            if source.is_root {
+                let place = tree.join(files.place(path));
+                text.push_str(&shadow::probes_text(shadow::place_in_tree(&place).unwrap_or(Path::new(path))));
+            }
+            let path = PathBuf::from(path);
+            let mode = files.entries.get(&path).map_or(Mode::File, |entry| entry.mode);
+            files.entries.insert(path, Entry { mode, ..Entry::snapshot(text.into_bytes()) });
+        }
+        Ok::<_, Error>(files)
+    })?;
+    Ok(Instrumentation { files, functions, without_probe, sites })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute;
+    use perfunit_measure::{Recorded, RecordedNode};
+    use perfunit_model::Sides;
+
+    /// Nodes as (key, parent, self time on base and on head); the root is 0.
+    fn tree(nodes: &[(u64, usize, f64, f64)]) -> Merged {
+        let recorded = |time: fn(&(u64, usize, f64, f64)) -> f64| {
+            let below = nodes.iter().map(|node| RecordedNode {
+                parent: node.1,
+                calls: 1.0,
+                self_cost: time(node),
+                ..RecordedNode::root(node.0)
+            });
+            let root = RecordedNode { self_cost: 1.0, ..RecordedNode::root(ROOT) };
+            Recorded { nodes: std::iter::once(root).chain(below).collect() }
+        };
+        let mut merged = Merged::default();
+        let pair = Sides { base: recorded(|node| node.2), head: recorded(|node| node.3) };
+        (0..4).for_each(|_| merged.add(&pair));
+        merged
+    }
+
+    /// The test calls 10 and 11, 10 calls 12, which calls 13 and 14; a thread calls 15.
+    fn example(head_of_12: f64) -> Merged {
+        let nodes = [
+            (10, 0, 1.0, 1.0),
+            (11, 0, 1.0, 1.0),
+            (12, 1, 1.0, head_of_12),
+            (13, 3, 1.0, 1.0),
+            (14, 3, 1.0, 1.0),
+            (THREADS, 0, 0.0, 0.0),
+            (15, 6, 1.0, 1.0),
+        ];
+        tree(&nodes)
+    }
+
+    #[test]
+    fn the_first_level_is_what_the_test_and_its_threads_call() {
+        assert_eq!(first_level(&example(1.0)), [10, 11, 15].into());
+    }
+
+    #[test]
+    fn the_ways_to_a_function_and_what_it_calls() {
+        assert_eq!(ways_to(&example(1.0), &[12].into()), Some([10, 12, 13, 14].into()));
+        assert_eq!(ways_to(&example(1.0), &[15].into()), Some([15].into()));
+        assert_eq!(ways_to(&example(1.0), &[99].into()), None);
+    }
+
+    #[test]
+    fn one_looks_closer_below_those_who_pay() {
+        let merged = example(9.0);
+        let attribution = attribute(&merged, 0.01).unwrap();
+        assert_eq!(closer(&merged, &attribution, &[10, 11, 12].into()), [13, 14].into());
+        assert_eq!(closer(&merged, &attribution, &[10, 11, 12, 13, 14].into()), Keys::new());
+    }
+
+    #[test]
+    fn all_calls_are_those_of_the_busier_side() {
+        assert!((all_calls(&example(1.0)) - 7.0).abs() < 1e-9);
+    }
 }

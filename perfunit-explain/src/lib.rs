@@ -10,42 +10,23 @@
 //! Invariants: the unit of replication is the pair, as everywhere; what the nodes and what is attributed add up to is the
 //! difference of the whole test, nothing is lost on the way.
 
-mod active;
 mod answers;
 mod assemble;
 mod attribute;
-mod attribution;
 mod by_instructions;
 mod by_probes;
 mod causes;
-mod differences;
-mod forest;
 mod growth;
-mod impact;
+mod hot_spots;
 pub mod instructions;
-mod leaks;
 mod merge;
-mod options;
 mod probe_cost;
 mod question;
-mod ranking;
-mod renamed;
-mod score;
-mod source_files;
-mod suspects;
-mod usage;
-mod with_lines;
-mod with_probes;
 
 pub use answers::{explain, explain_outcomes};
-pub use attribute::attribute;
+pub use attribute::{attribute, differences};
 pub use by_instructions::check;
-pub use differences::differences;
-pub use forest::forest;
 pub use growth::{growth, parameters};
-pub use impact::{ends_with, impact, is_named};
-pub use merge::Merged;
-pub use options::{Explaining, Goal};
-pub use question::{Answers, Inquiry, Question};
-pub use ranking::ranking;
-pub use renamed::renamed;
+pub use hot_spots::{ends_with, forest, impact, is_named, ranking};
+pub use merge::{Merged, renamed};
+pub use question::{Answers, Explaining, Goal, Inquiry, Question};

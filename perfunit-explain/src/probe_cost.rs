@@ -10,8 +10,7 @@
 //! head - base without probes  =  (head - base with probes)  -  f * (cost in head - cost in base)
 //! ```
 
-use super::attribution::Attribution;
-use super::differences::{difference, paired};
+use super::attribute::{Attribution, difference, paired};
 use super::merge::{Merged, MergedNode};
 use perfunit_measure::THREADS;
 use perfunit_model::{Difference, Sides};

@@ -1,18 +1,18 @@
 //! What is asked about tests, and what was found out.
 
 use super::assemble::{OfTest, function_of};
-use super::options::Explaining;
 use perfunit_build as build;
 use perfunit_build::{BuildFailure, BuiltSides, Job};
 use perfunit_measure::{Config, Measuring};
 use perfunit_model::{
-    BuiltWith, Change, ChangeKind, Difference, Explain, Explanation, Function, Mode, Outcome, Sides, TargetId, TestId,
-    Unexplained, Warning,
+    BuiltWith, Change, ChangeKind, Difference, Engine, Explain, Explanation, Function, Mode, Outcome, Sides, Strategy,
+    TargetId, TestId, Unexplained, Warning,
 };
 use perfunit_project::git::Versions;
 use perfunit_select::Selected;
 use perfunit_select::reach::{self, TestSource};
 use perfunit_select::source::{self, ChangedItem, ItemKind};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -248,4 +248,26 @@ impl Answers {
         let is_missed = !matches!(why, Unexplained::LongerThanMeasuring { .. });
         Self { warnings: is_missed.then_some(Warning::NothingExplained { why }).into_iter().collect(), tests }
     }
+}
+
+/// How to find the responsible functions.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Explaining {
+    pub explain: Explain,
+    /// What is counted; chosen for each test if absent.
+    pub engine: Option<Engine>,
+    /// By which functions are timed; chosen for each test if absent.
+    pub strategy: Option<Strategy>,
+    #[serde(skip)]
+    pub goal: Goal,
+}
+
+/// What the probes are to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Goal {
+    /// The functions responsible for a difference.
+    #[default]
+    Responsible,
+    /// Where the time goes, whether it differs or not.
+    Profile,
 }

@@ -80,7 +80,7 @@ pub struct Cause {
     pub changed: Changed,
     /// The part of the test's difference that is attributed to functions whose source is the same in both versions and
     /// that this can reach; the test's own code is among them. 1 is all; more than 1 where others became faster.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub share: f64,
 }
 

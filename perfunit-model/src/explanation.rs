@@ -2,7 +2,10 @@
 //!
 //! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
-use super::{Cause, ChangeKind, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained, Unprobed};
+use super::{
+    Cause, ChangeKind, Engine, ExplanationNote, Measured, Metric, Sides, Strategy, TestId, Unexplained, Unprobed,
+    Verdict, VersionName, Warning,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,13 +14,13 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Best estimate.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub estimate: f64,
     /// Lower end.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub low: f64,
     /// Upper end.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub high: f64,
 }
 
@@ -54,13 +57,13 @@ pub struct CallNode {
     /// Index in [`Explanation::functions`]; `None` for the test itself and for threads that it started.
     pub function: Option<usize>,
     /// How often it was called.
-    #[serde(deserialize_with = "super::float::sides")]
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub calls: Sides<f64>,
     /// Of it and of what it calls that is not told apart.
-    #[serde(deserialize_with = "super::float::sides")]
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub self_cost: Sides<f64>,
     /// Of it and of everything that it calls.
-    #[serde(deserialize_with = "super::float::sides")]
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub total_cost: Sides<f64>,
     /// Difference of `self_cost`.
     pub self_change: Difference,
@@ -89,14 +92,14 @@ pub struct ResponsibleFunction {
     /// The part of the difference that is attributed to it.
     pub change: Difference,
     /// The same as a fraction of the test's difference; where others have become faster, of all that became slower.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub share: f64,
     /// How often it is called.
-    #[serde(deserialize_with = "super::float::sides")]
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub calls: Sides<f64>,
     /// How often it calls the function of [`Responsibility::CallsOf`], for each of its own calls; if that is itself, for each of its
     /// calls while it was not active.
-    #[serde(default, deserialize_with = "super::float::sides_if_any")]
+    #[serde(default, deserialize_with = "super::json_forms::float::sides_if_any")]
     pub calls_each: Option<Sides<f64>>,
     /// What happened to its source; `None` if nothing did.
     pub changed: Option<ChangeKind>,
@@ -115,20 +118,20 @@ pub struct Explanation {
     /// How it was found out.
     pub strategy: Strategy,
     /// Wall time of finding it out, builds left aside, s.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub seconds: f64,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
     /// Cost of one run, the calibrated cost of probes subtracted.
-    #[serde(deserialize_with = "super::float::sides")]
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub cost: Sides<f64>,
     /// Difference of these.
     pub change: Difference,
     /// How many times as long base takes with probes as without, cost subtracted.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub distortion: f64,
     /// What the probes cost in one run: an upper bound of the bias that may be left.
-    #[serde(deserialize_with = "super::float::sides")]
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub probe_cost: Sides<f64>,
     /// The functions of the tree.
     pub functions: Vec<Function>,
@@ -174,4 +177,27 @@ impl Explanation {
         const MOST: f64 = 0.5;
         self.causes.first().filter(|cause| self.code_changed == Some(false) && cause.share >= MOST)
     }
+}
+
+/// What there is to say.
+#[derive(Debug)]
+pub struct Explanations {
+    /// What was compared.
+    pub versions: Sides<VersionName>,
+    pub tests: Vec<TestExplained>,
+    /// What the user should know.
+    pub warnings: Vec<Warning>,
+}
+
+/// A test of the last run.
+#[derive(Debug)]
+pub struct TestExplained {
+    pub test: TestId,
+    /// What the run found.
+    pub verdict: Verdict,
+    /// The metrics that decide.
+    pub gates: Vec<Metric>,
+    pub measured: Option<Measured>,
+    /// Why, or why that is not known.
+    pub answer: Result<Explanation, Unexplained>,
 }

@@ -1,7 +1,7 @@
 //! How the work of functions grows with the length of their input, on head compared with base.
 
 use super::format::{limit, one_line};
-use super::{Failure, Function, Side, Sides, TestId, Unexplained};
+use super::{Failure, Function, Side, Sides, TargetId, TestId, Unexplained};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -146,6 +146,22 @@ impl Display for NotCounted {
             Self::Ended { why } => write!(f, "counting ended with an error: {why}"),
         }
     }
+}
+
+/// Workloads that differ by a number in their names, and whose time grows with a larger power of it than before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    pub target: TargetId,
+    /// Their common name, with `*` in the place of the number.
+    pub name: String,
+    /// Exponent of the time, as a function of the number, of each version.
+    pub exponent: Sides<Exponent>,
+    /// The largest number.
+    pub largest: u64,
+    /// Head's time there, in base's.
+    pub ratio: f64,
+    /// Time there, in nanoseconds.
+    pub ns: Sides<f64>,
 }
 
 #[cfg(test)]

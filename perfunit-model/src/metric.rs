@@ -151,11 +151,11 @@ impl From<Verdict> for MetricVerdict {
 /// What was read on a side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub value: f64,
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub low: f64,
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub high: f64,
 }
 
@@ -178,7 +178,7 @@ pub struct Metered {
     /// Head against base. What was counted has no interval: both ends are the estimate. `None` if base has none of it.
     pub change: Option<Change>,
     /// The smallest change that counts, as a fraction of base.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub threshold: f64,
     pub basis: Basis,
 }

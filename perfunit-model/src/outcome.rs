@@ -2,41 +2,42 @@
 
 use super::format::short_commit;
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Repeat, Sample, Scaling, SelectedBecause,
-    Selection, Sharding, Side, Sides, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
+    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, Function, Generation, Growth, GrowthFinding,
+    LayoutMatch, Metric, Metrics, Mode, NoLayout, NotCompared, Note, Reason, Sample, Scaling, SelectedBecause,
+    Selection, Sharding, Side, Sides, TargetId, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
     WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// What was measured of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     pub change: Change,
     /// Time of one run of the test body on base, in nanoseconds (median over pairs).
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub base_ns: f64,
     /// The same on head.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub head_ns: f64,
     /// Pairs of processes behind the interval.
     pub pairs: usize,
     /// Layouts of the code behind the interval: 1, or one for each pair.
     pub layouts: usize,
     /// The smallest change, as a fraction of base, that these pairs would have shown with 99 % probability.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub detectable: f64,
     /// Two-sided p value of "no change".
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub p_value: f64,
     /// Cohen's d over processes.
     pub effect: EffectSize,
     /// Steady state or cold call.
     pub mode: Mode,
     /// The smallest change that was judged, as a fraction of base: the run's, or more where less cannot be told.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub threshold: f64,
     /// The smallest change that was to be judged: the run's threshold or the test's own.
     pub asked: Threshold,
@@ -165,7 +166,7 @@ pub struct Run {
     /// The metrics that decide the verdicts.
     pub gates: Vec<Metric>,
     /// Probability of a false verdict per test before confirmation.
-    #[serde(deserialize_with = "super::float::one")]
+    #[serde(deserialize_with = "super::json_forms::float::one")]
     pub alpha: f64,
     /// True if Ctrl-C cut the run short.
     pub interrupted: bool,
@@ -307,6 +308,50 @@ impl Run {
     pub fn count(&self, verdict: Verdict) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.verdict == verdict).count()
     }
+}
+
+/// A command that compares the same versions by the same tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Repeat {
+    /// The folder to run it in, from the root of the repository; empty for the root.
+    pub folder: String,
+    /// The words behind `cargo`.
+    pub arguments: Vec<String>,
+}
+
+/// What the figures depend on besides the code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// First line of `rustc -vV`.
+    pub rustc: String,
+    pub host: String,
+    /// Cargo profile of the build.
+    pub profile: String,
+    /// CPU model as the kernel names it.
+    pub cpu: String,
+    /// The core that ran the measured processes.
+    pub core: usize,
+    /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
+    pub paired_address_space: bool,
+    /// How far the code of base and head lay at the same places, by target that was measured; or why nothing was done
+    /// about it.
+    #[serde(with = "super::json_forms::as_list")]
+    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
+}
+
+/// Wall time of the stages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stages {
+    /// Versions, source difference, selection, shadow tree.
+    pub prepare: Duration,
+    /// Both builds, including the toolchain part on first use.
+    pub build: Duration,
+    /// Comparison of machine code, confirmation by execution.
+    pub select: Duration,
+    /// Pilots, pairs and confirmation.
+    pub measure: Duration,
+    /// Builds with probes, and what they are run for.
+    pub explain: Duration,
 }
 
 #[cfg(test)]

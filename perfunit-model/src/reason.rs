@@ -1,9 +1,7 @@
 //! Why a test has no verdict, or less of one.
 
 use super::format::limit;
-use super::{
-    CodeChange, FailedOn, Failure, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict,
-};
+use super::{CodeChange, FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,7 +38,7 @@ pub enum Reason {
     TimedOut {
         side: FailedOn,
         /// The limit.
-        #[serde(deserialize_with = "super::float::one")]
+        #[serde(deserialize_with = "super::json_forms::float::one")]
         seconds: f64,
         /// Whether that is more than bad luck: it did not end there again, and the other side ends far sooner.
         #[serde(default)]
@@ -49,13 +47,13 @@ pub enum Reason {
     /// One run takes so long that too few pairs fit the budget.
     TooLong {
         /// Time of one run on the slower version.
-        #[serde(deserialize_with = "super::float::one")]
+        #[serde(deserialize_with = "super::json_forms::float::one")]
         seconds: f64,
         /// The budget per test that would suffice.
-        #[serde(deserialize_with = "super::float::one")]
+        #[serde(deserialize_with = "super::json_forms::float::one")]
         needed_seconds: f64,
         /// Time of a call of each version, if both are known.
-        #[serde(default, deserialize_with = "super::float::sides_if_any")]
+        #[serde(default, deserialize_with = "super::json_forms::float::sides_if_any")]
         ns: Option<Sides<f64>>,
     },
     /// The whole run's `--budget` was used up before.
@@ -74,7 +72,7 @@ pub enum Reason {
     /// Below what can be told from the loop on both sides: the optimiser removed the workload, or there is hardly any.
     FoldedAway {
         /// Time of one run on base.
-        #[serde(deserialize_with = "super::float::one")]
+        #[serde(deserialize_with = "super::json_forms::float::one")]
         ns: f64,
     },
     /// It does as much as its time allows, and fails by a clock with which both versions would do the same work.
@@ -398,6 +396,41 @@ impl fmt::Display for TestCodeDifference {
             Self::GoneInHead => f.write_str("it is gone in head"),
             Self::NewInHead => f.write_str("it is new in head"),
             Self::Changed { item } => write!(f, "its own code changed: {item}"),
+        }
+    }
+}
+
+/// How a call failed, or the process that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Failure {
+    /// What it says: its panic, or its last line.
+    Said(String),
+    /// It returned an error, or did not panic as it should.
+    NotAsExpected,
+    /// It passes once and not again.
+    PassesOnce,
+    /// Its process did not finish.
+    Unfinished,
+    /// Its process was killed before.
+    Killed,
+    /// Its process exited.
+    Exited { code: i32 },
+    /// A signal ended its process.
+    Signal { number: i32, name: Option<String> },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Said(text) => f.write_str(text),
+            Self::NotAsExpected => f.write_str("returned an error, or did not panic as it should"),
+            Self::PassesOnce => f.write_str("passes once and not again"),
+            Self::Unfinished => f.write_str("its process did not finish"),
+            Self::Killed => f.write_str("killed"),
+            Self::Exited { code } => write!(f, "exit status {code}"),
+            Self::Signal { number, name: Some(name) } => write!(f, "signal {number} ({name})"),
+            Self::Signal { number, name: None } => write!(f, "signal {number}"),
         }
     }
 }

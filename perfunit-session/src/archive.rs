@@ -2,19 +2,18 @@
 
 use super::archived::{self, Archive, METER, PARTS, Recipe, SEEDS};
 use super::open::{Opened, open};
+use super::options;
 use super::options::Options;
 use super::pairings::{self, Plan};
-use super::positionals;
 use super::shared::{Session, select_to_build};
 use perfunit_build::{BuiltSides, CLOCK_LIBRARY};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{NothingBecause, Sides, VersionName, Warning};
 use perfunit_select::selection_file;
 use perfunit_system::archive::{self as packed, Entry};
-use perfunit_system::fs;
-use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
 use perfunit_system::term::Terminal;
+use perfunit_system::{fs, interrupt};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +36,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
         return Err(Error::usage(format!("--archive-file {} is a folder", file.display()))
             .hint("name a file: `--archive-file target/perfunit.tar.zst`"));
     }
-    let options = &positionals::adopt(options, terminal)?;
+    let options = &options::adopt_positionals(options, terminal)?;
     let Opened { context, mut versions, mut warnings, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
     let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;

@@ -1,14 +1,10 @@
 //! One comparison of two versions, from opening them to what was measured.
 
-use super::environment;
-use super::measure;
 use super::news::Announce;
 use super::open::{Lock, Opened, open};
 use super::options::Options;
-use super::pairings;
-use super::partition;
-use super::repeat;
 use super::shared::{Session, select_to_build};
+use super::{environment, measure, options, pairings, partition};
 use perfunit_build::Builder;
 use perfunit_explain::parameters;
 use perfunit_model::error::Result;
@@ -123,7 +119,7 @@ pub fn show(warnings: &[Warning], terminal: Terminal) {
 
 fn empty_run(context: &Context, versions: &Versions, options: &Options, selection: Selection) -> Run {
     let names = versions.names();
-    let repeat = Some(repeat::repeat(options, versions.repository.root(), &names));
+    let repeat = Some(options::repeat(options, versions.repository.root(), &names));
     let Sides { base, head } = names;
     Run {
         base,

@@ -20,10 +20,7 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
-mod positionals;
-mod prepared;
 mod ratchet;
-mod repeat;
 pub mod runs;
 mod second;
 mod second_pairing;
@@ -62,7 +59,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
     if let Some(output) = &options.output {
         runs::make_folder_of_results(output)?;
     }
-    let options = &positionals::adopt(&archived::adopt(options)?, terminal)?;
+    let options = &options::adopt_positionals(&archived::adopt(options)?, terminal)?;
     let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     record.of_ratchet = of_ratchet;
@@ -122,7 +119,7 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
 /// `cargo perfunit list`: everything of `diff` but the measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
-    let options = &positionals::adopt(options, terminal)?;
+    let options = &options::adopt_positionals(options, terminal)?;
     if options.generated != Generated::Never {
         generated::check(options)?;
     }

@@ -3,12 +3,19 @@
 use perfunit_build as build;
 use perfunit_explain::Explaining;
 use perfunit_measure::Measuring;
-use perfunit_model::{Generated, Partition};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{Generated, Ignored, Metric, Partition, Repeat, Sides, TargetKind, VersionName};
+use perfunit_project::cargo::{self, Cargo, Workspace};
+use perfunit_project::config::Value as _;
 use perfunit_project::config::{RatchetRequest, Rules};
-use perfunit_project::git::Request;
+use perfunit_project::git::{Repository, Request};
+use perfunit_select::source::{items, modules};
 use perfunit_select::{Filter, Scope, Wanted};
+use perfunit_system::fs;
+use perfunit_system::term::Terminal;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// A comparison to make.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -75,4 +82,120 @@ impl Options {
             terms: self.measuring.terms(),
         }
     }
+}
+
+/// The command for these versions in the repository with this root. Of uncommitted changes only their owner can repeat it.
+pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> Repeat {
+    let Sides { base, head } = versions;
+    let head = if head.dirty { String::new() } else { format!("..{}", head.commit) };
+    let mut words = vec!["perfunit".to_owned(), "diff".to_owned(), format!("{}{head}", base.commit)];
+    words.extend(filter(&options.filter));
+    words.extend(scope(&options.scope));
+    words.extend(options.all_tests.then(|| "--all-tests".to_owned()));
+    words.extend(options.configuration.iter().cloned());
+    if options.build.profile != "bench" {
+        words.extend(["--cargo-profile".to_owned(), options.build.profile.clone()]);
+    }
+    words.extend(options.build.arguments.iter().cloned());
+    words.extend(options.ratchet.iter().flat_map(|ratchet| ["--ratchet".to_owned(), ratchet.revision.clone()]));
+    words.extend((options.generated == Generated::Uncovered).then(|| "--generated".to_owned()));
+    let measuring = &options.measuring;
+    words.extend(["--threshold".to_owned(), measuring.threshold.fraction().to_string()]);
+    if measuring.gates != [Metric::Time] {
+        let gates: Vec<&str> = measuring.gates.iter().map(|gate| gate.name()).collect();
+        words.extend(["--metric".to_owned(), gates.join(",")]);
+    }
+    let folder = options.folder.strip_prefix(root).unwrap_or(Path::new(""));
+    Repeat { folder: folder.to_string_lossy().into_owned(), arguments: words }
+}
+
+fn filter(filter: &Filter) -> Vec<String> {
+    let mut words = filter.names.clone();
+    words.extend(each("--filterset", &filter.expressions));
+    words.extend(each("--skip", &filter.skip));
+    words.extend(filter.exact.then(|| "--exact".to_owned()));
+    if filter.ignored != Ignored::default() {
+        words.extend(["--run-ignored".to_owned(), filter.ignored.shown()]);
+    }
+    words
+}
+
+fn scope(scope: &Scope) -> Vec<String> {
+    let mut words: Vec<String> = each("--package", &scope.packages).collect();
+    words.extend(scope.workspace.then(|| "--workspace".to_owned()));
+    words.extend(each("--exclude", &scope.exclude));
+    let is_tests = scope.targets.contains(&(TargetKind::Test, None));
+    words.extend(is_tests.then(|| "--tests".to_owned()));
+    for target in &scope.targets {
+        match target {
+            (TargetKind::Lib, None) if !is_tests => words.push("--lib".to_owned()),
+            (TargetKind::Bin, None) if !is_tests => words.push("--bins".to_owned()),
+            (TargetKind::Doctest, None) => words.push("--doc".to_owned()),
+            (TargetKind::Bench, None) => words.push("--benches".to_owned()),
+            (TargetKind::Bench, Some(name)) => words.extend(["--bench".to_owned(), name.clone()]),
+            (TargetKind::Bin, Some(name)) => words.extend(["--bin".to_owned(), name.clone()]),
+            (TargetKind::Test, Some(name)) => words.extend(["--test".to_owned(), name.clone()]),
+            _ => {}
+        }
+    }
+    words
+}
+
+fn each<'a>(option: &'a str, values: &'a [String]) -> impl Iterator<Item = String> + 'a {
+    values.iter().flat_map(move |value| [option.to_owned(), value.clone()])
+}
+
+/// The options with what was meant.
+pub fn adopt_positionals(options: &Options, terminal: Terminal) -> Result<Options> {
+    let mut options = options.clone();
+    let repository = Repository::discover(&options.folder)?;
+    let typed = match &options.request {
+        Request::Against { base: Some(word), .. } if repository.has_nothing_like(word) => Some(word.clone()),
+        _ => None,
+    };
+    let versions: Vec<String> =
+        options.filter.names.iter().filter(|name| repository.has_commit(name)).cloned().collect();
+    if typed.is_none() && versions.is_empty() {
+        return Ok(options);
+    }
+    let tests = tests(&options, repository.root())?;
+    let is_test = |word: &str| {
+        let filter = Filter { names: vec![word.to_owned()], exact: options.filter.exact, ..Filter::default() };
+        tests.iter().any(|test| filter.takes(test))
+    };
+    if let Some(version) = versions.iter().find(|version| !is_test(version)) {
+        return Err(Error::usage(format!("`{version}` is a revision, and no test has that in its name"))
+            .hint("`BASE..HEAD` compares two versions; `-E 'test(NAME)'` chooses tests whatever revisions there are"));
+    }
+    if let Some(word) = typed.filter(|word| is_test(word)) {
+        let which = if options.filter.exact { "tests of that name" } else { "tests with that in their names" };
+        terminal.status("Filter", &format!("`{word}` is not a revision: only {which} are compared"));
+        if let Request::Against { base, .. } = &mut options.request {
+            *base = None;
+        }
+        options.filter.names.insert(0, word);
+    }
+    Ok(options)
+}
+
+/// The tests that the working tree's sources have; those that macros make are known to who builds them only.
+fn tests(options: &Options, git_root: &Path) -> Result<BTreeSet<String>> {
+    let cargo = Cargo::find(&options.folder)?;
+    let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;
+    let workspace = cargo::load(&cargo, git_root, &location.workspace_root.join("Cargo.toml"))?;
+    Ok(names(&workspace, &|path| fs::read_if_exists(&git_root.join(path)).ok().flatten()))
+}
+
+fn names(workspace: &Workspace, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<String> {
+    let targets = workspace.members().flat_map(|package| &package.targets);
+    let files = targets.filter(|target| target.tested).flat_map(|target| modules(&target.root, read).files);
+    let names = files.flat_map(|(path, file)| {
+        let items = read(&path).and_then(|content| items(&content)).unwrap_or_default();
+        let tests = items.into_iter().filter(|item| item.is_test);
+        tests.map(move |test| match file.module.as_str() {
+            "" => test.name,
+            module => format!("{module}::{}", test.name),
+        })
+    });
+    names.collect()
 }

@@ -35,7 +35,7 @@ pub struct Record {
     /// What came out; explanations that are found later come to it.
     pub run: Run,
     /// Where the time of tests goes, all functions timed at once, where somebody asked.
-    #[serde(with = "perfunit_model::as_list")]
+    #[serde(with = "perfunit_model::json_forms::as_list")]
     pub profiles: BTreeMap<TestId, Explanation>,
 }
 

@@ -5,19 +5,13 @@
 //! pipeline and measured by the engine like any other; then, for every effect size, the rule decides over consecutive,
 //! disjoint stretches of the recorded pairs. `trial`, `tally` and `compare` are pure.
 
-mod compare;
-mod machine;
-mod plan;
 mod profile;
 mod project;
 mod recording;
-mod tally;
 mod trial;
 
-pub use plan::Options;
-pub use profile::{keep, kept};
+pub use profile::{Options, keep, kept};
 
-use machine::Machine;
 use perfunit_build::Seeds;
 use perfunit_decide as decide;
 use perfunit_measure::{Bench, Config};
@@ -25,7 +19,8 @@ use perfunit_model::error::Result;
 use perfunit_model::{Calibration, Level, Placement, Terms, Threshold};
 use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
-use plan::{BASE, CHANGED, effect, threshold};
+use profile::Machine;
+use profile::{BASE, CHANGED, effect, threshold};
 use project::Project;
 use recording::{Recorded, Recordings, Studio};
 use std::path::Path;
@@ -58,7 +53,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         accepted: None,
         metering: None,
     };
-    machine.load_before = machine::load();
+    machine.load_before = profile::load();
     let studio = Studio { project: &project, bench: &bench, config: &config, terms: &terms };
     let recordings = Recordings::make(&studio, options, started + options.budget, terminal)?;
     Ok(Calibration {
@@ -86,7 +81,7 @@ fn level(recordings: &Recordings, terms: &Terms, operations: u32) -> Level {
     let of = |operations: u32| -> Vec<&Recorded> { recordings.of(operations).collect() };
     let (changed, equal) = (of(operations), of(BASE));
     let cells: Vec<_> =
-        changed.iter().zip(&equal).map(|(changed, equal)| tally::cell(terms, threshold, changed, equal)).collect();
-    let compared = compare::rules(terms, effect(operations), &cells, &changed, &equal);
+        changed.iter().zip(&equal).map(|(changed, equal)| trial::cell(terms, threshold, changed, equal)).collect();
+    let compared = trial::rules(terms, effect(operations), &cells, &changed, &equal);
     Level { base_operations: BASE, operations, threshold, cells, compared }
 }

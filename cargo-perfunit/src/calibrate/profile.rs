@@ -1,12 +1,13 @@
 //! The machine's profile: the last complete calibration, in the user's cache folder.
 
-use perfunit_model::Calibration;
-use perfunit_model::error::{Error, Result};
-use perfunit_system::cache;
-use perfunit_system::fs;
+use perfunit_measure::{Bench, kernel};
+use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_model::{Calibration, Circumstances};
+use perfunit_system::{cache, date, fs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Its name in the cache folder, which `clean --cache` removes.
 const NAME: &str = "calibration.json";
@@ -59,6 +60,84 @@ fn path() -> Result<PathBuf> {
             .hint("name a folder in PERFUNIT_CACHE_DIR")
     })?;
     Ok(folder.join(NAME))
+}
+
+/// What could be seen before measuring.
+pub struct Machine {
+    date: String,
+    cpu: String,
+    kernel: String,
+    /// Load average over a minute, once the builds are done.
+    pub load_before: Option<f64>,
+}
+
+impl Machine {
+    pub fn look() -> Self {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            date: date::utc(SystemTime::now()),
+            cpu: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
+            kernel: format!("Linux {}", kernel.trim()),
+            load_before: load(),
+        }
+    }
+
+    /// With what is known at the end.
+    pub fn circumstances(self, rustc: &str, bench: &Bench) -> Circumstances {
+        Circumstances {
+            date: self.date,
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            rustc: rustc.to_owned(),
+            cpu: self.cpu,
+            kernel: self.kernel,
+            core: bench.core(),
+            paired_address_space: bench.paired_address_space,
+            load_before: self.load_before,
+            load_after: load(),
+        }
+    }
+}
+
+/// Processes that wanted to run over the last minute, ours included.
+pub fn load() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().and_then(|first| first.parse().ok())
+}
+
+/// Operations of base's tests.
+pub const BASE: u32 = 300;
+/// Operations of head's tests that are to be found.
+pub const CHANGED: [u32; 4] = [301, 303, 315, 450];
+/// The threshold of the rule that is to find an effect, as a part of the effect: just below it.
+const THRESHOLD_OF_EFFECT: f64 = 0.9;
+
+/// What the user asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// A rough answer: less time for a verdict.
+    pub quick: bool,
+    /// How long the whole run may take, builds included; overrun by the verdicts that are under way.
+    pub budget: Duration,
+    /// Longest measuring for a verdict, and again for its confirmation.
+    pub verdict_budget: Duration,
+    /// Let other rules decide, too.
+    pub compare: bool,
+    /// Seed of the random shifts.
+    pub seed: u64,
+}
+
+/// The threshold that is used to look for an effect of this size.
+pub fn threshold(operations: u32) -> f64 {
+    THRESHOLD_OF_EFFECT * effect(operations)
+}
+
+pub fn effect(operations: u32) -> f64 {
+    f64::from(operations) / f64::from(BASE) - 1.0
+}
+
+/// Ctrl-C before there was anything to report.
+pub fn interrupted() -> Error {
+    Error::new(ExitCode::Interrupted, "interrupted before anything was measured")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The artificial tests: a crate with a version for each number of operations, built by the pipeline like any project.
 
-use super::plan::{BASE, CHANGED, interrupted};
+use super::profile::{BASE, CHANGED, interrupted};
 use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
 use perfunit_build::SideBuild;
 use perfunit_model::error::{Error, Result};
@@ -8,10 +8,9 @@ use perfunit_model::{Explain, Sides, TargetId, TargetKind, TestId};
 use perfunit_project::cargo::Cargo;
 use perfunit_project::git::Request;
 use perfunit_session as session;
-use perfunit_system::fs;
-use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
 use perfunit_system::term::Terminal;
+use perfunit_system::{fs, interrupt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 

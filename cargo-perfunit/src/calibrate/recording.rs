@@ -1,6 +1,6 @@
 //! Runs all pairs of tests for as long as there is time, a share of it for each.
 
-use super::plan::{BASE, CHANGED, Options, interrupted, threshold};
+use super::profile::{BASE, CHANGED, Options, interrupted, threshold};
 use super::project::{self, Project, WORKLOADS};
 use super::trial::Trial;
 use perfunit_measure::{Bench, Config, RecordedPair, Recorder, Subject};

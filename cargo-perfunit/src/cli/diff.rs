@@ -1,8 +1,7 @@
 //! `cargo perfunit diff`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, ReportingArguments, folder};
-use super::output::{self, RunOutput};
-use super::report_files::ReportFile;
+use super::output::{self, ReportFile, RunOutput};
 use clap::Args;
 use perfunit_model::Generated;
 use perfunit_model::error::{Error, ExitCode, Result};

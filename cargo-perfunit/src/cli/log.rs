@@ -1,7 +1,7 @@
 //! `cargo perfunit log`.
 
 use super::arguments::{CommonArguments, MeasuringArguments, refuse, text_options};
-use super::report_files::{self, ReportFile};
+use super::output::{self, ReportFile};
 use crate::history::{self, LogRequest, Progress};
 use clap::Args;
 use perfunit_model::Partition;
@@ -9,9 +9,8 @@ use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_project::git::{Steps, Walk};
 use perfunit_report as report;
 use perfunit_report::history::HistoryFormat;
-use perfunit_system::date;
-use perfunit_system::interrupt;
 use perfunit_system::term::{self, Terminal};
+use perfunit_system::{date, interrupt};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -87,7 +86,7 @@ impl LogArguments {
     /// Compares and prints.
     pub fn run(&self) -> Result<ExitCode> {
         let resolved = self.common.resolved(self.measuring.layer())?;
-        report_files::check(&self.report)?;
+        output::check_files(&self.report)?;
         let mut options = self.measuring.options(&self.common, &resolved)?;
         if self.stored {
             // Without any time only what is known is had.
@@ -137,7 +136,7 @@ impl LogArguments {
             HistoryFormat::Text => report::history::summary(&history, &courses, &text),
             format => report::history::render(&history, &courses, format, &text),
         });
-        Ok(report_files::write_history(&history, &courses, &self.report, text))
+        Ok(output::write_history(&history, &courses, &self.report, text))
     }
 
     fn releases(&self, request: &LogRequest) -> Result<()> {

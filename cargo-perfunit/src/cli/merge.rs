@@ -1,8 +1,7 @@
 //! `cargo perfunit merge`.
 
 use super::arguments::{ConfigurationArguments, ReportingArguments, place, terminal};
-use super::output::RunOutput;
-use super::report_files::ReportFile;
+use super::output::{ReportFile, RunOutput};
 use clap::{ArgAction, Args};
 use perfunit_model::error::{ExitCode, Result};
 use perfunit_project::config::NoTests;

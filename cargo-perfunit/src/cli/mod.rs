@@ -16,7 +16,6 @@ mod doctor;
 mod exit_code;
 mod explain;
 mod generate;
-mod github;
 mod hook;
 mod list;
 mod log;
@@ -25,7 +24,6 @@ mod merge;
 mod output;
 mod ratchet;
 mod report;
-mod report_files;
 mod show_config;
 
 pub use exit_code::of_process as exit_code;

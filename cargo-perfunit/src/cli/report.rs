@@ -1,7 +1,7 @@
 //! `cargo perfunit report`.
 
 use super::arguments::{ReportingArguments, place, terminal, text_options};
-use super::report_files;
+use super::output;
 use clap::{ArgAction, Args};
 use perfunit_model::Run;
 use perfunit_model::error::{Error, ExitCode, Result};
@@ -9,9 +9,8 @@ use perfunit_report as report;
 use perfunit_report::{DocumentKind, Format, ListFormat, Rendering, WhenFine, saved, schema};
 use perfunit_session as session;
 use perfunit_session::runs;
-use perfunit_system::browser;
-use perfunit_system::fs;
 use perfunit_system::term::{self, ColorChoice, Terminal};
+use perfunit_system::{browser, fs};
 use std::path::{Path, PathBuf};
 
 /// The page that --open writes.
@@ -147,7 +146,7 @@ fn write(
         return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
             .hint("name another file with --output"));
     }
-    report_files::write(run, format, rendering, path)?;
+    output::write(run, format, rendering, path)?;
     terminal.status("Wrote", &path.display().to_string());
     Ok(())
 }

@@ -1,14 +1,13 @@
 //! What the system says about itself. Reading only; what it means is said in `judge`.
 
-use super::counters;
 use perfunit_build::{Linkers, build_sample};
 use perfunit_measure as measure;
-use perfunit_measure::kernel;
+use perfunit_measure::{kernel, no_counter};
 use perfunit_model::error::{Error, Result, apart};
 use perfunit_model::{MeasuringLinker, NoCounter, NoLayout, Untraceable};
 use perfunit_project::cargo::Cargo;
 use perfunit_select::trace;
-use perfunit_system::fs;
+use perfunit_system::{fs, os};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -84,7 +83,7 @@ pub fn read(folder: &Path) -> Facts {
         governor: cpu_file(&format!("cpu{core}/cpufreq/scaling_governor")),
         turbo: turbo(cpu_file("intel_pstate/no_turbo").as_deref(), cpu_file("cpufreq/boost").as_deref()),
         smt: cpu_file("smt/active").map(|active| active == "1"),
-        counters: counters::available(),
+        counters: counters(),
         valgrind: valgrind(),
     }
 }
@@ -156,6 +155,11 @@ fn linking(cargo: &Cargo, folder: &Path) -> Linking {
         })
     };
     try_it().unwrap_or_else(|error| Linking::Failed(error.message().to_owned()))
+}
+
+/// Whether instructions of our own can be counted, or why not.
+fn counters() -> std::result::Result<(), NoCounter> {
+    os::count_instructions().map_err(|error| no_counter(&error))
 }
 
 #[cfg(test)]

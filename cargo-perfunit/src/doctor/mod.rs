@@ -4,7 +4,6 @@
 //! Reading (`facts`, `noise`, `workload`) is thin; `judge` is pure. Nothing is changed on the machine, and no project is
 //! needed.
 
-mod counters;
 mod facts;
 mod judge;
 mod noise;

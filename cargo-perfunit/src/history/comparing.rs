@@ -1,7 +1,6 @@
 //! One commit against another, from the store or measured now.
 
-use super::rows::Key;
-use super::store::Store;
+use super::store::{Key, Store};
 use perfunit_build::with_code_settings;
 use perfunit_measure::kernel;
 use perfunit_model::error::{Error, Result};

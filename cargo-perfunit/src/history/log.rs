@@ -1,16 +1,15 @@
 //! Each commit of a range against the one before it that builds, and tests that moved over the whole of it.
 
-use super::anchor::anchor;
 use super::comparing::{Compared, Comparing};
-use super::progress::{Pace, Progress};
+use super::course::anchor;
 use perfunit_model::error::Result;
-use perfunit_model::{Commit, Entry, History, Side, Skipped, StepOutcome};
+use perfunit_model::{Commit, Entry, History, Joined, Release, Releases, Side, Skipped, Step, StepOutcome};
 use perfunit_project::git::{Repository, Walk};
 use perfunit_session::Options;
 use perfunit_system::fs;
 use perfunit_system::term::Terminal;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What to look at.
 pub struct LogRequest {
@@ -100,4 +99,133 @@ pub(super) fn outcome(comparing: &mut Comparing, line: &[&Commit]) -> Result<Ste
         }
     }
     Ok(StepOutcome::Skipped(Skipped::NothingBefore))
+}
+
+/// How far a log is, and what happens in it.
+pub enum Progress<'a> {
+    /// A file was joined.
+    Joined { file: &'a Path, joined: Joined },
+    /// A commit is known.
+    Commit {
+        entry: &'a Entry,
+        done: usize,
+        of: usize,
+        /// How long the others will take, if they take as long as those that were not known before.
+        left: Option<Duration>,
+    },
+    /// So many tests are to be compared directly over several commits.
+    Anchoring { base: &'a Commit, head: &'a Commit, tests: usize },
+    /// That is not possible.
+    NotAnchored { base: &'a Commit, head: &'a Commit, why: Skipped },
+}
+
+/// How long commits take that were not known before.
+#[derive(Default)]
+pub struct Pace {
+    times: Vec<Duration>,
+}
+
+impl Pace {
+    /// Out of the store an answer comes at once.
+    const KNOWN: Duration = Duration::from_millis(100);
+
+    pub fn note(&mut self, time: Duration) {
+        if time > Self::KNOWN {
+            self.times.push(time);
+        }
+    }
+
+    pub fn left(&self, commits: usize) -> Option<Duration> {
+        let mean = self.times.iter().sum::<Duration>().checked_div(u32::try_from(self.times.len()).ok()?)?;
+        (commits > 0).then(|| mean * u32::try_from(commits).unwrap_or(u32::MAX))
+    }
+}
+
+/// Compares the tags on the line, and its end; the commits between them are looked up and not measured. `announce` hears of
+/// each release as it is known.
+pub fn releases(
+    request: &LogRequest,
+    terminal: Terminal,
+    announce: &mut dyn FnMut(Progress<'_>),
+    announce_release: &mut dyn FnMut(&Release),
+) -> Result<Releases> {
+    let commits = Repository::discover(&request.options.folder)?.walk(&request.walk)?;
+    if let Some(note) = &commits.note {
+        terminal.status("Range", note);
+    }
+    let line: Vec<Commit> = std::iter::once(commits.base).chain(commits.commits).collect();
+    let ends = ends(&line);
+    let mut comparing = open(request, ends.len() - 1, terminal, announce)?;
+    let last = ends.len() - 1;
+    let releases = (1..=last).map(|index| {
+        let line_of_ends: Vec<&Commit> = ends[..=index].iter().map(|end| &line[*end]).collect();
+        let outcome = outcome(&mut comparing, &line_of_ends)?;
+        // That before the last one may not build.
+        let compared_with = |step: &Step| line.iter().position(|commit| commit.id == step.base);
+        let start = match &outcome {
+            StepOutcome::Compared(step) => compared_with(step).unwrap_or(ends[index - 1]),
+            _ => ends[index - 1],
+        };
+        let known = |at: usize| Ok(Entry { commit: line[at].clone(), outcome: recalled(&comparing, &line[..=at])? });
+        let commits = (start + 1..=ends[index]).map(known).collect::<Result<_>>()?;
+        let release = Release { base: line[start].clone(), head: line[ends[index]].clone(), outcome, commits };
+        announce_release(&release);
+        Ok(release)
+    });
+    let releases: Vec<Release> = releases.collect::<Result<_>>()?;
+    close(request, &comparing)?;
+    let interrupted = releases.iter().any(|release| release.outcome == StepOutcome::Open);
+    Ok(Releases { releases, note: commits.note, interrupted })
+}
+
+/// The beginning, each tag, and the end.
+fn ends(line: &[Commit]) -> Vec<usize> {
+    let last = line.len() - 1;
+    let is_end = |index: &usize| [0, last].contains(index) || !line[*index].tags.is_empty();
+    (0..line.len()).filter(is_end).collect()
+}
+
+/// What is known about the last commit of a line.
+fn recalled(comparing: &Comparing, line: &[Commit]) -> Result<StepOutcome> {
+    let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
+    for base in before.iter().rev() {
+        match comparing.recall(&base.id, &head.id)? {
+            Some(Compared::Step(step)) => return Ok(StepOutcome::Compared(step)),
+            Some(Compared::Broken(Side::Head, why)) => return Ok(StepOutcome::Skipped(why)),
+            Some(Compared::Broken(Side::Base, _)) => {}
+            _ => break,
+        }
+    }
+    Ok(StepOutcome::Open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::samples;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_was_not_known() {
+        let mut pace = Pace::default();
+        pace.note(Duration::from_millis(1));
+        assert_eq!(pace.left(3), None);
+        pace.note(Duration::from_secs(2));
+        pace.note(Duration::from_secs(4));
+        assert_eq!(pace.left(5), Some(Duration::from_secs(15)));
+        assert_eq!(pace.left(0), None);
+    }
+
+    #[test]
+    fn a_line_is_divided_at_its_tags() {
+        let line = |tagged: &[usize]| {
+            let mut line: Vec<Commit> = (0..6).map(samples::commit).collect();
+            for index in tagged {
+                line[*index].tags.push("v".to_owned());
+            }
+            ends(&line)
+        };
+        assert_eq!(line(&[]), [0, 5]);
+        assert_eq!(line(&[0, 2, 3]), [0, 2, 3, 5]);
+        assert_eq!(line(&[5]), [0, 5]);
+    }
 }

@@ -4,7 +4,6 @@
 //! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
 //! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
 
-mod anchor;
 mod asking;
 mod bisect;
 mod comparing;
@@ -13,10 +12,7 @@ mod ends;
 mod found;
 mod function;
 mod log;
-mod progress;
 mod ratchet;
-mod releases;
-mod rows;
 #[cfg(test)]
 mod samples;
 mod search;
@@ -24,9 +20,6 @@ mod store;
 
 pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
-pub use log::{LogRequest, log};
-pub use progress::Progress;
+pub use log::{LogRequest, Progress, log, releases};
 pub use ratchet::Project;
-pub use releases::releases;
-pub use rows::Key;
-pub use store::Store;
+pub use store::{Key, Store};

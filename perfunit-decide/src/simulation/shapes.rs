@@ -1,6 +1,6 @@
 //! Error rates and pairs of the rule by the shape of the noise, compared with other intervals at the same looks.
 
-use super::super::welch::mean_interval;
+use super::super::location::mean_interval;
 use super::super::{Decision, Estimate, FIRST_LOOK, Interval, Looks, Rule, Sequential, Step, conclude};
 use super::noise::{Noise, Shape};
 use super::{ALPHA, decide, rule, seed};

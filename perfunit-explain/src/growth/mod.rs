@@ -4,14 +4,13 @@
 //! numbers, says what functions did at which lengths ([`Seen`]); what [`decide`](perfunit_decide::growth) calls faster is
 //! looked at once more, with other random numbers and by itself: a caller that only has a share in it is not named.
 
-mod parameters;
 mod seen;
 
-pub use parameters::parameters;
+pub use seen::parameters;
 
+use super::by_probes::{self, Probed};
+use super::causes::sources;
 use super::question::Inquiry;
-use super::source_files::sources;
-use super::with_probes::{self, Probed};
 use perfunit_build::{Builder, InPlace, Probes, Seeds};
 use perfunit_decide as decide;
 use perfunit_decide::Growing;
@@ -42,7 +41,7 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
         return Ok(nothing(why));
     }
     let targets: BTreeSet<TargetId> = tests.iter().map(|test| test.target.clone()).collect();
-    let probed = match apart(with_probes::build(builder, inquiry, &targets, Probes::Counting))? {
+    let probed = match apart(by_probes::build(builder, inquiry, &targets, Probes::Counting))? {
         Ok(probed) => probed,
         Err(why) => return Ok(nothing(why)),
     };

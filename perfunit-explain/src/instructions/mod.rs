@@ -8,14 +8,10 @@
 //!
 //! [`Inlining`]: perfunit_select::code::Inlining
 
-mod components;
-mod entries;
-mod groups;
 mod owners;
 mod profile;
 mod tree;
 
-pub use groups::Code;
-pub use owners::{Owners, readable};
+pub use owners::{Code, Owners, readable};
 pub use profile::parse;
 pub use tree::tree;

@@ -1,12 +1,14 @@
 //! Which function of the source a function of the machine code is.
 
+use super::profile::{Call, Counted};
 use perfunit_model::Function;
-use perfunit_select::code::Origin;
+use perfunit_select::code::{Inlining, Operations, Origin};
 use rustc_demangle::demangle;
 use siphasher::sip::SipHasher13;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Whose a function's instructions are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,6 +164,213 @@ pub fn readable(name: &str) -> String {
     plain.split_once("::").filter(|_| !plain.starts_with('<')).map_or(plain.clone(), |(_, rest)| rest.to_owned())
 }
 
+/// A way into a stretch.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    /// The address and the frame that it comes from; `None` for the function's caller.
+    from: Option<(u64, usize)>,
+    /// How often it was taken.
+    count: u64,
+}
+
+/// What instructions stand for: two are of one kind if they do the same for the same line of some function's copy.
+type Kind = (usize, u16);
+
+/// Where the instructions of a function belong.
+pub(super) struct Places<'a> {
+    /// The innermost frame of an instruction.
+    pub frame_of: &'a dyn Fn(u64) -> usize,
+    /// What an instruction does, where that is known.
+    pub kind_of: &'a dyn Fn(u64) -> Option<Kind>,
+    /// By frame, the one around it; the first is the function itself, and is nobody's copy.
+    pub callers: &'a [usize],
+}
+
+/// By frame, how often it was entered.
+pub(super) fn entries(counted: &Counted, places: &Places<'_>) -> Vec<u64> {
+    let mut entered = vec![0; places.callers.len()];
+    if places.callers.len() < 2 {
+        return entered;
+    }
+    let mut arriving: BTreeMap<u64, Vec<Way>> = BTreeMap::new();
+    for jump in &counted.jumps {
+        let from = Some((jump.from, (places.frame_of)(jump.from)));
+        arriving.entry(jump.to).or_default().push(Way { from, count: jump.count });
+    }
+    let leaving: BTreeSet<u64> = counted.jumps.iter().map(|jump| jump.from).collect();
+    let mut stretch = Stretch::default();
+    let mut before: Option<(u64, u64)> = None;
+    for (address, count) in &counted.instructions {
+        let begins =
+            before.is_none_or(|(at, times)| leaving.contains(&at) || times != *count || arriving.contains_key(address));
+        if begins {
+            stretch.close(places, &mut entered);
+            let mut ways = arriving.get(address).cloned().unwrap_or_default();
+            let jumped: u64 = ways.iter().map(|way| way.count).sum();
+            let from = before.map(|(at, _)| (at, (places.frame_of)(at)));
+            ways.push(Way { from, count: count.saturating_sub(jumped) });
+            stretch = Stretch { ways, instructions: Vec::new() };
+        }
+        stretch.instructions.push(*address);
+        before = Some((*address, *count));
+    }
+    stretch.close(places, &mut entered);
+    entered
+}
+
+/// Instructions that are executed one after the other.
+#[derive(Default)]
+struct Stretch {
+    ways: Vec<Way>,
+    instructions: Vec<u64>,
+}
+
+impl Stretch {
+    fn close(&mut self, places: &Places<'_>, entered: &mut [u64]) {
+        let frames = |address: u64| outwards((places.frame_of)(address), places.callers);
+        let touched: BTreeSet<usize> = self.instructions.iter().flat_map(|address| frames(*address)).collect();
+        let Some(first) = self.instructions.first() else { return };
+        for frame in touched {
+            let is_outside = |way: &&Way| {
+                let from = way.from.map(|(_, from)| from);
+                way.count > 0 && from.is_none_or(|from| outwards(from, places.callers).all(|other| other != frame))
+            };
+            let ways: Vec<&Way> = self.ways.iter().filter(is_outside).collect();
+            let is_loop = ways.iter().any(|way| way.from.is_some_and(|(from, _)| from >= *first));
+            let times = if is_loop { self.turns(frame, places) } else { 1 };
+            entered[frame] += times * ways.iter().map(|way| way.count).sum::<u64>();
+        }
+    }
+
+    /// How many turns of a loop around a frame this holds: as many as there are of most kinds of its instructions.
+    fn turns(&self, frame: usize, places: &Places<'_>) -> u64 {
+        let mut of_kinds: BTreeMap<Kind, u64> = BTreeMap::new();
+        let own = self.instructions.iter().filter(|address| (places.frame_of)(**address) == frame);
+        own.filter_map(|address| (places.kind_of)(*address)).for_each(|kind| *of_kinds.entry(kind).or_default() += 1);
+        let mut frequent: BTreeMap<u64, usize> = BTreeMap::new();
+        for count in of_kinds.values() {
+            *frequent.entry(*count).or_default() += 1;
+        }
+        // Of equally frequent ones the smaller: it comes first, and the maximum is the last.
+        frequent.iter().rev().max_by_key(|(_, kinds)| **kinds).map_or(1, |(count, _)| *count)
+    }
+}
+
+/// A copy and the copies around it; not the function itself.
+fn outwards(frame: usize, callers: &[usize]) -> impl Iterator<Item = usize> + '_ {
+    std::iter::successors(Some(frame), |frame| Some(callers[*frame])).take_while(|frame| *frame != 0)
+}
+
+/// An executable and whose its functions are.
+pub struct Code {
+    /// Its path, as callgrind writes it.
+    object: String,
+    inlining: Rc<Inlining>,
+    operations: Rc<Operations>,
+    /// By origin of the debug information.
+    of_origin: Vec<Owner>,
+    owners: Owners,
+}
+
+impl Code {
+    /// Settles whose everything is.
+    pub fn new(object: String, inlining: Rc<Inlining>, operations: Rc<Operations>, mut owners: Owners) -> Self {
+        let of_origin = inlining.origins.iter().map(|origin| owners.of_origin(origin)).collect();
+        Self { object, inlining, operations, of_origin, owners }
+    }
+
+    /// The functions that were found, by their keys.
+    pub fn functions(self) -> std::collections::BTreeMap<u64, perfunit_model::Function> {
+        self.owners.into_functions()
+    }
+}
+
+/// A function of the source in a function of the machine code: itself, or a copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub owner: Owner,
+    /// What it was copied into; the first is its own.
+    pub caller: usize,
+    /// How often execution entered it; of the first 0, for its calls are counted.
+    pub entries: u64,
+    pub own: u64,
+}
+
+/// A function of the machine code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Grouped {
+    /// The first is the function itself; callers stand before what was copied into them. Whose code is its caller's has no
+    /// part of its own, unless it is the first.
+    pub parts: Vec<Part>,
+    /// What each part calls.
+    pub calls: Vec<(usize, Call)>,
+}
+
+pub(super) fn grouped(counted: &Counted, code: &mut Code) -> Grouped {
+    let mut parts = Vec::new();
+    let mut places: HashMap<usize, usize> = HashMap::new();
+    let mut of_address: HashMap<u64, usize> = HashMap::new();
+    let is_ours = counted.object == code.object;
+    let from = counted.instructions.keys().copied();
+    let addresses = from.chain(counted.calls.iter().map(|call| call.at)).chain(counted.jumps.iter().map(|it| it.from));
+    for address in addresses {
+        if of_address.contains_key(&address) {
+            continue;
+        }
+        let innermost = if is_ours { code.inlining.innermost(address) } else { None };
+        let place = match innermost {
+            Some(frame) => place(frame, code, &mut parts, &mut places),
+            None => symbols_part(&counted.symbol, code, &mut parts),
+        };
+        of_address.insert(address, place);
+    }
+    if parts.is_empty() {
+        symbols_part(&counted.symbol, code, &mut parts);
+    }
+    let callers: Vec<usize> = parts.iter().map(|part| part.caller).collect();
+    let frame_of = |address: u64| of_address.get(&address).copied().unwrap_or(0);
+    let kind_of = |address: u64| Some((code.inlining.innermost(address)?, code.operations.at(address)?));
+    let entered = entries(counted, &Places { frame_of: &frame_of, kind_of: &kind_of, callers: &callers });
+    for (part, entered) in parts.iter_mut().zip(entered) {
+        part.entries = entered;
+    }
+    for (address, count) in &counted.instructions {
+        parts[frame_of(*address)].own += count;
+    }
+    let calls = counted.calls.iter().map(|call| (frame_of(call.at), *call)).collect();
+    Grouped { parts, calls }
+}
+
+/// The part that a frame of the debug information belongs to, made if it is new.
+fn place(frame: usize, code: &Code, parts: &mut Vec<Part>, places: &mut HashMap<usize, usize>) -> usize {
+    if let Some(place) = places.get(&frame) {
+        return *place;
+    }
+    let found = &code.inlining.frames[frame];
+    let owner = code.of_origin[found.origin];
+    let caller = found.caller.map(|caller| place(caller, code, parts, places));
+    let at = match caller {
+        Some(caller) if owner == Owner::Caller => caller,
+        // Code of two functions at one place, as merging leaves it, is the first one's.
+        None if !parts.is_empty() => 0,
+        caller => {
+            parts.push(Part { owner, caller: caller.unwrap_or(0), entries: 0, own: 0 });
+            parts.len() - 1
+        }
+    };
+    places.insert(frame, at);
+    at
+}
+
+/// The function itself, where only its name is known.
+fn symbols_part(symbol: &str, code: &mut Code, parts: &mut Vec<Part>) -> usize {
+    if parts.is_empty() {
+        let owner = code.owners.of_symbol(symbol);
+        parts.push(Part { owner, caller: 0, entries: 0, own: 0 });
+    }
+    0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +445,55 @@ mod tests {
         let symbol = "_RNvYNCNvCs1_8my_crate1f0INtNtNtC4core3ops8function6FnOnceuE9call_once";
         assert!(demangle(symbol).to_string().contains("{closure#0} as core"), "{}", demangle(symbol));
         assert_eq!(owners().of_symbol(symbol), Owner::Caller);
+    }
+
+    mod entries {
+        use super::super::*;
+        use crate::instructions::profile::Jump;
+
+        /// Instructions as (frame, executions) at addresses 0, 1, 2 and so on.
+        #[track_caller]
+        fn check(instructions: &[(usize, u64)], jumps: &[(u64, u64, u64)], callers: &[usize], expected: &[u64]) {
+            let counted = Counted {
+                instructions: (0..).zip(instructions.iter().map(|(_, count)| *count)).collect(),
+                jumps: jumps.iter().map(|&(from, to, count)| Jump { from, to, count }).collect(),
+                ..Counted::default()
+            };
+            let frame_of = |address: u64| instructions.get(address as usize).map_or(0, |(frame, _)| *frame);
+            // All instructions of a frame do the same.
+            let kind_of = |address: u64| Some((frame_of(address), 0));
+            assert_eq!(entries(&counted, &Places { frame_of: &frame_of, kind_of: &kind_of, callers }), expected);
+        }
+
+        #[test]
+        fn a_copy_is_entered_once_however_its_instructions_are_mixed() {
+            check(&[(0, 1), (1, 1), (0, 1), (1, 1), (0, 1)], &[], &[0, 0], &[0, 1]);
+        }
+
+        #[test]
+        fn a_loop_around_a_copy_enters_it_at_each_turn() {
+            check(&[(0, 1), (1, 10), (0, 10), (0, 1)], &[(2, 1, 9)], &[0, 0], &[0, 10]);
+        }
+
+        #[test]
+        fn several_turns_of_a_loop_in_one_stretch_are_several_entries() {
+            check(&[(0, 1), (1, 5), (0, 5), (1, 5), (0, 5), (0, 1)], &[(4, 1, 4)], &[0, 0], &[0, 10]);
+        }
+
+        #[test]
+        fn a_loop_inside_of_a_copy_does_not() {
+            check(&[(0, 1), (1, 1), (1, 10), (1, 10), (0, 1)], &[(3, 2, 9)], &[0, 0], &[0, 1]);
+        }
+
+        #[test]
+        fn what_is_jumped_over_is_not_entered() {
+            check(&[(0, 10), (1, 4), (0, 10)], &[(0, 2, 6)], &[0, 0], &[0, 4]);
+        }
+
+        #[test]
+        fn a_copy_in_a_copy_is_entered_with_it_or_by_its_loop() {
+            check(&[(0, 2), (2, 2), (1, 2), (0, 2)], &[], &[0, 0, 1], &[0, 2, 2]);
+            check(&[(0, 2), (1, 2), (2, 8), (1, 8), (0, 2)], &[(3, 2, 6)], &[0, 0, 1], &[0, 2, 8]);
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! `cargo metadata`, reduced to what the stages need.
 
-use super::benched::Benched;
+use super::manifest::Benched;
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
-use super::{Cargo, patched};
+use super::{Cargo, manifest};
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{TargetId, TargetKind};
-use perfunit_system::fs;
-use perfunit_system::process;
+use perfunit_system::{fs, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -71,10 +70,10 @@ pub fn add_patched(
     read: &dyn Fn(&str) -> Option<Vec<u8>>,
     workspace: &mut Workspace,
 ) -> Result<()> {
-    let folders = patched::of_version(git_root, &workspace.root, read);
+    let folders = manifest::of_version(git_root, &workspace.root, read);
     let dirs = folders.iter().filter_map(|folder| relative(git_root, folder)).collect();
     add_beyond(cargo, git_root, folders, workspace)?;
-    patched::connect(workspace, &dirs);
+    manifest::connect(workspace, &dirs);
     Ok(())
 }
 
@@ -193,7 +192,7 @@ fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, worksp
             Ok(other) => other,
             Err(error) => {
                 let root = git_root.join(&workspace.root);
-                let (package, beyond) = patched::read(git_root, &root, &folder).ok_or(error)?;
+                let (package, beyond) = manifest::read(git_root, &root, &folder).ok_or(error)?;
                 workspace.packages.push(package);
                 add_beyond(cargo, git_root, beyond, workspace)?;
                 continue;

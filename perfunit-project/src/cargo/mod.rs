@@ -3,17 +3,14 @@
 //! Input: a manifest path. Output: plain data with paths relative to the git root. Invariant: in the user's own tree
 //! only `cargo metadata --no-deps` runs, which never writes a lock file.
 
-mod benched;
 mod command;
-mod context;
 mod load;
-mod patched;
+mod manifest;
 pub mod rustup;
 pub mod toolchains;
 mod workspace;
 
-pub use command::{Cargo, anchored, user_folder};
-pub use context::Context;
+pub use command::{Cargo, Context, anchored, user_folder};
 pub use load::{
     Location, Resolution, add_patched, external_dependencies, features, generate_lock_file, load, locate,
     package_graph, target_kind,

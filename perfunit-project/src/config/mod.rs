@@ -5,27 +5,20 @@
 //! is pure. Invariant: what is wrong in the file is named with its line, and an unknown key is never silent.
 
 mod built_in;
-mod environment;
-mod file;
 pub mod filterset;
+mod keys;
+mod layers;
 mod open;
 mod ratchet;
 mod rules;
-mod schema;
 mod settings;
 mod source;
-mod tables;
-mod terms;
-mod unknown;
 mod values;
-mod words;
 
+pub use keys::schema;
 pub use open::{Configuration, Resolved};
 pub use ratchet::{PATH as RATCHET_FILE, RatchetRequest, read_accepted, request as ratchet_request, write_accepted};
-pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
-pub use schema::schema;
+pub use rules::{DataFate, DataRule, Override, Rules, SkipRule, Terms};
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
-pub use terms::Terms;
-pub use values::{Features, Gates, Limit, Revision, Time, Value, duration, metric};
-pub use words::{Auto, Deny, NoTests, word_of};
+pub use values::{Auto, Deny, Features, Gates, Limit, NoTests, Revision, Time, Value, duration, metric, word_of};

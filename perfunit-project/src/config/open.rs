@@ -1,9 +1,10 @@
 //! Finds the file, chooses the profile and puts the layers on top of each other.
 
+use super::layers::{self, File};
 use super::rules::{Override, Rules};
 use super::settings::{Layer, Settings};
 use super::source::Source;
-use super::{built_in, environment, file::File, ratchet};
+use super::{built_in, ratchet};
 use crate::cargo::{self, Cargo};
 use perfunit_model::AcceptedVersion;
 use perfunit_model::error::{Error, Result};
@@ -70,8 +71,8 @@ impl Configuration {
     /// Settles everything: what was typed, then the environment, then the chosen profile, then the default one, each as in
     /// the file and then as built in.
     pub fn resolve(&self, profile: Option<&str>, typed: Layer) -> Result<Resolved> {
-        let mut resolved = self.resolve_with(profile, typed, environment::layer()?)?;
-        resolved.warnings.extend(environment::unknown()?);
+        let mut resolved = self.resolve_with(profile, typed, layers::layer()?)?;
+        resolved.warnings.extend(layers::unknown()?);
         Ok(resolved)
     }
 

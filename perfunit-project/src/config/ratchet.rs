@@ -1,6 +1,6 @@
 //! `.config/perfunit-ratchet.toml`: the version whose speed is accepted, and the losses since then that are.
 
-use super::file::problem;
+use super::layers::problem;
 use super::settings::Layer;
 use super::source::{Source, Sourced};
 use super::values::Revision;

@@ -1,11 +1,14 @@
 //! Gathers the files of a version: from trees, and for a working tree from what differs on disk.
 
 use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
-use super::{Repository, Version, disk, lfs, problem, submodule};
-use git2::{ObjectType, Oid};
+use super::{Repository, Version, filters, problem};
+use git2::{IndexEntryExtendedFlag, ObjectType, Oid, Status, StatusOptions};
 use perfunit_model::Warning;
-use perfunit_model::error::Result;
+use perfunit_model::error::{Error, Result};
+use perfunit_system::os::unix::fs::PermissionsExt as _;
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What a tree holds.
@@ -38,7 +41,7 @@ impl Repository {
         let mut files = FileSet::default();
         self.add_version(&self.inner, version.commit, Path::new(""), scope, &mut files)?;
         files.entries.retain(|path, _| !self.is_excluded(path));
-        lfs::replace_pointers(self, &mut files)?;
+        filters::replace_pointers(self, &mut files)?;
         self.add_lock_files(&mut files)?;
         files.warnings.extend(self.filters.warnings());
         Ok(files)
@@ -74,12 +77,12 @@ impl Repository {
 
     fn differs(&self, repository: &git2::Repository, commit: Oid, prefix: &Path) -> Result<bool> {
         let listing = self.checked_out(repository, commit)?;
-        let submodules = submodule::staged(repository)?;
+        let submodules = staged(repository)?;
         if submodules != listing.submodules || !self.disk_changes(repository, prefix, &listing)?.is_empty() {
             return Ok(true);
         }
         for (path, pinned) in submodules {
-            let Some((submodule, checked_out)) = submodule::checked_out(repository, &path) else { continue };
+            let Some((submodule, checked_out)) = checked_out(repository, &path) else { continue };
             if checked_out != pinned || self.differs(&submodule, pinned, &prefix.join(path))? {
                 return Ok(true);
             }
@@ -93,7 +96,7 @@ impl Repository {
         prefix: &Path,
         listing: &Listing,
     ) -> Result<Vec<(PathBuf, Option<Entry>)>> {
-        disk::changes(repository, &listing.files, |path| self.is_excluded(&prefix.join(path)))
+        changes(repository, &listing.files, |path| self.is_excluded(&prefix.join(path)))
     }
 
     fn add_version(
@@ -112,13 +115,13 @@ impl Repository {
                     None => listing.files.remove(&path),
                 };
             }
-            listing.submodules = submodule::staged(repository)?;
+            listing.submodules = staged(repository)?;
         }
         files.entries.extend(listing.files.into_iter().map(|(path, entry)| (prefix.join(path), entry)));
         for (path, pinned) in listing.submodules {
             let place = prefix.join(&path);
             match submodule_of(repository, &path, pinned, scope) {
-                Some((submodule, commit, scope)) if submodule::lend_objects(&submodule, &self.inner) => {
+                Some((submodule, commit, scope)) if lend_objects(&submodule, &self.inner) => {
                     self.add_version(&submodule, commit, &place, scope, files)?;
                 }
                 _ => files.warnings.push(Warning::MissingSubmodule { path: place, commit: pinned.to_string() }),
@@ -134,7 +137,7 @@ impl Repository {
             if files.entries.contains_key(&lock) || self.is_excluded(&lock) {
                 continue;
             }
-            if let Some(entry) = disk::entry(&self.root().join(&lock), None)? {
+            if let Some(entry) = entry(&self.root().join(&lock), None)? {
                 files.entries.insert(lock, entry);
             }
         }
@@ -149,9 +152,9 @@ fn submodule_of(
     pinned: Oid,
     scope: Scope,
 ) -> Option<(git2::Repository, Oid, Scope)> {
-    match (scope, submodule::checked_out(parent, path)) {
+    match (scope, checked_out(parent, path)) {
         (Scope::WorkingTree, Some((submodule, commit))) => Some((submodule, commit, Scope::WorkingTree)),
-        _ => submodule::with_commit(parent, path, pinned).map(|submodule| (submodule, pinned, Scope::Commit)),
+        _ => with_commit(parent, path, pinned).map(|submodule| (submodule, pinned, Scope::Commit)),
     }
 }
 
@@ -193,4 +196,161 @@ fn add_tree(repository: &git2::Repository, tree: &git2::Tree<'_>, prefix: &Path,
         }
     }
     Ok(())
+}
+
+/// Larger files (untracked data, LFS content) are not held in memory but read again when needed.
+const HOLD_LIMIT: u64 = 1 << 20;
+
+/// What must be put into (or with `None` taken out of) the commit's files to get the working tree's:
+/// tracked changes, staged or not, and untracked files that are not ignored. Empty if there is no difference.
+pub(super) fn changes(
+    repository: &git2::Repository,
+    committed: &BTreeMap<PathBuf, Entry>,
+    is_excluded: impl Fn(&Path) -> bool,
+) -> Result<Vec<(PathBuf, Option<Entry>)>> {
+    let Some(root) = repository.workdir() else { return Ok(Vec::new()) };
+    let mut changes = Vec::new();
+    for (path, status) in status(repository)? {
+        if is_excluded(&path) || is_sparse(repository, &path, status) {
+            continue;
+        }
+        let before = committed.get(&path);
+        let now = if is_gone(status) { None } else { entry(&root.join(&path), kept_mode(repository, before))? };
+        let same = match (before, &now) {
+            (None, None) => true,
+            (Some(before), Some(now)) => {
+                (before.mode, before.id) == (now.mode, now.id)
+                    || filters::is_checked_out(repository, before.id, &root.join(&path))
+            }
+            _ => false,
+        };
+        if !same {
+            changes.push((path, now));
+        }
+    }
+    Ok(changes)
+}
+
+/// A file as it is on disk; `None` if there is none or it is nothing that git could store.
+/// `mode` overrules the executable bit.
+pub(super) fn entry(path: &Path, mode: Option<Mode>) -> Result<Option<Entry>> {
+    match read_entry(path, mode) {
+        Ok(entry) => Ok(entry),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(Error::setup(format!("cannot read {}: {error}", path.display()))
+            .hint("files that are in the way can be listed in .gitignore")),
+    }
+}
+
+fn read_entry(path: &Path, mode: Option<Mode>) -> std::io::Result<Option<Entry>> {
+    let metadata = path.symlink_metadata()?;
+    if metadata.is_symlink() {
+        return Ok(Some(Entry::link(&path.read_link()?)));
+    }
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let mode = mode.unwrap_or_else(|| mode_of(&metadata));
+    if metadata.len() <= HOLD_LIMIT {
+        return Ok(Some(Entry { mode, ..Entry::snapshot(std::fs::read(path)?) }));
+    }
+    let id = Oid::hash_file(ObjectType::Blob, path).map_err(std::io::Error::other)?;
+    Ok(Some(Entry { mode, id, source: Source::Disk(path.to_owned()) }))
+}
+
+fn mode_of(metadata: &Metadata) -> Mode {
+    if metadata.permissions().mode() & 0o100 == 0 { Mode::File } else { Mode::Executable }
+}
+
+fn status(repository: &git2::Repository) -> Result<Vec<(PathBuf, Status)>> {
+    let mut options = StatusOptions::new();
+    options.include_untracked(true).recurse_untracked_dirs(true).include_ignored(false);
+    options.exclude_submodules(true).update_index(false);
+    let statuses = repository.statuses(Some(&mut options)).map_err(|error| problem::no_status(&error))?;
+    let files = statuses.iter().filter(|entry| {
+        // A final slash is a repository inside this one (a linked worktree, a clone): not ours.
+        !entry.path_bytes().ends_with(b"/")
+    });
+    Ok(files.map(|entry| (path_from(entry.path_bytes()), entry.status())).collect())
+}
+
+/// Deleted, or no longer tracked and ignored. The disk is not asked: a parent may have become a symbolic link.
+fn is_gone(status: Status) -> bool {
+    status.is_wt_deleted() || status.is_index_deleted() && !status.is_wt_new()
+}
+
+/// libgit2 knows nothing of sparse checkouts and takes what they leave out for deleted.
+fn is_sparse(repository: &git2::Repository, path: &Path, status: Status) -> bool {
+    status.is_wt_deleted()
+        && repository.index().ok().and_then(|index| index.get_path(path, 0)).is_some_and(|entry| {
+            IndexEntryExtendedFlag::from_bits_truncate(entry.flags_extended)
+                .contains(IndexEntryExtendedFlag::SKIP_WORKTREE)
+        })
+}
+
+/// The committed mode where the file system has no executable bit.
+fn kept_mode(repository: &git2::Repository, before: Option<&Entry>) -> Option<Mode> {
+    let has_bit = repository.config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
+    before.map(|entry| entry.mode).filter(|mode| !has_bit && *mode != Mode::Symlink)
+}
+
+/// Mode of an index entry that is a commit of another repository.
+const GITLINK: u32 = 0o160_000;
+
+/// The submodules of the index and their commits.
+pub(super) fn staged(repository: &git2::Repository) -> Result<BTreeMap<PathBuf, Oid>> {
+    let index = repository.index().map_err(|error| problem::no_status(&error))?;
+    let links = index.iter().filter(|entry| entry.mode == GITLINK);
+    Ok(links.map(|entry| (path_from(&entry.path), entry.id)).collect())
+}
+
+/// The submodule at `path`, with the commit below its working tree, if it is checked out.
+pub(super) fn checked_out(parent: &git2::Repository, path: &Path) -> Option<(git2::Repository, Oid)> {
+    let submodule = git2::Repository::open(parent.workdir()?.join(path)).ok()?;
+    let commit = submodule.head().ok()?.peel_to_commit().ok()?.id();
+    Some((submodule, commit))
+}
+
+/// The submodule at `path` if its objects include `commit`: from its working tree, or from where git keeps those
+/// that are not checked out now.
+pub(super) fn with_commit(parent: &git2::Repository, path: &Path, commit: Oid) -> Option<git2::Repository> {
+    let in_tree = parent.workdir().map(|root| root.join(path));
+    let kept = [parent.path(), parent.commondir()].map(|folder| folder.join("modules").join(path));
+    let mut found = in_tree.into_iter().chain(kept).filter_map(|folder| git2::Repository::open(folder).ok());
+    found.find(|submodule| submodule.find_commit(commit).is_ok())
+}
+
+/// Makes the objects of `from` readable through `to`, in memory; false if the path of `from` is not UTF-8.
+pub(super) fn lend_objects(from: &git2::Repository, to: &git2::Repository) -> bool {
+    let objects = from.commondir().join("objects");
+    objects.to_str().is_some_and(|objects| to.odb().and_then(|odb| odb.add_disk_alternate(objects)).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::blob_id;
+    use super::*;
+
+    #[test]
+    fn an_entry_has_the_hash_of_its_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "text").unwrap();
+        std::os::unix::fs::symlink("file", folder.path().join("link")).unwrap();
+        let read = |name| entry(&folder.path().join(name), None).unwrap();
+        assert_eq!(read("file").unwrap().id, blob_id(b"text"));
+        assert_eq!(read("link").unwrap(), Entry::link(Path::new("file")));
+        assert_eq!(read("absent"), None);
+        assert_eq!(read("file/below"), None);
+        assert_eq!(read(""), None);
+    }
+
+    #[test]
+    fn large_files_stay_on_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        let contents = vec![7; 1 + usize::try_from(HOLD_LIMIT).unwrap()];
+        std::fs::write(&path, &contents).unwrap();
+        let entry = entry(&path, None).unwrap().unwrap();
+        assert_eq!((entry.id, entry.source), (blob_id(&contents), Source::Disk(path)));
+    }
 }

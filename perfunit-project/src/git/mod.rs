@@ -13,23 +13,13 @@
 //!   is used.
 
 mod collect;
-mod command;
-mod default;
 mod discover;
-mod disk;
 mod files;
 mod filters;
-mod hooks;
-mod hunks;
-mod lfs;
-mod moves;
 pub mod path;
 mod problem;
 mod pushed;
 mod request;
-mod resolve;
-mod revision;
-mod submodule;
 mod versions;
 mod walk;
 
@@ -38,15 +28,10 @@ pub mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use command::LOCAL_VARIABLES;
-pub use discover::Repository;
-pub use files::{Entry, FileSet, Mode, Source};
+pub use discover::{HooksFolder, HooksOwner, LOCAL_VARIABLES, Repository};
+pub use files::{Entry, FileSet, Mode, Moves, Source};
 pub use git2::Oid;
-pub use hooks::{HooksFolder, HooksOwner};
-pub use hunks::DiffLine;
-pub use moves::Moves;
 pub use pushed::{Pushed, PushedPair, PushedVersions};
-pub use request::Request;
-pub use resolve::{Comparison, Version};
+pub use request::{Comparison, Request, Version};
 pub use versions::Versions;
-pub use walk::{Steps, Walk};
+pub use walk::{DiffLine, Steps, Walk};

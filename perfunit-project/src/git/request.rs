@@ -1,6 +1,10 @@
 //! The two versions as typed on the command line.
 
+use super::{Repository, problem};
+use git2::{BranchType, Commit, ErrorCode, Oid};
 use perfunit_model::error::{Error, Result};
+use perfunit_model::suggest::near;
+use perfunit_model::{Sides, VersionName};
 use serde::{Deserialize, Serialize};
 
 /// What the user asked to compare.
@@ -62,6 +66,244 @@ impl Request {
 
 fn end(revision: &str) -> String {
     if revision.is_empty() { "HEAD".to_owned() } else { revision.to_owned() }
+}
+
+impl Repository {
+    /// The commit that a revision names, in git's notation.
+    pub(super) fn commit(&self, name: &str) -> Result<Commit<'_>> {
+        let object = self.inner.revparse_single(name).map_err(|error| match error.code() {
+            ErrorCode::Ambiguous => problem::ambiguous_revision(name),
+            _ => problem::unknown_revision(name, &self.near(name), self.inner.is_shallow()),
+        })?;
+        object.peel_to_commit().map_err(|_| problem::not_a_commit(name))
+    }
+
+    /// Whether a revision of this name is here.
+    pub fn has_commit(&self, name: &str) -> bool {
+        self.commit(name).is_ok()
+    }
+
+    /// Whether a name means nothing here, and nothing that is near it; in a shallow clone, and of the usual branches, that is
+    /// not known.
+    pub fn has_nothing_like(&self, name: &str) -> bool {
+        let is_unknown = self.inner.revparse_single(name).is_err_and(|error| error.code() == ErrorCode::NotFound);
+        let is_usual = DEFAULT_BRANCHES.iter().any(|branch| branch.rsplit('/').next() == Some(name));
+        is_unknown && !is_usual && !self.inner.is_shallow() && self.near(name).is_empty()
+    }
+
+    /// The commit below the working tree.
+    pub(super) fn head_commit(&self) -> Result<Commit<'_>> {
+        let head = self.inner.head().map_err(|error| match error.code() {
+            ErrorCode::UnbornBranch => problem::no_commits(),
+            _ => problem::failed("read HEAD")(error),
+        })?;
+        head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))
+    }
+
+    /// The merge base of two commits, if there is one. Of several (criss-cross merges) libgit2's first.
+    pub(super) fn merge_base(&self, one: Oid, two: Oid) -> Result<Option<Commit<'_>>> {
+        match self.inner.merge_base(one, two) {
+            Ok(id) => self.inner.find_commit(id).map(Some).map_err(problem::failed(format!("read commit {id}"))),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(problem::failed("search the merge base")(error)),
+        }
+    }
+
+    fn near(&self, name: &str) -> Vec<String> {
+        let Ok(references) = self.inner.references() else { return Vec::new() };
+        let names: Vec<String> =
+            references.flatten().filter_map(|reference| reference.shorthand().ok().map(str::to_owned)).collect();
+        near(name, names.iter().map(String::as_str), "/").into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// One of the two versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version {
+    /// How it was named; `name.dirty` tells a working tree from a commit.
+    pub name: VersionName,
+    /// The commit; for a working tree the one below it.
+    pub commit: Oid,
+}
+
+/// The two versions, and how they were chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    pub versions: Sides<Version>,
+    /// How the base was chosen, if the user named none.
+    pub note: Option<String>,
+}
+
+impl Repository {
+    /// Finds the two versions that a request means.
+    ///
+    /// Two equal versions are no error: that nothing can have changed is an answer.
+    pub fn resolve(&self, request: &Request) -> Result<Comparison> {
+        match request {
+            Request::Range { base, head } => {
+                let head = match head {
+                    Some(head) => version(head, &self.commit(head)?),
+                    None => head_version(&self.working_tree_head()?),
+                };
+                let versions = Sides { base: version(base, &self.commit(base)?), head };
+                Ok(Comparison { versions, note: None })
+            }
+            Request::Against { base, head } => {
+                let head = match head {
+                    Some(revision) => self.named_head(revision)?,
+                    None => self.working_tree_head()?,
+                };
+                let (base, note) = match base {
+                    Some(revision) => (self.named_base(revision, &head)?, None),
+                    None => self.default_base(&head).map(|(base, note)| (base, Some(note)))?,
+                };
+                let versions = Sides { base: version(&base.label, &base.commit), head: head_version(&head) };
+                Ok(Comparison { versions, note })
+            }
+        }
+    }
+
+    fn named_base<'repo>(&'repo self, revision: &str, head: &Head<'repo>) -> Result<Base<'repo>> {
+        let tip = self.commit(revision)?;
+        let shallow = self.inner.is_shallow();
+        let commit = self
+            .merge_base(tip.id(), head.commit.id())?
+            .ok_or_else(|| problem::no_merge_base(revision, &head.label, shallow))?;
+        Ok(Base::merge_base(revision, &tip, commit))
+    }
+
+    fn named_head(&self, revision: &str) -> Result<Head<'_>> {
+        let branch = self.inner.find_branch(revision, git2::BranchType::Local).is_ok().then(|| revision.to_owned());
+        Ok(Head { commit: self.commit(revision)?, label: revision.to_owned(), branch, dirty: false })
+    }
+
+    fn working_tree_head(&self) -> Result<Head<'_>> {
+        let commit = self.head_commit()?;
+        let head = self.inner.head().map_err(problem::failed("read HEAD"))?;
+        let branch = if head.is_branch() { head.shorthand().ok().map(str::to_owned) } else { None };
+        let dirty = self.is_dirty(&commit)?;
+        Ok(Head { commit, label: "HEAD".to_owned(), branch, dirty })
+    }
+}
+
+fn head_version(head: &Head<'_>) -> Version {
+    let mut version = version(if head.dirty { "working tree" } else { &head.label }, &head.commit);
+    version.name.dirty = head.dirty;
+    version
+}
+
+fn version(label: &str, commit: &Commit<'_>) -> Version {
+    let name = VersionName { label: label.to_owned(), commit: commit.id().to_string(), dirty: false };
+    Version { name, commit: commit.id() }
+}
+
+/// The default branch of the remote, then the usual names.
+pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+];
+
+/// The head for which a base is wanted.
+pub(super) struct Head<'repo> {
+    pub commit: Commit<'repo>,
+    /// How people call it.
+    pub label: String,
+    /// The local branch that it is, without `refs/heads/`.
+    pub branch: Option<String>,
+    /// Whether the working tree is the head and differs from the commit.
+    pub dirty: bool,
+}
+
+/// A base before it becomes a version.
+pub(super) struct Base<'repo> {
+    pub label: String,
+    pub commit: Commit<'repo>,
+}
+
+impl<'repo> Base<'repo> {
+    /// Labels the merge base with a branch: the branch itself if head is ahead of its tip.
+    pub(super) fn merge_base(label: &str, tip: &Commit<'_>, commit: Commit<'repo>) -> Base<'repo> {
+        let label = if commit.id() == tip.id() { label.to_owned() } else { format!("merge base of {label}") };
+        Base { label, commit }
+    }
+}
+
+/// A branch that may be the base.
+struct Candidate<'repo> {
+    label: String,
+    tip: Commit<'repo>,
+    because: String,
+}
+
+impl Repository {
+    /// Chooses the base for `head`, with a note that says how.
+    pub(super) fn default_base<'repo>(&'repo self, head: &Head<'repo>) -> Result<(Base<'repo>, String)> {
+        for Candidate { label, tip, because } in self.candidates(head) {
+            match self.merge_base(tip.id(), head.commit.id())? {
+                Some(commit) if commit.id() != head.commit.id() || head.dirty => {
+                    let note = format!("comparing with `{label}`, {because}");
+                    return Ok((Base::merge_base(&label, &tip, commit), note));
+                }
+                None if self.inner.is_shallow() => return Err(problem::no_merge_base(&label, &head.label, true)),
+                _ => {}
+            }
+        }
+        self.own_base(head)
+    }
+
+    /// Upstream and default branch, unless `head` is the default branch or no branch at all.
+    fn candidates(&self, head: &Head<'_>) -> Vec<Candidate<'_>> {
+        let Some(branch) = &head.branch else { return Vec::new() };
+        let default = self.default_branch();
+        if default.as_ref().is_some_and(|(name, _)| name == branch || name.strip_prefix("origin/") == Some(branch)) {
+            return Vec::new();
+        }
+        let upstream = self.upstream(branch).map(|(label, tip)| {
+            let because = format!("the upstream of `{branch}`");
+            Candidate { label, tip, because }
+        });
+        let default = default.map(|(label, tip)| Candidate { label, tip, because: "the default branch".to_owned() });
+        upstream.into_iter().chain(default).collect()
+    }
+
+    fn upstream(&self, branch: &str) -> Option<(String, Commit<'_>)> {
+        let upstream = self.inner.find_branch(branch, BranchType::Local).ok()?.upstream().ok()?;
+        let label = upstream.name().ok()??.to_owned();
+        Some((label, upstream.get().peel_to_commit().ok()?))
+    }
+
+    /// Its name, without that of the remote.
+    pub fn default_branch_name(&self) -> Option<String> {
+        let (label, _) = self.default_branch()?;
+        Some(label.strip_prefix("origin/").map_or(label.clone(), str::to_owned))
+    }
+
+    fn default_branch(&self) -> Option<(String, Commit<'_>)> {
+        DEFAULT_BRANCHES.iter().find_map(|name| {
+            let reference = self.inner.find_reference(name).ok()?.resolve().ok()?;
+            let label = reference.shorthand().ok()?.to_owned();
+            Some((label, reference.peel_to_commit().ok()?))
+        })
+    }
+
+    /// What a version is compared with that has only itself: the commit below it.
+    fn own_base<'repo>(&'repo self, head: &Head<'repo>) -> Result<(Base<'repo>, String)> {
+        let Head { commit, label, branch, dirty } = head;
+        let place = branch.as_ref().map_or_else(|| format!("`{label}`"), |branch| format!("`{branch}`"));
+        if *dirty {
+            let note = format!("comparing the uncommitted changes with `{label}`, the last commit of {place}");
+            return Ok((Base { label: label.clone(), commit: commit.clone() }, note));
+        }
+        if commit.parent_count() == 0 {
+            return Err(problem::no_parent(label, self.inner.is_shallow()));
+        }
+        let parent = commit.parent(0).map_err(|_| problem::no_parent(label, self.inner.is_shallow()))?;
+        let note = format!("comparing `{label}` with its parent commit: {place} has no other base");
+        Ok((Base { label: format!("{label}~1"), commit: parent }, note))
+    }
 }
 
 #[cfg(test)]

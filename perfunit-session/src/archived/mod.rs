@@ -5,11 +5,7 @@
 //! and finds all that it would have built; what it does not find is an error and never a build.
 
 mod manifest;
-mod recipe;
 mod take;
-mod usage;
 
-pub use manifest::note;
-pub use recipe::{METER, PARTS, Recipe, SEEDS};
+pub use manifest::{Archive, METER, PARTS, Recipe, SEEDS, note};
 pub use take::{adopt, install};
-pub use usage::Archive;

@@ -1,7 +1,6 @@
 //! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
 
-use super::manifest::{Asked, Manifest, compilers};
-use super::usage::Archive;
+use super::manifest::{Archive, Asked, Manifest, compilers};
 use crate::options::Options;
 use perfunit_build as build;
 use perfunit_build::SideBuild;
@@ -11,8 +10,7 @@ use perfunit_model::{Explain, Side, Sides, VersionName};
 use perfunit_project::cargo::Context;
 use perfunit_project::git::{Request, Versions};
 use perfunit_system::archive as packed;
-use perfunit_system::cache;
-use perfunit_system::fs;
+use perfunit_system::{cache, fs};
 use std::path::{Path, PathBuf};
 
 /// What an archive may hold.

@@ -1,6 +1,5 @@
 //! Whether saved runs are the shards of one run, all of them, each once.
 
-use super::shard::Shard;
 use crate::options::Options;
 use crate::runs::Record;
 use perfunit_model::error::{Error, Result};
@@ -8,7 +7,7 @@ use perfunit_model::{Ignored, Partition, PartitionKind, Ratchet, Run, Side, Side
 use perfunit_project::config::word_of;
 use perfunit_select::{Filter, Scope};
 use perfunit_system::cache;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The shards by number, or what is wrong with them.
 pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
@@ -190,4 +189,10 @@ fn foreign(first: &Path, other: &Path, what: &str, one: &str, two: &str) -> Erro
     let (first, other) = (first.display(), other.display());
     Error::usage(format!("{other} is not of the same run as {first}: {what} differs, {two} there and {one} here"))
         .hint("merge takes the shards of one run: the same two versions, compared with the same options")
+}
+
+/// A saved run and its file.
+pub struct Shard {
+    pub path: PathBuf,
+    pub record: Record,
 }

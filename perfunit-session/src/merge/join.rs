@@ -1,6 +1,6 @@
 //! One run out of shards that are known to belong together.
 
-use super::shard::Shard;
+use super::check::Shard;
 use crate::summary;
 use perfunit_explain::parameters;
 use perfunit_model::{

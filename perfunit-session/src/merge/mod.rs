@@ -5,15 +5,14 @@
 
 mod check;
 mod join;
-mod shard;
 
 use super::open;
 use super::options::Options;
 use super::runs::{self, Record};
+use check::Shard;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Run, Warning};
 use perfunit_system::fs;
-use shard::Shard;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default)]

@@ -8,7 +8,7 @@ use super::lockstep::{PairEnd, Task};
 use super::pairs::{Pairs, Unit};
 use super::secondary_metrics::{self, Rules};
 use super::settled::{PROCESS_THRESHOLD, Settled};
-use super::subject::{Ended, Figures};
+use super::subject::{Figures, Finding};
 use super::trial::Trial;
 use perfunit_decide as decide;
 use perfunit_decide::{Looks, Rule, Step};
@@ -103,7 +103,7 @@ impl Measurement {
         trial: &Trial<'_>,
         layouts: Option<&mut Layouts<'_>>,
         random: &mut fastrand::Rng,
-    ) -> Result<Ended> {
+    ) -> Result<Finding> {
         self.advance(trial, layouts, usize::MAX, random)?;
         Ok(self.finish())
     }
@@ -215,18 +215,18 @@ impl Measurement {
     }
 
     /// What the pairs so far say. What the run's budget cut short is inconclusive, unless a look before was clear.
-    pub fn finish(&self) -> Ended {
+    pub fn finish(&self) -> Finding {
         let capture = Some(self.settled.capture);
         let over = if self.end == Some(End::CutShort) { Reason::BudgetUsedUp } else { Reason::TooNoisy };
         if let Some(End::Not(reason)) = &self.end {
-            return Ended { result: Err(reason.clone()), reason: None, capture };
+            return Finding { result: Err(reason.clone()), reason: None, capture };
         }
         let Some(decision) = self.pairs.sequential.conclude() else {
-            return Ended { result: Err(over), reason: None, capture };
+            return Finding { result: Err(over), reason: None, capture };
         };
         let figures = self.figures(&decision);
         let reason = (figures.verdict == Verdict::Inconclusive).then_some(over);
-        Ended { result: Ok(figures), reason, capture }
+        Finding { result: Ok(figures), reason, capture }
     }
 
     fn figures(&self, decision: &decide::Decision) -> Figures {

@@ -4,8 +4,7 @@ use super::alone::Alone;
 use super::bench::{Bench, Config};
 use super::bound::{self, Found};
 use super::classify;
-use super::confirm::{Confirmation, Screened, gates};
-use super::confirmed::verdicts_of_pairs;
+use super::confirmation::{Confirmer, Screened};
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::{self, Task};
@@ -16,8 +15,9 @@ use super::running::{Pads, Programs};
 use super::screen;
 use super::secondary_metrics::OF_PAIRS;
 use super::settled::Settled;
-use super::subject::{Ended, Figures, Observer, Subject};
+use super::subject::{Ended, Figures, Finding, Observer, Subject};
 use super::trial::Trial;
+use super::verdict::{Criteria, Evidence, FirstCalls, verdict, verdicts_of_pairs};
 use super::whole_process::{self, Starts};
 use perfunit_build::{SideBuild, TestClock, TestExecutable};
 use perfunit_decide as decide;
@@ -56,7 +56,7 @@ pub fn measure_all(
     let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
     let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
-    let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&gates(config, subject));
+    let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&criteria(&config.on(subject.terms)).gates);
     // Verdicts that pairs have given or could have.
     let mut done = 0;
     while !waiting.is_empty() {
@@ -67,9 +67,8 @@ pub fn measure_all(
         let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
         let Screening { layouts, random, .. } = &mut screening;
-        let mut confirmation =
-            Confirmation { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
-        let ends = confirmation.run(screened)?;
+        let mut confirmer = Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
+        let ends = confirmer.run(screened)?;
         places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
         if !put_off.is_empty() {
             observer.progress.proceed("Measuring", put_off.len());
@@ -131,7 +130,7 @@ struct Screening<'a> {
 }
 
 impl Screening<'_> {
-    /// Screens the tests that wait, but for those that pairs can hardly measure, unless that is known of them.
+    /// Screens the waiting tests, except those that pairs can hardly measure, unless that is known of them.
     fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
         let started = Instant::now();
         let is_alone = waiting.len() == 1;
@@ -151,10 +150,10 @@ impl Screening<'_> {
                 continue;
             }
             let screened = self.test(subject)?;
-            let verdict = screened.end.result.as_ref().ok().map(|figures| figures.verdict);
-            tracing::info!(test = %subject.test, ?verdict, "test measured");
+            let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
+            tracing::info!(test = %subject.test, verdict = ?of_time, "test measured");
             if screened.way.is_none() {
-                (self.observer.ended)(&subject.test, &screened.end);
+                (self.observer.ended)(&subject.test, &verdict(&screened.evidence));
             }
             batch.places.push(place);
             batch.subjects.push(subject);
@@ -178,18 +177,18 @@ impl Screening<'_> {
     }
 
     fn test(&mut self, subject: &Subject<'_>) -> Result<Screened> {
+        let config = self.config.on(subject.terms);
         if interrupt::requested() {
-            return Ok(Screened::without_pairs(Err(Reason::Interrupted)));
+            return Ok(without_pairs(&config, Err(Reason::Interrupted)));
         }
         if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(Screened::without_pairs(Err(Reason::BudgetUsedUp)));
+            return Ok(without_pairs(&config, Err(Reason::BudgetUsedUp)));
         }
         self.bench.settle();
         let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
         // An experiment shall show what the place of the code does, not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
-        let config = self.config.on(subject.terms);
         let programs = Programs { executables, ..subject.programs(self.sides) };
         let trial = Trial { bench: self.bench, config: &config, programs };
         match self.settle(subject, &trial)? {
@@ -203,7 +202,7 @@ impl Screening<'_> {
                 let end = apart(alone.instead(reason, &mut self.random))?;
                 let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
                 let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
-                Ok(as_built.unwrap_or_else(|| Screened::without_pairs(end)))
+                Ok(as_built.unwrap_or_else(|| without_pairs(&config, end)))
             }
         }
     }
@@ -227,36 +226,36 @@ impl Screening<'_> {
         self.measure(subject, &trial, settled).map(Some)
     }
 
-    /// Everything that is asked of a test before confirmation: single calls if they decide, else pairs; counts; first
-    /// calls.
+    /// Collects all evidence of a test before its confirmation: single calls if they decide, else pairs; counts; first calls.
     fn measure(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: Settled) -> Result<Screened> {
         let is_by_calls = bound::is_first(trial.config, &settled);
         let bound = if is_by_calls { by_calls(trial, &settled, &mut self.random)? } else { None };
         let is_bound = bound.is_some();
-        let (mut end, left_open) = match bound {
-            Some(figures) => (Ended { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
+        let (mut screening, left_open) = match bound {
+            Some(figures) => (Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
             None => self.pairs(subject, trial, &settled)?,
         };
-        let mut first_call = None;
-        if let Ok(figures) = &mut end.result {
+        let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
+        if let Ok(figures) = &mut screening.result {
             if settled.task != Task::Process {
                 let ns = figures.measured.base_ns.max(figures.measured.head_ns);
                 figures.metrics.extend(meter::meter(trial, &settled, ns, &mut self.random)?);
             }
             if is_bound {
-                return Ok(Screened { end, way: None, first_call, left_open });
+                return Ok(Screened::complete(criteria(trial.config), screening));
             }
             match first_calls::look(trial, &settled, figures, &mut self.random)? {
                 Look::Flagged(flagged) => first_call = Some(*flagged),
-                Look::Unknown(because) => figures.notes.push(Note::FirstCallUnknown { because }),
-                Look::Nothing => {}
+                Look::Unknown(because) => first_calls = FirstCalls::Unknown(because),
+                Look::Unremarkable => {}
             }
         }
-        Ok(Screened { end, way: Some(settled), first_call, left_open })
+        let evidence = Evidence { criteria: criteria(trial.config), screening, confirmation: None, first_calls };
+        Ok(Screened { evidence, way: Some(settled), first_call, left_open })
     }
 
-    /// Pairs of a test until they are clear, or until all that they can still do is done by layouts.
-    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Ended, bool)> {
+    /// Measures pairs of a test until they are clear, or until only drawn layouts can decide.
+    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Finding, bool)> {
         let config = trial.config;
         let mut measurement = Measurement::new(config, settled.clone(), Unit::Pair, config.alpha);
         measurement.advance(trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
@@ -268,6 +267,20 @@ impl Screening<'_> {
         }
         Ok((measurement.finish(), left_open))
     }
+}
+
+/// Returns the terms by which a test with these settings is judged.
+fn criteria(config: &Config) -> Criteria {
+    Criteria {
+        threshold: config.threshold,
+        gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
+        accepted: config.accepted.clone(),
+    }
+}
+
+/// Returns a test that pairs cannot measure, with the figures of its single calls if they suffice.
+fn without_pairs(config: &Config, result: std::result::Result<Figures, Reason>) -> Screened {
+    Screened::complete(criteria(config), Finding { result, reason: None, capture: None })
 }
 
 /// Whether fresh values are asked for all that decides, once they are asked for time: of other metrics the first pairs have

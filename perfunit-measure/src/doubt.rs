@@ -3,8 +3,8 @@
 
 use super::layouts::Placed;
 use super::secondary_metrics::OF_PAIRS;
-use super::settled::LEAST_NS_BY_INSTRUCTIONS;
 use super::subject::{Figures, Finding};
+use super::trial::LEAST_NS_BY_INSTRUCTIONS;
 use perfunit_decide as decide;
 use perfunit_model::{
     Change, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE,
@@ -32,7 +32,7 @@ pub fn rests_on_places(finding: &Finding) -> bool {
 }
 
 /// Returns whether a change is certain, but too small to count by time alone: between [`LEAST_NS_BY_INSTRUCTIONS`] and
-/// [`LEAST_NS`](super::settled::LEAST_NS).
+/// [`LEAST_NS`](super::trial::LEAST_NS).
 pub fn is_small(finding: &Finding) -> bool {
     finding.result.as_ref().is_ok_and(|figures| {
         let Measured { change, base_ns, mode, asked, .. } = &figures.measured;

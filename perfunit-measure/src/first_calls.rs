@@ -1,17 +1,22 @@
-//! First calls of tests that are measured by later calls, for work that only a first call does.
+//! First calls of tests, each in a child process that forks just before the test's body.
+//!
+//! A forked call costs a third of a millisecond and finds the same memory and caches as the one before. A pilot shows whether
+//! the process of a test can fork; if it cannot, each call costs a process. First calls measure tests that cannot be repeated,
+//! and the work that only the first call of a repeated test does.
 
 use super::bench::Config;
+use super::classify::FEWEST_PAIRS;
 use super::doubt::{is_apart, is_loss, threshold_of_first_calls};
-use super::fork_pilot::Pilot;
-use super::lockstep::Task;
-use super::measurement::Measurement;
-use super::pairs::Unit;
-use super::settled::Settled;
+use super::lockstep::{self, PairEnd, Task};
+use super::measurement::{Measurement, Unit};
+use super::running::Pads;
 use super::subject::{Figures, Finding};
-use super::trial::Trial;
-use super::work::{Comparison, uncertainty};
-use perfunit_model::error::Result;
-use perfunit_model::{FirstCallUnknown, Reason, Verdict};
+use super::trial::{Settled, Trial};
+use super::work::{Comparison, clock_bias, uncertainty};
+use perfunit_build::TestClock;
+use perfunit_model::error::{Result, Stop, Tried};
+use perfunit_model::{Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, Verdict};
+use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
 use std::time::Instant;
 
@@ -81,4 +86,160 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
 /// Returns the terms of first calls that are compared alongside later ones.
 pub fn judged(config: &Config) -> Config {
     Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
+}
+
+/// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
+const NOTHING_NS: f64 = 1_000.0;
+/// Fewer ns than this are a line of memory that was not in the caches: no threshold below it.
+const LEAST_NS: f64 = 50.0;
+
+/// How a test that cannot be repeated is measured, or that it takes too long for that.
+pub fn settle(
+    trial: &Trial<'_>,
+    capture: Capture,
+    because: FirstCallsBecause,
+    clock: TestClock,
+    random: &mut fastrand::Rng,
+) -> Tried<Settled, Reason> {
+    let pilot = Pilot::run(trial, capture, clock, random)?;
+    let obstacle = pilot.obstacle(trial.config);
+    let is_forked = obstacle.is_none();
+    let notes = vec![Note::FirstCalls { because, obstacle }];
+    if is_forked {
+        return Ok(pilot.settled(Task::Fork(capture, pilot.end.shape), notes));
+    }
+    let cold = Settled { ns: Sides::default(), ..pilot.settled(Task::Cold, notes) };
+    let end = cold.pair(trial, random)?;
+    if interrupt::requested() {
+        return Err(Stop::Because(Reason::Interrupted));
+    }
+    after_cold_pair(cold, &end, trial.config).map_err(Stop::Because)
+}
+
+/// What a pair of cold calls says of how long they take.
+fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result::Result<Settled, Reason> {
+    if let Some(side) = end.timed_out {
+        return Err(Reason::timed_out(side.into(), config.timeout));
+    }
+    if !end.complete() {
+        // It may have been bad luck: the pairs count how often it fails.
+        return Ok(cold);
+    }
+    let ns = end.sides.as_ref().map(|side| side.first_ns);
+    let needed = FEWEST_PAIRS * end.took.as_secs_f64();
+    if needed > config.per_test_budget.as_secs_f64() {
+        let seconds = ns.base.max(ns.head) / 1e9;
+        return Err(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) });
+    }
+    Ok(Settled { ns, ..cold })
+}
+
+/// How a test is measured whose later calls hold no work, if its first one does.
+pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
+    let pilot = Pilot::run(trial, capture, TestClock::True, random)?;
+    let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
+    if pilot.obstacle(trial.config).is_some() || base.max(head) < NOTHING_NS {
+        return Ok(None);
+    }
+    let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
+    Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
+}
+
+/// A pair that finds out how many calls fit.
+pub struct Pilot {
+    pub end: PairEnd,
+    capture: Capture,
+    /// Whether both processes got the same random numbers.
+    equal_seeds: bool,
+    clock: TestClock,
+}
+
+impl Pilot {
+    /// With equal random numbers, unless only others pass.
+    pub fn run(trial: &Trial<'_>, capture: Capture, clock: TestClock, random: &mut fastrand::Rng) -> Result<Self> {
+        let Trial { bench, config, programs } = trial;
+        let pads = Pads::draw(random).with_clock(clock);
+        let run = |pads| lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
+        let (end, given) = (run(pads)?, bench.seeds.are_given());
+        if end.complete() || end.timed_out.is_some() || !given {
+            return Ok(Self { end, capture, equal_seeds: given, clock });
+        }
+        let apart = run(pads.without_seed())?;
+        let has_passed = apart.complete();
+        Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed, clock })
+    }
+
+    pub fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
+        Settled {
+            task,
+            capture: self.capture,
+            matched: true,
+            notes,
+            equal_seeds: self.equal_seeds,
+            clock: self.clock,
+            comparison: Comparison::for_pilot(&self.end),
+            clock_bias: clock_bias(&self.end),
+            least_ns: LEAST_NS,
+            ns: self.end.sides.as_ref().map(|side| side.first_ns),
+        }
+    }
+
+    /// What keeps a test's first calls from being made in forked children.
+    pub fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
+        let states = [self.end.sides.base.state, self.end.sides.head.state];
+        let needed = FEWEST_PAIRS * self.end.took.as_secs_f64();
+        match () {
+            () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
+            () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
+            () if self.end.timed_out.is_some() => Some(ForkObstacle::Hangs),
+            () if !self.end.complete() => Some(ForkObstacle::Fails),
+            () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
+            () => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::single_calls::tests::{config, settled};
+    use perfunit_model::{FailedOn, Side};
+    use std::time::Duration;
+
+    fn end(state: u32, took: Duration) -> PairEnd {
+        let done = lockstep::SideEnd { state, first_ns: 1e6, ..lockstep::SideEnd::default() };
+        let sides = Sides { base: done.clone(), head: lockstep::SideEnd { first_ns: 8e7, ..done } };
+        let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
+        PairEnd { sides, shape, starter: Side::Base, timed_out: None, took }
+    }
+
+    #[test]
+    fn a_cold_call_that_became_much_slower_is_too_long_and_not_noisy() {
+        let config = config();
+        let after = |end: &PairEnd| after_cold_pair(settled(0.0, 0.0), end, &config);
+        let budget = config.per_test_budget;
+        let ns = Sides { base: 1e6, head: 8e7 };
+        assert_eq!(after(&end(state::DONE, budget / 20)).map(|settled| settled.ns), Ok(ns));
+        let long = after(&end(state::DONE, budget / 10)).map(|settled| settled.ns);
+        assert!(matches!(&long, Err(Reason::TooLong { ns: Some(told), .. }) if *told == ns), "{long:?}");
+        let late = PairEnd { timed_out: Some(Side::Head), ..end(state::FIRST_CALL, budget) };
+        let late = after(&late).map(|settled| settled.ns);
+        assert!(matches!(&late, Err(Reason::TimedOut { side: FailedOn::Head, .. })), "{late:?}");
+        // How often it fails is counted later.
+        assert_eq!(after(&end(state::FAILED_FIRST, budget)).map(|settled| settled.ns), Ok(Sides::default()));
+    }
+
+    #[test]
+    fn each_obstacle_to_forked_children_is_told() {
+        let config = config();
+        let told = |change: &dyn Fn(&mut PairEnd)| {
+            let mut end = end(state::DONE, Duration::from_millis(1));
+            change(&mut end);
+            Pilot { end, capture: Capture::Macro, equal_seeds: true, clock: TestClock::True }.obstacle(&config)
+        };
+        assert_eq!(told(&|_| {}), None);
+        assert_eq!(told(&|end| end.sides.head.state = state::NO_FORK), Some(ForkObstacle::Forbidden));
+        assert_eq!(told(&|end| end.sides.base.state = state::THREADS), Some(ForkObstacle::Threads));
+        assert_eq!(told(&|end| end.took = config.per_test_budget), Some(ForkObstacle::TooLong));
+    }
 }

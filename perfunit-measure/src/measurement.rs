@@ -1,22 +1,23 @@
-//! The pairs of one test until the rule is content or the budget used up, at one go or look by look.
+//! One series of pairs of a test, measured at one go or look by look until the rule is content or the budget used up.
+//!
+//! A series has a unit of replication (a pair, or a layout with several pairs), a budget, and tolerates a few failed pairs.
 
 use super::bench::Config;
-use super::clock::{Clock, Limit};
-use super::failures::Failures;
+use super::classify::{per_run, runs};
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
-use super::pairs::{Pairs, Unit};
-use super::secondary_metrics::{self, Rules};
-use super::settled::{PROCESS_THRESHOLD, Settled};
+use super::secondary_metrics::{self, Beside, Rules};
 use super::subject::{Figures, Finding};
-use super::trial::Trial;
+use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
+use super::work::{Comparison, Work};
 use perfunit_decide as decide;
-use perfunit_decide::{Looks, Rule, Step};
+use perfunit_decide::{Looks, PairsPerLayout, Rule, Sequential, Step};
 use perfunit_model::error::Result;
 use perfunit_model::{
-    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, REACH_OF_PLACES, Reason, Sides,
-    Threshold, Verdict,
+    Between, Change, EffectClass, EffectSize, FailedOn, Failure, Measured, Metric, Metrics, Mode, Note,
+    REACH_OF_PLACES, Reason, Sample, Side, Sides, Threshold, Throughput, Verdict,
 };
+use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
 use std::time::{Duration, Instant};
 
@@ -294,6 +295,215 @@ impl Measurement {
             secondary_metrics::withhold(&mut metrics);
         }
         metrics
+    }
+}
+
+/// The unit of replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Pair,
+    /// A layout drawn at random, with the mean of so many pairs.
+    Layout {
+        pairs: PairsPerLayout,
+    },
+}
+
+impl Unit {
+    /// The pairs of the unit of this number, from 0.
+    pub fn pairs_of(self, unit: usize) -> usize {
+        match self {
+            Unit::Pair => 1,
+            Unit::Layout { pairs } => pairs.of(unit),
+        }
+    }
+
+    /// The pairs of so many units.
+    pub fn pairs(self, units: usize) -> usize {
+        match self {
+            Unit::Pair => units,
+            Unit::Layout { pairs } => pairs.sum(units),
+        }
+    }
+
+    /// The units that so many pairs begin.
+    pub fn units(self, pairs: usize) -> usize {
+        match self {
+            Unit::Pair => pairs,
+            Unit::Layout { pairs: of_layout } => of_layout.layouts(pairs),
+        }
+    }
+}
+
+/// The pairs of one test, one entry for each unit of replication.
+#[derive(Debug, Clone)]
+pub struct Pairs {
+    pub sequential: Sequential,
+    pub times: Sides<Vec<f64>>,
+    /// Time of one run in each batch, ns.
+    batches: Sides<Vec<f64>>,
+    /// The pairs of the unit at hand: log ratio, and logarithms of both times.
+    pub unit: Vec<(f64, Sides<f64>)>,
+    pub work: Work,
+    pub beside: Beside,
+    /// What a run works through, as benchmarks say it.
+    pub throughput: Option<Throughput>,
+}
+
+impl Pairs {
+    pub fn new(rule: Rule) -> Self {
+        let (times, batches, unit) = Default::default();
+        let (work, beside) = (Work::default(), Beside::default());
+        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside, throughput: None }
+    }
+
+    pub fn units(&self) -> usize {
+        self.sequential.log_ratios().len()
+    }
+
+    /// Time of a run on base where the machine was at its fastest, ns.
+    pub fn fastest(&self) -> f64 {
+        self.times.base.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// What can be plotted of so many units; the batches are those of all.
+    pub fn sample(&self, units: usize) -> Sample {
+        let steps = Sample::QUANTILES - 1;
+        let quantiles = |times: &Vec<f64>| {
+            let times = &mut times.clone();
+            let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
+            if self.units() == 0 { Vec::new() } else { at.collect() }
+        };
+        Sample {
+            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            batches: self.batches.as_ref().map(quantiles),
+        }
+    }
+
+    /// Adds a pair; the log ratio of the unit of so many that it completes.
+    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
+        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+        for side in Side::BOTH {
+            self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
+        }
+        self.work.add(pair);
+        self.throughput = Throughput::of(pair.sides.as_ref().map(|side| side.work));
+        self.beside.add(pair, comparison);
+        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
+        if self.unit.len() < per_unit {
+            return None;
+        }
+        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
+            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
+        };
+        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
+        self.times.base.push(mean(|(_, ns)| ns.base).exp());
+        self.times.head.push(mean(|(_, ns)| ns.head).exp());
+        self.unit.clear();
+        self.beside.end_unit();
+        Some(log_ratio)
+    }
+}
+
+/// Pairs that may fail before a test counts as not measurable in its mode, and which part of many.
+const BORNE: usize = 2;
+const BORNE_PART: f64 = 0.02;
+
+/// The failed pairs of a test.
+#[derive(Debug, Clone, Default)]
+pub struct Failures {
+    /// Why each of them failed, as far as its processes say.
+    reasons: Vec<Option<Reason>>,
+}
+
+impl Failures {
+    /// Adds a pair to so many complete ones; with one too many, why the test cannot be measured.
+    pub fn add(&mut self, pair: &PairEnd, timeout: Duration, complete: usize) -> Option<Reason> {
+        self.reasons.push(reason(pair, timeout));
+        let failed = self.reasons.len();
+        // Each of those that do not end takes the whole limit.
+        let is_dear = self.reasons.iter().flatten().any(|reason| matches!(reason, Reason::TimedOut { .. }));
+        let is_rare = !is_dear && failed as f64 <= BORNE_PART * (failed + complete) as f64;
+        (failed > BORNE && !is_rare).then(|| self.first_known())
+    }
+
+    /// The note that so many complete pairs are not all; `None` if they are.
+    pub fn note(&self, complete: usize) -> Option<Note> {
+        let failed = self.reasons.len();
+        (failed > 0).then(|| Note::FailedPairs { failed, pairs: failed + complete, why: self.first_known() })
+    }
+
+    fn first_known(&self) -> Reason {
+        let unknown = Reason::Fails { side: FailedOn::Both, how: Failure::Unfinished, intermittent: true };
+        self.reasons.iter().flatten().next().cloned().unwrap_or(unknown)
+    }
+}
+
+fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
+    if let Some(side) = pair.timed_out {
+        return Some(Reason::timed_out(side.into(), timeout));
+    }
+    Side::BOTH.into_iter().find_map(|side| {
+        let end = pair.sides.get(side);
+        let ended_badly = end.status.is_some() && end.state != state::DONE;
+        ended_badly.then(|| Reason::Fails { side: side.into(), how: end.failure(), intermittent: true })
+    })
+}
+
+/// The time of a test between two of its looks.
+#[derive(Debug)]
+pub struct Clock {
+    started: Instant,
+    spent_before: Duration,
+    budget: Duration,
+    /// When the whole run has to end.
+    deadline: Option<Instant>,
+    /// Time spent on linking since the start.
+    linking: Duration,
+}
+
+/// What ends a test that has no more time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Its own budget.
+    OfTest,
+    /// The budget of the whole run.
+    OfRun,
+}
+
+impl Clock {
+    pub fn start(spent_before: Duration, budget: Duration, deadline: Option<Instant>) -> Self {
+        Self { started: Instant::now(), spent_before, budget, deadline, linking: Duration::ZERO }
+    }
+
+    pub fn spent(&self) -> Duration {
+        self.spent_before + self.started.elapsed().saturating_sub(self.linking)
+    }
+
+    /// What is left to the test, and to the whole run.
+    fn left_of(&self) -> (Duration, Duration) {
+        let of_run = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        (self.budget.saturating_sub(self.spent()), of_run.unwrap_or(Duration::MAX))
+    }
+
+    pub fn left(&self) -> Duration {
+        let (of_test, of_run) = self.left_of();
+        of_test.min(of_run)
+    }
+
+    /// The limit that is the closer one.
+    pub fn limit(&self) -> Limit {
+        let (of_test, of_run) = self.left_of();
+        if of_run < of_test { Limit::OfRun } else { Limit::OfTest }
+    }
+
+    /// Time that is no test's: that of linking.
+    pub fn leave_out(&mut self, linking: Duration) {
+        self.linking += linking;
+    }
+
+    /// Pairs that fit the time in all, given what so many took: at least one more as long as there is time left.
+    pub fn affordable(&self, pairs: usize) -> usize {
+        decide::affordable(pairs, self.spent().as_secs_f64(), self.left().as_secs_f64())
     }
 }
 

@@ -1,22 +1,19 @@
 //! The whole run: one test after the other, then fresh pairs for those that were flagged.
 
-use super::alone::Alone;
 use super::bench::{Bench, Config};
-use super::bound::{self, Found};
 use super::classify;
 use super::confirmation::{Confirmer, Screened};
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::{self, Task};
-use super::measurement::Measurement;
+use super::measurement::{Measurement, Unit};
 use super::meter;
-use super::pairs::Unit;
+use super::pilot;
 use super::running::{Pads, Programs};
-use super::screen;
 use super::secondary_metrics::OF_PAIRS;
-use super::settled::Settled;
+use super::single_calls::{self, Alone, Found};
 use super::subject::{Ended, Figures, Finding, Observer, Subject};
-use super::trial::Trial;
+use super::trial::{Settled, Trial};
 use super::verdict::{Criteria, Evidence, FirstCalls, verdict, verdicts_of_pairs};
 use super::whole_process::{self, Starts};
 use perfunit_build::{SideBuild, TestClock, TestExecutable};
@@ -210,7 +207,7 @@ impl Screening<'_> {
     /// Runs the pilot of a test.
     fn settle(&mut self, subject: &Subject<'_>, trial: &Trial<'_>) -> Result<std::result::Result<Settled, Reason>> {
         apart(match subject.executables.head.harness.repeats() {
-            Repeated::Function => screen::settle(trial, &mut self.random),
+            Repeated::Function => pilot::settle(trial, &mut self.random),
             Repeated::Process => whole_process::settle(trial, &mut self.starts, &mut self.random),
         })
     }
@@ -228,7 +225,7 @@ impl Screening<'_> {
 
     /// Collects all evidence of a test before its confirmation: single calls if they decide, else pairs; counts; first calls.
     fn measure(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: Settled) -> Result<Screened> {
-        let is_by_calls = bound::is_first(trial.config, &settled);
+        let is_by_calls = single_calls::is_first(trial.config, &settled);
         let bound = if is_by_calls { by_calls(trial, &settled, &mut self.random)? } else { None };
         let is_bound = bound.is_some();
         let (mut screening, left_open) = match bound {
@@ -293,8 +290,9 @@ fn confirms_all(config: &Config) -> bool {
 /// The figures of single calls, if they decide.
 fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
     let alone = Alone { trial: *trial, task: settled.task, clock: settled.clock };
-    let room = bound::room(trial.config);
-    let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
+    let room = single_calls::room(trial.config);
+    let found =
+        alone.bound(single_calls::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
     let Found::Bound(mut figures) = found else { return Ok(None) };
     figures.notes.clone_from(&settled.notes);
     Ok(Some(*figures))

@@ -1,16 +1,15 @@
-//! How a test is measured: a pilot settles it, or says why it cannot be.
+//! The pilot of a test: a pair that settles how the test is measured, or shows why it cannot be measured.
 
 use super::by_clock;
 use super::classify::{Class, classify, first_failure, per_run};
-use super::fork_pilot;
-use super::lockstep::{self, PairEnd, Task};
+use super::first_calls;
+use super::lockstep::{self, PairEnd, Shape, Task};
 use super::running::Pads;
-use super::settled::{LEAST_NS, Settled};
-use super::trial::Trial;
+use super::trial::{LEAST_NS, Settled, Trial};
 use super::work::{Comparison, clock_bias};
 use perfunit_build::TestClock;
 use perfunit_model::error::{Result, Stop, Tried};
-use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides};
+use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides, Unsteady};
 use perfunit_system::interrupt;
 
 /// Runs the pilot and settles how to measure, or says why not.
@@ -62,9 +61,9 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             })
         }
-        Class::NotRepeatable(why) => fork_pilot::settle(trial, capture, why, clock, random),
+        Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, clock, random),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
-            let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
+            let held = first_calls::if_they_hold_work(trial, capture, random)?;
             held.ok_or(Stop::Because(reason))
         }
         Class::Not(reason) => Err(Stop::Because(reason)),
@@ -72,7 +71,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
             if let Some(reason) = suspects(trial, random)? {
                 return Err(Stop::Because(reason));
             }
-            fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, clock, random)
+            first_calls::settle(trial, capture, FirstCallsBecause::NotSideBySide, clock, random)
         }
     }
 }
@@ -134,4 +133,13 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
         (Some(reason), Some(_)) => Some(reason.on_both()),
         (base, head) => base.or(head),
     })
+}
+
+/// How a test that can be repeated is repeated.
+pub(super) fn steady(settled: Tried<Settled, Reason>) -> Tried<(Settled, Shape), Unsteady> {
+    let settled = settled.map_err(|stop| stop.map(Unsteady::NotMeasured))?;
+    match settled.task {
+        Task::Steady(shape) => Ok((settled, shape)),
+        _ => Err(Stop::Because(Unsteady::FirstCalls(settled.notes))),
+    }
 }

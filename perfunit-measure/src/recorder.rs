@@ -3,11 +3,9 @@
 use super::bench::{Bench, Config};
 use super::classify::per_run;
 use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
-use super::screen;
-use super::settled::Settled;
+use super::pilot::{self, steady};
 use super::subject::Subject;
-use super::trial::Trial;
-use super::unsteady::steady;
+use super::trial::{Settled, Trial};
 use perfunit_build::SideBuild;
 use perfunit_model::error::{Error, Result, apart};
 use perfunit_model::{Side, Sides, Unsteady};
@@ -55,7 +53,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Option<Self>> {
         let mut random = fastrand::Rng::with_seed(seed);
         let trial = Trial { bench, config, programs: subject.programs(&sides) };
-        let settled = apart(steady(screen::settle(&trial, &mut random)))?;
+        let settled = apart(steady(pilot::settle(&trial, &mut random)))?;
         if interrupt::requested() {
             return Ok(None);
         }

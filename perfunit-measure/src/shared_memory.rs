@@ -1,9 +1,9 @@
-//! What both executables of a pair have in common, page by page, in one file that both processes map.
+//! Memory that the processes of a pair share: the page by which the tool directs them, and the pages of their executables.
 //!
-//! Which pages of memory hold a program is chance, and decides which of its lines share a set of the caches: for as long as
-//! an executable is in memory, up to 2 % of a test's time. Pages that base and head share do the same to both (see
-//! `memory.rs` of the runtime). With matched layouts that is nearly all of a program; of executables that have nothing in
-//! common each process copies its own.
+//! Chance decides which pages of memory hold a program, and so which of its lines share a set of the caches: up to 2 % of a
+//! test's time for as long as an executable is in memory. Pages that base and head share have the same effect on both (see
+//! `memory.rs` of the runtime). With matched layouts nearly all of a program is shared; where executables have nothing in
+//! common, each process copies its own pages.
 
 use object::Endianness;
 use object::elf::{DF_TEXTREL, DT_FLAGS, DT_TEXTREL, FileHeader64, PF_W, PF_X, PT_DYNAMIC, PT_LOAD};
@@ -11,14 +11,70 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use perfunit_build::TestExecutable;
 use perfunit_model::Sides;
 use perfunit_model::error::{Error, Result};
-use perfunit_runtime::page::{CommonPages, MOST_RUNS, PAGE, Run};
-use perfunit_system::fs;
-use perfunit_system::os;
+use perfunit_runtime::page::{CommonPages, MAGIC, MOST_RUNS, PAGE, PAGE_BYTES, Page, Run, state, unit};
+use perfunit_system::os::SharedMemory;
 use perfunit_system::os::unix::fs::MetadataExt;
+use perfunit_system::{fs, os};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A mapped page.
+#[derive(Debug)]
+pub struct SharedPage(SharedMemory);
+
+impl SharedPage {
+    pub fn new() -> Result<Self> {
+        let memory = SharedMemory::new(c"perfunit", PAGE_BYTES);
+        memory.map(Self).map_err(|error| Error::setup(format!("cannot create shared memory: {error}")))
+    }
+
+    /// What the processes inherit.
+    pub fn file(&self) -> &File {
+        self.0.file()
+    }
+
+    /// Clears what an earlier pair left behind; repetitions and plan are kept for the next pair to set.
+    pub fn reset(&self) {
+        self.magic.store(MAGIC, Relaxed);
+        self.turn.store(0, Relaxed);
+        for side in &self.sides {
+            side.state.store(state::STARTING, Relaxed);
+            side.whole_function.store(0, Relaxed);
+            side.first_ns.store(0, Relaxed);
+            side.prepared_ns.store(0, Relaxed);
+            side.message_len.store(0, Relaxed);
+            side.settled.store(0, Relaxed);
+            for figure in [
+                &side.heap,
+                &side.readings,
+                &side.no_instructions,
+                &side.io_is_counted,
+                &side.starts_processes,
+                &side.child_status,
+            ] {
+                figure.store(0, Relaxed);
+            }
+            side.first_cpu_ns.store(0, Relaxed);
+            side.clock_readings.store(0, Relaxed);
+            side.passed_ns.store(0, Relaxed);
+            side.peak_rss.store(0, Relaxed);
+            side.unit.store(unit::NONE, Relaxed);
+        }
+    }
+}
+
+impl Deref for SharedPage {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        // SAFETY: mapped as long as `self` lives; `Page` consists of atomics, valid for every bit pattern.
+        unsafe { self.0.address().cast().as_ref() }
+    }
+}
 
 /// Names a file and its content, as long as nobody sets its clock back.
 type Identity = (u64, u64, i64, i64);

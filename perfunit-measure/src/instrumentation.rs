@@ -1,20 +1,79 @@
-//! Single calls of a test in callgrind, with who executed which instruction.
+//! Runs of instrumented executables, whose times give no verdicts: call trees by probes, profiles by callgrind, and the work of
+//! functions by the length of their input.
 
 use super::bench::{Bench, Config};
+use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
 use super::gauge::Gauge;
 use super::lockstep::{self, PairEnd, Task};
 use super::meter::total;
+use super::pilot::{self, steady};
 use super::running::Pads;
-use super::screen;
 use super::subject::Subject;
-use super::trial::Trial;
-use super::unsteady::steady;
+use super::trial::{Settled, Trial};
+use super::work_tables::CountedWork;
 use perfunit_build::SideBuild;
-use perfunit_model::error::{Stop, Tried};
-use perfunit_model::{Side, Sides, Unsteady};
+use perfunit_model::error::{Result, Stop, Tried};
+use perfunit_model::{Harness, NotCounted, Side, Sides, Unsteady};
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use perfunit_system::interrupt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Pairs in a row that may fail.
+const FAILURES_BORNE: usize = 2;
+
+/// Pairs of one test.
+#[derive(Debug)]
+pub struct ProbedPairs<'a> {
+    bench: &'a Bench,
+    config: &'a Config,
+    sides: Sides<&'a SideBuild>,
+    subject: Subject<'a>,
+    settled: Settled,
+    random: fastrand::Rng,
+}
+
+impl<'a> ProbedPairs<'a> {
+    /// Settles how to measure with the probes of this request switched on, or says why the test cannot be measured.
+    pub fn open(
+        bench: &'a Bench,
+        config: &'a Config,
+        sides: Sides<&'a SideBuild>,
+        subject: Subject<'a>,
+        request: ProbeRequest,
+    ) -> Tried<Self, Unsteady> {
+        let mut random = fastrand::Rng::with_seed(config.seed);
+        bench.settle();
+        bench.trees.replace(Some(CallTrees::new(request)?));
+        let trial = Trial { bench, config, programs: subject.programs(&sides) };
+        let (settled, _) = steady(pilot::settle(&trial, &mut random))?;
+        Ok(Self { bench, config, sides, subject, settled, random })
+    }
+
+    /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.
+    pub fn pair(&mut self) -> Result<Option<Sides<ProbedRun>>> {
+        for _ in 0..=FAILURES_BORNE {
+            let late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if late || interrupt::requested() {
+                return Ok(None);
+            }
+            let pads = self.settled.draw(&mut self.random);
+            let programs = self.subject.programs(&self.sides);
+            let end = lockstep::run(self.bench, &programs, self.settled.task, pads, self.config.timeout)?;
+            let trees = self.bench.trees.borrow();
+            let runs = trees.as_ref().filter(|_| end.complete()).and_then(|trees| trees.read(end.shape.repetitions));
+            if let Some(runs) = runs {
+                return Ok(Some(runs));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for ProbedPairs<'_> {
+    fn drop(&mut self) {
+        self.bench.trees.replace(None);
+    }
+}
 
 /// Later calls of a process: as many as an interval needs.
 const CALLS: u64 = 4;
@@ -33,7 +92,7 @@ pub fn profiles(
 ) -> Tried<Vec<Sides<String>>, Unsteady> {
     let mut random = fastrand::Rng::with_seed(config.seed);
     let trial = Trial { bench, config, programs: subject.programs(sides) };
-    let (settled, _) = steady(screen::settle(&trial, &mut random))?;
+    let (settled, _) = steady(pilot::settle(&trial, &mut random))?;
     let mut counterparts: Vec<Sides<String>> = Vec::new();
     // Instructions are the same on all cores, whatever else runs there.
     let _cores = bench.use_all_cores();
@@ -104,6 +163,35 @@ fn parts(bench: &Bench, side: Side) -> Tried<Vec<String>, Unsteady> {
     };
     let parts: std::io::Result<Vec<String>> = later.map(part).collect();
     parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
+}
+
+/// What the functions of both sides did in the first call of a test, with equal random numbers; or why that is not known.
+/// The bench has the tables.
+pub fn counted(
+    bench: &Bench,
+    config: &Config,
+    sides: &Sides<&SideBuild>,
+    subject: &Subject<'_>,
+    random: &mut fastrand::Rng,
+) -> Tried<Sides<Vec<CountedWork>>, NotCounted> {
+    if Side::BOTH.iter().any(|side| subject.executables.get(*side).harness == Harness::Own) {
+        return Err(Stop::Because(NotCounted::OwnHarness));
+    }
+    let left = config.deadline.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
+    let limit = config.timeout.min(left);
+    let pads = Pads::draw(random);
+    let end = lockstep::run(bench, &subject.programs(sides), Task::Growth, pads, limit)?;
+    if interrupt::requested() || end.timed_out.is_some() {
+        return Err(Stop::Because(NotCounted::TimedOut { seconds: limit.as_secs_f64() }));
+    }
+    for side in Side::BOTH {
+        let end = end.sides.get(side);
+        if end.state != state::DONE {
+            return Err(Stop::Because(NotCounted::Fails { side, how: end.failure() }));
+        }
+    }
+    let tables = bench.tables.borrow();
+    Ok(tables.as_ref().map(super::work_tables::WorkTables::read).unwrap_or_default())
 }
 
 #[cfg(test)]

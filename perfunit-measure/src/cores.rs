@@ -4,13 +4,13 @@ use super::kernel;
 use perfunit_system::os;
 use std::time::{Duration, Instant};
 
-/// Between two readings of the clock lie some ten nanoseconds; in a gap this long something else ran.
+/// The gap between two readings of the clock in which something else ran; usual gaps are some ten nanoseconds.
 const GAP: Duration = Duration::from_micros(5);
 
-/// What a spinning thread saw.
+/// The gaps that a spinning thread measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spin {
-    /// How long it was there.
+    /// The time for which the thread ran.
     pub time: Duration,
     pub lost: Duration,
     pub gaps: u32,
@@ -18,7 +18,7 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Share of the time that went to others.
+    /// Returns the share of the time that other work took.
     pub fn lost_share(&self) -> f64 {
         self.lost.as_secs_f64() / self.time.as_secs_f64().max(1e-9)
     }
@@ -37,7 +37,7 @@ impl Spin {
     }
 }
 
-/// Spins on a core; `None` if we may not run there.
+/// Spins on a core; `None` if this process may not run there.
 pub fn spin(core: usize, time: Duration) -> Option<Spin> {
     on_core(core, move || {
         let mut spin = Spin::default();
@@ -52,7 +52,7 @@ pub fn spin(core: usize, time: Duration) -> Option<Spin> {
     })
 }
 
-/// Runs something on a core; `None` if we may not.
+/// Runs a function on a core; `None` if this process may not run there.
 pub fn on_core<T: Send + 'static>(core: usize, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let pinned = move || {
         os::keep_on([core]).ok()?;
@@ -61,29 +61,29 @@ pub fn on_core<T: Send + 'static>(core: usize, work: impl FnOnce() -> T + Send +
     std::thread::spawn(pinned).join().ok().flatten()
 }
 
-/// Cores that are looked at closely; of many, those with the most idle time.
+/// The number of cores that are spun on: those with the most idle time.
 const LOOKED_AT: usize = 4;
-/// How long the kernel's own figures are watched: some of its ticks.
+/// The time over which the kernel's figures are compared: some of its ticks.
 const WATCHED: Duration = Duration::from_millis(40);
-/// How long a thread spins on a core: longer than the time slices of the scheduler.
+/// The time of spinning on a core, longer than the time slices of the scheduler.
 const SPUN: Duration = Duration::from_millis(30);
-/// A difference below this is no reason to leave the last core, which interrupts spare: on a machine that is busy all over,
-/// so short a look is off by as much.
+/// The difference from which another core is preferred to the last one, which gets the fewest interrupts. On a busy machine
+/// so short a measurement is off by as much.
 const EQUAL: f64 = 0.1;
-/// What gives way to us still empties the caches.
+/// The weight of preempted work, which still evicts the caches.
 const WEIGHT_OF_BUSY: f64 = 0.1;
 
-/// What is known of a core.
+/// The load of a core.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Look {
     core: usize,
-    /// Share of the time in which it, or a core with the same execution units, did anything.
+    /// The share of the time in which the core, or a core with the same execution units, was busy.
     busy: f64,
-    /// Share of the time that a thread of ours does not get.
+    /// The share of the time that a spinning thread does not get.
     lost: f64,
 }
 
-/// The quietest of some cores, in about a tenth of a second.
+/// Returns the quietest of some cores, in about a tenth of a second.
 pub fn quietest(cores: &[usize]) -> Option<usize> {
     if cores.len() < 2 {
         return cores.last().copied();
@@ -108,7 +108,7 @@ pub fn quietest(cores: &[usize]) -> Option<usize> {
     choose(&looks)
 }
 
-/// The core on which we lose least; of about equal ones the last.
+/// Returns the core on which a thread loses least; of about equal ones the last.
 fn choose(looks: &[Look]) -> Option<usize> {
     let cost = |look: &Look| look.lost + WEIGHT_OF_BUSY * look.busy;
     let least = looks.iter().map(cost).fold(f64::INFINITY, f64::min);

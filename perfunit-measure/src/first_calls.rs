@@ -88,12 +88,12 @@ pub fn judged(config: &Config) -> Config {
     Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
 }
 
-/// What a child's call of nothing may take, ns: it finds the caches without the code that it calls.
+/// The longest time of an empty call in a child, ns, whose code is not in the caches yet.
 const NOTHING_NS: f64 = 1_000.0;
-/// Fewer ns than this are a line of memory that was not in the caches: no threshold below it.
+/// The smallest difference that counts, ns: a cache miss takes less.
 const LEAST_NS: f64 = 50.0;
 
-/// How a test that cannot be repeated is measured, or that it takes too long for that.
+/// Settles how to measure a test that cannot be repeated.
 pub fn settle(
     trial: &Trial<'_>,
     capture: Capture,
@@ -116,13 +116,13 @@ pub fn settle(
     after_cold_pair(cold, &end, trial.config).map_err(Stop::Because)
 }
 
-/// What a pair of cold calls says of how long they take.
+/// Returns cold calls with the time that a first pair of them takes, unless they take too long.
 fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result::Result<Settled, Reason> {
     if let Some(side) = end.timed_out {
         return Err(Reason::timed_out(side.into(), config.timeout));
     }
     if !end.complete() {
-        // It may have been bad luck: the pairs count how often it fails.
+        // The failure may be chance: the pairs count how often it occurs.
         return Ok(cold);
     }
     let ns = end.sides.as_ref().map(|side| side.first_ns);
@@ -134,7 +134,7 @@ fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result
     Ok(Settled { ns, ..cold })
 }
 
-/// How a test is measured whose later calls hold no work, if its first one does.
+/// Settles how to measure a test whose later calls hold no work; `None` if its first call holds none either.
 pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
     let pilot = Pilot::run(trial, capture, TestClock::True, random)?;
     let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
@@ -145,7 +145,7 @@ pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastr
     Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
 }
 
-/// A pair that finds out how many calls fit.
+/// A pair that shows whether calls can be forked and how many fit.
 pub struct Pilot {
     pub end: PairEnd,
     capture: Capture,
@@ -155,7 +155,7 @@ pub struct Pilot {
 }
 
 impl Pilot {
-    /// With equal random numbers, unless only others pass.
+    /// Runs a pilot with equal random numbers, or with different ones if only these pass.
     pub fn run(trial: &Trial<'_>, capture: Capture, clock: TestClock, random: &mut fastrand::Rng) -> Result<Self> {
         let Trial { bench, config, programs } = trial;
         let pads = Pads::draw(random).with_clock(clock);
@@ -184,7 +184,7 @@ impl Pilot {
         }
     }
 
-    /// What keeps a test's first calls from being made in forked children.
+    /// Returns the reason why a test's first calls cannot run in forked children.
     pub fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
         let states = [self.end.sides.base.state, self.end.sides.head.state];
         let needed = FEWEST_PAIRS * self.end.took.as_secs_f64();

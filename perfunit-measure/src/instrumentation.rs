@@ -18,10 +18,10 @@ use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use perfunit_system::interrupt;
 use std::time::{Duration, Instant};
 
-/// Pairs in a row that may fail.
+/// The number of consecutive pairs that may fail.
 const FAILURES_BORNE: usize = 2;
 
-/// Pairs of one test.
+/// Pairs of one test whose processes record call trees.
 #[derive(Debug)]
 pub struct ProbedPairs<'a> {
     bench: &'a Bench,
@@ -33,7 +33,7 @@ pub struct ProbedPairs<'a> {
 }
 
 impl<'a> ProbedPairs<'a> {
-    /// Settles how to measure with the probes of this request switched on, or says why the test cannot be measured.
+    /// Settles how to measure with the probes of this request switched on.
     pub fn open(
         bench: &'a Bench,
         config: &'a Config,
@@ -49,7 +49,7 @@ impl<'a> ProbedPairs<'a> {
         Ok(Self { bench, config, sides, subject, settled, random })
     }
 
-    /// The next pair; `None` after Ctrl-C, at the deadline, or when processes fail again and again.
+    /// Runs the next pair; `None` after Ctrl-C, at the deadline, or when processes fail repeatedly.
     pub fn pair(&mut self) -> Result<Option<Sides<ProbedRun>>> {
         for _ in 0..=FAILURES_BORNE {
             let late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -75,15 +75,15 @@ impl Drop for ProbedPairs<'_> {
     }
 }
 
-/// Later calls of a process: as many as an interval needs.
+/// The number of later calls of a process: as many as an interval needs.
 const CALLS: u64 = 4;
-/// All calls of a process.
+/// The number of all calls of a process.
 pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
-/// Calls of one version that differ by more than this part may differ more with other random numbers.
+/// The relative difference of one version's calls from which other random numbers may show more.
 const EQUAL: f64 = 0.001;
 
-/// callgrind's output for later calls of a test, counterparts of both sides beside each other: equal seeds, equal
-/// addresses, the n-th call of the process. Or why there is none.
+/// Returns callgrind's output for later calls of a test, as pairs of both sides with equal seeds, equal addresses and the same
+/// position in the process.
 pub fn profiles(
     bench: &Bench,
     config: &Config,
@@ -94,9 +94,9 @@ pub fn profiles(
     let trial = Trial { bench, config, programs: subject.programs(sides) };
     let (settled, _) = steady(pilot::settle(&trial, &mut random))?;
     let mut counterparts: Vec<Sides<String>> = Vec::new();
-    // Instructions are the same on all cores, whatever else runs there.
+    // Instruction counts do not depend on the core or on its load.
     let _cores = bench.use_all_cores();
-    // Every process takes valgrind most of a second to start.
+    // valgrind takes most of a second to start a process.
     while counterparts.is_empty() || (counterparts.len() == CALLS as usize && vary(&counterparts)) {
         let pads = settled.draw(&mut random);
         let Sides { base, head } = match together(&trial, pads)? {
@@ -108,7 +108,7 @@ pub fn profiles(
     Ok(counterparts)
 }
 
-/// Whether calls of one version differ.
+/// Returns whether calls of one version differ.
 fn vary(counterparts: &[Sides<String>]) -> bool {
     let of = |side: Side| counterparts.iter().filter_map(move |calls| total(calls.get(side))).map(|count| count as f64);
     Side::BOTH.into_iter().any(|side| {
@@ -118,7 +118,7 @@ fn vary(counterparts: &[Sides<String>]) -> bool {
     })
 }
 
-/// Both sides at once; none if that does not do for this test, as of one that opens a port: then each runs by itself.
+/// Runs both sides at once; `None` if they fail together, for example because both open the same port.
 fn together(trial: &Trial<'_>, pads: Pads) -> Tried<Option<Sides<Vec<String>>>, Unsteady> {
     if trial.bench.all_cores() < 2 {
         return Ok(None);
@@ -155,7 +155,7 @@ fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
     Ok(end)
 }
 
-/// What callgrind wrote of the later calls of a side.
+/// Reads callgrind's output for the later calls of a side.
 fn parts(bench: &Bench, side: Side) -> Tried<Vec<String>, Unsteady> {
     let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
     let part = |call: usize| {
@@ -165,8 +165,8 @@ fn parts(bench: &Bench, side: Side) -> Tried<Vec<String>, Unsteady> {
     parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
 }
 
-/// What the functions of both sides did in the first call of a test, with equal random numbers; or why that is not known.
-/// The bench has the tables.
+/// Returns the work of the functions of both sides in the first call of a test, with equal random numbers. The bench has the
+/// tables.
 pub fn counted(
     bench: &Bench,
     config: &Config,

@@ -12,7 +12,7 @@ use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides, Unsteady};
 use perfunit_system::interrupt;
 
-/// Runs the pilot and settles how to measure, or says why not.
+/// Runs the pilot and settles how to measure a test.
 pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let _span = tracing::debug_span!("pilot").entered();
     let counted = pilot(trial, random)?;
@@ -30,7 +30,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
     Ok(Settled { notes, ..settled })
 }
 
-/// Settles how to measure by what a pilot with this clock says.
+/// Settles how to measure a test, given a pilot with this clock.
 fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Pilot { end, class, equal_seeds } = pilot;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
@@ -76,7 +76,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
     }
 }
 
-/// A pilot pair with what it tells.
+/// A pilot pair with its class.
 struct Pilot {
     end: PairEnd,
     class: Class,
@@ -92,8 +92,8 @@ impl Pilot {
     }
 }
 
-/// Runs the pilot, with equal random numbers unless the two processes stand in each other's way with them: both then
-/// choose the same names for files or ports that they share.
+/// Runs the pilot, with equal random numbers unless the two processes interfere with each other then: equal numbers give equal
+/// names of shared files or ports.
 fn pilot(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
     let mut run = |equal_seeds: bool| -> Result<Pilot> {
         let pads = Pads::draw(random).with_clock(TestClock::Counted);
@@ -109,12 +109,12 @@ fn pilot(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
     if !steady(&apart) {
         return Ok(first);
     }
-    // A test that fails with some random numbers only had bad luck.
+    // A test may fail only with some random numbers.
     let again = run(true)?;
     Ok(if steady(&again) { again } else { apart })
 }
 
-/// The first call failed on some side while the other's process was alive: does it by itself?
+/// Returns the reason if a first call that failed alongside the other side's process also fails alone.
 fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reason>> {
     let Trial { bench, config, programs } = trial;
     let mut failures = Sides { base: None, head: None };
@@ -135,7 +135,7 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
     })
 }
 
-/// How a test that can be repeated is repeated.
+/// Returns how a test is repeated, if it can be repeated.
 pub(super) fn steady(settled: Tried<Settled, Reason>) -> Tried<(Settled, Shape), Unsteady> {
     let settled = settled.map_err(|stop| stop.map(Unsteady::NotMeasured))?;
     match settled.task {

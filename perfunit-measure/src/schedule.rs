@@ -1,4 +1,4 @@
-//! The whole run: one test after the other, then fresh pairs for those that were flagged.
+//! The order of measurements in a run: one test after the other, then fresh pairs of flagged tests.
 
 use super::bench::{Bench, Config};
 use super::classify;
@@ -24,20 +24,20 @@ use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Part of the whole run's remaining budget that is kept for confirming what was flagged.
+/// The share of the run's remaining budget that is kept for confirmations, as a divisor.
 const KEPT_FOR_CONFIRMATION: u32 = 4;
 
-/// The ends of all tests, and what is known of the layouts that they were measured on.
+/// The ends of all tests, and the layouts that they were measured on.
 #[derive(Debug)]
 pub struct AllEnded {
     /// One for each subject, in their order.
     pub tests: Vec<Ended>,
-    /// By target; or why a target has none.
+    /// The layouts by target, or the reason why a target has none.
     pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
 
-/// Measures all subjects in the given order, but those at last that pairs can hardly measure: the others, and what has to be
-/// confirmed of them, need not wait for these.
+/// Measures all subjects in the given order. Tests that pairs can hardly measure come last, so that the others and their
+/// confirmations need not wait.
 pub fn measure_all(
     bench: &Bench,
     config: &Config,
@@ -54,12 +54,12 @@ pub fn measure_all(
     let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
     let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&criteria(&config.on(subject.terms)).gates);
-    // Verdicts that pairs have given or could have.
+    // The number of verdicts that pairs gave or could have given.
     let mut done = 0;
     while !waiting.is_empty() {
         screening.config.deadline = config.deadline.map(before_confirmation);
         let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
-        // Those without a verdict, too: they may be measured once more, in another round or pairing.
+        // Tests without a verdict count too: they may be measured again, in another round or pairing.
         done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
         let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
@@ -82,10 +82,10 @@ fn before_confirmation(deadline: Instant) -> Instant {
 
 /// A test to screen.
 struct Waiting<'a> {
-    /// Among all tests.
+    /// The position among all tests.
     place: usize,
     subject: &'a Subject<'a>,
-    /// What a call takes at least, where it is known to be more than pairs can bear.
+    /// The least time of a call, if it is known to be too long for pairs.
     slow: Option<Duration>,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Tests that are confirmed together: in the same order where they are among all, they themselves, what first pairs said.
+/// Tests that are confirmed together; places, subjects and evidence are in the same order.
 #[derive(Default)]
 struct Batch<'a> {
     places: Vec<usize>,
@@ -105,7 +105,7 @@ struct Batch<'a> {
     put_off: Vec<Waiting<'a>>,
 }
 
-/// How long screening still takes; a pilot calls slow tests on both sides.
+/// Returns the remaining time of screening as text; a pilot calls slow tests on both sides.
 fn time_left(started: Instant, done: usize, left: impl Iterator<Item = Option<Duration>>) -> String {
     if done < 3 {
         return String::new();
@@ -160,7 +160,7 @@ impl Screening<'_> {
         Ok(batch)
     }
 
-    /// The time that pairs could bear, if a call on base does not end in it.
+    /// Returns the longest call that pairs can measure, if a call on base takes longer.
     fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
         let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
@@ -183,7 +183,7 @@ impl Screening<'_> {
         }
         self.bench.settle();
         let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
-        // An experiment shall show what the place of the code does, not allow for it.
+        // Experiments show the effect of placement; they must not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
         let programs = Programs { executables, ..subject.programs(self.sides) };
@@ -212,7 +212,8 @@ impl Screening<'_> {
         })
     }
 
-    /// Measures a test that fails in our executables in those of the project's linker; `None` if it fails there, too.
+    /// Measures a test that fails with matched layouts in the executables of the project's linker; `None` if it fails there
+    /// too.
     fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Screened>> {
         let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
         let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
@@ -280,14 +281,13 @@ fn without_pairs(config: &Config, result: std::result::Result<Figures, Reason>) 
     Screened::complete(criteria(config), Finding { result, reason: None, capture: None })
 }
 
-/// Whether fresh values are asked for all that decides, once they are asked for time: of other metrics the first pairs have
-/// the last word.
+/// Returns whether all metrics that decide are confirmed whenever time is. The first pairs are final for other metrics.
 fn confirms_all(config: &Config) -> bool {
     let gates = config.metering.iter().flat_map(|metering| &metering.gates);
     gates.into_iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))
 }
 
-/// The figures of single calls, if they decide.
+/// Measures single calls, and returns their figures if they decide.
 fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
     let alone = Alone { trial: *trial, task: settled.task, clock: settled.clock };
     let room = single_calls::room(trial.config);

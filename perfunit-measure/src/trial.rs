@@ -9,51 +9,51 @@ use perfunit_build::TestClock;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Note, Sides};
 
-/// Where, on what terms and by which executables a test is run.
+/// The machine, settings and executables with which a test runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
     pub bench: &'a Bench,
-    /// What the user set for this test.
+    /// The settings for this test.
     pub config: &'a Config,
     pub programs: Programs<'a>,
 }
 
-/// Fewer ns than this are a few cycles: code that only moved by some bytes was seen to cost or save one. No threshold below.
+/// The smallest difference that counts, ns: a few cycles. Code that moved by some bytes was measured to cost or save one cycle.
 pub const LEAST_NS: f64 = 1.0;
-/// The same where the instructions changed as the time did: about one cycle.
+/// The same where the instructions changed in the direction of the time: about one cycle.
 pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
-/// A whole process is noisier, and much of it is not the test: no threshold below this.
+/// The smallest threshold of whole processes, which are noisier and only partly consist of the test.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
 
-/// How a test is measured.
+/// The way a test is measured, as its pilot settled it.
 #[derive(Debug, Clone)]
 pub struct Settled {
     pub task: Task,
     pub capture: Capture,
-    /// Whether what is the same in both versions lies at the same places.
+    /// Whether equal code lies at the same places in both versions.
     pub matched: bool,
     pub notes: Vec<Note>,
     /// Whether both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
-    /// The clock by which both do the same work.
+    /// The clock with which both processes do the same work.
     pub clock: TestClock,
-    /// How a pair's estimate is made.
+    /// The estimate of a pair.
     pub comparison: Comparison,
-    /// What reading the clock can do to a pair's log ratio.
+    /// The effect that reading the clock can have on a pair's log ratio.
     pub clock_bias: f64,
     /// The smallest difference that counts, ns.
     pub least_ns: f64,
-    /// Time of a run on each side by the pilot, ns; of a first call where nothing more is known.
+    /// Time of a run on each side in the pilot, ns; of a first call where the pilot shows no more.
     pub ns: Sides<f64>,
 }
 
 impl Settled {
-    /// The smallest change that counts where a run takes so long on base, as a fraction.
+    /// Returns the smallest change that counts, as a fraction, given the time of a run on base.
     pub fn least_change(&self, base_ns: f64) -> f64 {
         self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE)
     }
 
-    /// Draws what the next pair has in common.
+    /// Draws the random shifts and seeds that both processes of the next pair share.
     pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
         let pads = Pads::draw(random).with_clock(self.clock);
         if self.equal_seeds { pads } else { pads.without_seed() }

@@ -1,30 +1,32 @@
 //! The verdict on a test, decided in one place from everything that was measured of it. Pure.
 //!
-//! [`verdict`] decides in three steps. In each table the first row that applies decides; "fresh pairs" are those of the
-//! confirmation, [`Evidence`] has the words.
+//! [`verdict`] decides in three steps. The first row of a table that applies decides, and its verdict comes with the figures
+//! of the series named last.
 //!
-//! 1. By the pairs of repeated calls, whose first series was selected for being extreme:
+//! 1. By pairs of repeated calls. The first pairs were selected for being extreme, so fresh pairs decide where there are any.
+//!    Code is "apart" if it has no common place in both versions ([`Placed`]):
 //!
-//! | first pairs | fresh pairs | verdict and figures |
-//! |---|---|---|
-//! | none, with a reason | | not measured |
-//! | any | not needed | as the first pairs |
-//! | no change, code at the same places | no change, the other direction, or the first pairs show no small change | as the first pairs |
-//! | any | failed | inconclusive, figures of the first pairs |
-//! | slower (faster) | faster (slower) | inconclusive, figures of the fresh pairs |
-//! | any | a change that code placement can explain and instructions do not support | inconclusive, figures of the fresh pairs |
-//! | any | any | as the fresh pairs |
+//! | first pairs | fresh pairs | verdict | reason if inconclusive |
+//! |---|---|---|---|
+//! | failed | | not measured | |
+//! | any | not needed | first pairs | the same |
+//! | no change, code not apart | no change that makes a small change of the first pairs count | first pairs | the same |
+//! | any | failed | inconclusive, first pairs | unconfirmed if a change was seen and the budget ended, else the failure |
+//! | any | change that placement explains and instructions do not support | inconclusive, fresh pairs | placement; as the last row if instructions were cut short |
+//! | slower (faster) | faster (slower) | inconclusive, fresh pairs | not confirmed |
+//! | any | any | fresh pairs | unconfirmed if a change was seen, the budget ended and the pairs lean its way; cut short; not confirmed if a change was seen; too noisy |
 //!
-//! 2. By first calls, where they seemed to differ by more than later calls do. A loss that was seen is slower, or inconclusive
-//!    but probably slower, in the first series:
+//! 2. By first calls, if they differ by more than later calls do. Here "loss" means slower, or inconclusive and probably slower;
+//!    a loss is the same change as slower:
 //!
-//! | first calls, fresh pairs | later calls (step 1) | verdict and figures |
-//! |---|---|---|
-//! | the same change again | slower; faster if first calls are too; inconclusive if first calls are faster | as later calls |
-//! | the same change again | any other | as first calls |
-//! | failed, after a loss | not slower | inconclusive, figures of the first calls |
-//! | inconclusive, after a loss; one of both series is slower or probably slower by itself | not slower | inconclusive, figures of the first calls |
-//! | any | any | as later calls |
+//! | first series | fresh pairs | later calls (step 1) | verdict |
+//! |---|---|---|---|
+//! | any | the same change | slower; faster, or inconclusive and the change is faster | later calls |
+//! | any | the same change | any other | fresh pairs of first calls |
+//! | loss | failed | not slower | inconclusive, first series of first calls |
+//! | slower | inconclusive | not slower | inconclusive, fresh pairs of first calls |
+//! | loss | inconclusive, loss | not slower | inconclusive, fresh pairs of first calls |
+//! | any | any | any | later calls |
 //!
 //! 3. By the metrics that decide ([`gate`]), the worst news first.
 

@@ -364,6 +364,12 @@ fn changes_that_placement_explains_count_only_with_other_work() {
         check(Verdict::Slower, instructions, Verdict::Inconclusive);
     }
     check(Verdict::Faster, Ok(More), Verdict::Inconclusive);
+    // The reason of fresh pairs that contradict the first ones is placement, too.
+    let (first, fresh) = (finding(figures(Verdict::Slower, 0.013)), finding(figures(Verdict::Faster, -0.013)));
+    let contrary = with_instructions(confirmed_by(MATCHED, first, fresh), Doubt::Usual, Ok(Same));
+    let why = Reason::AsPlacesDo { seen: Verdict::Faster, instructions: Ok(Same) };
+    let end = verdict(&contrary);
+    assert_eq!((end.verdict, end.reason), (Verdict::Inconclusive, Some(why)));
 }
 
 #[test]

@@ -239,8 +239,8 @@ struct Fresh<'e> {
 impl Fresh<'_> {
     /// Returns whether fresh pairs point in the direction of the first ones.
     fn agrees_with(&self, first: &Figures) -> bool {
-        let direction = |figures: &Figures| figures.measured.change.estimate.signum();
-        self.figures.is_ok_and(|fresh| direction(fresh) == direction(first))
+        let estimate = |figures: &Figures| figures.measured.change.estimate;
+        self.figures.is_ok_and(|fresh| estimate(fresh).signum() == estimate(first).signum())
     }
 }
 
@@ -387,7 +387,8 @@ fn gate(gates: &[Metric], time: (Verdict, Option<Reason>), metrics: &Metrics) ->
         Metric::Time => time.clone(),
         other => verdict_by(*other, metrics),
     });
-    verdicts.min_by_key(|(verdict, _)| urgency(*verdict)).unwrap_or_else(|| time.clone())
+    let worst = verdicts.min_by_key(|(verdict, _)| urgency(*verdict));
+    worst.unwrap_or(time)
 }
 
 fn verdict_by(metric: Metric, metrics: &Metrics) -> (Verdict, Option<Reason>) {

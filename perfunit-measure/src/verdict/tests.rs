@@ -77,16 +77,17 @@ const MATCHED: Question = Question::Pairs(Placed::Matched);
 const DRAWN: Question = Question::Pairs(Placed::Drawn);
 const UNCERTAIN: Question = Question::Pairs(Placed::Uncertain);
 
+/// First pairs, question, fresh pairs (`None`: no time for a single one), verdict, reason, estimate of the reported series in
+/// per cent, and notes.
+type Row = (Verdict, Question, Option<Verdict>, Verdict, Option<Reason>, i32, &'static [Note]);
+
 #[test]
 fn the_table_of_pairs_is_complete() {
     use Verdict::{ChangedBelowThreshold as Below, Faster, Inconclusive, Same, Slower};
     let noisy = || Some(Reason::TooNoisy);
     let budget = || Some(Reason::BudgetUsedUp);
     let not_confirmed = || Some(Reason::NotConfirmed);
-    // The estimate in per cent of the series that is reported; with notes.
-    type Row = (Verdict, Question, Option<Verdict>, Verdict, Option<Reason>, i32, &'static [Note]);
     let rows: &[Row] = &[
-        // First pairs, question, fresh pairs (none: failed for lack of time), verdict, reason, estimate, notes.
         (Slower, MATCHED, Some(Slower), Slower, None, 20, &[]),
         (Slower, MATCHED, Some(Faster), Inconclusive, not_confirmed(), -20, &[]),
         (Slower, MATCHED, Some(Below), Below, None, 4, &[Note::TakenBack]),

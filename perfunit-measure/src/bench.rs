@@ -1,12 +1,11 @@
 //! The place where processes are measured: the core, the scratch folders, the address space.
 
 use super::call_trees::CallTrees;
-use super::common_pages::CommonFile;
+use super::cores::quietest;
 use super::gauge::{Gauge, Gauges};
 use super::kernel;
 use super::noise::Watch;
-use super::quiet::quietest;
-use super::shared_page::SharedPage;
+use super::shared_memory::{CommonFile, SharedPage};
 use super::work_tables::WorkTables;
 use perfunit_build::{InPlace, Linkers, Seeds, TestExecutable};
 use perfunit_model::error::{Error, Result};

@@ -1,23 +1,67 @@
-//! The files in which the processes of a pair leave their calling-context trees.
+//! Call trees of measured processes, and the files in which their probes record them.
 
-use super::call_tree::{ROOT, Recorded, RecordedNode, THREADS};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Side, Sides};
 use perfunit_runtime::page::MAX_BATCHES;
 use perfunit_runtime::tree::{Figures, Header, Layout, MAGIC, Node};
 use perfunit_system::os::SharedMemory;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Nodes that fit a tree. The file is sparse: 128 bytes and a row's 32 a node are only paid for where they are used.
+/// The key of a tree's root, which no function has.
+pub const ROOT: u64 = 0;
+/// The key of the node for all threads that a test started.
+pub const THREADS: u64 = 1;
+
+/// A function at one position of a process's call tree.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RecordedNode {
+    /// The site's key, [`ROOT`] or [`THREADS`].
+    pub key: u64,
+    /// Index of the caller; the root is its own caller.
+    pub parent: usize,
+    /// Calls in one run.
+    pub calls: f64,
+    /// The recursive ones among these calls, direct or indirect.
+    pub recursions: f64,
+    /// Self time in one run, ns.
+    pub self_cost: f64,
+    /// The cost of the probes as far as the process could measure it, ns; `self_cost` excludes it.
+    pub probe_cost: f64,
+}
+
+impl RecordedNode {
+    /// Returns a node without calls and without time.
+    pub fn root(key: u64) -> Self {
+        Self { key, parent: 0, calls: 0.0, recursions: 0.0, self_cost: 0.0, probe_cost: 0.0 }
+    }
+}
+
+/// A process's call tree per run of the test body, probe cost subtracted. The root is first, callers precede callees.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recorded {
+    pub nodes: Vec<RecordedNode>,
+}
+
+impl Recorded {
+    /// Replaces the nodes' keys by those of another version.
+    pub fn rename(&mut self, keys: &BTreeMap<u64, u64>) {
+        for node in &mut self.nodes {
+            node.key = keys.get(&node.key).copied().unwrap_or(node.key);
+        }
+    }
+}
+
+/// The number of nodes that fit a tree. The file is sparse: 128 bytes for each node and 32 in each row cost only if used.
 const CAPACITY: u32 = 1 << 17;
-/// Keys that fit a request.
+/// The number of keys that fit a request.
 const MOST_KEYS: u32 = 1 << 16;
-/// Of the batches those are kept that took least: what interrupts did to the others is not the test's.
+/// The share of batches that are kept, the quickest ones: interrupts disturb the others.
 const KEPT_BATCHES: f64 = 0.5;
 
-/// What the probes of both sides are to do.
+/// The request to the probes of both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeRequest {
     /// One of [`perfunit_runtime::tree::mode`], of the sites that are not listed.
@@ -27,12 +71,12 @@ pub struct ProbeRequest {
     pub keys: Vec<u64>,
 }
 
-/// A process's tree with what reading it needs.
+/// A process's tree with the loss of its recording.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProbedRun {
     /// The tree, per run of the test body.
     pub tree: Recorded,
-    /// Calls that found no room in the tree; their time is their callers'.
+    /// Calls without room in the tree; their time counts for their callers.
     pub overflow: u64,
 }
 
@@ -44,7 +88,7 @@ pub struct CallTrees {
 }
 
 impl CallTrees {
-    /// New files, for this request.
+    /// Creates files for this request.
     pub fn new(request: ProbeRequest) -> Result<Self> {
         if request.keys.len() > MOST_KEYS as usize {
             return Err(Error::setup(format!("more than {MOST_KEYS} functions to time at once")));
@@ -53,17 +97,17 @@ impl CallTrees {
         Ok(Self { files: Sides { base: TreeFile::new(layout)?, head: TreeFile::new(layout)? }, request })
     }
 
-    /// Empties the files and writes the request into them: before each pair.
+    /// Empties the files and writes the request into them, before each pair.
     pub fn reset(&self) -> Result<()> {
         Side::BOTH.into_iter().try_for_each(|side| self.files.get(side).reset(&self.request))
     }
 
-    /// What a process inherits.
+    /// Returns the file that a process inherits.
     pub fn file(&self, side: Side) -> &File {
         self.files.get(side).memory.file()
     }
 
-    /// What both processes left; `None` unless both recorded something.
+    /// Reads the recorded trees; `None` unless both processes recorded something.
     pub fn read(&self, repetitions: u64) -> Option<Sides<ProbedRun>> {
         Some(Sides { base: self.files.base.read(repetitions)?, head: self.files.head.read(repetitions)? })
     }
@@ -150,16 +194,16 @@ impl TreeFile {
 struct Means {
     /// Calls that moved the thread to the node.
     calls: Vec<f64>,
-    /// Those of them that came from below the node.
+    /// The calls among these that came from below the node.
     recursions: Vec<f64>,
     /// Calls that the function made of itself.
     repeats: Vec<f64>,
     self_ticks: Vec<f64>,
-    /// What the probes took of the node's time.
+    /// The cost of the probes in the node's time.
     probe_ticks: Vec<f64>,
 }
 
-/// The rows that took least.
+/// Returns the rows that took least.
 fn quickest<'a>(rows: &[&'a [Figures]]) -> Vec<&'a [Figures]> {
     let took = |row: &[Figures]| row.iter().map(|figures| figures.self_ticks.load(Relaxed)).sum::<u64>();
     let mut rows: Vec<(u64, &[Figures])> = rows.iter().map(|row| (took(row), *row)).collect();
@@ -169,7 +213,7 @@ fn quickest<'a>(rows: &[&'a [Figures]]) -> Vec<&'a [Figures]> {
 }
 
 impl Means {
-    /// Takes the probes' own cost, as the process measured it, out of the self times.
+    /// Subtracts the probes' own cost, as the process measured it, from the self times.
     fn subtract_probes(&mut self, nodes: &[Node], header: &Header) {
         let [inside, outside, again] =
             [&header.inside, &header.outside, &header.again].map(|ticks| f64::from_bits(ticks.load(Relaxed)));
@@ -189,7 +233,7 @@ impl Means {
         }
     }
 
-    /// Puts the threads' trees below one root: that of the first thread, which runs the test.
+    /// Places the threads' trees below one root: that of the first thread, which runs the test.
     fn tree(&self, nodes: &[Node], ns: f64) -> Recorded {
         let mut places = vec![0; nodes.len()];
         let mut found: Vec<RecordedNode> = Vec::with_capacity(nodes.len());
@@ -198,7 +242,7 @@ impl Means {
             let (self_cost, probe_cost) = (self.self_ticks[index] * ns, self.probe_ticks[index] * ns);
             let recorded = match key {
                 ROOT if found.is_empty() => RecordedNode { self_cost, probe_cost, ..RecordedNode::root(ROOT) },
-                // What a thread does outside of probes is mostly waiting.
+                // Outside of probes a thread mostly waits.
                 ROOT => RecordedNode::root(THREADS),
                 _ => RecordedNode {
                     key,

@@ -1,28 +1,40 @@
-//! Changes that are no more than the place of code can do, or other code that does the same work. Pure.
+//! Findings that need more evidence before they count: flagged changes, changes that code placement can explain, and first
+//! calls that differ. Pure; the stages that measure ask this module what to measure, and the verdict rests on the answers.
 
 use super::layouts::Placed;
-use super::settled::LEAST_NS_BY_INSTRUCTIONS;
-use super::subject::Ended;
+use super::secondary_metrics::OF_PAIRS;
+use super::subject::{Figures, Finding};
+use super::trial::LEAST_NS_BY_INSTRUCTIONS;
+use perfunit_decide as decide;
 use perfunit_model::{
-    Change, Measured, Metric, MetricVerdict, Mode, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE,
-    REACH_WITHIN_CODE, Reason, Sides, Verdict,
+    Change, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE,
+    REACH_WITHIN_CODE, Sides, Threshold, Verdict,
 };
 
-/// How the place of code can be behind a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
-    /// It does as much: without more instructions nothing is slower, without fewer nothing faster.
-    Usual,
-    /// It was seen to do as much: so, too, unless nothing is known of the instructions.
-    Rare,
-    /// Other code with the same work was seen to do as much: with the same instructions the change does not count.
-    Remote,
+/// Returns whether pairs show a change of anything that decides. Counts were read a second time already.
+pub fn is_flagged(finding: &Finding, gates: &[Metric]) -> bool {
+    finding.result.as_ref().is_ok_and(|figures| {
+        let of_pairs = OF_PAIRS.into_iter().filter(|metric| gates.contains(metric));
+        figures.verdict.is_change() || of_pairs.filter_map(|metric| figures.metrics.get(&metric)).any(is_flagged_metric)
+    })
 }
 
-/// Whether a change is certain, but too small to count by time alone: between [`LEAST_NS_BY_INSTRUCTIONS`] and
-/// [`LEAST_NS`](super::settled::LEAST_NS).
-pub fn is_small(end: &Ended) -> bool {
-    end.result.as_ref().is_ok_and(|figures| {
+/// Returns whether a metric is said to have changed.
+pub fn is_flagged_metric(metered: &Result<Metered, NotMetered>) -> bool {
+    metered.as_ref().is_ok_and(|metered| metered.verdict.is_change())
+}
+
+/// Returns whether another layout of the code may lead to another verdict.
+pub fn rests_on_places(finding: &Finding) -> bool {
+    finding.result.as_ref().is_ok_and(|figures| {
+        decide::rests_on_layout(figures.verdict, &figures.measured.change, figures.measured.threshold)
+    })
+}
+
+/// Returns whether a change is certain, but too small to count by time alone: between [`LEAST_NS_BY_INSTRUCTIONS`] and
+/// [`LEAST_NS`](super::trial::LEAST_NS).
+pub fn is_small(finding: &Finding) -> bool {
+    finding.result.as_ref().is_ok_and(|figures| {
         let Measured { change, base_ns, mode, asked, .. } = &figures.measured;
         let least = asked.fraction().max(LEAST_NS_BY_INSTRUCTIONS / base_ns);
         let is_certain = figures.verdict == Verdict::ChangedBelowThreshold;
@@ -30,68 +42,71 @@ pub fn is_small(end: &Ended) -> bool {
     })
 }
 
-/// The share of a change in time which instructions must show, where the place of code can be behind it and where other code
-/// with the same work can. One instruction more in a changed caller is a fraction of a cycle, and moved code costs several.
+/// How the placement of code can explain a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// Placement usually has this effect: without more instructions nothing is slower, without fewer nothing faster.
+    Usual,
+    /// Placement had this effect in rare cases: as `Usual`, but unknown instructions do not contradict the change.
+    Rare,
+    /// Other code with the same work had this effect: with the same instructions the change does not count.
+    Remote,
+}
+
+/// How the instructions of a test changed whose time changed by no more than code placement can explain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instructions {
+    pub doubt: Doubt,
+    pub change: Result<MetricVerdict, NotMetered>,
+}
+
+impl Instructions {
+    /// Returns whether a change of time in this direction counts.
+    pub fn support(&self, is_slower: bool) -> bool {
+        match self.change {
+            Ok(MetricVerdict::More) => is_slower || self.doubt == Doubt::Remote,
+            Ok(MetricVerdict::Less) => !is_slower || self.doubt == Doubt::Remote,
+            Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
+            Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => self.doubt != Doubt::Usual,
+        }
+    }
+
+    /// Returns whether the instructions of a test changed in the direction of its time.
+    pub fn changed_like(&self, figures: &Figures) -> bool {
+        let is_more = figures.measured.change.estimate > 0.0;
+        self.change == Ok(if is_more { MetricVerdict::More } else { MetricVerdict::Less })
+    }
+}
+
+/// The share of a change in time that instructions must show, where code placement can explain the change and where other
+/// code with the same work can. One more instruction in a changed caller is a fraction of a cycle; moved code costs several.
 const LEAST_SHARE: f64 = 0.25;
 const LEAST_SHARE_IF_REMOTE: f64 = 0.1;
 
-/// The change of instructions, as a fraction, that this change of time takes to count.
+/// Returns the change of instructions, as a fraction, that this change of time must be accompanied by.
 pub fn least_instructions(change: &Change, doubt: Doubt) -> f64 {
     let share = if doubt == Doubt::Usual { LEAST_SHARE } else { LEAST_SHARE_IF_REMOTE };
     share * change.estimate.abs()
 }
 
-/// Whether the instructions of a test changed as its time did.
-pub fn is_likewise(end: &Ended, instructions: &Result<MetricVerdict, NotMetered>) -> bool {
-    end.result.as_ref().is_ok_and(|figures| {
-        let is_more = figures.measured.change.estimate > 0.0;
-        *instructions == Ok(if is_more { MetricVerdict::More } else { MetricVerdict::Less })
-    })
-}
-
-/// The answer of fresh values on a test whose change the place of code can be behind, given how its instructions changed.
-pub fn beyond_places(mut end: Ended, doubt: Doubt, instructions: Result<MetricVerdict, NotMetered>) -> Ended {
-    let Ok(figures) = &mut end.result else { return end };
-    let seen = figures.verdict;
-    if !counts(seen == Verdict::Slower, doubt, &instructions) {
-        figures.verdict = Verdict::Inconclusive;
-        end.reason = Some(match instructions {
-            Err(NotMetered::BudgetUsedUp) => Reason::BudgetUsedUp,
-            Err(NotMetered::Interrupted) => Reason::Interrupted,
-            instructions => Reason::AsPlacesDo { seen, instructions },
-        });
-    }
-    end
-}
-
-/// Whether a change that the place of code can be behind counts, given how instructions changed.
-pub fn counts(is_slower: bool, doubt: Doubt, instructions: &Result<MetricVerdict, NotMetered>) -> bool {
-    match instructions {
-        Ok(MetricVerdict::More) => is_slower || doubt == Doubt::Remote,
-        Ok(MetricVerdict::Less) => !is_slower || doubt == Doubt::Remote,
-        Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
-        Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => doubt != Doubt::Usual,
-    }
-}
-
-/// Whether what changed in the end can be due to the place of code.
-pub fn doubt_on_time(end: &Ended, places: Placed) -> Option<Doubt> {
-    let figures = end.result.as_ref().ok().filter(|figures| figures.verdict.is_change())?;
+/// Returns how the placement of code can explain a change of time, if time is said to have changed.
+pub fn doubt_on_time(finding: &Finding, places: Placed) -> Option<Doubt> {
+    let figures = finding.result.as_ref().ok().filter(|figures| figures.verdict.is_change())?;
     let Measured { change, base_ns, head_ns, .. } = figures.measured;
     doubt(&change, &Sides { base: base_ns, head: head_ns }, places)
 }
 
-/// The change of a time that a metric is, if it is said to have changed and the place of code can be behind it.
-pub fn doubt_on_metric(end: &Ended, metric: Metric, places: Placed) -> Option<(Change, Doubt)> {
-    let metered = end.result.as_ref().ok()?.metrics.get(&metric)?.as_ref().ok()?;
+/// Returns the change of a metric that is a time, if it is said to have changed and the placement of code can explain it.
+pub fn doubt_on_metric(finding: &Finding, metric: Metric, places: Placed) -> Option<(Change, Doubt)> {
+    let metered = finding.result.as_ref().ok()?.metrics.get(&metric)?.as_ref().ok()?;
     let change = metered.change.filter(|_| metered.verdict.is_change())?;
     let ns = metered.readings.as_ref().map(|readings| readings.value);
     doubt(&change, &ns, places).map(|doubt| (change, doubt))
 }
 
-/// Whether a change can be so small that the place of code does as much; more than a little it does only where code can
-/// neither have a common place nor be everywhere. `ns` is the time that changed.
-pub fn doubt(change: &Change, ns: &Sides<f64>, places: Placed) -> Option<Doubt> {
+/// Returns how the placement of code can explain a change of a time `ns`. Placement explains large changes only where code
+/// can neither have a common place nor be placed everywhere.
+fn doubt(change: &Change, ns: &Sides<f64>, places: Placed) -> Option<Doubt> {
     let is_uncertain = places == Placed::Uncertain;
     if change.estimate.abs() < OF_PLACES || is_uncertain && (ns.head - ns.base).abs() < OF_PLACES_NS {
         return Some(Doubt::Usual);
@@ -102,61 +117,88 @@ pub fn doubt(change: &Change, ns: &Sides<f64>, places: Placed) -> Option<Doubt> 
     }
 }
 
+/// The least difference of first calls beyond that of later calls, as a fraction of base and in ns (a few page faults).
+const APART: f64 = 0.05;
+const APART_NS: f64 = 2_000.0;
+
+/// Returns the threshold of first calls that are compared alongside later ones. It is larger because the caches that they
+/// find are not all equal.
+pub fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
+    threshold.at_least(APART)
+}
+
+/// Returns whether first calls differ by more than later calls do, so that they need a verdict of their own.
+pub fn is_apart(threshold: Threshold, first_ns: Sides<f64>, later: &Measured) -> bool {
+    let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
+    beyond.abs() >= APART_NS && beyond.abs() >= threshold_of_first_calls(threshold).fraction() * first_ns.base
+}
+
+/// Returns whether first calls got slower, or probably did.
+pub fn is_loss(first: &Figures) -> bool {
+    let change = first.measured.change;
+    match first.verdict {
+        Verdict::Slower => true,
+        Verdict::Inconclusive => change.estimate > 0.0 && change.leans(),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::confirmed::confirmed;
-    use super::super::confirmed::tests::{ended, figures};
+    use super::super::verdict::tests::{figures, finding, with_cpu_time};
     use super::*;
-    use perfunit_model::{Basis, Metered, Readings, Threshold};
+    use perfunit_model::{Basis, Readings, Reason};
 
     #[test]
-    fn what_places_can_do_counts_only_with_other_work() {
-        use MetricVerdict::{ChangedBelowThreshold, Less, More, Same};
-        let check = |first: Verdict, instructions: Result<_, _>, verdict: Verdict| {
-            let estimate = if first == Verdict::Slower { 0.013 } else { -0.013 };
-            let fresh = ended(Ok(figures(first, estimate)));
-            assert_eq!(doubt_on_time(&fresh, Placed::Matched), Some(Doubt::Usual));
-            let before = ended(Ok(figures(first, estimate)));
-            let end = confirmed(&before, beyond_places(fresh, Doubt::Usual, instructions.clone()), Placed::Uncertain);
-            let why = Reason::AsPlacesDo { seen: first, instructions };
-            assert_eq!(end.result.unwrap().verdict, verdict);
-            assert_eq!(end.reason, (verdict == Verdict::Inconclusive).then_some(why));
+    fn only_what_decides_is_flagged() {
+        let of = |time| finding(with_cpu_time(time, MetricVerdict::More, 100.0));
+        assert!(is_flagged(&of(Verdict::Slower), &[Metric::Time]));
+        assert!(is_flagged(&of(Verdict::Same), &[Metric::CpuTime]));
+        assert!(!is_flagged(&of(Verdict::Same), &[Metric::Time, Metric::Allocations]));
+    }
+
+    #[test]
+    fn what_noise_leaves_open_does_not_rest_on_places() {
+        let open = |half: f64| {
+            let mut figures = figures(Verdict::Inconclusive, 0.0);
+            figures.measured.change = Change { estimate: 0.0, low: -half, high: half };
+            rests_on_places(&finding(figures))
         };
-        check(Verdict::Slower, Ok(More), Verdict::Slower);
-        check(Verdict::Faster, Ok(Less), Verdict::Faster);
-        let others =
-            [Ok(Same), Ok(Less), Ok(ChangedBelowThreshold), Ok(MetricVerdict::Varies), Err(NotMetered::TooLong)];
-        for instructions in others {
-            check(Verdict::Slower, instructions, Verdict::Inconclusive);
-        }
-        check(Verdict::Faster, Ok(More), Verdict::Inconclusive);
+        // Its threshold is 10 %.
+        assert!(open(0.09) && !open(0.11));
+    }
+
+    #[test]
+    fn placement_explains_changes_up_to_its_reach() {
         let of = |verdict, estimate, base_ns: f64| {
             let mut figures = figures(verdict, estimate);
             (figures.measured.base_ns, figures.measured.head_ns) = (base_ns, base_ns * (1.0 + estimate));
-            [Placed::Matched, Placed::Drawn, Placed::Uncertain]
-                .map(|places| doubt_on_time(&ended(Ok(figures.clone())), places))
+            let finding = finding(figures);
+            [Placed::Matched, Placed::Drawn, Placed::Uncertain].map(|places| doubt_on_time(&finding, places))
         };
+        assert_eq!(of(Verdict::Slower, 0.013, 100.0)[0], Some(Doubt::Usual));
+        assert_eq!(of(Verdict::Faster, -0.013, 100.0)[0], Some(Doubt::Usual));
         assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 3]);
         assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 3]);
         // 4 ns of 20, and 6 ns.
         assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, None, Some(Doubt::Usual)]);
-        // Of 1 % to both sides: 9.9 %.
+        // The interval is 1 % to both sides: 9.9 %.
         assert_eq!(of(Verdict::Slower, 0.109, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, None, Some(Doubt::Rare)]);
-        // Intervals reach 1 % to both sides: 49.9 %, and 50.1 %.
+        // The interval is 1 % to both sides: 49.9 %, and 50.1 %.
         assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, None, Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 3]);
     }
 
     #[test]
-    fn a_small_change_is_certain_and_beyond_what_a_cycle_and_the_threshold_are() {
+    fn a_small_change_is_certain_and_larger_than_a_cycle_and_the_threshold() {
         let small = |verdict, estimate, base_ns: f64, mode| {
             let mut figures = figures(verdict, estimate);
             figures.measured.base_ns = base_ns;
             figures.measured.mode = mode;
             figures.measured.asked = Threshold::new(0.01).unwrap();
-            is_small(&ended(Ok(figures)))
+            is_small(&finding(figures))
         };
         let below = Verdict::ChangedBelowThreshold;
         assert!(small(below, -0.028, 29.5, Mode::Steady) && small(below, 0.04, 10.0, Mode::Steady));
@@ -164,11 +206,11 @@ mod tests {
         assert!(!small(below, 0.009, 100.0, Mode::Steady));
         assert!(!small(Verdict::Same, 0.028, 29.5, Mode::Steady));
         assert!(!small(below, 0.028, 29.5, Mode::FirstCall));
-        assert!(!is_small(&ended(Err(Reason::BudgetUsedUp))));
-        // 494 instructions for 493 are not what 0.8 of 58 ns are of; 20 of 580 can be what 0.8 of 32 ns are of.
+        assert!(!is_small(&Finding { result: Err(Reason::BudgetUsedUp), reason: None, capture: None }));
+        // 494 instructions instead of 493 do not explain 0.8 of 58 ns; 20 of 580 can explain 0.8 of 32 ns.
         let least = |estimate, doubt| least_instructions(&figures(below, estimate).measured.change, doubt);
         assert!(least(0.014, Doubt::Usual) > 1.0 / 493.0 && least(-0.025, Doubt::Usual) < 20.0 / 580.0);
-        // 897 instructions for 896 are not what 2.2 % are of.
+        // 897 instructions instead of 896 do not explain 2.2 %.
         assert!(least(0.022, Doubt::Remote) > 1.0 / 896.0);
     }
 
@@ -181,47 +223,12 @@ mod tests {
             let change = Some(Change { estimate, low: estimate - 0.001, high: estimate + 0.001 });
             let metered = Metered { verdict, readings, change, threshold: 0.01, basis: Basis::Pairs(8) };
             figures.metrics.insert(Metric::CpuTime, Ok(metered));
-            let in_doubt = doubt_on_metric(&ended(Ok(figures)), Metric::CpuTime, Placed::Matched);
+            let in_doubt = doubt_on_metric(&finding(figures), Metric::CpuTime, Placed::Matched);
             in_doubt.map(|(_, doubt)| doubt)
         };
         assert_eq!(of(MetricVerdict::More, 0.013), Some(Doubt::Usual));
         assert_eq!(of(MetricVerdict::Less, -0.05), Some(Doubt::Remote));
         assert_eq!(of(MetricVerdict::More, 0.3), None);
         assert_eq!(of(MetricVerdict::Same, 0.013), None);
-    }
-
-    #[test]
-    fn what_places_did_once_counts_if_the_instructions_do_not_contradict_it() {
-        use MetricVerdict::{ChangedBelowThreshold, Less, More, Same, Varies};
-        let check = |instructions: Result<_, _>, verdict: Verdict| {
-            let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.13))), Doubt::Rare, instructions);
-            assert_eq!(end.result.unwrap().verdict, verdict);
-        };
-        for contrary in [Same, ChangedBelowThreshold, Less] {
-            check(Ok(contrary), Verdict::Inconclusive);
-        }
-        for known in [Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
-            check(known, Verdict::Slower);
-        }
-        let check = |instructions: Result<_, _>, verdict: Verdict| {
-            let end = beyond_places(ended(Ok(figures(Verdict::Slower, 0.05))), Doubt::Remote, instructions);
-            assert_eq!(end.result.unwrap().verdict, verdict);
-        };
-        check(Ok(Same), Verdict::Inconclusive);
-        // Fewer of them can take longer.
-        for known in [Ok(Less), Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
-            check(known, Verdict::Slower);
-        }
-    }
-
-    #[test]
-    fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
-        let fresh = || ended(Ok(figures(Verdict::Slower, 0.013)));
-        let check = |why, expected| {
-            let end = confirmed(&fresh(), beyond_places(fresh(), Doubt::Usual, Err(why)), Placed::Matched);
-            assert_eq!((end.result.unwrap().verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
-        };
-        check(NotMetered::BudgetUsedUp, Reason::Unconfirmed { seen: Verdict::Slower });
-        check(NotMetered::Interrupted, Reason::Interrupted);
     }
 }

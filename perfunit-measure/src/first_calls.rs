@@ -1,57 +1,57 @@
-//! First calls of tests that are measured by their later ones: for work that only a first call does.
+//! First calls of tests, each in a child process that forks just before the test's body.
+//!
+//! A forked call costs a third of a millisecond and finds the same memory and caches as the one before. A pilot shows whether
+//! the process of a test can fork; if it cannot, each call costs a process. First calls measure tests that cannot be repeated,
+//! and the work that only the first call of a repeated test does.
 
 use super::bench::Config;
-use super::fork_pilot::Pilot;
-use super::lockstep::Task;
-use super::measurement::Measurement;
-use super::pairs::Unit;
-use super::settled::Settled;
-use super::subject::{Ended, Figures};
-use super::trial::Trial;
-use super::work::{Comparison, uncertainty};
-use perfunit_model::error::Result;
-use perfunit_model::{FirstCallUnknown, Measured, Note, Reason, Sides, Threshold, Verdict};
+use super::classify::FEWEST_PAIRS;
+use super::doubt::{is_apart, is_loss, threshold_of_first_calls};
+use super::lockstep::{self, PairEnd, Task};
+use super::measurement::{Measurement, Unit};
+use super::running::Pads;
+use super::subject::{Figures, Finding};
+use super::trial::{Settled, Trial};
+use super::work::{Comparison, clock_bias, uncertainty};
+use perfunit_build::TestClock;
+use perfunit_model::error::{Result, Stop, Tried};
+use perfunit_model::{Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, Verdict};
+use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
 use std::time::Instant;
 
-/// Of a test that is repeated, a first call is judged apart if it differs by this fraction of base more than later calls do,
-/// and by so many ns: a few page faults.
-const APART: f64 = 0.05;
-const APART_NS: f64 = 2_000.0;
-/// Standard errors that a single pair's difference must be from 0 to be looked at closely.
+/// The distance of a single pair's difference from 0, in standard errors, from which more pairs are measured.
 const SUSPICIOUS: f64 = 4.0;
 
-/// What the first calls of a test that was measured by its later ones show.
+/// The first comparison of a test's first calls.
 pub enum Look {
-    /// Nothing that later calls do not.
-    Nothing,
-    /// Nothing is known.
+    /// They differ no more than later calls do.
+    Unremarkable,
     Unknown(FirstCallUnknown),
     /// They seem to differ although later calls do not, or not as much.
     Flagged(Box<Flagged>),
 }
 
-/// A first call that seems to differ.
+/// First calls that seem to differ.
 #[derive(Debug)]
 pub struct Flagged {
     pub settled: Settled,
     pub figures: Figures,
 }
 
-/// Compares the first calls of a test that was measured by its later ones: one pair, and as many as it takes if that
-/// differs.
+/// Compares the first calls of a test that was measured by later calls: one pair, and more if this pair differs.
 pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fastrand::Rng) -> Result<Look> {
     let _span = tracing::debug_span!("first_call").entered();
     let config = trial.config;
     if !matches!(way.task, Task::Steady(_)) || interrupt::requested() {
-        return Ok(Look::Nothing);
+        return Ok(Look::Unremarkable);
     }
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok(Look::Unknown(FirstCallUnknown::BudgetUsedUp));
     }
     let pilot = Pilot::run(trial, way.capture, way.clock, random)?;
     if interrupt::requested() {
-        return Ok(Look::Nothing);
+        return Ok(Look::Unremarkable);
     }
     if let Some(obstacle) = pilot.obstacle(config) {
         return Ok(Look::Unknown(FirstCallUnknown::NotForked { obstacle }));
@@ -60,230 +60,186 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     let comparison = Comparison::for_pilot(&pilot.end);
     let certain = comparison.log_ratio(&pilot.end).abs() > SUSPICIOUS * uncertainty(&pilot.end);
     if !certain || !is_apart(config.threshold, ns, &later.measured) {
-        return Ok(Look::Nothing);
+        return Ok(Look::Unremarkable);
     }
     let task = Task::Fork(way.capture, pilot.end.shape);
     let settled = Settled { matched: way.matched, ..pilot.settled(task, Vec::new()) };
     let judged = judged(config);
     let trial = Trial { config: &judged, ..*trial };
     let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
-    let Ended { result, reason: open, .. } = measurement.run(&trial, None, random)?;
+    let Finding { result, reason: open, .. } = measurement.run(&trial, None, random)?;
     Ok(match result {
-        // What may be a loss is for fresh pairs to decide, too.
+        // Fresh pairs also decide on a probable loss.
         Ok(figures)
             if (figures.verdict.is_change() || is_loss(&figures))
-                && is_apart(config.threshold, ns_of(&figures.measured), &later.measured) =>
+                && is_apart(config.threshold, figures.ns(), &later.measured) =>
         {
             Look::Flagged(Box::new(Flagged { settled, figures }))
         }
-        Err(Reason::Interrupted) => Look::Nothing,
-        Ok(Figures { verdict, .. }) if verdict != Verdict::Inconclusive => Look::Nothing,
+        Err(Reason::Interrupted) => Look::Unremarkable,
+        Ok(Figures { verdict, .. }) if verdict != Verdict::Inconclusive => Look::Unremarkable,
         Ok(_) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why: open.unwrap_or(Reason::TooNoisy) }),
         Err(why) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why }),
     })
 }
 
-/// Joins what fresh pairs say of a flagged first call with what was said of later calls. `threshold` is the test's.
-pub fn join(flagged: &Flagged, fresh: Ended, threshold: Threshold, later: &mut Ended) {
-    let Ok(figures) = &mut later.result else { return };
-    let reason = fresh.reason;
-    let seen = if is_loss(&flagged.figures) { Verdict::Slower } else { flagged.figures.verdict };
-    // A loss that was seen and not refuted leaves the test open, whatever its later calls are.
-    let is_open_loss = seen == Verdict::Slower && figures.verdict != Verdict::Slower;
-    let fresh = match fresh.result {
-        Ok(fresh) => fresh,
-        Err(why) => {
-            figures.notes.push(Note::FirstCallNotMeasuredAgain { why: why.clone() });
-            if is_open_loss {
-                let open = Figures { verdict: Verdict::Inconclusive, ..flagged.figures.clone() };
-                *figures = as_first_calls(open, figures);
-                later.reason = Some(match why {
-                    Reason::BudgetUsedUp => Reason::Unconfirmed { seen: Verdict::Slower },
-                    why => why,
-                });
-            }
-            return;
-        }
-    };
-    if fresh.verdict != seen || !is_changed(threshold, &fresh, figures) {
-        let is_unsure = fresh.verdict == Verdict::Inconclusive;
-        // What only leaned to it is seen once more, or not at all.
-        let is_seen = flagged.figures.verdict == Verdict::Slower || is_loss(&fresh);
-        if is_unsure && is_open_loss && is_seen {
-            later.reason = Some(match reason {
-                Some(Reason::BudgetUsedUp) if is_loss(&fresh) => Reason::Unconfirmed { seen: Verdict::Slower },
-                Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted)) => why,
-                _ => Reason::NotConfirmed,
-            });
-            *figures = as_first_calls(fresh, figures);
-        } else {
-            figures.notes.push(if is_unsure { Note::FirstCallNotConfirmed } else { Note::FirstCallTakenBack });
-        }
-        return;
-    }
-    let first = &fresh.measured;
-    // That the first call got faster says nothing of later ones that may have got slower.
-    let is_open = figures.verdict == Verdict::Inconclusive && fresh.verdict == Verdict::Faster;
-    // The worse of two changes decides.
-    let is_worse = figures.verdict == Verdict::Faster && fresh.verdict == Verdict::Slower;
-    if figures.verdict.is_change() && !is_worse || is_open {
-        figures.notes.push(Note::FirstCallToo { ns: ns_of(first), change: first.change });
-        return;
-    }
-    *figures = as_first_calls(fresh, figures);
-    later.reason = None;
-}
-
-/// A test for which its first calls speak.
-fn as_first_calls(first: Figures, later: &mut Figures) -> Figures {
-    let note = Note::FirstCallDecides { later_ns: ns_of(&later.measured) };
-    let notes = later.notes.drain(..).chain([note]).collect();
-    Figures { notes, metrics: std::mem::take(&mut later.metrics), ..first }
-}
-
-/// First calls of tests that are repeated are judged from a larger change on: what they find in the caches is not all equal.
+/// Returns the terms of first calls that are compared alongside later ones.
 pub fn judged(config: &Config) -> Config {
     Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
 }
 
-fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
-    threshold.at_least(APART)
-}
+/// The longest time of an empty call in a child, ns, whose code is not in the caches yet.
+const NOTHING_NS: f64 = 1_000.0;
+/// The smallest difference that counts, ns: a cache miss takes less.
+const LEAST_NS: f64 = 50.0;
 
-fn ns_of(measured: &Measured) -> Sides<f64> {
-    Sides { base: measured.base_ns, head: measured.head_ns }
-}
-
-/// Whether first calls got slower, or probably did.
-fn is_loss(first: &Figures) -> bool {
-    let change = first.measured.change;
-    match first.verdict {
-        Verdict::Slower => true,
-        Verdict::Inconclusive => change.estimate > 0.0 && change.leans(),
-        _ => false,
+/// Settles how to measure a test that cannot be repeated.
+pub fn settle(
+    trial: &Trial<'_>,
+    capture: Capture,
+    because: FirstCallsBecause,
+    clock: TestClock,
+    random: &mut fastrand::Rng,
+) -> Tried<Settled, Reason> {
+    let pilot = Pilot::run(trial, capture, clock, random)?;
+    let obstacle = pilot.obstacle(trial.config);
+    let is_forked = obstacle.is_none();
+    let notes = vec![Note::FirstCalls { because, obstacle }];
+    if is_forked {
+        return Ok(pilot.settled(Task::Fork(capture, pilot.end.shape), notes));
     }
+    let cold = Settled { ns: Sides::default(), ..pilot.settled(Task::Cold, notes) };
+    let end = cold.pair(trial, random)?;
+    if interrupt::requested() {
+        return Err(Stop::Because(Reason::Interrupted));
+    }
+    after_cold_pair(cold, &end, trial.config).map_err(Stop::Because)
 }
 
-fn is_changed(threshold: Threshold, first: &Figures, later: &Figures) -> bool {
-    first.verdict.is_change() && is_apart(threshold, ns_of(&first.measured), &later.measured)
+/// Returns cold calls with the time that a first pair of them takes, unless they take too long.
+fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result::Result<Settled, Reason> {
+    if let Some(side) = end.timed_out {
+        return Err(Reason::timed_out(side.into(), config.timeout));
+    }
+    if !end.complete() {
+        // The failure may be chance: the pairs count how often it occurs.
+        return Ok(cold);
+    }
+    let ns = end.sides.as_ref().map(|side| side.first_ns);
+    let needed = FEWEST_PAIRS * end.took.as_secs_f64();
+    if needed > config.per_test_budget.as_secs_f64() {
+        let seconds = ns.base.max(ns.head) / 1e9;
+        return Err(Reason::TooLong { seconds, needed_seconds: needed.ceil(), ns: Some(ns) });
+    }
+    Ok(Settled { ns, ..cold })
 }
 
-/// Whether a first call differs by more than later calls do, so that there is something to say of it.
-fn is_apart(threshold: Threshold, first_ns: Sides<f64>, later: &Measured) -> bool {
-    let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
-    beyond.abs() >= APART_NS && beyond.abs() >= threshold_of_first_calls(threshold).fraction() * first_ns.base
+/// Settles how to measure a test whose later calls hold no work; `None` if its first call holds none either.
+pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
+    let pilot = Pilot::run(trial, capture, TestClock::True, random)?;
+    let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
+    if pilot.obstacle(trial.config).is_some() || base.max(head) < NOTHING_NS {
+        return Ok(None);
+    }
+    let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
+    Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
+}
+
+/// A pair that shows whether calls can be forked and how many fit.
+pub struct Pilot {
+    pub end: PairEnd,
+    capture: Capture,
+    /// Whether both processes got the same random numbers.
+    equal_seeds: bool,
+    clock: TestClock,
+}
+
+impl Pilot {
+    /// Runs a pilot with equal random numbers, or with different ones if only these pass.
+    pub fn run(trial: &Trial<'_>, capture: Capture, clock: TestClock, random: &mut fastrand::Rng) -> Result<Self> {
+        let Trial { bench, config, programs } = trial;
+        let pads = Pads::draw(random).with_clock(clock);
+        let run = |pads| lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
+        let (end, given) = (run(pads)?, bench.seeds.are_given());
+        if end.complete() || end.timed_out.is_some() || !given {
+            return Ok(Self { end, capture, equal_seeds: given, clock });
+        }
+        let apart = run(pads.without_seed())?;
+        let has_passed = apart.complete();
+        Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed, clock })
+    }
+
+    pub fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
+        Settled {
+            task,
+            capture: self.capture,
+            matched: true,
+            notes,
+            equal_seeds: self.equal_seeds,
+            clock: self.clock,
+            comparison: Comparison::for_pilot(&self.end),
+            clock_bias: clock_bias(&self.end),
+            least_ns: LEAST_NS,
+            ns: self.end.sides.as_ref().map(|side| side.first_ns),
+        }
+    }
+
+    /// Returns the reason why a test's first calls cannot run in forked children.
+    pub fn obstacle(&self, config: &Config) -> Option<ForkObstacle> {
+        let states = [self.end.sides.base.state, self.end.sides.head.state];
+        let needed = FEWEST_PAIRS * self.end.took.as_secs_f64();
+        match () {
+            () if states.contains(&state::THREADS) => Some(ForkObstacle::Threads),
+            () if states.contains(&state::NO_FORK) => Some(ForkObstacle::Forbidden),
+            () if self.end.timed_out.is_some() => Some(ForkObstacle::Hangs),
+            () if !self.end.complete() => Some(ForkObstacle::Fails),
+            () if needed > config.per_test_budget.as_secs_f64() => Some(ForkObstacle::TooLong),
+            () => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::confirmed::tests::figures;
     use super::*;
-    use perfunit_model::{FailedOn, Failure};
+    use crate::single_calls::tests::{config, settled};
+    use perfunit_model::{FailedOn, Side};
+    use std::time::Duration;
 
-    /// Figures of first calls of 100 us.
-    fn first_calls(verdict: Verdict, estimate: f64) -> Figures {
-        let mut figures = figures(verdict, estimate);
-        figures.measured.base_ns = 100_000.0;
-        figures.measured.head_ns = 100_000.0 * (1.0 + estimate);
-        figures
-    }
-
-    /// The end of a test whose first calls were flagged as half as slow again, and whose later calls are the same.
-    fn joined(fresh: std::result::Result<Figures, Reason>) -> Ended {
-        joined_with(Verdict::Slower, Ended { result: fresh, reason: None, capture: None })
-    }
-
-    fn joined_with(flagged: Verdict, fresh: Ended) -> Ended {
-        let estimate = if flagged == Verdict::Slower { 0.5 } else { -0.4 };
-        let settled = crate::bound::tests::settled(1e5, 1e5 * (1.0 + estimate));
-        let flagged = Flagged { settled, figures: first_calls(flagged, estimate) };
-        let mut later = Ended { result: Ok(figures(Verdict::Same, 0.0)), reason: None, capture: None };
-        join(&flagged, fresh, Threshold::default(), &mut later);
-        later
+    fn end(state: u32, took: Duration) -> PairEnd {
+        let done = lockstep::SideEnd { state, first_ns: 1e6, ..lockstep::SideEnd::default() };
+        let sides = Sides { base: done.clone(), head: lockstep::SideEnd { first_ns: 8e7, ..done } };
+        let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
+        PairEnd { sides, shape, starter: Side::Base, timed_out: None, took }
     }
 
     #[test]
-    fn a_first_call_that_shows_again_is_the_test_s_verdict() {
-        let figures = joined(Ok(first_calls(Verdict::Slower, 0.4))).result.unwrap();
-        assert_eq!(figures.verdict, Verdict::Slower);
-        assert!(matches!(figures.notes[0], Note::FirstCallDecides { .. }), "{figures:?}");
-    }
-
-    /// The verdict on a test whose later calls and whose first call end so.
-    fn verdict(later: Verdict, first: Verdict, estimate: f64) -> (Verdict, Option<Reason>) {
-        let settled = crate::bound::tests::settled(1e5, 1e5 * (1.0 + estimate));
-        let flagged = Flagged { settled, figures: first_calls(first, estimate) };
-        let reason = (later == Verdict::Inconclusive).then_some(Reason::TooNoisy);
-        let mut later = Ended { result: Ok(figures(later, 0.0)), reason, capture: None };
-        let fresh = Ended { result: Ok(first_calls(first, estimate)), reason: None, capture: None };
-        join(&flagged, fresh, Threshold::default(), &mut later);
-        (later.result.unwrap().verdict, later.reason)
-    }
-
-    #[test]
-    fn a_faster_first_call_is_no_verdict_on_later_calls_that_are_open_or_slower() {
-        let check = |later, expected| assert_eq!(verdict(later, Verdict::Faster, -0.5), expected);
-        check(Verdict::Inconclusive, (Verdict::Inconclusive, Some(Reason::TooNoisy)));
-        check(Verdict::Slower, (Verdict::Slower, None));
-        check(Verdict::Same, (Verdict::Faster, None));
+    fn a_cold_call_that_became_much_slower_is_too_long_and_not_noisy() {
+        let config = config();
+        let after = |end: &PairEnd| after_cold_pair(settled(0.0, 0.0), end, &config);
+        let budget = config.per_test_budget;
+        let ns = Sides { base: 1e6, head: 8e7 };
+        assert_eq!(after(&end(state::DONE, budget / 20)).map(|settled| settled.ns), Ok(ns));
+        let long = after(&end(state::DONE, budget / 10)).map(|settled| settled.ns);
+        assert!(matches!(&long, Err(Reason::TooLong { ns: Some(told), .. }) if *told == ns), "{long:?}");
+        let late = PairEnd { timed_out: Some(Side::Head), ..end(state::FIRST_CALL, budget) };
+        let late = after(&late).map(|settled| settled.ns);
+        assert!(matches!(&late, Err(Reason::TimedOut { side: FailedOn::Head, .. })), "{late:?}");
+        // How often it fails is counted later.
+        assert_eq!(after(&end(state::FAILED_FIRST, budget)).map(|settled| settled.ns), Ok(Sides::default()));
     }
 
     #[test]
-    fn a_slower_first_call_is_the_verdict_whatever_later_calls_are() {
-        for later in [Verdict::Inconclusive, Verdict::Same, Verdict::Faster, Verdict::Slower] {
-            assert_eq!(verdict(later, Verdict::Slower, 0.5), (Verdict::Slower, None));
-        }
-    }
-
-    #[test]
-    fn a_first_call_that_does_not_show_again_leaves_a_note() {
-        let check = |fresh: Figures, note: Note| {
-            let figures = joined(Ok(fresh)).result.unwrap();
-            assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![note]));
+    fn each_obstacle_to_forked_children_is_told() {
+        let config = config();
+        let told = |change: &dyn Fn(&mut PairEnd)| {
+            let mut end = end(state::DONE, Duration::from_millis(1));
+            change(&mut end);
+            Pilot { end, capture: Capture::Macro, equal_seeds: true, clock: TestClock::True }.obstacle(&config)
         };
-        check(first_calls(Verdict::Same, 0.0), Note::FirstCallTakenBack);
-        check(first_calls(Verdict::Faster, -0.5), Note::FirstCallTakenBack);
-        // By less than matters.
-        check(figures(Verdict::Slower, 0.5), Note::FirstCallTakenBack);
-        // A gain that is not confirmed is none.
-        let unsure = Ended { result: Ok(first_calls(Verdict::Inconclusive, -0.4)), reason: None, capture: None };
-        let figures = joined_with(Verdict::Faster, unsure).result.unwrap();
-        assert_eq!((figures.verdict, figures.notes), (Verdict::Same, vec![Note::FirstCallNotConfirmed]));
-    }
-
-    #[test]
-    fn first_calls_that_leaned_to_slower_are_decided_by_fresh_ones() {
-        let joined = |estimate: f64, fresh: Figures| {
-            let settled = crate::bound::tests::settled(1e5, 1e5 * (1.0 + estimate));
-            let mut later = Ended { result: Ok(figures(Verdict::Same, 0.0)), reason: None, capture: None };
-            let figures = first_calls(Verdict::Inconclusive, estimate);
-            let fresh = Ended { result: Ok(fresh), reason: None, capture: None };
-            join(&Flagged { settled, figures }, fresh, Threshold::default(), &mut later);
-            (later.result.unwrap().verdict, later.reason)
-        };
-        let open = (Verdict::Inconclusive, Some(Reason::NotConfirmed));
-        assert_eq!(joined(0.5, first_calls(Verdict::Slower, 0.4)), (Verdict::Slower, None));
-        assert_eq!(joined(0.5, first_calls(Verdict::Inconclusive, 0.4)), open);
-        assert_eq!(joined(0.5, first_calls(Verdict::Inconclusive, -0.4)), (Verdict::Same, None));
-        assert_eq!(joined(0.5, first_calls(Verdict::Same, 0.0)), (Verdict::Same, None));
-    }
-
-    #[test]
-    fn a_slower_first_call_that_is_neither_confirmed_nor_refuted_leaves_the_test_open() {
-        let check = |fresh: std::result::Result<Figures, Reason>, why: Option<Reason>, expected: Reason| {
-            let end = joined_with(Verdict::Slower, Ended { result: fresh, reason: why, capture: None });
-            let figures = end.result.unwrap();
-            assert_eq!((figures.verdict, end.reason), (Verdict::Inconclusive, Some(expected)));
-            assert!(figures.notes.iter().any(|note| matches!(note, Note::FirstCallDecides { .. })), "{figures:?}");
-        };
-        let seen = || Reason::Unconfirmed { seen: Verdict::Slower };
-        let unsure = |estimate| Ok(first_calls(Verdict::Inconclusive, estimate));
-        check(unsure(0.5), Some(Reason::TooNoisy), Reason::NotConfirmed);
-        check(unsure(0.5), Some(Reason::BudgetUsedUp), seen());
-        check(unsure(-0.5), Some(Reason::BudgetUsedUp), Reason::BudgetUsedUp);
-        check(Err(Reason::BudgetUsedUp), None, seen());
-        let how = Failure::Said("it is full".to_owned());
-        let fails = || Reason::Fails { side: FailedOn::Head, how: how.clone(), intermittent: false };
-        check(Err(fails()), None, fails());
+        assert_eq!(told(&|_| {}), None);
+        assert_eq!(told(&|end| end.sides.head.state = state::NO_FORK), Some(ForkObstacle::Forbidden));
+        assert_eq!(told(&|end| end.sides.base.state = state::THREADS), Some(ForkObstacle::Threads));
+        assert_eq!(told(&|end| end.took = config.per_test_budget), Some(ForkObstacle::TooLong));
     }
 }

@@ -2,8 +2,7 @@
 
 use super::bench::Bench;
 use super::gauge::Gauge;
-use super::inheritance::Inheritance;
-use super::running::{self, Pads, Programs, Running, Start, how_ended};
+use super::running::{self, Inheritance, Pads, Programs, Running, Start, how_ended};
 use perfunit_decide as decide;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Failure, Mode, Side, Sides, WorkUnit};

@@ -1,55 +1,56 @@
-//! The pairs of one test until the rule is content or the budget used up, at one go or look by look.
+//! One series of pairs of a test, measured at one go or look by look until the rule is content or the budget used up.
+//!
+//! A series has a unit of replication (a pair, or a layout with several pairs), a budget, and tolerates a few failed pairs.
 
 use super::bench::Config;
-use super::clock::{Clock, Limit};
-use super::failures::Failures;
+use super::classify::{per_run, runs};
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
-use super::pairs::{Pairs, Unit};
-use super::secondary_metrics::{self, Rules};
-use super::settled::{PROCESS_THRESHOLD, Settled};
-use super::subject::{Ended, Figures};
-use super::trial::Trial;
+use super::secondary_metrics::{self, Beside, Rules};
+use super::subject::{Figures, Finding};
+use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
+use super::work::{Comparison, Work};
 use perfunit_decide as decide;
-use perfunit_decide::{Looks, Rule, Step};
+use perfunit_decide::{Looks, PairsPerLayout, Rule, Sequential, Step};
 use perfunit_model::error::Result;
 use perfunit_model::{
-    Between, Change, EffectClass, EffectSize, Measured, Metric, Metrics, Mode, Note, REACH_OF_PLACES, Reason, Sides,
-    Threshold, Verdict,
+    Between, Change, EffectClass, EffectSize, FailedOn, Failure, Measured, Metric, Metrics, Mode, Note,
+    REACH_OF_PLACES, Reason, Sample, Side, Sides, Threshold, Throughput, Verdict,
 };
+use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
 use std::time::{Duration, Instant};
 
-/// A cold call is noisier than any repeated one: no threshold below this.
+/// The smallest threshold of cold calls, which are noisier than repeated ones.
 const COLD_THRESHOLD: f64 = 0.05;
-/// What the place of the same code does to its time, in 99 of 100 cases: 2.6 standard deviations of the 3.3 % that were
-/// seen between layouts of one body.
+/// The effect of placement on the time of the same code in 99 of 100 cases: 2.6 standard deviations of 3.3 %, as measured
+/// between layouts of one body.
 const LAYOUT_BIAS: f64 = 0.085;
 
-/// A test that is being measured.
+/// A series of pairs of one test.
 #[derive(Debug, Clone)]
 pub struct Measurement {
     settled: Settled,
     unit: Unit,
     gates: Vec<Metric>,
-    /// Whether anything but time is asked for.
+    /// Whether metrics other than time are requested.
     is_metered: bool,
     /// The threshold that the user set.
     asked: Threshold,
-    /// What is accepted, as a log ratio: values are relative to it.
+    /// The accepted loss as a log ratio; values are relative to it.
     accepted: f64,
     pairs: Pairs,
     failures: Failures,
     budget: Duration,
-    /// Time of this test alone: linking is no test's.
+    /// Time spent on this test, without linking.
     spent: Duration,
     end: Option<End>,
 }
 
-/// Why there will be no more pairs.
+/// The reason why a series is over.
 #[derive(Debug, Clone, PartialEq)]
 enum End {
-    /// The rule is content, or the test's own limits are reached.
+    /// The rule is satisfied, or the test's own limits are reached.
     Done,
     /// The whole run's budget was used up.
     CutShort,
@@ -66,7 +67,7 @@ impl From<Limit> for End {
 }
 
 impl Measurement {
-    /// A change is claimed at this level: the stricter, the longer it may take.
+    /// Prepares a series that claims changes at this level; a stricter level gets more time.
     pub fn new(config: &Config, settled: Settled, unit: Unit, alpha_of_change: f64) -> Self {
         let asked = config.threshold.fraction();
         let threshold = match settled.task.mode() {
@@ -97,18 +98,18 @@ impl Measurement {
         }
     }
 
-    /// Measures to the end. Layouts are needed where they are the units.
+    /// Measures to the end. Series whose units are layouts need `layouts`.
     pub fn run(
         mut self,
         trial: &Trial<'_>,
         layouts: Option<&mut Layouts<'_>>,
         random: &mut fastrand::Rng,
-    ) -> Result<Ended> {
+    ) -> Result<Finding> {
         self.advance(trial, layouts, usize::MAX, random)?;
         Ok(self.finish())
     }
 
-    /// Measures until there are so many units, or to the end if that comes before.
+    /// Measures until the series has this many units, or to its end.
     pub fn advance(
         &mut self,
         trial: &Trial<'_>,
@@ -129,7 +130,7 @@ impl Measurement {
         self.unit
     }
 
-    /// The number of units at this look, the first being 0; none behind the last.
+    /// Returns the number of units at this look, counted from 0; `None` after the last look.
     pub fn units_at(&self, look: usize) -> Option<usize> {
         self.rule().looks.all().nth(look)
     }
@@ -138,7 +139,7 @@ impl Measurement {
         self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
     }
 
-    /// How many pairs did not fail.
+    /// Returns the number of pairs that did not fail.
     fn complete(&self) -> usize {
         self.unit.pairs(self.pairs.units()) + self.pairs.unit.len()
     }
@@ -147,7 +148,7 @@ impl Measurement {
         self.pairs.sequential.rule()
     }
 
-    /// Runs a pair; tells if it was the last one.
+    /// Runs a pair, and returns the end of the series if this was the last pair.
     fn step(
         &mut self,
         trial: &Trial<'_>,
@@ -172,7 +173,7 @@ impl Measurement {
             let Some(executables) = drawn else { return Ok(Some(End::Done)) };
             trial.programs.executables = executables;
             if self.pairs.unit.is_empty() && self.settled.task == Task::Process {
-                // Who runs a new executable first finds less of it in the caches than who comes behind.
+                // The first process of a new executable has fewer cache hits than later ones.
                 self.settled.pair(&trial, random)?;
             }
         }
@@ -189,7 +190,7 @@ impl Measurement {
             return self.failures.add(pair, config.timeout, complete).map(End::Not);
         }
         let log_ratio = self.pairs.add(pair, self.settled.comparison, self.unit.pairs_of(self.pairs.units()))?;
-        // The pilot may have met the machine at half its speed.
+        // The pilot may have run while the machine had half its speed.
         self.pairs.sequential.raise_threshold(self.settled.least_change(self.pairs.fastest()));
         let units = self.pairs.units() + 1;
         let affordable = self.unit.units(clock.affordable(self.unit.pairs(units)));
@@ -203,7 +204,8 @@ impl Measurement {
         (matches!(step, Step::Ended(_)) && others_are_over).then_some(end)
     }
 
-    /// The same pairs, judged from this difference on, if they can tell small ones. Over only if that is clear.
+    /// Returns the same series, judged down to this difference, if small differences can be judged. The series continues
+    /// unless its verdict is then a change.
     pub fn judged_from(mut self, ns: f64) -> Option<Self> {
         self.settled.least_ns = ns;
         let least = self.settled.least_change(self.pairs.fastest());
@@ -214,19 +216,20 @@ impl Measurement {
         self.settled.matched.then_some(self)
     }
 
-    /// What the pairs so far say. What the run's budget cut short is inconclusive, unless a look before was clear.
-    pub fn finish(&self) -> Ended {
+    /// Returns what the pairs so far show. A series that the run's budget ended is inconclusive, unless an earlier look was
+    /// clear.
+    pub fn finish(&self) -> Finding {
         let capture = Some(self.settled.capture);
         let over = if self.end == Some(End::CutShort) { Reason::BudgetUsedUp } else { Reason::TooNoisy };
         if let Some(End::Not(reason)) = &self.end {
-            return Ended { result: Err(reason.clone()), reason: None, capture };
+            return Finding { result: Err(reason.clone()), reason: None, capture };
         }
         let Some(decision) = self.pairs.sequential.conclude() else {
-            return Ended { result: Err(over), reason: None, capture };
+            return Finding { result: Err(over), reason: None, capture };
         };
         let figures = self.figures(&decision);
         let reason = (figures.verdict == Verdict::Inconclusive).then_some(over);
-        Ended { result: Ok(figures), reason, capture }
+        Finding { result: Ok(figures), reason, capture }
     }
 
     fn figures(&self, decision: &decide::Decision) -> Figures {
@@ -242,7 +245,7 @@ impl Measurement {
             layouts: if self.unit == Unit::Pair { 1 } else { used },
             detectable: decision.detectable,
             p_value: decision.p_value,
-            // Without any spread d is infinite or undefined; the interval says it all.
+            // Without any spread d is infinite or undefined; the interval suffices.
             effect: decide::cohens_d(base, head).unwrap_or(EffectSize { d: 0.0, class: EffectClass::Trivial }),
             mode,
             threshold: self.rule().threshold,
@@ -262,8 +265,8 @@ impl Measurement {
         }
     }
 
-    /// One time of each side, as far apart as the pairs say: where the machine's speed jumps, the medians of the sides can be
-    /// of different speeds.
+    /// Returns a time of each side, with the ratio that the pairs show. Where the machine's speed jumps, the medians of the
+    /// sides can belong to different speeds.
     fn times(&self, base: &[f64], head: &[f64], change: &Change) -> Sides<f64> {
         let mut between: Vec<f64> = base.iter().zip(head).map(|(base, head)| (base * head).sqrt()).collect();
         let between = decide::median(&mut between);
@@ -276,7 +279,7 @@ impl Measurement {
         if mode == Mode::Steady && self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
             notes.push(Note::LeastDifference { ns: self.settled.least_ns });
         }
-        // With a layout of its own each process differs from the others for that alone.
+        // Processes with different layouts differ for that reason alone.
         let differs = self.pairs.work.differs();
         let differs = differs.filter(|between| self.unit == Unit::Pair || *between == Between::Calls);
         let equal_seeds = self.settled.equal_seeds;
@@ -294,6 +297,217 @@ impl Measurement {
             secondary_metrics::withhold(&mut metrics);
         }
         metrics
+    }
+}
+
+/// The unit of replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Pair,
+    /// A layout drawn at random, with the mean of this many pairs.
+    Layout {
+        pairs: PairsPerLayout,
+    },
+}
+
+impl Unit {
+    /// Returns the number of pairs of a unit, which is counted from 0.
+    pub fn pairs_of(self, unit: usize) -> usize {
+        match self {
+            Unit::Pair => 1,
+            Unit::Layout { pairs } => pairs.of(unit),
+        }
+    }
+
+    /// Returns the number of pairs of this many units.
+    pub fn pairs(self, units: usize) -> usize {
+        match self {
+            Unit::Pair => units,
+            Unit::Layout { pairs } => pairs.sum(units),
+        }
+    }
+
+    /// Returns the number of units that this many pairs begin.
+    pub fn units(self, pairs: usize) -> usize {
+        match self {
+            Unit::Pair => pairs,
+            Unit::Layout { pairs: of_layout } => of_layout.layouts(pairs),
+        }
+    }
+}
+
+/// The pairs of one test, one entry for each unit of replication.
+#[derive(Debug, Clone)]
+pub struct Pairs {
+    pub sequential: Sequential,
+    pub times: Sides<Vec<f64>>,
+    /// Time of one run in each batch, ns.
+    batches: Sides<Vec<f64>>,
+    /// The pairs of the current unit: log ratio, and logarithms of both times.
+    pub unit: Vec<(f64, Sides<f64>)>,
+    pub work: Work,
+    pub beside: Beside,
+    /// The amount that a run processes, if the benchmark declares it.
+    pub throughput: Option<Throughput>,
+}
+
+impl Pairs {
+    pub fn new(rule: Rule) -> Self {
+        let (times, batches, unit) = Default::default();
+        let (work, beside) = (Work::default(), Beside::default());
+        Self { sequential: Sequential::new(rule), times, batches, unit, work, beside, throughput: None }
+    }
+
+    pub fn units(&self) -> usize {
+        self.sequential.log_ratios().len()
+    }
+
+    /// Returns the time of a run on base while the machine was fastest, ns.
+    pub fn fastest(&self) -> f64 {
+        self.times.base.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Returns the plot data of this many units; the batches are those of all units.
+    pub fn sample(&self, units: usize) -> Sample {
+        let steps = Sample::QUANTILES - 1;
+        let quantiles = |times: &Vec<f64>| {
+            let times = &mut times.clone();
+            let at = (0..=steps).map(|step| decide::quantile(times, step as f64 / steps as f64));
+            if self.units() == 0 { Vec::new() } else { at.collect() }
+        };
+        Sample {
+            estimates: self.sequential.log_ratios()[..units].iter().map(|log_ratio| log_ratio.exp_m1()).collect(),
+            batches: self.batches.as_ref().map(quantiles),
+        }
+    }
+
+    /// Adds a pair, and returns the log ratio of the unit if this pair completes a unit of `per_unit` pairs.
+    pub fn add(&mut self, pair: &PairEnd, comparison: Comparison, per_unit: usize) -> Option<f64> {
+        let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
+        for side in Side::BOTH {
+            self.batches.get_mut(side).extend(runs(pair.sides.get(side), pair.shape));
+        }
+        self.work.add(pair);
+        self.throughput = Throughput::of(pair.sides.as_ref().map(|side| side.work));
+        self.beside.add(pair, comparison);
+        self.unit.push((comparison.log_ratio(pair), ns.map(f64::ln)));
+        if self.unit.len() < per_unit {
+            return None;
+        }
+        let mean = |of: fn(&(f64, Sides<f64>)) -> f64| {
+            decide::trimmed_mean(&self.unit.iter().map(of).collect::<Vec<_>>(), decide::TRIMMING)
+        };
+        let log_ratio = mean(|(log_ratio, _)| *log_ratio);
+        self.times.base.push(mean(|(_, ns)| ns.base).exp());
+        self.times.head.push(mean(|(_, ns)| ns.head).exp());
+        self.unit.clear();
+        self.beside.end_unit();
+        Some(log_ratio)
+    }
+}
+
+/// The number of pairs that may fail before a test counts as not measurable in its mode, and the share of many pairs.
+const BORNE: usize = 2;
+const BORNE_PART: f64 = 0.02;
+
+/// The failed pairs of a test.
+#[derive(Debug, Clone, Default)]
+pub struct Failures {
+    /// The reason of each failure, if its processes gave one.
+    reasons: Vec<Option<Reason>>,
+}
+
+impl Failures {
+    /// Adds a failed pair, given the number of complete ones, and returns the reason why the test cannot be measured once too
+    /// many have failed.
+    pub fn add(&mut self, pair: &PairEnd, timeout: Duration, complete: usize) -> Option<Reason> {
+        self.reasons.push(reason(pair, timeout));
+        let failed = self.reasons.len();
+        // Each pair that does not end takes the whole limit.
+        let is_dear = self.reasons.iter().flatten().any(|reason| matches!(reason, Reason::TimedOut { .. }));
+        let is_rare = !is_dear && failed as f64 <= BORNE_PART * (failed + complete) as f64;
+        (failed > BORNE && !is_rare).then(|| self.first_known())
+    }
+
+    /// Returns the note that pairs failed, given the number of complete ones; `None` if no pair failed.
+    pub fn note(&self, complete: usize) -> Option<Note> {
+        let failed = self.reasons.len();
+        (failed > 0).then(|| Note::FailedPairs { failed, pairs: failed + complete, why: self.first_known() })
+    }
+
+    fn first_known(&self) -> Reason {
+        let unknown = Reason::Fails { side: FailedOn::Both, how: Failure::Unfinished, intermittent: true };
+        self.reasons.iter().flatten().next().cloned().unwrap_or(unknown)
+    }
+}
+
+fn reason(pair: &PairEnd, timeout: Duration) -> Option<Reason> {
+    if let Some(side) = pair.timed_out {
+        return Some(Reason::timed_out(side.into(), timeout));
+    }
+    Side::BOTH.into_iter().find_map(|side| {
+        let end = pair.sides.get(side);
+        let ended_badly = end.status.is_some() && end.state != state::DONE;
+        ended_badly.then(|| Reason::Fails { side: side.into(), how: end.failure(), intermittent: true })
+    })
+}
+
+/// The time of a test between two of its looks.
+#[derive(Debug)]
+pub struct Clock {
+    started: Instant,
+    spent_before: Duration,
+    budget: Duration,
+    /// The time at which the whole run has to end.
+    deadline: Option<Instant>,
+    /// Time spent on linking since the start.
+    linking: Duration,
+}
+
+/// The limit that ends a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The test's own budget.
+    OfTest,
+    /// The budget of the whole run.
+    OfRun,
+}
+
+impl Clock {
+    pub fn start(spent_before: Duration, budget: Duration, deadline: Option<Instant>) -> Self {
+        Self { started: Instant::now(), spent_before, budget, deadline, linking: Duration::ZERO }
+    }
+
+    pub fn spent(&self) -> Duration {
+        self.spent_before + self.started.elapsed().saturating_sub(self.linking)
+    }
+
+    /// Returns the time left for the test and for the whole run.
+    fn left_of(&self) -> (Duration, Duration) {
+        let of_run = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        (self.budget.saturating_sub(self.spent()), of_run.unwrap_or(Duration::MAX))
+    }
+
+    pub fn left(&self) -> Duration {
+        let (of_test, of_run) = self.left_of();
+        of_test.min(of_run)
+    }
+
+    /// Returns the closer limit.
+    pub fn limit(&self) -> Limit {
+        let (of_test, of_run) = self.left_of();
+        if of_run < of_test { Limit::OfRun } else { Limit::OfTest }
+    }
+
+    /// Excludes time spent on linking.
+    pub fn leave_out(&mut self, linking: Duration) {
+        self.linking += linking;
+    }
+
+    /// Returns the total number of pairs that fit the time, given the time that `pairs` took: at least one more while time is
+    /// left.
+    pub fn affordable(&self, pairs: usize) -> usize {
+        decide::affordable(pairs, self.spent().as_secs_f64(), self.left().as_secs_f64())
     }
 }
 

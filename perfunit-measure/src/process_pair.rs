@@ -3,10 +3,9 @@
 //! Base and head run one after the other, in an order drawn for each pair.
 
 use super::bench::Bench;
-use super::inheritance::Inheritance;
 use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd};
-use super::running::{self, Pads, Programs};
+use super::running::{self, Inheritance, Pads, Programs};
 use perfunit_model::error::Result;
 use perfunit_model::{Side, Sides};
 use perfunit_runtime::page::state;

@@ -1,18 +1,17 @@
-//! A process of a pair: how it is started, and waited for.
+//! The processes of a pair: the state that they inherit, their start and their end.
 
 use super::bench::Bench;
 use super::gauge::Gauge;
-use super::inheritance::Inheritance;
-use perfunit_build::{SIDE_VARIABLE, TestExecutable};
-use perfunit_build::{Seed, TestClock};
-use perfunit_model::error::Result;
+use perfunit_build::{SIDE_VARIABLE, Seed, TestClock, TestExecutable};
+use perfunit_model::error::{Error, Result};
 use perfunit_model::{Failure, Side, Sides};
 use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
 use perfunit_system::os::unix::process::ExitStatusExt;
-use perfunit_system::os::{self, EndOf};
+use perfunit_system::os::{self, EndOf, FixedAddresses, Inherited, NoCoreFiles};
 use perfunit_system::process;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -30,7 +29,7 @@ pub struct Programs<'a> {
     pub folders: Sides<&'a Path>,
     /// Name of the test.
     pub test: &'a str,
-    /// `#[ignore]`d, which a harness of its own must be told.
+    /// Whether the test is `#[ignore]`d; a harness of its own needs an argument then.
     pub ignored: bool,
 }
 
@@ -58,7 +57,7 @@ impl Pads {
         }
     }
 
-    /// The same, but each process draws random numbers of its own.
+    /// Returns the same, with different random numbers in each process.
     pub fn without_seed(self) -> Self {
         Self { seed: None, ..self }
     }
@@ -69,7 +68,7 @@ impl Pads {
     }
 }
 
-/// What the processes of a pair have in common.
+/// The inputs that the processes of a pair share.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
     pub pads: Pads,
@@ -83,15 +82,15 @@ pub struct Running {
     child: Child,
     /// Readable once the process has ended.
     ended: Option<EndOf>,
-    /// `None` if we killed it.
+    /// `None` if the tool killed the process.
     pub status: Option<ExitStatus>,
     over: bool,
-    /// Whether the other side's process is waited for although this one failed.
+    /// Whether the tool waits for the other side's process although this one failed.
     is_independent: bool,
 }
 
 impl Running {
-    /// Starts it on the bench's core, with what the pair has in common.
+    /// Starts a process on the bench's core.
     pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
         let Start { pads, gauge, inheritance } = start;
         let executable = programs.executables.get(side);
@@ -118,7 +117,7 @@ impl Running {
         Ok(Self { side, child, ended, status: None, over: false, is_independent })
     }
 
-    /// Looks whether the process has ended.
+    /// Checks whether the process has ended.
     fn look(&mut self) -> bool {
         if !self.over
             && let Ok(Some(status)) = self.child.try_wait()
@@ -137,7 +136,7 @@ impl Running {
     }
 }
 
-/// Gives a process its side's folder and environment, both sides' of equal size: else their stacks would be shifted.
+/// Gives a process its side's folder and environment, padded to equal size so that the stacks are not shifted.
 pub fn surround(command: &mut Command, bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) {
     let environment = environment(bench, programs, side, pads);
     let others = self::environment(bench, programs, side.other(), pads);
@@ -157,14 +156,14 @@ fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -
     environment
 }
 
-/// Bytes that an environment takes on the stack: `name=value` with a zero at the end, and a pointer to it.
+/// Returns the bytes that an environment takes on the stack: `name=value` with a zero at the end, and a pointer to it.
 fn room(environment: &BTreeMap<OsString, OsString>) -> usize {
     let bytes = environment.iter().map(|(name, value)| name.len() + value.len() + 2);
     bytes.sum::<usize>() + environment.len() * size_of::<*const u8>()
 }
 
-/// Waits for all; kills the rest as soon as one has failed, or a turn or twice the pair has taken longer than the limit.
-/// Returns the side whose turn it was then.
+/// Waits for all processes. Kills the rest as soon as one has failed, or when a turn takes longer than the limit or the pair
+/// longer than twice the limit; returns the side whose turn it was then.
 pub fn wait(bench: &Bench, running: &mut [Running], limit: Duration) -> Option<Side> {
     let started = Instant::now();
     let (mut turn, mut turn_began) = (0, started);
@@ -198,7 +197,7 @@ fn whose_turn(bench: &Bench) -> Side {
     owner(bench, bench.page.turn.load(Acquire) as usize)
 }
 
-/// Whose turn this is.
+/// Returns the side whose turn this is.
 pub fn owner(bench: &Bench, turn: usize) -> Side {
     let owner = bench.page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
     if owner == 0 { Side::Base } else { Side::Head }
@@ -216,4 +215,57 @@ pub fn how_ended(status: ExitStatus) -> Failure {
         Some(number) => Failure::Signal { number, name: os::signal_name(number).map(str::to_owned) },
         None => Failure::Exited { code: status.code().unwrap_or(-1) },
     }
+}
+
+/// The state of this process that the processes of a pair inherit; dropping it restores the former state.
+///
+/// The state is set here and not in the child before `exec`: a child that runs code of ours has to be forked with a copy of all
+/// page tables, which cost more than the rest of its start.
+pub struct Inheritance {
+    page: Inherited,
+    common: Option<Inherited>,
+    probed: Sides<Option<Inherited>>,
+    _addresses: Option<FixedAddresses>,
+    _core_files: Option<NoCoreFiles>,
+}
+
+impl Inheritance {
+    /// Sets the state for the next processes.
+    pub fn prepare(bench: &Bench, common: Option<&File>) -> Result<Self> {
+        let (trees, tables) = (bench.trees.borrow(), bench.tables.borrow());
+        // A program has probes of one kind only.
+        let file = |side: Side| {
+            let tree = trees.as_ref().map(|trees| trees.file(side));
+            tree.or_else(|| tables.as_ref().map(|tables| tables.file(side))).map(inherited).transpose()
+        };
+        let fixed = bench.paired_address_space.then(FixedAddresses::switch_on).transpose();
+        Ok(Self {
+            page: inherited(bench.page.file())?,
+            common: common.map(inherited).transpose()?,
+            probed: Sides { base: file(Side::Base)?, head: file(Side::Head)? },
+            _addresses: fixed
+                .map_err(|error| Error::setup(format!("cannot switch off address space randomisation: {error}")))?,
+            // A test that aborts must not leave a core file.
+            _core_files: NoCoreFiles::switch_on().ok(),
+        })
+    }
+
+    /// Returns the descriptor of the page.
+    pub fn page(&self) -> i32 {
+        self.page.number()
+    }
+
+    /// Returns the descriptor of the pages that both programs have in common; 0 if there are none.
+    pub fn common(&self) -> i32 {
+        self.common.as_ref().map_or(0, Inherited::number)
+    }
+
+    /// Returns the descriptor of the file for a side's call tree or table; 0 if none is requested.
+    pub fn tree(&self, side: Side) -> i32 {
+        self.probed.get(side).as_ref().map_or(0, Inherited::number)
+    }
+}
+
+fn inherited(file: &File) -> Result<Inherited> {
+    Inherited::copy(file).map_err(|error| Error::setup(format!("cannot hand over shared memory: {error}")))
 }

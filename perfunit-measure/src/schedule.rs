@@ -1,23 +1,20 @@
-//! The whole run: one test after the other, then fresh pairs for those that were flagged.
+//! The order of measurements in a run: one test after the other, then fresh pairs of flagged tests.
 
-use super::alone::Alone;
 use super::bench::{Bench, Config};
-use super::bound::{self, Found};
 use super::classify;
-use super::confirm::{Confirmation, Screened, gates};
-use super::confirmed::verdicts_of_pairs;
+use super::confirmation::{Confirmer, Screened};
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::{self, Task};
-use super::measurement::Measurement;
+use super::measurement::{Measurement, Unit};
 use super::meter;
-use super::pairs::Unit;
+use super::pilot;
 use super::running::{Pads, Programs};
-use super::screen;
 use super::secondary_metrics::OF_PAIRS;
-use super::settled::Settled;
-use super::subject::{Ended, Figures, Observer, Subject};
-use super::trial::Trial;
+use super::single_calls::{self, Alone, Found};
+use super::subject::{Ended, Figures, Finding, Observer, Subject};
+use super::trial::{Settled, Trial};
+use super::verdict::{Criteria, Evidence, FirstCalls, verdict, verdicts_of_pairs};
 use super::whole_process::{self, Starts};
 use perfunit_build::{SideBuild, TestClock, TestExecutable};
 use perfunit_decide as decide;
@@ -27,20 +24,20 @@ use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Part of the whole run's remaining budget that is kept for confirming what was flagged.
+/// The share of the run's remaining budget that is kept for confirmations, as a divisor.
 const KEPT_FOR_CONFIRMATION: u32 = 4;
 
-/// The ends of all tests, and what is known of the layouts that they were measured on.
+/// The ends of all tests, and the layouts that they were measured on.
 #[derive(Debug)]
 pub struct AllEnded {
     /// One for each subject, in their order.
     pub tests: Vec<Ended>,
-    /// By target; or why a target has none.
+    /// The layouts by target, or the reason why a target has none.
     pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
 
-/// Measures all subjects in the given order, but those at last that pairs can hardly measure: the others, and what has to be
-/// confirmed of them, need not wait for these.
+/// Measures all subjects in the given order. Tests that pairs can hardly measure come last, so that the others and their
+/// confirmations need not wait.
 pub fn measure_all(
     bench: &Bench,
     config: &Config,
@@ -56,20 +53,19 @@ pub fn measure_all(
     let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
     let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
-    let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&gates(config, subject));
-    // Verdicts that pairs have given or could have.
+    let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&criteria(&config.on(subject.terms)).gates);
+    // The number of verdicts that pairs gave or could have given.
     let mut done = 0;
     while !waiting.is_empty() {
         screening.config.deadline = config.deadline.map(before_confirmation);
         let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
-        // Those without a verdict, too: they may be measured once more, in another round or pairing.
+        // Tests without a verdict count too: they may be measured again, in another round or pairing.
         done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
         let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
         let Screening { layouts, random, .. } = &mut screening;
-        let mut confirmation =
-            Confirmation { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
-        let ends = confirmation.run(screened)?;
+        let mut confirmer = Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
+        let ends = confirmer.run(screened)?;
         places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
         if !put_off.is_empty() {
             observer.progress.proceed("Measuring", put_off.len());
@@ -86,10 +82,10 @@ fn before_confirmation(deadline: Instant) -> Instant {
 
 /// A test to screen.
 struct Waiting<'a> {
-    /// Among all tests.
+    /// The position among all tests.
     place: usize,
     subject: &'a Subject<'a>,
-    /// What a call takes at least, where it is known to be more than pairs can bear.
+    /// The least time of a call, if it is known to be too long for pairs.
     slow: Option<Duration>,
 }
 
@@ -99,7 +95,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-/// Tests that are confirmed together: in the same order where they are among all, they themselves, what first pairs said.
+/// Tests that are confirmed together; places, subjects and evidence are in the same order.
 #[derive(Default)]
 struct Batch<'a> {
     places: Vec<usize>,
@@ -109,7 +105,7 @@ struct Batch<'a> {
     put_off: Vec<Waiting<'a>>,
 }
 
-/// How long screening still takes; a pilot calls slow tests on both sides.
+/// Returns the remaining time of screening as text; a pilot calls slow tests on both sides.
 fn time_left(started: Instant, done: usize, left: impl Iterator<Item = Option<Duration>>) -> String {
     if done < 3 {
         return String::new();
@@ -131,7 +127,7 @@ struct Screening<'a> {
 }
 
 impl Screening<'_> {
-    /// Screens the tests that wait, but for those that pairs can hardly measure, unless that is known of them.
+    /// Screens the waiting tests, except those that pairs can hardly measure, unless that is known of them.
     fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
         let started = Instant::now();
         let is_alone = waiting.len() == 1;
@@ -151,10 +147,10 @@ impl Screening<'_> {
                 continue;
             }
             let screened = self.test(subject)?;
-            let verdict = screened.end.result.as_ref().ok().map(|figures| figures.verdict);
-            tracing::info!(test = %subject.test, ?verdict, "test measured");
+            let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
+            tracing::info!(test = %subject.test, verdict = ?of_time, "test measured");
             if screened.way.is_none() {
-                (self.observer.ended)(&subject.test, &screened.end);
+                (self.observer.ended)(&subject.test, &verdict(&screened.evidence));
             }
             batch.places.push(place);
             batch.subjects.push(subject);
@@ -164,7 +160,7 @@ impl Screening<'_> {
         Ok(batch)
     }
 
-    /// The time that pairs could bear, if a call on base does not end in it.
+    /// Returns the longest call that pairs can measure, if a call on base takes longer.
     fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
         let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
@@ -178,18 +174,18 @@ impl Screening<'_> {
     }
 
     fn test(&mut self, subject: &Subject<'_>) -> Result<Screened> {
+        let config = self.config.on(subject.terms);
         if interrupt::requested() {
-            return Ok(Screened::without_pairs(Err(Reason::Interrupted)));
+            return Ok(without_pairs(&config, Err(Reason::Interrupted)));
         }
         if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(Screened::without_pairs(Err(Reason::BudgetUsedUp)));
+            return Ok(without_pairs(&config, Err(Reason::BudgetUsedUp)));
         }
         self.bench.settle();
         let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
-        // An experiment shall show what the place of the code does, not allow for it.
+        // Experiments show the effect of placement; they must not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
-        let config = self.config.on(subject.terms);
         let programs = Programs { executables, ..subject.programs(self.sides) };
         let trial = Trial { bench: self.bench, config: &config, programs };
         match self.settle(subject, &trial)? {
@@ -203,7 +199,7 @@ impl Screening<'_> {
                 let end = apart(alone.instead(reason, &mut self.random))?;
                 let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
                 let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
-                Ok(as_built.unwrap_or_else(|| Screened::without_pairs(end)))
+                Ok(as_built.unwrap_or_else(|| without_pairs(&config, end)))
             }
         }
     }
@@ -211,12 +207,13 @@ impl Screening<'_> {
     /// Runs the pilot of a test.
     fn settle(&mut self, subject: &Subject<'_>, trial: &Trial<'_>) -> Result<std::result::Result<Settled, Reason>> {
         apart(match subject.executables.head.harness.repeats() {
-            Repeated::Function => screen::settle(trial, &mut self.random),
+            Repeated::Function => pilot::settle(trial, &mut self.random),
             Repeated::Process => whole_process::settle(trial, &mut self.starts, &mut self.random),
         })
     }
 
-    /// Measures a test that fails in our executables in those of the project's linker; `None` if it fails there, too.
+    /// Measures a test that fails with matched layouts in the executables of the project's linker; `None` if it fails there
+    /// too.
     fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Screened>> {
         let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
         let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
@@ -227,36 +224,36 @@ impl Screening<'_> {
         self.measure(subject, &trial, settled).map(Some)
     }
 
-    /// Everything that is asked of a test before confirmation: single calls if they decide, else pairs; counts; first
-    /// calls.
+    /// Collects all evidence of a test before its confirmation: single calls if they decide, else pairs; counts; first calls.
     fn measure(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: Settled) -> Result<Screened> {
-        let is_by_calls = bound::is_first(trial.config, &settled);
+        let is_by_calls = single_calls::is_first(trial.config, &settled);
         let bound = if is_by_calls { by_calls(trial, &settled, &mut self.random)? } else { None };
         let is_bound = bound.is_some();
-        let (mut end, left_open) = match bound {
-            Some(figures) => (Ended { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
+        let (mut screening, left_open) = match bound {
+            Some(figures) => (Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
             None => self.pairs(subject, trial, &settled)?,
         };
-        let mut first_call = None;
-        if let Ok(figures) = &mut end.result {
+        let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
+        if let Ok(figures) = &mut screening.result {
             if settled.task != Task::Process {
                 let ns = figures.measured.base_ns.max(figures.measured.head_ns);
                 figures.metrics.extend(meter::meter(trial, &settled, ns, &mut self.random)?);
             }
             if is_bound {
-                return Ok(Screened { end, way: None, first_call, left_open });
+                return Ok(Screened::complete(criteria(trial.config), screening));
             }
             match first_calls::look(trial, &settled, figures, &mut self.random)? {
                 Look::Flagged(flagged) => first_call = Some(*flagged),
-                Look::Unknown(because) => figures.notes.push(Note::FirstCallUnknown { because }),
-                Look::Nothing => {}
+                Look::Unknown(because) => first_calls = FirstCalls::Unknown(because),
+                Look::Unremarkable => {}
             }
         }
-        Ok(Screened { end, way: Some(settled), first_call, left_open })
+        let evidence = Evidence { criteria: criteria(trial.config), screening, confirmation: None, first_calls };
+        Ok(Screened { evidence, way: Some(settled), first_call, left_open })
     }
 
-    /// Pairs of a test until they are clear, or until all that they can still do is done by layouts.
-    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Ended, bool)> {
+    /// Measures pairs of a test until they are clear, or until only drawn layouts can decide.
+    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Finding, bool)> {
         let config = trial.config;
         let mut measurement = Measurement::new(config, settled.clone(), Unit::Pair, config.alpha);
         measurement.advance(trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
@@ -270,18 +267,32 @@ impl Screening<'_> {
     }
 }
 
-/// Whether fresh values are asked for all that decides, once they are asked for time: of other metrics the first pairs have
-/// the last word.
+/// Returns the terms by which a test with these settings is judged.
+fn criteria(config: &Config) -> Criteria {
+    Criteria {
+        threshold: config.threshold,
+        gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
+        accepted: config.accepted.clone(),
+    }
+}
+
+/// Returns a test that pairs cannot measure, with the figures of its single calls if they suffice.
+fn without_pairs(config: &Config, result: std::result::Result<Figures, Reason>) -> Screened {
+    Screened::complete(criteria(config), Finding { result, reason: None, capture: None })
+}
+
+/// Returns whether all metrics that decide are confirmed whenever time is. The first pairs are final for other metrics.
 fn confirms_all(config: &Config) -> bool {
     let gates = config.metering.iter().flat_map(|metering| &metering.gates);
     gates.into_iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))
 }
 
-/// The figures of single calls, if they decide.
+/// Measures single calls, and returns their figures if they decide.
 fn by_calls(trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<Option<Figures>> {
     let alone = Alone { trial: *trial, task: settled.task, clock: settled.clock };
-    let room = bound::room(trial.config);
-    let found = alone.bound(bound::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
+    let room = single_calls::room(trial.config);
+    let found =
+        alone.bound(single_calls::slower(&settled.ns), &settled.ns.map(Some), settled.task.mode(), room, random)?;
     let Found::Bound(mut figures) = found else { return Ok(None) };
     figures.notes.clone_from(&settled.notes);
     Ok(Some(*figures))

@@ -1,8 +1,8 @@
-//! A test to measure, and the end of it.
+//! A test to measure, the figures of one series of its pairs, and its end.
 
 use super::running::Programs;
 use perfunit_build::{SideBuild, TestExecutable};
-use perfunit_model::{Capture, Measured, Metrics, Note, Reason, Sides, TestId, Verdict};
+use perfunit_model::{Capture, CrossCheck, Measured, Metrics, Note, Reason, Sides, TestId, Verdict};
 use perfunit_project::config::Terms;
 use perfunit_system::progress::Progress;
 
@@ -11,14 +11,14 @@ use perfunit_system::progress::Progress;
 pub struct Subject<'a> {
     pub test: TestId,
     pub executables: Sides<&'a TestExecutable>,
-    /// What the user wants of it in particular.
+    /// The user's terms for this test.
     pub terms: Option<&'a Terms>,
-    /// `#[ignore]`d, which a harness of its own must be told.
+    /// Whether the test is `#[ignore]`d; a harness of its own needs an argument then.
     pub ignored: bool,
 }
 
 impl Subject<'_> {
-    /// What runs it.
+    /// Returns the executables with the arguments that run the test.
     pub(super) fn programs<'a>(&'a self, sides: &Sides<&'a SideBuild>) -> Programs<'a> {
         Programs {
             executables: self.executables,
@@ -29,35 +29,65 @@ impl Subject<'_> {
     }
 }
 
-/// Who hears of tests while others are still measured.
+/// The receiver of verdicts while other tests are still measured.
 #[derive(Clone, Copy)]
 pub struct Observer<'a> {
     pub progress: &'a Progress,
-    /// Hears of each test once, when nothing more will be asked of it.
+    /// Called once for each test, as soon as nothing more will be measured of it.
     pub ended: &'a dyn Fn(&TestId, &Ended),
 }
 
-/// The figures behind a verdict.
+/// The figures of one series of pairs or single calls.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
+    /// The verdict on wall time.
     pub verdict: Verdict,
     pub measured: Measured,
-    /// Standard deviation of the units of replication, log ratios, as a robust estimate has it.
+    /// Robust standard deviation of the units of replication, as log ratios.
     pub spread: f64,
     /// Wall time of a pair.
     pub seconds_per_pair: f64,
     pub notes: Vec<Note>,
-    /// What is known besides time; empty if nothing was asked for.
+    /// The metrics except wall time; empty if none was requested.
     pub metrics: Metrics,
 }
 
-/// The end of one test.
+impl Figures {
+    /// Returns the time of a run on each side.
+    pub(super) fn ns(&self) -> Sides<f64> {
+        Sides { base: self.measured.base_ns, head: self.measured.head_ns }
+    }
+}
+
+/// The result of one series of pairs or single calls of a test.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// The figures, or the reason why there are none.
+    pub result: std::result::Result<Figures, Reason>,
+    /// The reason why the figures are inconclusive.
+    pub reason: Option<Reason>,
+    /// The capture method, once the test ran.
+    pub capture: Option<Capture>,
+}
+
+impl Finding {
+    /// Returns the verdict on wall time if it is a change.
+    pub(super) fn change_seen(&self) -> Option<Verdict> {
+        self.result.as_ref().ok().map(|figures| figures.verdict).filter(|verdict| verdict.is_change())
+    }
+}
+
+/// The end of one test: its verdict with the figures behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
-    /// The figures, or why there are none.
-    pub result: std::result::Result<Figures, Reason>,
-    /// Why a verdict is inconclusive.
+    /// The verdict by the metrics that decide.
+    pub verdict: Verdict,
+    /// The reason why the test was not measured or why its verdict is inconclusive.
     pub reason: Option<Reason>,
-    /// How it was captured, once it ran.
+    /// The figures, unless the test was not measured.
+    pub figures: Option<Figures>,
+    /// Whether time and work changed alike.
+    pub cross_check: Option<CrossCheck>,
+    /// The capture method, once the test ran.
     pub capture: Option<Capture>,
 }

@@ -1,13 +1,71 @@
-//! One test with all that it takes to run it.
+//! One test with everything that it takes to run it, and the way it is measured.
 
 use super::bench::{Bench, Config};
-use super::running::Programs;
+use super::lockstep::{self, PairEnd, Task};
+use super::process_pair::{self, Asked};
+use super::running::{Pads, Programs};
+use super::work::Comparison;
+use perfunit_build::TestClock;
+use perfunit_model::error::Result;
+use perfunit_model::{Capture, Note, Sides};
 
-/// Where, on what terms and by which executables a test is run.
+/// The machine, settings and executables with which a test runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
     pub bench: &'a Bench,
-    /// What the user set for this test.
+    /// The settings for this test.
     pub config: &'a Config,
     pub programs: Programs<'a>,
+}
+
+/// The smallest difference that counts, ns: a few cycles. Code that moved by some bytes was measured to cost or save one cycle.
+pub const LEAST_NS: f64 = 1.0;
+/// The same where the instructions changed in the direction of the time: about one cycle.
+pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
+/// The smallest threshold of whole processes, which are noisier and only partly consist of the test.
+pub const PROCESS_THRESHOLD: f64 = 0.05;
+
+/// The way a test is measured, as its pilot settled it.
+#[derive(Debug, Clone)]
+pub struct Settled {
+    pub task: Task,
+    pub capture: Capture,
+    /// Whether equal code lies at the same places in both versions.
+    pub matched: bool,
+    pub notes: Vec<Note>,
+    /// Whether both processes of a pair get the same random numbers.
+    pub equal_seeds: bool,
+    /// The clock with which both processes do the same work.
+    pub clock: TestClock,
+    /// The estimate of a pair.
+    pub comparison: Comparison,
+    /// The effect that reading the clock can have on a pair's log ratio.
+    pub clock_bias: f64,
+    /// The smallest difference that counts, ns.
+    pub least_ns: f64,
+    /// Time of a run on each side in the pilot, ns; of a first call where the pilot shows no more.
+    pub ns: Sides<f64>,
+}
+
+impl Settled {
+    /// Returns the smallest change that counts, as a fraction, given the time of a run on base.
+    pub fn least_change(&self, base_ns: f64) -> f64 {
+        self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE)
+    }
+
+    /// Draws the random shifts and seeds that both processes of the next pair share.
+    pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
+        let pads = Pads::draw(random).with_clock(self.clock);
+        if self.equal_seeds { pads } else { pads.without_seed() }
+    }
+
+    /// Runs the next pair.
+    pub fn pair(&self, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<PairEnd> {
+        let Trial { bench, config, programs } = trial;
+        let (pads, limit) = (self.draw(random), config.timeout);
+        match self.task {
+            Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
+            task => lockstep::run(bench, programs, task, pads, limit),
+        }
+    }
 }

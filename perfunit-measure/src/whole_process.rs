@@ -4,12 +4,10 @@
 //! asked for a test that does not exist.
 
 use super::classify::{FEWEST_PAIRS, first_failure};
-use super::inheritance::Inheritance;
 use super::lockstep::{SideEnd, Task};
 use super::process_pair::{Asked, command, ended, run};
-use super::running::Pads;
-use super::settled::{PROCESS_THRESHOLD, Settled};
-use super::trial::Trial;
+use super::running::{Inheritance, Pads};
+use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
 use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::error::{Error, Result, Stop, Tried};

@@ -7,8 +7,8 @@ use super::shared::Session;
 use perfunit_build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
 use perfunit_explain::{explain_outcomes, growth};
 use perfunit_measure::{
-    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, cross_check,
-    find_valgrind, gate, measure_all, relative_to_base, verdicts_of_pairs,
+    AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, find_valgrind,
+    measure_all, verdicts_of_pairs,
 };
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{
@@ -17,7 +17,7 @@ use perfunit_model::{
 };
 use perfunit_project::config::Terms;
 use perfunit_project::git::path::is_rust;
-use perfunit_select::{Candidate, not_measured};
+use perfunit_select::Candidate;
 use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
 use std::collections::BTreeSet;
@@ -213,8 +213,8 @@ impl Round<'_> {
     /// Whether the data files of the other version may let it pass.
     fn is_open_by_data(&self, end: &Ended) -> bool {
         let files = &self.session.versions.files;
-        let fails = end.result.as_ref().err();
-        fails.is_some_and(|reason| may_be_for_other_data(reason, self.built.pairing.tests_of))
+        let reason = end.reason.as_ref().filter(|_| end.figures.is_none());
+        reason.is_some_and(|reason| may_be_for_other_data(reason, self.built.pairing.tests_of))
             && files.base.changed(&files.head).iter().any(|path| !is_rust(path))
     }
 
@@ -226,12 +226,12 @@ impl Round<'_> {
     /// Measures these once more on the data files that are in the tree now.
     fn measure_again(&self, config: &Config, tests: &[Candidate], again: &[usize], ended: &mut [Ended]) -> Result<()> {
         let data = self.built.pairing.tests_of;
-        let done = tests.iter().zip(&*ended).filter(|(_, end)| end.result.is_ok());
+        let done = tests.iter().zip(&*ended).filter(|(_, end)| end.figures.is_some());
         let done: usize = done.map(|(test, _)| verdicts_of_pairs(&test.terms.gates)).sum();
         let config = Config { others: config.others + done, ..config.clone() };
         let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
         for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
-            if let Ok(figures) = &mut end.result {
+            if let Some(figures) = &mut end.figures {
                 figures.notes.push(Note::DataFiles { of: data.other() });
                 ended[*index] = end;
             }
@@ -258,32 +258,24 @@ fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Res
 fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     let capture = end.capture.or(candidate.capture);
     let Candidate { test, because, why, of_name, differs, terms, .. } = candidate;
-    let end = relative_to_base(end, terms.accepted.as_ref());
     let of_tests = differs.map(|difference| Note::TestCode { of: tests_of, difference });
-    let mut outcome = match end.result {
-        Ok(figures) => {
-            let (verdict, reason) = gate(&terms.gates, (figures.verdict, end.reason), &figures.metrics);
-            Outcome {
-                test,
-                verdict,
-                reason,
-                // The verdict is about what goes beyond what was accepted; what was counted is about all of it.
-                cross_check: match terms.accepted {
-                    Some(_) => None,
-                    None => cross_check(figures.verdict, &figures.metrics),
-                },
-                metrics: with_time(&figures),
-                measured: Some(figures.measured),
-                capture,
-                selected_because: Some(because),
-                explanation: None,
-                unexplained: None,
-                why,
-                gates: terms.gates_from.is_some().then(|| terms.gates.clone()),
-                notes: figures.notes,
-            }
-        }
-        Err(reason) => not_measured(test, reason, capture, Some(because)),
+    let metrics = end.figures.as_ref().map_or_else(Metrics::new, with_time);
+    let (measured, notes) = end.figures.map(|figures| (figures.measured, figures.notes)).unzip();
+    let is_measured = measured.is_some();
+    let mut outcome = Outcome {
+        test,
+        verdict: end.verdict,
+        reason: end.reason,
+        measured,
+        metrics,
+        cross_check: end.cross_check,
+        capture,
+        selected_because: Some(because),
+        explanation: None,
+        unexplained: None,
+        why: why.filter(|_| is_measured),
+        gates: (is_measured && terms.gates_from.is_some()).then(|| terms.gates.clone()),
+        notes: notes.unwrap_or_default(),
     };
     outcome.notes.extend(of_tests);
     outcome.notes.extend((of_name.base.max(of_name.head) > 1).then_some(Note::SharedName { tests: of_name }));

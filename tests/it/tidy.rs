@@ -17,7 +17,7 @@ const MAY_BE_UNSAFE: [&str; 28] = [
     "perfunit-select/src/trace/run.rs",
     "perfunit-project/src/git/discover.rs",
     "perfunit-measure/src/call_trees.rs",
-    "perfunit-measure/src/shared_page.rs",
+    "perfunit-measure/src/shared_memory.rs",
     "perfunit-measure/src/work_tables.rs",
     "perfunit-system/src/os/linux.rs",
     "perfunit-runtime/preload/meter/src/lib.rs",

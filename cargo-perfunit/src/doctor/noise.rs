@@ -2,8 +2,8 @@
 
 use super::workload;
 use perfunit_decide as decide;
+use perfunit_measure::cores::{self, Spin};
 use perfunit_measure::quietest;
-use perfunit_measure::spin::{self, Spin};
 use perfunit_model::checkup::{CoreNoise, Noise};
 use perfunit_system::progress::Progress;
 use std::hint::black_box;
@@ -21,9 +21,9 @@ const STEPS: u64 = 100_000;
 /// Measures on some of the cores that we may use.
 pub fn measure(allowed: &[usize], progress: &Progress) -> Noise {
     let looked_at = &allowed[allowed.len().saturating_sub(CORES)..];
-    let cores = looked_at.iter().filter_map(|core| Some(core_noise(*core, &spin::spin(*core, SPUN)?))).collect();
+    let cores = looked_at.iter().filter_map(|core| Some(core_noise(*core, &cores::spin(*core, SPUN)?))).collect();
     let quiet = quietest(allowed);
-    let times = quiet.and_then(|core| spin::on_core(core, fixed_work));
+    let times = quiet.and_then(|core| cores::on_core(core, fixed_work));
     let against_itself = Some(workload::against_itself(progress));
     Noise { cores, work_spread: times.and_then(|mut times| spread(&mut times)), against_itself }
 }

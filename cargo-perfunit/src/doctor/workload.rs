@@ -91,9 +91,9 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
     let observer = Observer { progress, ended: &|_, _| {} };
     let ended = measure_all(&bench, &config, &Sides { base: &side, head: &side }, &[subject], observer)?;
     let seconds = started.elapsed().as_secs_f64();
-    let result = ended.tests.into_iter().next().map(|end| end.result);
-    match result {
-        Some(Ok(figures)) => Ok(AgainstItself {
+    let end = ended.tests.into_iter().next().ok_or_else(|| Error::setup("nothing was measured"))?;
+    match (end.figures, end.reason) {
+        (Some(figures), _) => Ok(AgainstItself {
             core: bench.core(),
             verdict: figures.verdict,
             pairs: figures.measured.pairs,
@@ -101,7 +101,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
             ns: figures.measured.base_ns,
             seconds,
         }),
-        Some(Err(reason)) => Err(Error::setup(reason.to_string())),
-        None => Err(Error::setup("nothing was measured")),
+        (None, Some(reason)) => Err(Error::setup(reason.to_string())),
+        (None, None) => Err(Error::setup("nothing was measured")),
     }
 }

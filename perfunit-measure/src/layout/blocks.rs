@@ -1,7 +1,7 @@
 //! Functions of both versions that belong together.
 
-use super::anchor::Anchor;
 use super::image::{Function, Image};
+use super::loops::Anchor;
 use super::loops::{Loop, loops};
 use object::Architecture;
 use perfunit_build::ALIGNMENT;

@@ -1,10 +1,12 @@
 //! Links both versions of a target again, matched, and reads from the result what came of it.
 
+use super::ORDERED;
 use super::blocks::{Blocks, Unplaced, loops_of};
 use super::data::{self, Comparison, Leaving};
 use super::image::{Image, Section};
+use super::linker_input::{gap_object, order_script};
+use super::loops::common_loops;
 use super::plan::{Plan, plan};
-use super::{ORDERED, anchor, gaps, script};
 use perfunit_build::{Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, Sample, free, relink};
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{LayoutMatch, MeasuringLinker, NoLayout, Side, Sides};
@@ -218,7 +220,7 @@ impl Matched {
         let mut more: Vec<Extra> = Vec::new();
         if !gaps.is_empty() {
             let path = self.made_for(output, "gaps.o");
-            fs::write(&path, gaps::object(gaps, self.architecture).map_err(Stop::Because)?)?;
+            fs::write(&path, gap_object(gaps, self.architecture).map_err(Stop::Because)?)?;
             more.push(Extra::Input(path));
         }
         let mut option = |text: &str| more.push(Extra::Option(text.into()));
@@ -233,7 +235,7 @@ impl Matched {
                 more.push(option_with("--symbol-ordering-file=", &path));
                 more.push(Extra::Option("--no-warn-symbol-ordering".into()));
             }
-            Dialect::Gnu => script = script::order(order, gaps, self.aliases.get(side)),
+            Dialect::Gnu => script = order_script(order, gaps, self.aliases.get(side)),
         }
         script.push_str(&leaving.script());
         if !script.is_empty() {
@@ -298,7 +300,7 @@ impl Matched {
             let base = functions.base.get(changed.names.base.as_str());
             let (Some(base), Some(head)) = (base, functions.head.get(changed.names.head.as_str())) else { continue };
             let loops = Sides { base: loops_of(&linked.base, base), head: loops_of(&linked.head, head) };
-            let pairs = anchor::common(&loops.base, &loops.head);
+            let pairs = common_loops(&loops.base, &loops.head);
             let is_held = |base_start: u64, head_start: u64| base.address + base_start == head.address + head_start;
             figures.loops += loops.base.len();
             figures.held += pairs.iter().filter(|(one, two)| is_held(one.start, two.start)).count();

@@ -1,26 +1,24 @@
-//! Matched layouts: both versions linked again such that code which is the same lies at the same addresses.
+//! Matched layouts: both versions linked again such that equal code lies at equal addresses.
 //!
-//! Input: what both executables of a target were linked from. Output: the two executables again, functions in one
-//! common order, sections at common addresses; of functions that changed, the loops that are the same at the same
-//! addresses as well, as far as one shift can do that. What is said of the result is read from the result.
+//! Input: the link inputs of both executables of a target. Output: the two executables linked again, with functions in one
+//! common order and sections at common addresses. Of changed functions the equal loops lie at equal addresses too, as far as
+//! one shift achieves that. All statements about the result are read from the result.
 //!
-//! The same machine code at other addresses takes another time, by several percent, and no repetition shows it. With
-//! matched layouts what the place does to the time it does to both versions alike, and cancels.
+//! The same machine code at other addresses takes another time, by several percent, and repetition does not show it. With
+//! matched layouts placement has the same effect on both versions, and cancels.
 //!
-//! The pieces: an [`Image`] is what an executable tells of its functions; blocks are functions of both versions that
-//! belong together; an *anchor* is the shift that puts a changed function's loops where the others are; a plan is an
-//! order of blocks with gaps between them, which a linker takes as a list or as a script; of data, what stands in the way of equal addresses *leaves* for a section of its own. Invariants: all but [`Matched`] is pure; nothing here decides what a figure
-//! means.
+//! The pieces: an [`Image`] holds an executable's functions; blocks are functions of both versions that belong together; an
+//! *anchor* is the shift that places a changed function's loops where the others are; a plan is an order of blocks with gaps
+//! between them, which a linker takes as a list or as a script; data that prevents equal addresses *leaves* for a section of
+//! its own. Everything except [`Matched`] is pure.
 
-mod anchor;
 mod blocks;
 mod data;
-mod gaps;
 mod image;
+mod linker_input;
 mod loops;
 mod matched;
 mod plan;
-mod script;
 
 pub use blocks::Unplaced;
 pub use matched::{Matched, Natural, try_layout};

@@ -156,8 +156,8 @@ pub(super) fn most_gaps(blocks: &Blocks) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::anchor::Anchor;
     use super::super::blocks::Common;
+    use super::super::loops::Anchor;
     use super::*;
 
     fn names(name: &str) -> Sides<String> {

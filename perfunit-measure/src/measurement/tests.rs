@@ -1,5 +1,5 @@
-use super::super::bound::tests::{config, settled};
 use super::super::lockstep::{Shape, SideEnd};
+use super::super::single_calls::tests::{config, settled};
 use super::*;
 use perfunit_decide::PairsPerLayout;
 use perfunit_model::{Side, Sides};
@@ -125,4 +125,28 @@ fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
     assert!(!open.is_over());
     assert_eq!([0, 1, 2, 3, 4].map(|look| open.units_at(look)), [Some(8), Some(16), Some(32), Some(64), None]);
     assert!(measured(layouts_of(0.005), 64, 0.03, &clock).is_over());
+}
+
+#[test]
+fn of_many_pairs_a_part_may_fail() {
+    let end = SideEnd { state: state::FAILED_FIRST, ..SideEnd::default() };
+    let shape = Shape { repetitions: 1, batches: 1, warm: 0 };
+    let (sides, starter, took) = (Sides { base: end.clone(), head: end }, Side::Base, Duration::ZERO);
+    let failing = PairEnd { sides, shape, starter, timed_out: None, took };
+    let borne = |pair: &PairEnd, complete: usize| {
+        let mut failures = Failures::default();
+        (1..20).find(|_| failures.add(pair, Duration::from_secs(1), complete).is_some())
+    };
+    assert_eq!((borne(&failing, 8), borne(&failing, 140), borne(&failing, 512)), (Some(3), Some(3), Some(11)));
+    assert_eq!(borne(&PairEnd { timed_out: Some(Side::Head), ..failing }, 512), Some(3));
+}
+
+#[test]
+fn a_note_counts_failed_pairs_and_has_the_first_known_cause() {
+    let how = Failure::Said("it is full".to_owned());
+    let fails = Reason::Fails { side: FailedOn::Head, how, intermittent: true };
+    let note = |reasons| Failures { reasons }.note(8);
+    assert_eq!(note(vec![]), None);
+    let expected = Note::FailedPairs { failed: 2, pairs: 10, why: fails.clone() };
+    assert_eq!(note(vec![None, Some(fails)]), Some(expected));
 }

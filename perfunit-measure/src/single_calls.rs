@@ -1,11 +1,18 @@
-//! Tests of which one version is slower by so much that pairs would not end, or would tell nothing that single calls do not
-//! tell sooner: few calls of the slower version and many of the other one, in random order (`decide::Calls`).
+//! Single calls of tests that pairs cannot measure, or measure no better.
+//!
+//! One version is slower by so much that pairs would not end, or would show nothing that single calls do not show sooner: few
+//! calls of the slower version and many of the other one, in random order (`decide::Calls`), each in a fresh process without
+//! one of the other version alongside. Single calls also tell whether a failure repeats.
 
-use super::alone::{Alone, Call};
 use super::bench::Config;
-use super::lockstep::Task;
-use super::settled::Settled;
+use super::classify::first_failure;
+use super::lockstep::{self, Task};
+use super::noise::undisturbed;
+use super::process_pair;
+use super::running::Pads;
 use super::subject::Figures;
+use super::trial::{Settled, Trial};
+use perfunit_build::TestClock;
 use perfunit_decide as decide;
 use perfunit_decide::{Calls, FIRST_LOOK, SEPARATION};
 use perfunit_model::error::{Result, Stop, Tried};
@@ -13,66 +20,68 @@ use perfunit_model::{
     Bound, Change, EffectClass, EffectSize, FailedOn, Measured, Metric, Metrics, Mode, NotMetered, Reason, Sample,
     Side, Sides, Verdict,
 };
+use perfunit_system::interrupt;
 use std::time::{Duration, Instant};
 
-/// Starting and ending a process, s: about.
+/// The approximate time to start and end a process, s.
 const PROCESS_SECONDS: f64 = 0.005;
-/// A call that takes less costs nothing to try.
+/// The longest call that costs nothing to try, s.
 const CHEAP_SECONDS: f64 = 0.1;
-/// From this factor on pairs add nothing that is worth their time.
+/// The factor from which pairs add nothing that is worth their time.
 const LARGE: f64 = 10.0;
-/// Part of a test's budget that pairs may take without anybody asking whether they are needed.
+/// The share of a test's budget that pairs may always take.
 const UNQUESTIONED: f64 = 0.25;
-/// Screening and confirmation have the budget each, and single calls stand for both.
+/// The number of budgets for single calls: they replace both screening and confirmation.
 const BUDGETS: u32 = 2;
-/// What is planned as a part of what is allowed, and how far a busy machine may exceed that.
+/// The share of the allowed time that is planned, and the factor by which a busy machine may exceed the plan.
 const PLANNED: f64 = 0.8;
 const EXCEEDED: f64 = 1.5;
 
-/// What single calls showed.
+/// The result of single calls.
 #[derive(Debug)]
 pub enum Found {
     /// One version is slower.
     Bound(Box<Figures>),
-    /// Why it cannot be measured.
+    /// The test cannot be measured.
     Reason(Reason),
     /// Calls contradict each other.
     Nothing,
-    /// There was no room for them. They would need these seconds, if that is all; a call of the quicker side takes so many.
+    /// There was no time for them. They would need `needed` seconds if nothing else is in the way; a call of the quicker side
+    /// takes `quick` seconds.
     NoRoom { needed: Option<f64>, quick: f64 },
 }
 
-/// What a call takes with its process, s.
+/// The time of a call with its process, s.
 struct Seconds {
     quick: f64,
-    /// Of the slower side, if that is known.
+    /// The time on the slower side, if it is known.
     slow: Option<f64>,
 }
 
-/// How many calls, and how long each may take.
+/// The number of calls and the limit of each.
 struct Plan {
     calls: Calls,
     limit: Duration,
-    /// How far the slower side must be off.
+    /// The factor by which the slower side must exceed the quicker one.
     factor: f64,
 }
 
-/// What was seen, ns.
+/// The observed times, ns.
 #[derive(Debug, Default)]
 struct Seen {
     slow: Vec<f64>,
     quick: Vec<f64>,
-    /// Longest wall time of a call of the quicker side, and longest time besides the call.
+    /// Longest wall time of a call of the quicker side, and longest time spent outside of the call.
     quick_wall: f64,
     start: f64,
-    /// Calls of the slower side that did not end: the time that they had the core for themselves.
+    /// Calls of the slower side that did not end: the time for which each had the core for itself.
     stopped: Vec<f64>,
 }
 
-/// What is known of a call of each side by the pilot, ns.
+/// The time of a call on each side as far as the pilot shows it, ns.
 pub type Known = Sides<Option<f64>>;
 
-/// Whether single calls are to be asked before any pair: it is much slower and pairs take long, or too long.
+/// Returns whether single calls precede pairs: one side is much slower, and pairs take long or too long.
 pub fn is_first(config: &Config, settled: &Settled) -> bool {
     let Sides { base, head } = settled.ns;
     let (ratio, pair) = ((base / head).max(head / base), (base + head) / 1e9);
@@ -81,13 +90,13 @@ pub fn is_first(config: &Config, settled: &Settled) -> bool {
     }
     let (budget, fewest) = (config.per_test_budget.as_secs_f64(), FIRST_LOOK as f64);
     let only_time = config.metering.as_ref().is_none_or(|metering| metering.gates == [Metric::Time]);
-    // Both screening and confirmation take so many pairs at least.
+    // Screening and confirmation both take at least this many pairs.
     let is_long = 2.0 * fewest * pair > UNQUESTIONED * budget;
     fewest * pair > budget || ratio >= LARGE && is_long && only_time
 }
 
 impl Alone<'_> {
-    /// What there is to say of a test that cannot be measured by pairs.
+    /// Measures a test that pairs cannot measure for this reason.
     pub fn instead(&self, reason: Reason, random: &mut fastrand::Rng) -> Tried<Figures, Reason> {
         let (slow, known, mode) = match (&reason, self.task) {
             (Reason::TimedOut { side, .. }, task) => {
@@ -102,7 +111,7 @@ impl Alone<'_> {
         };
         let config = self.trial.config;
         let room = room(config);
-        // Who waited so long for one call waits as long for what it says.
+        // After a call that reached the timeout, as much time again is acceptable.
         let room = if matches!(reason, Reason::TimedOut { .. }) { room.max(config.timeout) } else { room };
         match self.bound(slow, &known, mode, room, random)? {
             Found::Bound(figures) => Ok(*figures),
@@ -118,7 +127,7 @@ impl Alone<'_> {
         }
     }
 
-    /// Whether another call of a side that did not end does not end either.
+    /// Returns whether a second call of a side does not end either.
     fn hangs_again(&self, side: Side, random: &mut fastrand::Rng) -> Result<bool> {
         let config = self.trial.config;
         let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -126,7 +135,7 @@ impl Alone<'_> {
         Ok(left.is_none_or(|left| left > limit) && matches!(self.call(side, limit, random)?, Call::Stopped { .. }))
     }
 
-    /// Asks single calls whether this side is the slower one, for as long as there is room.
+    /// Measures single calls for as long as there is room, to show that this side is the slower one.
     pub fn bound(
         &self,
         slow: Side,
@@ -141,7 +150,7 @@ impl Alone<'_> {
         let is_costly = |ns: &f64| ns / 1e9 > CHEAP_SECONDS;
         let quick_seconds = match known.get(quick).filter(is_costly) {
             Some(ns) => ns / 1e9 + PROCESS_SECONDS,
-            // What a process costs now tells how many of them fit.
+            // The present cost of a process determines how many fit.
             None => match self.call(quick, self.trial.config.timeout, random)? {
                 Call::Took { wall_ns, .. } => wall_ns / 1e9,
                 Call::Failed(reason) => return Ok(Found::Reason(reason)),
@@ -190,17 +199,18 @@ impl Alone<'_> {
     }
 }
 
-/// What single calls of a test may take.
+/// Returns the time that single calls of a test may take.
 pub fn room(config: &Config) -> Duration {
     config.per_test_budget * BUDGETS
 }
 
-/// The side whose call takes longer.
+/// Returns the side whose call takes longer.
 pub fn slower(ns: &Sides<f64>) -> Side {
     if ns.head >= ns.base { Side::Head } else { Side::Base }
 }
 
-/// How far one side must be off: what the user wants to know of is no less, nor what they accept of head, a log ratio.
+/// Returns the factor by which one side must be slower: it covers the user's threshold, and the accepted loss (a log ratio)
+/// if head is slower.
 fn factor(slow: Side, threshold: f64, accepted: f64) -> f64 {
     let wanted = match slow {
         Side::Head => 1.0 + threshold,
@@ -211,7 +221,7 @@ fn factor(slow: Side, threshold: f64, accepted: f64) -> f64 {
     wanted.max(SEPARATION) * beyond
 }
 
-/// The calls to make in the seconds that are left; or the seconds that would do, if there is no other obstacle.
+/// Plans the calls for the seconds that are left. The error has the seconds that would suffice, if there is no other obstacle.
 fn plan(
     config: &Config,
     level: f64,
@@ -221,7 +231,7 @@ fn plan(
 ) -> std::result::Result<Plan, Option<f64>> {
     let room = left * PLANNED;
     let timeout = config.timeout.as_secs_f64();
-    // How often a call lasts longer than its version's usual ones before it counts as one that does not end.
+    // The factor by which a call exceeds the usual ones of its version before it counts as one that does not end.
     let ample = 2.0 * factor;
     let cut = (config.per_test_budget.as_secs_f64() * UNQUESTIONED).max(ample * quick).min(timeout);
     let of = |seconds: f64, limit: f64| {
@@ -242,7 +252,7 @@ fn plan(
     Err(needed)
 }
 
-/// The reason with the budget that single calls would need, if that is less.
+/// Returns the reason with the budget that single calls would need, if that is less.
 fn cheaper(reason: Reason, needed: Option<f64>) -> Reason {
     match (reason, needed) {
         (Reason::TooLong { seconds, needed_seconds, ns }, Some(needed)) => {
@@ -254,15 +264,15 @@ fn cheaper(reason: Reason, needed: Option<f64>) -> Reason {
 }
 
 impl Seen {
-    /// How many times as long as the longest call of the quicker side each call of the other took at least.
+    /// Returns the least time of the slower side's calls as a multiple of the longest call of the quicker side.
     fn ratio(&self, limit: Duration) -> f64 {
         let longest = self.quick.iter().copied().fold(0.0, f64::max);
         let ended = self.slow.iter().copied().fold(f64::INFINITY, f64::min) / longest;
         if self.stopped.is_empty() {
             return ended;
         }
-        // Whatever others did to one side they did to the other: wall time is compared with wall time. Where the core was
-        // left to us, the time of the call itself says more.
+        // Other processes disturb both sides alike, so wall time is compared with wall time. Where the core was ours alone,
+        // the time of the call itself is more precise.
         let by_wall = limit.as_nanos() as f64 / self.quick_wall;
         let by_core = (self.stopped.iter().copied().fold(f64::INFINITY, f64::min) - self.start) / longest;
         ended.min(by_wall.max(by_core))
@@ -275,7 +285,7 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
     let longest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
     let shortest = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
     let quick_ns = decide::median(&mut seen.quick.clone());
-    // Of calls that were stopped only the least is known.
+    // For stopped calls only a lower bound is known.
     let (slow_ns, most) = match limit_ns {
         Some(limit) => (shortest(&seen.slow).min(limit), f64::INFINITY),
         None => (decide::median(&mut seen.slow.clone()), longest(&seen.slow) / shortest(&seen.quick)),
@@ -319,6 +329,92 @@ fn figures(config: &Config, slow: Side, plan: &Plan, seen: &Seen, mode: Mode) ->
         Some(_) => Metric::ALL.into_iter().map(|metric| (metric, Err(NotMetered::TooLong))).collect(),
     };
     Figures { verdict, measured, spread: 0.0, seconds_per_pair: 0.0, notes: Vec::new(), metrics }
+}
+
+/// The end of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Call {
+    Took {
+        /// Time of the call, ns.
+        ns: f64,
+        /// Wall time including the process, in which other processes may have had the core, ns.
+        wall_ns: f64,
+        /// The same, approximately without the time of other processes.
+        own_ns: f64,
+    },
+    /// The call was stopped at the limit.
+    Stopped {
+        /// Wall time until then, approximately without the time of other processes, ns.
+        own_ns: f64,
+    },
+    /// The test did not pass.
+    Failed(Reason),
+    Interrupted,
+}
+
+/// One test to call alone.
+pub struct Alone<'a> {
+    pub trial: Trial<'a>,
+    /// [`Task::Process`] for whole processes; anything else for first calls.
+    pub task: Task,
+    pub clock: TestClock,
+}
+
+impl Alone<'_> {
+    /// Calls one side once.
+    pub fn call(&self, side: Side, limit: Duration, random: &mut fastrand::Rng) -> Result<Call> {
+        let Trial { bench, programs, .. } = &self.trial;
+        let pads = Pads::draw(random).with_clock(self.clock);
+        let (end, own) = undisturbed(bench.core(), || match self.task {
+            Task::Process => process_pair::alone(bench, programs, side, pads, limit),
+            _ => lockstep::run(bench, programs, Task::Solo(side), pads, limit),
+        });
+        let (end, own_ns) = (end?, own.as_nanos() as f64);
+        if interrupt::requested() {
+            return Ok(Call::Interrupted);
+        }
+        if end.timed_out.is_some() {
+            return Ok(Call::Stopped { own_ns });
+        }
+        let of_side = end.sides.get(side);
+        Ok(match first_failure(of_side, side) {
+            Some(reason) => Call::Failed(reason),
+            None => Call::Took { ns: of_side.first_ns, wall_ns: end.took.as_nanos() as f64, own_ns },
+        })
+    }
+
+    /// Returns the level at which a verdict by single calls needs no confirmation.
+    pub fn level(&self) -> f64 {
+        let config = self.trial.config;
+        decide::confirmation_alpha(config.alpha, config.others * config.family)
+    }
+
+    /// Repeats a test that failed on one side only, in random order as far as the budget allows. Returns the same reason if it
+    /// fails each time on that side and passes each time on the other one; otherwise it fails by chance.
+    pub fn repeated(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<Reason> {
+        let Some(failing) = reason.failing_side() else { return Ok(reason) };
+        // A failure and a success cost about the same.
+        let Some(Calls { slow, quick }) = Calls::cheapest(self.level(), 1.0, 1.0) else { return Ok(reason) };
+        let end = Instant::now() + self.trial.config.per_test_budget;
+        let end = self.trial.config.deadline.map_or(end, |deadline| deadline.min(end));
+        let mut order = vec![failing; slow];
+        order.resize(slow + quick, failing.other());
+        random.shuffle(&mut order);
+        for side in order {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            match self.call(side, self.trial.config.timeout.min(left), random)? {
+                Call::Interrupted => return Ok(Reason::Interrupted),
+                // A call that the budget ended shows nothing.
+                Call::Stopped { .. } if Instant::now() >= end => break,
+                call if matches!(call, Call::Failed(_)) != (side == failing) => return Ok(reason.now_and_then()),
+                _ => {}
+            }
+        }
+        Ok(reason)
+    }
 }
 
 #[cfg(test)]

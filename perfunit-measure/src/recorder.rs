@@ -1,13 +1,11 @@
-//! Pairs without a verdict, for as long as somebody wants them: what the rule would see, for proving the rule.
+//! Pairs without a verdict, as the sequential rule would get them: the data for validating the rule.
 
 use super::bench::{Bench, Config};
 use super::classify::per_run;
 use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
-use super::screen;
-use super::settled::Settled;
+use super::pilot::{self, steady};
 use super::subject::Subject;
-use super::trial::Trial;
-use super::unsteady::steady;
+use super::trial::{Settled, Trial};
 use perfunit_build::SideBuild;
 use perfunit_model::error::{Error, Result, apart};
 use perfunit_model::{Side, Sides, Unsteady};
@@ -15,21 +13,21 @@ use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
 use std::time::Instant;
 
-/// Pairs in a row that may fail.
+/// The number of consecutive pairs that may fail.
 const FAILURES_BORNE: usize = 2;
 
-/// A process of each side.
+/// The times of a process of each side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecordedPair {
-    /// Time of one run, ns: the 10 % quantile of the batches, by which verdicts are made.
+    /// Time of one run, ns: the 10 % quantile of the batches, which verdicts are based on.
     pub ns: Sides<f64>,
-    /// The same: the mean of the batches.
+    /// Time of one run, ns: the mean of the batches.
     pub mean_ns: Sides<f64>,
-    /// The pair's estimate: ln(head / base), by whichever of its batches the pilot suggested.
+    /// The pair's estimate ln(head / base), by the statistic that the pilot suggested.
     pub log_ratio: f64,
-    /// Wall time of both.
+    /// Wall time of both processes.
     pub seconds: f64,
-    /// Of this the batches of both, with the untimed repetitions before each.
+    /// The part of the wall time in batches, with the untimed repetitions before each.
     pub seconds_in_turns: f64,
 }
 
@@ -45,7 +43,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Settles how to measure, as for any test; `None` after Ctrl-C. A test that cannot be repeated is an error.
+    /// Settles how to measure a test; `None` after Ctrl-C. A test that cannot be repeated is an error.
     pub fn open(
         bench: &'a Bench,
         config: &'a Config,
@@ -55,7 +53,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Option<Self>> {
         let mut random = fastrand::Rng::with_seed(seed);
         let trial = Trial { bench, config, programs: subject.programs(&sides) };
-        let settled = apart(steady(screen::settle(&trial, &mut random)))?;
+        let settled = apart(steady(pilot::settle(&trial, &mut random)))?;
         if interrupt::requested() {
             return Ok(None);
         }
@@ -64,7 +62,7 @@ impl<'a> Recorder<'a> {
         Ok(Some(Self { bench, config, sides, subject, shape, settled, random }))
     }
 
-    /// A pair in lockstep; `None` after Ctrl-C.
+    /// Runs a pair in lockstep; `None` after Ctrl-C.
     pub fn pair(&mut self) -> Result<Option<RecordedPair>> {
         self.record(|recorder| {
             let end = recorder.run(Task::Steady(recorder.shape))?;
@@ -73,7 +71,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// A process of base and then one of head, each alone on its core; `None` after Ctrl-C.
+    /// Runs a process of base and then one of head, each alone on its core; `None` after Ctrl-C.
     pub fn sequential(&mut self) -> Result<Option<RecordedPair>> {
         self.record(|recorder| {
             let base = recorder.run(Task::Alone(Side::Base, recorder.shape))?.sides.base;
@@ -89,7 +87,7 @@ impl<'a> Recorder<'a> {
         lockstep::run(self.bench, &self.subject.programs(&self.sides), task, pads, self.config.timeout)
     }
 
-    /// Repeats what may fail once in a while; the time of failures counts, as it would for a verdict.
+    /// Repeats a measurement that fails now and then; the time of failures counts, as it would for a verdict.
     fn record(
         &mut self,
         mut attempt: impl FnMut(&mut Self) -> Result<Option<(Sides<SideEnd>, f64)>>,
@@ -114,7 +112,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Time of a process's batches with the untimed repetitions before each, seconds.
+/// Returns the time of a process's batches with the untimed repetitions before each, seconds.
 fn in_turns(end: &SideEnd, shape: Shape) -> f64 {
     let untimed = f64::from(shape.warm) / shape.repetitions.max(1) as f64;
     end.times.iter().sum::<f64>() * (1.0 + untimed) / 1e9

@@ -1,9 +1,9 @@
-//! What both executables of a pair have in common, page by page, in one file that both processes map.
+//! Memory that the processes of a pair share: the page by which the tool directs them, and the pages of their executables.
 //!
-//! Which pages of memory hold a program is chance, and decides which of its lines share a set of the caches: for as long as
-//! an executable is in memory, up to 2 % of a test's time. Pages that base and head share do the same to both (see
-//! `memory.rs` of the runtime). With matched layouts that is nearly all of a program; of executables that have nothing in
-//! common each process copies its own.
+//! Chance decides which pages of memory hold a program, and so which of its lines share a set of the caches: up to 2 % of a
+//! test's time for as long as an executable is in memory. Pages that base and head share have the same effect on both (see
+//! `memory.rs` of the runtime). With matched layouts nearly all of a program is shared; where executables have nothing in
+//! common, each process copies its own pages.
 
 use object::Endianness;
 use object::elf::{DF_TEXTREL, DT_FLAGS, DT_TEXTREL, FileHeader64, PF_W, PF_X, PT_DYNAMIC, PT_LOAD};
@@ -11,16 +11,72 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use perfunit_build::TestExecutable;
 use perfunit_model::Sides;
 use perfunit_model::error::{Error, Result};
-use perfunit_runtime::page::{CommonPages, MOST_RUNS, PAGE, Run};
-use perfunit_system::fs;
-use perfunit_system::os;
+use perfunit_runtime::page::{CommonPages, MAGIC, MOST_RUNS, PAGE, PAGE_BYTES, Page, Run, state, unit};
+use perfunit_system::os::SharedMemory;
 use perfunit_system::os::unix::fs::MetadataExt;
+use perfunit_system::{fs, os};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
+use std::ops::Deref;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 
-/// Names a file and its content, as long as nobody sets its clock back.
+/// A mapped page.
+#[derive(Debug)]
+pub struct SharedPage(SharedMemory);
+
+impl SharedPage {
+    pub fn new() -> Result<Self> {
+        let memory = SharedMemory::new(c"perfunit", PAGE_BYTES);
+        memory.map(Self).map_err(|error| Error::setup(format!("cannot create shared memory: {error}")))
+    }
+
+    /// Returns the file that the processes inherit.
+    pub fn file(&self) -> &File {
+        self.0.file()
+    }
+
+    /// Clears the state of an earlier pair, except repetitions and plan, which the next pair sets.
+    pub fn reset(&self) {
+        self.magic.store(MAGIC, Relaxed);
+        self.turn.store(0, Relaxed);
+        for side in &self.sides {
+            side.state.store(state::STARTING, Relaxed);
+            side.whole_function.store(0, Relaxed);
+            side.first_ns.store(0, Relaxed);
+            side.prepared_ns.store(0, Relaxed);
+            side.message_len.store(0, Relaxed);
+            side.settled.store(0, Relaxed);
+            for figure in [
+                &side.heap,
+                &side.readings,
+                &side.no_instructions,
+                &side.io_is_counted,
+                &side.starts_processes,
+                &side.child_status,
+            ] {
+                figure.store(0, Relaxed);
+            }
+            side.first_cpu_ns.store(0, Relaxed);
+            side.clock_readings.store(0, Relaxed);
+            side.passed_ns.store(0, Relaxed);
+            side.peak_rss.store(0, Relaxed);
+            side.unit.store(unit::NONE, Relaxed);
+        }
+    }
+}
+
+impl Deref for SharedPage {
+    type Target = Page;
+
+    fn deref(&self) -> &Page {
+        // SAFETY: mapped as long as `self` lives; `Page` consists of atomics, valid for every bit pattern.
+        unsafe { self.0.address().cast().as_ref() }
+    }
+}
+
+/// The identity of a file and its content, unless its modification time is set back.
 type Identity = (u64, u64, i64, i64);
 
 /// The file for the pair of executables that is being measured.
@@ -30,7 +86,7 @@ pub struct CommonFile {
 }
 
 impl CommonFile {
-    /// The file; `None` if the programs have to stay where they are loaded.
+    /// Returns the file; `None` if the programs have to stay where they are loaded.
     pub fn of(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Rc<File>>> {
         let identities = executables.try_map(|_, executable| {
             let data = fs::metadata(&executable.path)?;
@@ -44,14 +100,14 @@ impl CommonFile {
     }
 }
 
-/// Writes the file. It has no name: nobody else can open it and nothing is left of it after a crash.
+/// Writes the file. It has no name, so that no other process can open it and a crash leaves nothing behind.
 fn write(programs: &Sides<Vec<u8>>) -> Result<Option<File>> {
     let pages = programs.as_ref().map(|program| read_only_pages(program));
-    // As long as the runtime takes them to be.
+    // The page size that the runtime assumes.
     let ours = os::page_size() == PAGE;
     let (true, Some(base), Some(head)) = (ours, pages.base, pages.head) else { return Ok(None) };
     let runs = common_runs(&base, &head);
-    // Some systems do not let files without a name hold code.
+    // Some systems do not allow code in files without a name.
     let Ok(mut file) = os::anonymous_file(c"perfunit-program") else { return Ok(None) };
     let mut content = header(&runs);
     for page in runs.iter().flat_map(|run| (run.address..run.address + run.length).step_by(PAGE)) {
@@ -61,7 +117,7 @@ fn write(programs: &Sides<Vec<u8>>) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// As [`CommonPages`] lies in memory.
+/// Returns [`CommonPages`] as it lies in memory.
 fn header(runs: &[Run]) -> Vec<u8> {
     let numbers = runs.iter().flat_map(|run| [run.address, run.length, run.offset.cast_unsigned()]);
     let mut bytes: Vec<u8> = [runs.len() as u64, 0].into_iter().chain(numbers).flat_map(u64::to_ne_bytes).collect();
@@ -76,7 +132,7 @@ struct MappedPage {
     content: Vec<u8>,
 }
 
-/// By address, the pages that no process writes; `None` if this program cannot be moved.
+/// Returns the pages that no process writes, by address; `None` if this program cannot be moved.
 fn read_only_pages(program: &[u8]) -> Option<BTreeMap<u64, MappedPage>> {
     let header = FileHeader64::<Endianness>::parse(program).ok()?;
     let endian = header.endian().ok()?;
@@ -92,7 +148,7 @@ fn read_only_pages(program: &[u8]) -> Option<BTreeMap<u64, MappedPage>> {
         let (address, offset, size) = (segment.p_vaddr(endian), segment.p_offset(endian), segment.p_filesz(endian));
         let first = address - address % PAGE as u64;
         for page in (first..address + size).step_by(PAGE) {
-            // The file around the segment is mapped with it; behind its end are zeros.
+            // The file around the segment is mapped with it; zeros follow its end.
             let start = usize::try_from((offset + page).checked_sub(address)?).ok()?;
             let mut content = program.get(start..(start + PAGE).min(program.len()))?.to_vec();
             content.resize(PAGE, 0);
@@ -102,7 +158,7 @@ fn read_only_pages(program: &[u8]) -> Option<BTreeMap<u64, MappedPage>> {
     Some(pages)
 }
 
-/// Whether the dynamic linker writes to pages that are read-only afterwards: the file is then not what is in memory.
+/// Returns whether the dynamic linker writes to pages that are read-only afterwards: memory then differs from the file.
 fn relocates_code(dynamic: &impl ProgramHeader<Endian = Endianness>, endian: Endianness, program: &[u8]) -> bool {
     let entries = dynamic.dynamic(endian, program).ok().flatten().unwrap_or_default();
     entries.iter().any(|entry| {
@@ -111,7 +167,7 @@ fn relocates_code(dynamic: &impl ProgramHeader<Endian = Endianness>, endian: End
     })
 }
 
-/// Pages that are equal, in a row and of one kind; of too many rows the longest.
+/// Returns runs of equal pages of one kind; the longest ones if there are too many.
 fn common_runs(base: &BTreeMap<u64, MappedPage>, head: &BTreeMap<u64, MappedPage>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut last = None;

@@ -1,19 +1,18 @@
-//! How a test is measured: a pilot settles it, or says why it cannot be.
+//! The pilot of a test: a pair that settles how the test is measured, or shows why it cannot be measured.
 
 use super::by_clock;
 use super::classify::{Class, classify, first_failure, per_run};
-use super::fork_pilot;
-use super::lockstep::{self, PairEnd, Task};
+use super::first_calls;
+use super::lockstep::{self, PairEnd, Shape, Task};
 use super::running::Pads;
-use super::settled::{LEAST_NS, Settled};
-use super::trial::Trial;
+use super::trial::{LEAST_NS, Settled, Trial};
 use super::work::{Comparison, clock_bias};
 use perfunit_build::TestClock;
 use perfunit_model::error::{Result, Stop, Tried};
-use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides};
+use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides, Unsteady};
 use perfunit_system::interrupt;
 
-/// Runs the pilot and settles how to measure, or says why not.
+/// Runs the pilot and settles how to measure a test.
 pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let _span = tracing::debug_span!("pilot").entered();
     let counted = pilot(trial, random)?;
@@ -31,7 +30,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
     Ok(Settled { notes, ..settled })
 }
 
-/// Settles how to measure by what a pilot with this clock says.
+/// Settles how to measure a test, given a pilot with this clock.
 fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Pilot { end, class, equal_seeds } = pilot;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
@@ -62,9 +61,9 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
             })
         }
-        Class::NotRepeatable(why) => fork_pilot::settle(trial, capture, why, clock, random),
+        Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, clock, random),
         Class::Not(reason @ Reason::FoldedAway { .. }) => {
-            let held = fork_pilot::if_they_hold_work(trial, capture, random)?;
+            let held = first_calls::if_they_hold_work(trial, capture, random)?;
             held.ok_or(Stop::Because(reason))
         }
         Class::Not(reason) => Err(Stop::Because(reason)),
@@ -72,12 +71,12 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
             if let Some(reason) = suspects(trial, random)? {
                 return Err(Stop::Because(reason));
             }
-            fork_pilot::settle(trial, capture, FirstCallsBecause::NotSideBySide, clock, random)
+            first_calls::settle(trial, capture, FirstCallsBecause::NotSideBySide, clock, random)
         }
     }
 }
 
-/// A pilot pair with what it tells.
+/// A pilot pair with its class.
 struct Pilot {
     end: PairEnd,
     class: Class,
@@ -93,8 +92,8 @@ impl Pilot {
     }
 }
 
-/// Runs the pilot, with equal random numbers unless the two processes stand in each other's way with them: both then
-/// choose the same names for files or ports that they share.
+/// Runs the pilot, with equal random numbers unless the two processes interfere with each other then: equal numbers give equal
+/// names of shared files or ports.
 fn pilot(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
     let mut run = |equal_seeds: bool| -> Result<Pilot> {
         let pads = Pads::draw(random).with_clock(TestClock::Counted);
@@ -110,12 +109,12 @@ fn pilot(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
     if !steady(&apart) {
         return Ok(first);
     }
-    // A test that fails with some random numbers only had bad luck.
+    // A test may fail only with some random numbers.
     let again = run(true)?;
     Ok(if steady(&again) { again } else { apart })
 }
 
-/// The first call failed on some side while the other's process was alive: does it by itself?
+/// Returns the reason if a first call that failed alongside the other side's process also fails alone.
 fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reason>> {
     let Trial { bench, config, programs } = trial;
     let mut failures = Sides { base: None, head: None };
@@ -134,4 +133,13 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
         (Some(reason), Some(_)) => Some(reason.on_both()),
         (base, head) => base.or(head),
     })
+}
+
+/// Returns how a test is repeated, if it can be repeated.
+pub(super) fn steady(settled: Tried<Settled, Reason>) -> Tried<(Settled, Shape), Unsteady> {
+    let settled = settled.map_err(|stop| stop.map(Unsteady::NotMeasured))?;
+    match settled.task {
+        Task::Steady(shape) => Ok((settled, shape)),
+        _ => Err(Stop::Because(Unsteady::FirstCalls(settled.notes))),
+    }
 }

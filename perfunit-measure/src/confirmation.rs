@@ -1,0 +1,308 @@
+//! Fresh pairs for flagged tests, and for tests whose verdict may depend on the layout of their code.
+//!
+//! Flagged tests must show the same change on fresh pairs, each with another layout of the code, at a level that keeps the
+//! whole run's false alarms below 1 %. So must all tests that can reach changed code which has no common place in both
+//! versions. This stage only measures; [`verdict`] decides.
+//!
+//! Breadth first: each test is measured up to its first look before any is measured up to its second, so that a budget that
+//! ends leaves many tests with a verdict.
+
+use super::bench::{Bench, Config};
+use super::doubt::{Doubt, Instructions, doubt_on_metric, is_flagged, is_small, least_instructions, rests_on_places};
+use super::first_calls::{self, Flagged};
+use super::layouts::{Layouts, Placed};
+use super::measurement::{Measurement, Unit};
+use super::meter;
+use super::subject::{Ended, Figures, Finding, Observer, Subject};
+use super::trial::{LEAST_NS_BY_INSTRUCTIONS, Settled, Trial};
+use super::verdict::{Confirmation, Criteria, Evidence, FirstCalls, Question, verdict};
+use perfunit_build::SideBuild;
+use perfunit_decide::PairsPerLayout;
+use perfunit_model::error::Result;
+use perfunit_model::{Change, Metric, NotMetered, Sides};
+use perfunit_system::interrupt;
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+/// A test after its first pairs.
+pub(super) struct Screened {
+    pub evidence: Evidence,
+    /// The way to measure more pairs; none if the first evidence is final.
+    pub way: Option<Settled>,
+    /// First calls that seem to differ from later ones.
+    pub first_call: Option<Flagged>,
+    /// Whether the first pairs were stopped because only drawn layouts can decide.
+    pub left_open: bool,
+}
+
+impl Screened {
+    /// Returns a test with all its evidence.
+    pub fn complete(criteria: Criteria, screening: Finding) -> Self {
+        let first_calls = FirstCalls::Unremarkable;
+        let evidence = Evidence { criteria, screening, confirmation: None, first_calls };
+        Self { evidence, way: None, first_call: None, left_open: false }
+    }
+}
+
+/// The confirmation of tests that share a significance level.
+pub(super) struct Confirmer<'r, 'a> {
+    pub bench: &'a Bench,
+    pub config: &'r Config,
+    /// The level at which each flagged verdict must show again, so that all verdicts of the run share one error rate.
+    pub alpha: f64,
+    pub sides: &'r Sides<&'r SideBuild>,
+    pub subjects: &'r [&'r Subject<'r>],
+    pub observer: Observer<'r>,
+    pub layouts: &'r mut Layouts<'a>,
+    pub random: &'r mut fastrand::Rng,
+}
+
+/// The calls that are measured again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    Repeated(Question),
+    First,
+}
+
+/// A series of fresh pairs of a test.
+struct Open {
+    subject: usize,
+    calls: Calls,
+    config: Config,
+    settled: Settled,
+    /// Pairs of each layout, if layouts can be drawn.
+    pairs_per_layout: PairsPerLayout,
+    /// The pairs so far.
+    measurement: Option<Measurement>,
+    is_over: bool,
+}
+
+impl Confirmer<'_, '_> {
+    /// Measures what is still open, and returns the ends of all tests.
+    pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
+        let _span = tracing::debug_span!("confirm").entered();
+        let mut open = self.open(&screened)?;
+        let is_open: BTreeSet<usize> = open.iter().map(|open| open.subject).collect();
+        for (index, screened) in screened.iter().enumerate().filter(|(index, _)| !is_open.contains(index)) {
+            // Tests that cannot be measured again were announced when they were screened.
+            if screened.way.is_some() {
+                (self.observer.ended)(&self.subjects[index].test, &verdict(&screened.evidence));
+            }
+        }
+        if !open.is_empty() {
+            self.observer.progress.proceed("Confirming", open.len());
+        }
+        breadth_first(open.len(), |look, index| {
+            let subject = open[index].subject;
+            if !self.measure_to(look, &mut open[index], &mut screened[subject])? {
+                return Ok(false);
+            }
+            if open[index].is_over {
+                self.observer.progress.advance();
+            }
+            if open.iter().all(|open| open.subject != subject || open.is_over) {
+                (self.observer.ended)(&self.subjects[subject].test, &verdict(&screened[subject].evidence));
+            }
+            Ok(true)
+        })?;
+        Ok(screened.iter().map(|screened| verdict(&screened.evidence)).collect())
+    }
+
+    /// Returns all series to measure, target by target because layouts belong to a target, flagged tests first.
+    fn open(&mut self, screened: &[Screened]) -> Result<Vec<Open>> {
+        let subjects = self.subjects;
+        let mut open = Vec::new();
+        for (index, (subject, screened)) in subjects.iter().zip(screened).enumerate() {
+            let Evidence { criteria, screening, .. } = &screened.evidence;
+            let (Some(settled), Ok(figures)) = (&screened.way, &screening.result) else { continue };
+            let config = self.config.on(subject.terms);
+            let mut ask = |calls, settled: &Settled, figures: &Figures| {
+                open.push(Open {
+                    subject: index,
+                    calls,
+                    settled: settled.clone(),
+                    pairs_per_layout: pairs_per_layout(figures, &config, self.alpha),
+                    measurement: None,
+                    is_over: false,
+                    config: if calls == Calls::First { first_calls::judged(&config) } else { config.clone() },
+                });
+            };
+            let is_flagged = is_flagged(screening, &criteria.gates);
+            let rests = screened.left_open || rests_on_places(screening);
+            let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
+            if is_flagged || places != Placed::Matched {
+                ask(Calls::Repeated(Question::Pairs(places)), settled, figures);
+            } else if settled.matched && is_small(screening) {
+                let settled = Settled { least_ns: LEAST_NS_BY_INSTRUCTIONS, ..settled.clone() };
+                ask(Calls::Repeated(Question::Small), &settled, figures);
+            }
+            if let Some(flagged) = &screened.first_call {
+                ask(Calls::First, &flagged.settled, &flagged.figures);
+            }
+        }
+        let is_flagged = |open: &Open| {
+            let Evidence { criteria, screening, .. } = &screened[open.subject].evidence;
+            open.calls == Calls::First || is_flagged(screening, &criteria.gates)
+        };
+        open.sort_by_cached_key(|open| (&subjects[open.subject].test.target, !is_flagged(open)));
+        Ok(open)
+    }
+
+    /// Measures up to a look; the last one completes the evidence. Returns false if the series was over before.
+    fn measure_to(&mut self, look: usize, open: &mut Open, screened: &mut Screened) -> Result<bool> {
+        if open.is_over {
+            return Ok(false);
+        }
+        let subject = &self.subjects[open.subject];
+        let mut measurement = if let Some(measurement) = open.measurement.take() {
+            measurement
+        } else {
+            let unit = self.unit(subject, open.pairs_per_layout)?;
+            // One layout decides on such a test with a wider interval only.
+            let on_one = unit == Unit::Pair
+                && matches!(open.calls, Calls::Repeated(Question::Pairs(Placed::Drawn | Placed::Uncertain)));
+            let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
+            Measurement::new(&open.config, settled, unit, self.alpha)
+        };
+        if let Some(units) = measurement.units_at(look) {
+            self.advance(open, &mut measurement, units)?;
+            if !measurement.is_over() {
+                open.measurement = Some(measurement);
+                return Ok(true);
+            }
+        }
+        self.complete(open, measurement, screened)?;
+        open.is_over = true;
+        Ok(true)
+    }
+
+    fn advance(&mut self, open: &Open, measurement: &mut Measurement, units: usize) -> Result<()> {
+        let subject = &self.subjects[open.subject];
+        self.bench.settle();
+        self.observer.progress.message(subject.test.to_string());
+        let mut programs = subject.programs(self.sides);
+        let layouts = if measurement.unit() == Unit::Pair {
+            programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
+            None
+        } else {
+            Some(&mut *self.layouts)
+        };
+        let trial = Trial { bench: self.bench, config: &open.config, programs };
+        measurement.advance(&trial, layouts, units, self.random)
+    }
+
+    /// Adds a finished series to the evidence.
+    fn complete(&mut self, open: &Open, measurement: Measurement, screened: &mut Screened) -> Result<()> {
+        match (open.calls, &screened.first_call) {
+            (Calls::Repeated(question), _) => {
+                let decides = screened.evidence.criteria.gates.contains(&Metric::CpuTime);
+                screened.evidence.confirmation = Some(self.confirmation(open, measurement, question, decides)?);
+            }
+            (Calls::First, Some(flagged)) => {
+                let (first, fresh) = (Box::new(flagged.figures.clone()), Box::new(measurement.finish()));
+                screened.evidence.first_calls = FirstCalls::Flagged { first, fresh };
+            }
+            (Calls::First, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Completes fresh pairs with the instructions that decide whether their changes count.
+    fn confirmation(
+        &mut self,
+        open: &Open,
+        measurement: Measurement,
+        question: Question,
+        cpu_time_decides: bool,
+    ) -> Result<Confirmation> {
+        let pairs = measurement.finish();
+        let mut confirmation =
+            Confirmation { question, pairs, instructions: None, closer: None, cpu_instructions: None };
+        let pairs = &confirmation.pairs;
+        if let (Question::Pairs(_), true, Ok(figures)) = (question, is_small(pairs), &pairs.result) {
+            if let Some(mut closer) = measurement.judged_from(LEAST_NS_BY_INSTRUCTIONS) {
+                let instructions = self.instructions(open, &figures.measured.change, Doubt::Usual)?;
+                if instructions.changed_like(figures) {
+                    self.advance(open, &mut closer, usize::MAX)?;
+                    confirmation.closer = Some(closer.finish());
+                }
+                confirmation.instructions = Some(instructions);
+            }
+        } else if let (Some(doubt), Ok(figures)) = (question.doubt_on(pairs), &pairs.result) {
+            confirmation.instructions = Some(self.instructions(open, &figures.measured.change, doubt)?);
+        }
+        let in_doubt = doubt_on_metric(confirmation.decisive(), Metric::CpuTime, question.placed());
+        if let Some((change, doubt)) = in_doubt.filter(|_| cpu_time_decides && question != Question::Small) {
+            confirmation.cpu_instructions = Some(self.instructions(open, &change, doubt)?);
+        }
+        Ok(confirmation)
+    }
+
+    /// Returns how the instructions of a test changed, if by enough to support this change of time.
+    fn instructions(&mut self, open: &Open, change: &Change, doubt: Doubt) -> Result<Instructions> {
+        // The instructions of an accepted loss are among them; what exceeds it cannot be separated.
+        if open.config.accepted.as_ref().is_some_and(|accepted| accepted.log_ratio(open.settled.task.mode()) != 0.0) {
+            return Ok(Instructions { doubt, change: Err(NotMetered::OfAcceptedLoss) });
+        }
+        let subject = &self.subjects[open.subject];
+        let mut programs = subject.programs(self.sides);
+        programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
+        let trial = Trial { bench: self.bench, config: &open.config, programs };
+        let change = meter::instructions(&trial, &open.settled, least_instructions(change, doubt), self.random)?;
+        Ok(Instructions { doubt, change })
+    }
+
+    /// Returns the unit of fresh values: layouts, where they can be drawn and time is left.
+    fn unit(&mut self, subject: &Subject<'_>, pairs: PairsPerLayout) -> Result<Unit> {
+        let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let is_as_built = self.layouts.is_as_built(&subject.test);
+        if is_late || is_as_built || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
+            return Ok(Unit::Pair);
+        }
+        Ok(Unit::Layout { pairs })
+    }
+}
+
+/// Takes all to their first look, then all to their second, and so on, until all are over.
+fn breadth_first(all: usize, mut take_to: impl FnMut(usize, usize) -> Result<bool>) -> Result<()> {
+    for look in 0.. {
+        let mut is_more = false;
+        for index in 0..all {
+            is_more |= take_to(look, index)?;
+        }
+        if !is_more {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the pairs per layout with which enough layouts fit the budget.
+fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> PairsPerLayout {
+    let change = first.measured.threshold.max(first.measured.change.estimate.abs());
+    let affordable = config.per_test_budget.as_secs_f64() / first.seconds_per_pair;
+    PairsPerLayout::new(first.spread, change, alpha, affordable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_test_has_its_first_look_before_any_has_its_second() {
+        // Test and look, as long as the budget lasts; the second test is content after one look.
+        let visited = |budget: usize| {
+            let mut visited = Vec::new();
+            let needed = [3, 1, 2];
+            breadth_first(needed.len(), |look, test| {
+                let goes_on = look < needed[test] && visited.len() < budget;
+                visited.extend(goes_on.then_some((test, look)));
+                Ok(goes_on)
+            })
+            .unwrap();
+            visited
+        };
+        assert_eq!(visited(usize::MAX), [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2)]);
+        assert_eq!(visited(4), [(0, 0), (1, 0), (2, 0), (0, 1)]);
+    }
+}

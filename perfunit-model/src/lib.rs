@@ -83,7 +83,7 @@ pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
-pub use reason::{NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem, failed_on};
+pub use reason::{NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem};
 pub use repeat::Repeat;
 pub use sample::Sample;
 pub use scaling::Scaling;

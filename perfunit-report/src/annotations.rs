@@ -3,25 +3,27 @@
 //! Workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error message); the
 //! runner reads them from stderr as well as from stdout.
 
-use super::by_cause::{self, Group, Responsible};
-use super::figures::{self, Words, sorted};
-use super::{failing, growth as grown, ratchet, responsible, uncovered};
+use super::by_cause::{Group, Responsible};
+use super::figures::{self, Words};
+use super::responsible;
+use super::sections::{Item, Kind, Section, Sections};
 use perfunit_model::format::{Glyphs, count, one_line};
-use perfunit_model::{Function, Outcome, Run, Side, Uncovered, Verdict};
+use perfunit_model::{Denied, Outcome, Run, Verdict};
 
-/// GitHub shows so many errors of a step.
+/// Annotations of a level that GitHub shows for a step.
 const MOST: usize = 10;
 /// Tests named in one annotation.
 const TESTS: usize = 5;
 
-/// One workflow command a line; empty if nothing got slower or fails.
+/// Returns a workflow command per line; empty if there is nothing to annotate.
 pub fn github(run: &Run) -> String {
-    let slower = sorted(&run.outcomes, Verdict::Slower);
-    let mut groups = by_cause::groups(&slower, run);
+    let sections = Sections::of(run, Denied::default());
+    let slower = sections.get(Kind::Tests(Verdict::Slower));
+    let mut groups: Vec<&Group<'_>> = slower.iter().flat_map(|section| &section.causes).collect();
     // Those with a place are worth more than those without.
     groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. }));
     let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
-    let of_group = |group: &Group<'_>| {
+    let of_group = |group: &&Group<'_>| {
         let tests = count(group.tests.len(), "test");
         let (place, title) = match &group.responsible {
             Responsible::Function { function, .. } => (
@@ -36,11 +38,15 @@ pub fn github(run: &Run) -> String {
         format!("::error {place}title={}::{}\n", property(&title), data(&message(&group.tests, run)))
     };
     // What has no place in the source comes first: it would be the first to be left out.
-    let errors = failing(run).into_iter().chain(ratchet(run)).chain(groups.iter().map(of_group));
-    limited("error", errors.collect()) + &limited("warning", growth(run).chain(uncovered(run)).collect())
+    let failing = sections.get(Kind::Failing).map(failing);
+    let ratchet = sections.bad(Kind::Ratchet).map(|section| ratchet(section, run));
+    let errors = failing.into_iter().chain(ratchet).chain(groups.iter().map(of_group));
+    let growing = sections.items(Kind::Growth).iter().map(|item| warning(item, "grows with a larger power"));
+    let uncovered = sections.items(Kind::Uncovered).iter().map(|item| warning(item, "is executed by no test"));
+    limited("error", errors.collect()) + &limited("warning", growing.chain(uncovered).collect())
 }
 
-/// As many annotations as are shown, the last of which says how many there are besides.
+/// Returns the annotations that GitHub shows; the last one counts the others.
 fn limited(level: &str, mut all: Vec<String>) -> String {
     if all.len() > MOST {
         let more = all.split_off(MOST - 1).len();
@@ -49,42 +55,37 @@ fn limited(level: &str, mut all: Vec<String>) -> String {
     all.concat()
 }
 
-/// The tests that are slower than the ratchet's version alone, in one annotation without a place.
-fn ratchet(run: &Run) -> Option<String> {
-    let title = ratchet::headline(run).filter(|_| ratchet::is_bad(run))?;
+/// Returns the losses against the ratchet's version, or why there was no comparison, in one annotation without a place.
+fn ratchet(section: &Section<'_>, run: &Run) -> String {
     let lost = run.cumulative_losses();
     let second = run.against_ratchet().filter(|_| !lost.is_empty());
-    let (title, lines) = second.map_or(("Ratchet", title.clone()), |second| (&*title, message(&lost, second)));
-    Some(format!("::error title={}::{}\n", property(title), data(&lines)))
+    let (title, lines) = match second {
+        Some(second) => (section.headline.as_str(), message(&lost, second)),
+        None => ("Ratchet", section.headline.clone()),
+    };
+    format!("::error title={}::{}\n", property(title), data(&lines))
 }
 
-/// The tests that base passes and head does not, in one annotation without a place.
-fn failing(run: &Run) -> Option<String> {
-    let title = failing::headline(run)?;
-    let tests: Vec<&Outcome> = run.failing(Side::Head).collect();
-    let line = |outcome: &&Outcome| format!("{}: {}", one_line(&outcome.test.to_string()), failing::said(outcome));
-    let mut lines: Vec<String> = tests.iter().take(TESTS).map(line).collect();
-    if tests.len() > TESTS {
-        lines.push(format!("... and {} more", tests.len() - TESTS));
+/// Returns the tests that pass on base and fail on head, in one annotation without a place.
+fn failing(section: &Section<'_>) -> String {
+    let lines = section.items.iter().take(TESTS).map(|item| format!("{}: {}", item.name, item.text));
+    let lines = and_more(lines.collect(), section.items.len());
+    format!("::error title={}::{}\n", property(&section.headline), data(&lines))
+}
+
+/// Returns the lines of the first tests, and how many there are beyond them.
+fn and_more(mut lines: Vec<String>, tests: usize) -> String {
+    if tests > TESTS {
+        lines.push(format!("... and {} more", tests - TESTS));
     }
-    Some(format!("::error title={}::{}\n", property(&title), data(&lines.join("\n"))))
+    lines.join("\n")
 }
 
-/// The changed functions that no test executes, each at its line.
-fn uncovered(run: &Run) -> impl Iterator<Item = String> {
-    let said =
-        |uncovered: &Uncovered| warning(&uncovered.function, "is executed by no test", uncovered::because(uncovered));
-    run.selection.uncovered.iter().map(said)
-}
-
-/// The functions whose work grows with a larger power than before, each at its line.
-fn growth(run: &Run) -> impl Iterator<Item = String> {
-    run.growing().map(|finding| warning(&finding.function, "grows with a larger power", &grown::said(finding)))
-}
-
-fn warning(Function { file, line, name, .. }: &Function, what: &str, said: &str) -> String {
-    let title = format!("{} {what}", one_line(name));
-    format!("::warning file={},line={line},title={}::{}\n", property(file), property(&title), data(said))
+/// Returns an annotation at the line of the item's function.
+fn warning(item: &Item<'_>, what: &str) -> String {
+    let place = item.function.map(|function| format!("file={},line={},", property(&function.file), function.line));
+    let title = property(&format!("{} {what}", item.name));
+    format!("::warning {}title={title}::{}\n", place.unwrap_or_default(), data(&item.text))
 }
 
 fn message(outcomes: &[&Outcome], run: &Run) -> String {
@@ -94,18 +95,15 @@ fn message(outcomes: &[&Outcome], run: &Run) -> String {
         let explanation = outcome.explanation.as_ref();
         lines.extend(explanation.and_then(|found| responsible::lines(found, Glyphs::Unicode).into_iter().next()));
     }
-    if outcomes.len() > TESTS {
-        lines.push(format!("... and {} more", outcomes.len() - TESTS));
-    }
-    lines.join("\n")
+    and_more(lines, outcomes.len())
 }
 
-/// Text that a command carries.
+/// Escapes the text that a command carries.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A value before the text, where colons and commas part.
+/// Escapes a value before the text, where colons and commas separate values.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,10 +1,9 @@
 //! The answer of `cargo perfunit generate`: calls by function, and why there are none for others.
 
 use super::TextOptions;
-use super::generated::unreached;
 use super::screen::{INDENT, Screen};
 use super::style::{DIM, GOOD, STRONG, Text};
-use super::text::heading;
+use super::text::{heading, unreached};
 use perfunit_model::format::{count, one_line};
 use perfunit_model::{Function, GeneratedWorkload, Generation, Sides, VersionName};
 use std::collections::BTreeSet;

@@ -17,7 +17,6 @@ mod counts;
 pub mod doctor;
 mod explained;
 pub mod explanations;
-mod failing;
 mod figures;
 pub mod flamegraph;
 mod forest;
@@ -45,14 +44,11 @@ mod responsible;
 pub mod saved;
 pub mod schema;
 mod screen;
+mod sections;
 pub mod settings;
-mod shards;
 mod style;
 mod table;
 pub mod text;
-mod uncovered;
-mod undecided;
-mod unmeasured;
 pub mod wire;
 
 pub use html::HtmlOptions;
@@ -67,7 +63,7 @@ use perfunit_model::Run;
 /// The report of a run; text comes with ANSI colours.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
-        Format::Text => text::render(run, &rendering.text, rendering.denied) + &undecided::text(run, rendering),
+        Format::Text => text::render(run, &rendering.text, rendering.denied) + &text::undecided(run, rendering),
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),

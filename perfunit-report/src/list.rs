@@ -1,14 +1,12 @@
 //! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
 
 use super::figures::Detail;
-use super::generated::unreached;
 use super::generated_document::Without;
 use super::json;
 use super::screen::{INDENT, Screen};
+use super::sections::unmeasured_targets;
 use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
-use super::text::heading;
-use super::uncovered;
-use super::unmeasured;
+use super::text::{coverage, heading, unreached};
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{
@@ -63,9 +61,9 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
         effects(&listing.selection, &mut screen);
     }
     let detail = if options.why.is_some() || options.explain_none { Detail::Full } else { Detail::Brief };
-    uncovered::write(&listing.selection, detail, &mut screen);
+    coverage(&listing.selection, detail, &mut screen);
     unreached(&listing.without, &mut screen);
-    for line in unmeasured::targets(&listing.selection.unmeasured_targets, detail) {
+    for line in unmeasured_targets(&listing.selection.unmeasured_targets, detail == Detail::Full) {
         screen.status("Not measured", STRONG, &Text::plain(line));
     }
     screen.status("Summary", GOOD, &summary(listing));

@@ -1,8 +1,8 @@
 //! The line of a test that is announced while others are still measured.
 
-use super::failing;
 use super::figures::{Words, phrase, status, times};
 use super::metrics;
+use super::sections::failure;
 use perfunit_model::format::{Glyphs, one_line};
 use perfunit_model::{Metric, Outcome, Side, Verdict};
 use perfunit_system::term::Tone;
@@ -19,7 +19,7 @@ pub struct Line {
 pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
     let test = one_line(&outcome.test.to_string());
     if outcome.fails_only_on(Side::Head) {
-        return Line { tone: Tone::Bad, word: "Failing", text: format!("{test}  {}", failing::said(outcome)) };
+        return Line { tone: Tone::Bad, word: "Failing", text: format!("{test}  {}", failure(outcome)) };
     }
     let tone = if outcome.verdict == Verdict::Faster { Tone::Good } else { Tone::Bad };
     let (word, _) = status(outcome.verdict, Words::of(gates));

@@ -1,6 +1,6 @@
 //! A run in a few words, for the steps of a job that come after: the output variables of GitHub Actions.
 
-use super::unmeasured::is_unaffected;
+use super::counts::is_unaffected;
 use perfunit_model::{Conclusion, Run, Side, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;

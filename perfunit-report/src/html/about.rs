@@ -1,6 +1,6 @@
 //! The circumstances of a run: with what it was measured, how long it took, and what was looked at.
 
-use crate::{caveats, metrics, text};
+use crate::{counts, metrics, text};
 use maud::{Markup, html};
 use perfunit_model::Run;
 use perfunit_model::format::{self, count, one_line};
@@ -61,7 +61,7 @@ fn found(run: &Run) -> String {
         0 => String::new(),
         targets => format!(" in {} of {}", selection.targets_reached, count(targets, "target")),
     };
-    format!("{} found{place}, {} measured", selection.found, caveats::measured(run))
+    format!("{} found{place}, {} measured", selection.found, counts::measured(run))
 }
 
 #[cfg(test)]

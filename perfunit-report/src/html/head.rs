@@ -1,32 +1,33 @@
 //! The answer in a few words, with how many tests have which verdict.
 
 use super::rows::{self, VERDICTS};
-use crate::counts::Unmeasured;
+use crate::counts::{self, Unmeasured};
 use crate::figures::{self, Words};
+use crate::ratchet;
 use crate::rendering::with_conclusion;
-use crate::{caveats, failing, ratchet};
+use crate::sections::{Kind, Sections};
 use maud::{Markup, html};
 use perfunit_model::format::{self, count, one_line};
 use perfunit_model::{Conclusion, Run, Verdict, VersionName};
 
 /// Returns the title of the window.
-pub fn title(run: &Run, conclusion: Conclusion) -> String {
+pub fn title(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
     let [base, head] = [&run.base, &run.head].map(|version| one_line(&version.label));
-    format!("{}: {base} → {head} – cargo-perfunit", headline(run, conclusion))
+    format!("{}: {base} → {head} – cargo-perfunit", headline(run, sections, conclusion))
 }
 
 /// Returns the answer in a few words.
-fn headline(run: &Run, conclusion: Conclusion) -> String {
-    with_conclusion(of_tests(run), run, conclusion)
+fn headline(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
+    with_conclusion(of_tests(run, sections), sections, conclusion)
 }
 
-fn of_tests(run: &Run) -> String {
+fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
     let answer = match ratchet::found(run) {
         Some(found) => format!("{}; {found}", of_time(run)),
         None => of_time(run),
     };
-    match failing::headline(run) {
-        Some(failing) if caveats::measured(run) == 0 => failing,
+    match sections.headline(Kind::Failing) {
+        Some(failing) if counts::measured(run) == 0 => failing.to_owned(),
         Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
         None => answer,
     }
@@ -35,7 +36,7 @@ fn of_tests(run: &Run) -> String {
 /// What the figures say.
 fn of_time(run: &Run) -> String {
     let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
-    match (run.count(Verdict::Slower), caveats::measured(run)) {
+    match (run.count(Verdict::Slower), counts::measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         (0, 0) => "No test was measured".to_owned(),
         (0, _) => match run.count(Verdict::Inconclusive) {
@@ -47,13 +48,13 @@ fn of_time(run: &Run) -> String {
 }
 
 /// Returns the answer, what was compared, and how many tests have which verdict.
-pub fn header(run: &Run, conclusion: Conclusion) -> Markup {
+pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Markup {
     let is_bad = conclusion != Conclusion::Passed;
     let words = Words::of(&run.all_gates());
     html! {
         header {
             p.tool { "cargo-perfunit" }
-            h1 class=[is_bad.then_some("slower")] { (headline(run, conclusion)) }
+            h1 class=[is_bad.then_some("slower")] { (headline(run, sections, conclusion)) }
             p { (version(&run.base)) " → " (version(&run.head)) }
             ul.counts aria-label="Tests by verdict" {
                 @for verdict in with_tests(run).filter(|verdict| *verdict != Verdict::NotMeasured) {
@@ -69,7 +70,7 @@ pub fn header(run: &Run, conclusion: Conclusion) -> Markup {
                     }
                 }
             }
-            @if let Some(insensitive) = caveats::insensitive(run) {
+            @if let Some(insensitive) = counts::insensitive(run) {
                 p { (insensitive) }
             }
             @if let Some(because) = &run.selection.nothing_because {
@@ -80,9 +81,9 @@ pub fn header(run: &Run, conclusion: Conclusion) -> Markup {
 }
 
 fn unmeasured_kinds(run: &Run) -> impl Iterator<Item = (usize, &'static str)> {
-    let counts = Unmeasured::of(run);
-    let known = [(counts.not_measured, "not measured"), (counts.unaffected, "unaffected")];
-    known.into_iter().filter(|(tests, _)| *tests > 0).chain(counts.others())
+    let tests = Unmeasured::of(run);
+    let known = [(tests.not_measured, "not measured"), (tests.unaffected, "unaffected")];
+    known.into_iter().filter(|(tests, _)| *tests > 0).chain(tests.others())
 }
 
 fn with_tests(run: &Run) -> impl Iterator<Item = Verdict> {
@@ -104,7 +105,7 @@ fn version(version: &VersionName) -> Markup {
 pub fn filter(run: &Run) -> Markup {
     let words = Words::of(&run.all_gates());
     // The long tail of tests that cannot have changed would bury the others.
-    let is_shown = |verdict| verdict != Verdict::NotMeasured || caveats::measured(run) == 0;
+    let is_shown = |verdict| verdict != Verdict::NotMeasured || counts::measured(run) == 0;
     let targets = rows::targets(run);
     html! {
         form id="filter" role="search" autocomplete="off" hidden="hidden" {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     fn of(run: &Run, denied: Denied) -> String {
-        headline(run, Conclusion::of(run, denied))
+        headline(run, &Sections::of(run, denied), Conclusion::of(run, denied))
     }
 
     #[test]
@@ -174,13 +175,18 @@ mod tests {
         let denied = Denied { growth: true, ..Denied::default() };
         let said = "No test got slower; work grows with a larger power of an input's length in 1 function";
         assert_eq!(of(&grows, denied), said);
-        assert!(header(&grows, Conclusion::of(&grows, denied)).0.contains("h1 class=\"slower\""));
+        assert!(
+            header(&grows, &Sections::of(&grows, denied), Conclusion::of(&grows, denied))
+                .0
+                .contains("h1 class=\"slower\"")
+        );
     }
 
     #[test]
     fn what_could_not_have_shown_the_change_stands_in_front() {
         let cold = Measured { threshold: 0.3, ..measured(1e3, 0.0) };
-        let page = header(&run(vec![outcome("a", Verdict::Same, Some(cold))]), Conclusion::Passed);
+        let run = run(vec![outcome("a", Verdict::Same, Some(cold))]);
+        let page = header(&run, &Sections::of(&run, Denied::default()), Conclusion::Passed);
         assert!(page.0.contains("1 of 1 test could not have detected a change of 10 %"));
     }
 }

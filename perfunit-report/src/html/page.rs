@@ -1,6 +1,7 @@
 //! The page as a whole.
 
 use super::{about, head, rows, sections};
+use crate::sections::Sections;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use perfunit_model::{Conclusion, Denied, Run};
 
@@ -28,8 +29,9 @@ impl Default for HtmlOptions {
 /// The page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let conclusion = Conclusion::of(run, options.denied);
-    let header = head::header(run, conclusion);
-    let remarks = sections::remarks(run);
+    let sections = Sections::of(run, options.denied);
+    let header = head::header(run, &sections, conclusion);
+    let remarks = sections::remarks(&sections);
     let filter = head::filter(run);
     let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
     let early = html! { script { "\n" (PreEscaped(EARLY)) } "\n" };
@@ -41,16 +43,16 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
                 section aria-labelledby="tests-title" {
                     h2 id="tests-title" { "Tests" }
                     (filter)
-                    (rows::table(run, options.most_bytes.saturating_sub(above)))
+                    (rows::table(run, &sections, options.most_bytes.saturating_sub(above)))
                     // Right behind the table: it is filtered before it is first drawn.
                     script { "\n" (PreEscaped(SCRIPT)) } "\n"
                 }
             }
-            (sections::unmeasured(run))
+            (sections::not_measured(&sections, run))
             (about::about(run))
         }
     };
-    document(&head::title(run, conclusion), &early, &body)
+    document(&head::title(run, &sections, conclusion), &early, &body)
 }
 
 /// A page that stands alone, with our style and this besides in its head.

@@ -4,7 +4,8 @@ use super::detail;
 use super::interval::Scale;
 use super::percent;
 use crate::figures::{self, Words};
-use crate::{causes, responsible, unmeasured};
+use crate::sections::{Item, Kind, Sections};
+use crate::{causes, responsible};
 use maud::{Markup, html};
 use perfunit_model::format::{self, Glyphs, count, one_line};
 use perfunit_model::{Measured, Outcome, Run, TargetId, TestId, Verdict};
@@ -65,8 +66,8 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
 }
 
 /// The table. Details come as long as the whole page stays below the limit, those of the gravest first.
-pub fn table(run: &Run, most_bytes: usize) -> Markup {
-    let tests = sorted(run);
+pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
+    let tests = sorted(sections);
     let page = Page { words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
     let rows: Vec<Markup> = tests.iter().map(|outcome| page.row(outcome)).collect();
     let taken = REST + rows.iter().map(|row| row.0.len() + AROUND).sum::<usize>();
@@ -123,16 +124,13 @@ fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Ma
 }
 
 /// By verdict; then the largest change first, or by reason; then by name.
-fn sorted(run: &Run) -> Vec<&Outcome> {
-    let mut tests = Vec::with_capacity(run.outcomes.len());
-    for verdict in VERDICTS {
-        if verdict == Verdict::NotMeasured {
-            tests.extend(unmeasured::groups(run).into_iter().flat_map(|(_, group)| group));
-        } else {
-            tests.extend(figures::sorted(&run.outcomes, verdict));
-        }
-    }
-    tests
+fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
+    let of = |items: &[Item<'a>]| items.iter().filter_map(|item| item.test).collect::<Vec<_>>();
+    let of_verdict = |verdict| {
+        let section = sections.get(Kind::Tests(verdict));
+        section.map(|section| [of(&section.items), section.reasons.iter().flat_map(|group| of(&group.items)).collect()])
+    };
+    VERDICTS.into_iter().filter_map(of_verdict).flatten().flatten().collect()
 }
 
 /// A test's name in its target.
@@ -218,7 +216,7 @@ mod tests {
     use perfunit_model::{Reason, TargetKind};
 
     fn shown(run: &Run, most_bytes: usize) -> String {
-        table(run, most_bytes).0
+        table(run, &Sections::of(run, perfunit_model::Denied::default()), most_bytes).0
     }
 
     #[test]

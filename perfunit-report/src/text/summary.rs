@@ -1,16 +1,18 @@
-//! The last line of the terminal summary: how many tests have which verdict, and how long that took.
+//! The last lines of the terminal's report: how many tests have which verdict, and how long that took.
 
-use crate::counts::Unmeasured;
+use crate::counts::{self, Unmeasured};
 use crate::figures::{Words, status, word};
+use crate::responsible;
 use crate::screen::Screen;
+use crate::sections::{Kind, Sections};
 use crate::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN};
-use crate::{caveats, responsible};
 use perfunit_model::format::{self, threshold};
 use perfunit_model::{Conclusion, Measured, Run, Side, Stages, Verdict};
 
-/// Writes the line.
+/// Writes the line of counts.
 pub fn write(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
-    let text = if caveats::nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counts(run) };
+    let text =
+        if counts::nothing_because(run).is_some() { Text::plain("nothing to measure") } else { self::counts(run) };
     let failing = run.failing(Side::Head).count();
     let text = if failing > 0 {
         text.and(format!(", {failing} of them fail{} on head only", if failing == 1 { "s" } else { "" }))
@@ -30,7 +32,7 @@ pub fn write(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     screen.status("Summary", style, &text);
 }
 
-/// How many tests have which verdict.
+/// Returns how many tests have which verdict.
 pub fn counts(run: &Run) -> Text {
     let words = Words::of(&run.all_gates());
     let below = match words {
@@ -53,7 +55,7 @@ pub fn counts(run: &Run) -> Text {
     texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
 }
 
-/// What tests changed by less than: the run's margin, unless some that did have another one.
+/// Returns the margin of the changed tests: the run's, unless some of them have another one.
 fn margins(run: &Run) -> String {
     let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
     let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
@@ -64,7 +66,7 @@ fn margins(run: &Run) -> String {
     }
 }
 
-/// The stages that took place, or nothing.
+/// Returns the stages that took place, with their times.
 pub fn stages(stages: &Stages) -> Option<String> {
     let Stages { prepare, build, select, measure, explain } = *stages;
     let named =
@@ -72,4 +74,20 @@ pub fn stages(stages: &Stages) -> Option<String> {
     let taken = named.iter().filter(|(_, time)| !time.is_zero());
     let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// Writes the results of the further comparisons, below the line.
+pub fn further(run: &Run, all: &Sections<'_>, screen: &mut Screen) {
+    if let Some(ratchet) = all.get(Kind::Ratchet) {
+        let style = match () {
+            () if !run.cumulative_losses().is_empty() => BAD,
+            () if ratchet.is_bad => WARN,
+            () => GOOD,
+        };
+        screen.status("Ratchet", style, &Text::plain(&ratchet.headline));
+    }
+    if let Some(generated) = all.get(Kind::Generated) {
+        let style = if generated.is_bad { BAD } else { GOOD };
+        screen.status("Generated", style, &Text::plain(&generated.headline));
+    }
 }

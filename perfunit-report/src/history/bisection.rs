@@ -1,7 +1,6 @@
 //! Where a search for commits ended.
 
-use super::commit::{commit, skipped};
-use super::entry;
+use super::log::{self, commit, skipped};
 use crate::responsible;
 use crate::screen::{INDENT, Screen};
 use crate::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
@@ -76,7 +75,7 @@ fn line(test: &FoundTest, options: &TextOptions) -> Text {
     }
     // The explanation names it.
     let function = found.function.clone().filter(|_| test.explanation.is_none());
-    entry::line(&StepTest { function, ..found.clone() }, options)
+    log::line(&StepTest { function, ..found.clone() }, options)
 }
 
 /// What is known of a test without figures.

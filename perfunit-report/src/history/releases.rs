@@ -1,7 +1,6 @@
 //! What got slower and faster from release to release.
 
-use super::commit::{commit, name, skipped};
-use super::entry;
+use super::log::{self, commit, name, skipped};
 use crate::figures;
 use crate::screen::{INDENT, Screen};
 use crate::style::{DIM, GOOD, STRONG, Text, WARN, test_name};
@@ -29,11 +28,11 @@ pub fn release(release: &Release, options: &TextOptions) -> String {
 }
 
 fn compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut Screen) {
-    entry::heading(step, &commit(&release.head), screen);
+    log::heading(step, &commit(&release.head), screen);
     let against = format!("against {}, {}: ", name(&release.base), count(release.commits.len(), "commit"));
-    screen.below(INDENT, &Text::new(DIM, against + &entry::counts(step)));
-    for found in entry::moved(step) {
-        screen.below(INDENT, &entry::line(found, options));
+    screen.below(INDENT, &Text::new(DIM, against + &log::counts(step)));
+    for found in log::moved(step) {
+        screen.below(INDENT, &log::line(found, options));
         for (by, at) in release.moved_by(&found.test) {
             let change = at.figures.map(|figures| format::percent(figures.change.estimate)).unwrap_or_default();
             screen.below(INDENT + 2, &Text::new(DIM, format!("{change} by ")).join(commit(by)));

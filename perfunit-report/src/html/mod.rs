@@ -4,23 +4,11 @@
 //! come from foreign code: the templates (maud's `html!`) escape whatever is not a literal of ours, and
 //! [`page::render`] replaces characters that could hide or reorder text.
 
-mod about;
-mod axis;
-mod batches;
-mod calls;
-mod commits;
-mod course;
-mod detail;
-mod explained;
-mod flame;
-mod head;
+mod explanation;
 mod history;
-mod interval;
-mod metrics;
 mod page;
-mod rows;
-mod sections;
-mod strip;
+mod plots;
+mod table;
 
 pub use history::render as history;
 pub use page::{HtmlOptions, render};

@@ -6,7 +6,6 @@
 
 use super::causes;
 use super::figures::{self, Words};
-use super::responsible;
 use perfunit_model::format::{self, Glyphs, count, one_line};
 use perfunit_model::{Function, Metric, Outcome, Run, Verdict, Why};
 use std::collections::{BTreeSet, HashSet};
@@ -30,7 +29,7 @@ impl<'a> Responsible<'a> {
     fn of(outcome: &'a Outcome) -> Option<Self> {
         let explanation = outcome.explanation.as_ref()?;
         if let Some(cause) = explanation.outer_cause() {
-            return Some(Self::Other(causes::name(cause, Glyphs::Unicode)));
+            return Some(Self::Other(causes::cause_name(cause, Glyphs::Unicode)));
         }
         let responsible = explanation.responsible.first()?;
         let function = &explanation.functions[responsible.function];
@@ -51,7 +50,7 @@ impl Group<'_> {
         match &self.responsible {
             Responsible::Function { function, is_changed } => {
                 let source = if *is_changed { "changed" } else { "source unchanged" };
-                format!("{}, {source}", responsible::place(function))
+                format!("{}, {source}", causes::place(function))
             }
             Responsible::Other(what) => what.clone(),
             Responsible::Code(name) => format!("{name} (changed machine code)"),

@@ -1,8 +1,7 @@
 //! `cargo perfunit doctor`: one line for each finding; what is not as it should be also says why that matters and what
 //! to do.
 
-use super::screen::{INDENT, Screen};
-use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
+use super::terminal::{BAD, DIM, GOOD, INDENT, STRONG, Screen, Text, WARN};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, pretty};
 use anstyle::Style;

@@ -1,10 +1,7 @@
 //! A measured test as a row of figures.
 
-use super::call_tree;
-use super::metrics;
-use super::responsible;
-use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
-use super::table::{COLUMNS, Row};
+use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
+use super::{causes, metrics};
 use anstyle::Style;
 use perfunit_model::format::{self, Glyphs};
 use perfunit_model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Run, Sides, Verdict};
@@ -163,12 +160,12 @@ pub fn decided(outcome: &Outcome, run: &Run) -> String {
 
 fn details(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
-    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let responsible = responsible.chain(unexplained(outcome));
     if detail == Detail::Brief {
         return metrics::changed(outcome, gates, glyphs).into_iter().chain(check).chain(responsible).collect();
     }
-    let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
+    let tree = outcome.explanation.iter().flat_map(|explanation| causes::tree_lines(explanation, glyphs));
     let selected = outcome.selected_because.as_ref();
     let selected = selected.map(|because| format!("selected: {}", format::one_line(&because.to_string())));
     let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.to_string())));

@@ -1,8 +1,7 @@
 //! Words of the comparison of generated calls.
 
-use super::counts;
 use super::figures::{self, Words};
-use super::responsible;
+use super::{causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{GeneratedCalls, Outcome, Run, Verdict};
 
@@ -53,8 +52,7 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
     let changed = compared.outcomes.iter().filter(|outcome| outcome.verdict.is_change());
     let said = |outcome: &Outcome| {
         let word = figures::word(outcome.verdict, Words::of(compared.gates_of(outcome)));
-        let responsible =
-            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
         format!("{word}, {}{responsible}", figures::decided(outcome, compared))
     };

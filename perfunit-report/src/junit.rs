@@ -7,7 +7,7 @@
 use super::counts::is_unaffected;
 use super::figures::{phrase, statistics, times, unexplained};
 use super::sections::{Kind, Section, Sections, is_failing};
-use super::{metrics, responsible};
+use super::{causes, metrics};
 use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
 use perfunit_model::{Denied, Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -194,7 +194,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
         .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
-    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let first = if is_failing(outcome) {
         "passes on base and fails on head".to_owned()
     } else {

@@ -6,24 +6,19 @@
 //! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
 //! not wanted. The order of everything printed follows from the input alone.
 
-pub mod annotations;
 pub mod bmf;
 mod by_cause;
 pub mod calibration;
-mod call_tree;
 mod causes;
 mod caveats;
 mod counts;
 pub mod doctor;
-mod explained;
 pub mod explanations;
 mod figures;
 pub mod flamegraph;
-mod forest;
-mod gauge;
 pub mod generate;
 pub mod generated;
-pub mod generated_document;
+pub mod github;
 pub mod growth;
 pub mod history;
 pub mod html;
@@ -33,21 +28,16 @@ pub mod junit;
 pub mod list;
 pub mod live;
 pub mod markdown;
-mod metered;
 mod metrics;
-pub mod outputs;
 pub mod push;
 pub mod ranking;
 pub mod ratchet;
 mod rendering;
-mod responsible;
 pub mod saved;
 pub mod schema;
-mod screen;
 mod sections;
 pub mod settings;
-mod style;
-mod table;
+mod terminal;
 pub mod text;
 pub mod wire;
 
@@ -69,6 +59,6 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
         Format::Junit => junit::render(run, rendering.denied),
         Format::Html => html::render(run, &HtmlOptions { denied: rendering.denied, ..HtmlOptions::default() }),
         Format::Bmf => bmf::render(run),
-        Format::Github => annotations::github(run),
+        Format::Github => github::annotations(run),
     }
 }

@@ -1,11 +1,10 @@
 //! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
 
 use super::figures::Detail;
-use super::generated_document::Without;
+use super::generate::Without;
 use super::json;
-use super::screen::{INDENT, Screen};
 use super::sections::unmeasured_targets;
-use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
+use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, TARGET, Text, test_name};
 use super::text::{coverage, heading, unreached};
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use perfunit_model::format::{Glyphs, count, one_line};

@@ -1,21 +1,15 @@
 //! A comment for a pull request: slower tests, how certain that is, and the responsible function; the rest is folded.
 //!
-//! GitHub Flavored Markdown. The same run gives the same text, so that a comment only changes when its content does. All
-//! foreign text (names of tests, functions, versions, messages) stands in code spans: nothing in it is markup, nobody is
-//! mentioned, no issue is linked.
+//! GitHub Flavored Markdown. The same run gives the same text, so that a comment changes only with its content. All foreign
+//! text (names of tests, functions, versions, messages) is in code spans: nothing in it is markup, no mention, no link.
 
-mod escape;
-
-pub(super) use self::escape::{code, plain};
 use super::by_cause::Group;
-use super::causes::name as cause_name;
 use super::counts::{self, Unmeasured, is_no_shortcoming};
 use super::figures::{Words, at_least, times, word};
 use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
-use super::responsible;
 use super::sections::{Item, Kind, Section, Sections};
-use super::{metrics, ratchet};
-use perfunit_model::format::{self, Glyphs, count, percent, threshold};
+use super::{causes, metrics, ratchet};
+use perfunit_model::format::{self, Glyphs, count, one_line, percent, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
 };
@@ -247,14 +241,14 @@ fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
 
 fn responsible(explanation: &Explanation) -> Option<String> {
     if let Some(cause) = explanation.outer_cause() {
-        return Some(code(&cause_name(cause, Glyphs::Unicode)));
+        return Some(code(&causes::cause_name(cause, Glyphs::Unicode)));
     }
     let responsible = explanation.responsible.first()?;
     let function = &explanation.functions[responsible.function];
     let place = code(&format!("{}:{}", function.file, function.line));
     let share = format!("{:.0} % of the change", 100.0 * responsible.share);
     let source = if responsible.changed.is_some() { "" } else { ", source unchanged" };
-    let apart = plain(&responsible::not_apart(explanation, responsible));
+    let apart = plain(&causes::not_apart(explanation, responsible));
     Some(format!("{} ({place}){apart}, {share}{source}", code(&function.name)))
 }
 
@@ -325,6 +319,48 @@ fn command(repeat: &Repeat) -> String {
     let words: Vec<String> = repeat.arguments.iter().map(|word| quoted(word)).collect();
     let folder = if repeat.folder.is_empty() { String::new() } else { format!("cd {} && ", quoted(&repeat.folder)) };
     format::one_line(&format!("{folder}cargo {}", words.join(" ")))
+}
+
+/// Longer texts lose their middle.
+const LONGEST: usize = 200;
+
+/// A code span that holds in running text and in the cell of a table.
+pub fn code(text: &str) -> String {
+    let text = cut(&one_line(text));
+    if text.is_empty() {
+        return String::new();
+    }
+    // Backticks would end the span, a bar the cell; whether a backslash is one depends on what follows. Rust's names
+    // have none of them.
+    if text.contains(['`', '|', '\\']) { format!("<code>{}</code>", entities(&text)) } else { format!("`{text}`") }
+}
+
+/// Running text without markup.
+pub fn plain(text: &str) -> String {
+    entities(&cut(&one_line(text)))
+}
+
+/// Characters that Markdown, GitHub or HTML may read as something else, as numbers: those are never markup.
+fn entities(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if matches!(c, '%' | '(' | ')' | ',' | '+' | '-' | '.' | ';' | '/') || !c.is_ascii_punctuation() {
+            out.push(c);
+        } else {
+            // Writing into a string cannot fail.
+            let _ = write!(out, "&#{};", u32::from(c));
+        }
+    }
+    out
+}
+
+fn cut(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return text.to_owned();
+    }
+    let (front, end) = (LONGEST * 2 / 5, LONGEST * 3 / 5 - 1);
+    text.chars().take(front).chain(['…']).chain(text.chars().skip(length - end)).collect()
 }
 
 #[cfg(test)]

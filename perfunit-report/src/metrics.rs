@@ -1,7 +1,11 @@
-//! What a test costs besides time, in words.
+//! Metrics other than time: what changed in words, and their JSON form.
 
+use super::wire::{Interval, finite};
+use perfunit_model as model;
 use perfunit_model::format::{self, Glyphs};
-use perfunit_model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Sides, Unit};
+use perfunit_model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Outcome, Sides, Unit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics that changed by the threshold or more, and otherwise than time did or among those that decide, `gates`:
@@ -9,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// first calls alone, the time of later ones comes first.
 pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // Where work changed and time did not, each says something.
-    let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
+    let is_work_alone = matches!(outcome.cross_check, Some(model::CrossCheck::WorkAlone(_)));
     let says_more =
         |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
     let later = outcome.later_ns().map(|ns| later_calls(ns, glyphs));
@@ -93,7 +97,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
     match metered.verdict {
         MetricVerdict::Same => format!("{metric} {head}"),
         MetricVerdict::Varies => {
-            let range = |readings: &Readings| {
+            let range = |readings: &model::Readings| {
                 let [low, high] = [readings.low, readings.high].map(|value| amount(unit, value, glyphs));
                 if low == high { low } else { format!("{low} to {high}") }
             };
@@ -117,11 +121,135 @@ pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     }
 }
 
+/// One metric; figures are `null` where it is unavailable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricResult {
+    /// `more`, `less`, `changed-below-threshold`, `same`, `inconclusive`, `varies` or `unavailable`.
+    pub verdict: String,
+    /// `ns`, `bytes` or `count`.
+    pub unit: String,
+    /// What was read on base.
+    pub base: Option<Readings>,
+    /// What was read on head.
+    pub head: Option<Readings>,
+    /// Head against base, as fractions of base; `null` if base has none of it.
+    pub change: Option<Interval>,
+    /// The smallest change that counts, as a fraction of base.
+    pub threshold: Option<f64>,
+    /// What was read: `pairs`, `calls` or `first-calls`.
+    pub basis: Option<String>,
+    /// How many.
+    pub readings: Option<usize>,
+    /// Why there are no figures.
+    pub unavailable: Option<Unavailable>,
+}
+
+/// What was read on a side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Readings {
+    /// Median.
+    pub value: Option<f64>,
+    /// Smallest.
+    pub low: Option<f64>,
+    /// Largest.
+    pub high: Option<f64>,
+}
+
+/// Why there are no figures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unavailable {
+    /// `own-allocator`, `static`, ...
+    pub kind: String,
+    /// The same in words.
+    pub text: String,
+}
+
+/// Time and work that do not go together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CrossCheck {
+    /// `suspect` or `work-alone`.
+    pub kind: String,
+    /// The metrics that changed alone.
+    pub metrics: Vec<String>,
+    /// The same as a sentence.
+    pub text: String,
+}
+
+/// All metrics by name; `None` for a test that was not measured.
+pub fn metrics(metrics: &Metrics) -> Option<BTreeMap<String, MetricResult>> {
+    let result = |(metric, metered): (&Metric, &_)| (metric.name().to_owned(), MetricResult::of(*metric, metered));
+    (!metrics.is_empty()).then(|| metrics.iter().map(result).collect())
+}
+
+impl MetricResult {
+    fn of(metric: Metric, metered: &Result<model::Metered, NotMetered>) -> Self {
+        let known = metered.as_ref().ok();
+        let basis = known.map(|known| match known.basis {
+            Basis::Pairs(count) => ("pairs", count),
+            Basis::Calls(count) => ("calls", count),
+            Basis::FirstCalls(count) => ("first-calls", count),
+        });
+        Self {
+            verdict: known.map_or("unavailable", |known| verdict(known.verdict)).to_owned(),
+            unit: unit(metric).to_owned(),
+            base: known.map(|known| Readings::from(&known.readings.base)),
+            head: known.map(|known| Readings::from(&known.readings.head)),
+            change: known.and_then(|known| known.change).map(Interval::from),
+            threshold: known.and_then(|known| finite(known.threshold)),
+            basis: basis.map(|(basis, _)| basis.to_owned()),
+            readings: basis.map(|(_, count)| count),
+            unavailable: metered.as_ref().err().map(Unavailable::from),
+        }
+    }
+}
+
+impl From<&model::Readings> for Readings {
+    fn from(readings: &model::Readings) -> Self {
+        Self { value: finite(readings.value), low: finite(readings.low), high: finite(readings.high) }
+    }
+}
+
+impl From<&NotMetered> for Unavailable {
+    fn from(why: &NotMetered) -> Self {
+        Self { kind: why.kind().to_owned(), text: why.to_string() }
+    }
+}
+
+impl From<&model::CrossCheck> for CrossCheck {
+    fn from(check: &model::CrossCheck) -> Self {
+        let metrics = match check {
+            model::CrossCheck::Suspect => Vec::new(),
+            model::CrossCheck::WorkAlone(metrics) => metrics.iter().map(|metric| metric.name().to_owned()).collect(),
+        };
+        Self { kind: check.kind().to_owned(), metrics, text: check.to_string() }
+    }
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric.unit() {
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::Count => "count",
+    }
+}
+
+fn verdict(verdict: MetricVerdict) -> &'static str {
+    match verdict {
+        MetricVerdict::More => "more",
+        MetricVerdict::Less => "less",
+        MetricVerdict::ChangedBelowThreshold => "changed-below-threshold",
+        MetricVerdict::Same => "same",
+        MetricVerdict::Inconclusive => "inconclusive",
+        MetricVerdict::Varies => "varies",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use perfunit_model::samples::{measured, metered, outcome};
     use perfunit_model::{Note, Verdict};
+    use serde_json::json;
 
     fn sample() -> Outcome {
         let mut outcome = outcome("a", Verdict::Same, None);
@@ -194,5 +322,33 @@ mod tests {
         new.change = None;
         outcome.metrics.insert(Metric::Allocations, Ok(new));
         assert_eq!(changed(&outcome, &[], Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
+    }
+
+    #[test]
+    fn a_metric_has_every_promised_field() {
+        let sample = Metrics::from([
+            (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0))),
+            (Metric::Instructions, Err(NotMetered::SwitchedOff)),
+        ]);
+        let expected = json!({
+            "allocations": {
+                "verdict": "more", "unit": "count", "base": {"value": 12.0, "low": 12.0, "high": 12.0},
+                "head": {"value": 18.0, "low": 18.0, "high": 18.0}, "change": {"estimate": 0.5, "low": 0.5, "high": 0.5},
+                "threshold": 0.01, "basis": "calls", "readings": 5, "unavailable": null,
+            },
+            "instructions": {
+                "verdict": "unavailable", "unit": "count", "base": null, "head": null, "change": null, "threshold": null,
+                "basis": null, "readings": null, "unavailable": {"kind": "switched-off", "text": "not asked for"},
+            },
+        });
+        assert_eq!(serde_json::to_value(metrics(&sample)).unwrap(), expected);
+        assert_eq!(metrics(&Metrics::new()), None);
+    }
+
+    #[test]
+    fn a_cross_check_names_its_metrics() {
+        let alone = CrossCheck::from(&model::CrossCheck::WorkAlone(vec![Metric::AllocatedBytes]));
+        assert_eq!((alone.kind.as_str(), alone.metrics), ("work-alone", vec!["allocated-bytes".to_owned()]));
+        assert_eq!(CrossCheck::from(&model::CrossCheck::Suspect).kind, "suspect");
     }
 }

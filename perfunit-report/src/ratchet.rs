@@ -1,9 +1,8 @@
 //! Words of the comparison with the ratchet's version.
 
-use super::counts;
 use super::counts::Unmeasured;
 use super::figures::{self, Words, phrase};
-use super::responsible;
+use super::{causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Verdict, VersionName};
 use std::fmt::Write as _;
@@ -107,8 +106,7 @@ pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     let said = |outcome: &Outcome| {
         let figures = figures::decided(outcome, second);
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
-        let responsible =
-            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
     };
     let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
@@ -244,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_format_names_the_losses() {
-        use crate::{annotations, json, junit, markdown, outputs, push};
+        use crate::{github, json, junit, markdown, push};
         use perfunit_model::Conclusion;
         let mut run = with_ratchet();
         run.outcomes.remove(0);
@@ -252,12 +250,12 @@ mod tests {
         let expected = "3 tests slower than v1.2.0";
         let html = crate::html::render(&run, &crate::html::HtmlOptions::default());
         let blocked = push::blocked("topic", "main", &run, (Conclusion::of(&run, rendering.denied), rendering.denied));
-        let texts = [markdown::render(&run, &rendering), annotations::github(&run), html, blocked];
+        let texts = [markdown::render(&run, &rendering), github::annotations(&run), html, blocked];
         for text in texts.iter().chain([&junit::render(&run, rendering.denied)]) {
             assert!(text.contains(expected), "{text}");
         }
         assert!(
-            outputs::github(&run, Conclusion::SlowerThanRatchet, None)
+            github::outputs(&run, Conclusion::SlowerThanRatchet, None)
                 .starts_with("verdict=slower\nslower=0\nslower-than-ratchet=3\n")
         );
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();

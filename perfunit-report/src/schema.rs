@@ -1,6 +1,6 @@
 //! What our JSON documents look like, as JSON Schema: published in `docs/schema`, made from the types that are written.
 
-use super::{calibration, doctor, explanations, generated_document, history, json, list, saved};
+use super::{calibration, doctor, explanations, generate, history, json, list, saved};
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -41,7 +41,7 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::Releases => schema::<history::ReleasesDocument>("cargo perfunit log --by-tag"),
         DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
-        DocumentKind::Generate => schema::<generated_document::GenerateDocument>("cargo perfunit generate"),
+        DocumentKind::Generate => schema::<generate::GenerateDocument>("cargo perfunit generate"),
         DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),
     })

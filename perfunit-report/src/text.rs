@@ -1,23 +1,16 @@
 //! The terminal's report: slower and faster tests first, then what limits the figures.
 
 mod sections;
-mod summary;
-#[cfg(test)]
-mod tests;
 
 #[cfg(test)]
 pub(super) use sections::written;
-pub(super) use sections::{coverage, unreached};
-pub(super) use summary::{counts as counted, stages};
+pub(super) use sections::{counted, coverage, stages, unreached};
 
-use super::counts;
 use super::figures::{Detail, Words, phrase, row, sorted, status};
-use super::metrics;
 use super::rendering::Rendering;
-use super::screen::{INDENT, Screen};
 use super::sections::{Kind, Section, Sections};
-use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
-use super::table::{Layout, Row};
+use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
+use super::{counts, metrics};
 use perfunit_model::format::{Glyphs, count, magnitude, one_line, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Denied, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome, Run, Selection,
@@ -88,8 +81,8 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
         sections::write(kind, run, &all, detail, &mut screen);
     }
     screen.bar();
-    summary::write(run, Conclusion::of(run, denied), &mut screen);
-    summary::further(run, &all, &mut screen);
+    sections::summary(run, Conclusion::of(run, denied), &mut screen);
+    sections::further(run, &all, &mut screen);
     screen.finish()
 }
 
@@ -364,3 +357,6 @@ fn detectable(outcomes: &[&Outcome]) -> Option<String> {
     let median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
     Some(format!("{low} to {high}, median {}", magnitude(median)))
 }
+
+#[cfg(test)]
+mod tests;

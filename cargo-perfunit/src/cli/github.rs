@@ -3,7 +3,7 @@
 
 use perfunit_model::error::Result;
 use perfunit_model::{Conclusion, Run};
-use perfunit_report::{Format, Rendering, WhenFine, annotations, outputs, render};
+use perfunit_report::{Format, Rendering, WhenFine, github, render};
 use perfunit_system::fs;
 use perfunit_system::term::{self, Terminal};
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Term
         return;
     }
     if printed != Format::Github {
-        term::eprint(&annotations::github(run));
+        term::eprint(&github::annotations(run));
     }
     let page = render(run, Format::Markdown, &Rendering { when_fine: WhenFine::Short, ..*rendering });
     let said = |what: &str, done: Result<()>| {
@@ -31,7 +31,7 @@ pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Term
     if let Some(file) = path("GITHUB_OUTPUT") {
         said(
             "output variables",
-            fs::append(&file, outputs::github(run, Conclusion::of(run, rendering.denied), report.as_deref())),
+            fs::append(&file, github::outputs(run, Conclusion::of(run, rendering.denied), report.as_deref())),
         );
     }
 }

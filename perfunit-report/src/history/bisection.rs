@@ -1,9 +1,8 @@
 //! Where a search for commits ended.
 
 use super::log::{self, commit, skipped};
-use crate::responsible;
-use crate::screen::{INDENT, Screen};
-use crate::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
+use crate::causes;
+use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN, test_id};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, count, one_line, short_commit};
 use perfunit_model::{
@@ -91,7 +90,7 @@ pub(super) fn without_figures(found: &StepTest) -> String {
 /// The responsible functions of a test and other causes, or why there are none.
 pub(super) fn explained(test: &FoundTest, options: &TextOptions) -> Vec<String> {
     match (&test.explanation, &test.unexplained) {
-        (Some(explanation), _) => responsible::lines(explanation, options.glyphs()),
+        (Some(explanation), _) => causes::lines(explanation, options.glyphs()),
         (None, Some(why)) => vec![format!("not explained: {}", one_line(&why.to_string()))],
         (None, None) => Vec::new(),
     }

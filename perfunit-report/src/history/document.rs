@@ -1,7 +1,7 @@
 //! Histories, searches and releases as JSON documents, described in `docs/json.md`.
 
 use super::log::skipped;
-use crate::explained;
+use crate::explanations;
 use crate::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
 use perfunit_model as model;
 use perfunit_model::{
@@ -216,7 +216,7 @@ struct FoundTest {
     #[serde(flatten)]
     test: TestOf,
     /// As in `diff`.
-    explanation: Option<explained::Explanation>,
+    explanation: Option<explanations::Explanation>,
     /// Why there is none.
     unexplained_because: Option<String>,
 }
@@ -280,7 +280,7 @@ pub fn bisect_json(bisection: &Bisection) -> String {
 fn found_step(step: &model::FoundStep) -> FoundStep {
     let test = |test: &model::FoundTest| FoundTest {
         test: test_of(&test.found),
-        explanation: test.explanation.as_ref().map(explained::Explanation::from),
+        explanation: test.explanation.as_ref().map(explanations::Explanation::from),
         unexplained_because: test.unexplained.as_ref().map(ToString::to_string),
     };
     FoundStep {

@@ -1,8 +1,7 @@
 //! The log in the terminal: an entry for each commit, then the courses of tests and the counts.
 
 use crate::figures::{self, Words};
-use crate::screen::{INDENT, Screen};
-use crate::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
+use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN, test_id};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, Glyphs, count, interval, one_line, short_commit};
 use perfunit_model::{

@@ -2,8 +2,7 @@
 
 use super::log::{self, commit, name, skipped};
 use crate::figures;
-use crate::screen::{INDENT, Screen};
-use crate::style::{DIM, GOOD, STRONG, Text, WARN, test_name};
+use crate::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text, WARN, test_name};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, count, short_commit};
 use perfunit_model::{Release, Releases, Step, StepOutcome, StepTest, Verdict, variant_name};

@@ -1,7 +1,7 @@
 //! The explanation of a slower or faster test: the responsible functions, other causes, and the calls that show them.
 
 use super::percent;
-use crate::{call_tree, causes, responsible};
+use crate::causes;
 use maud::{Markup, html};
 use perfunit_model::format::{self, Glyphs, one_line, sentence};
 use perfunit_model::{CallNode, Engine, Explanation, ResponsibleFunction, Sides, Strategy, Verdict};
@@ -11,7 +11,7 @@ const NAMED: usize = 12;
 /// The whole explanation.
 pub fn section(explanation: &Explanation, verdict: Verdict) -> Markup {
     let causes = html! {
-        @for text in causes::lines(explanation, Glyphs::Unicode) {
+        @for text in causes::cause_lines(explanation, Glyphs::Unicode) {
             p { (sentence(&text)) }
         }
     };
@@ -22,7 +22,7 @@ pub fn section(explanation: &Explanation, verdict: Verdict) -> Markup {
         @if is_outer { (causes) }
         (responsible(explanation))
         @if !is_outer { (causes) }
-        @for note in responsible::evidence(explanation).into_iter().chain(explanation.notes.iter().map(ToString::to_string)) {
+        @for note in causes::evidence(explanation).into_iter().chain(explanation.notes.iter().map(ToString::to_string)) {
             p.note { (sentence(&one_line(&note))) }
         }
         (flame(explanation))
@@ -42,7 +42,7 @@ fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
 
 /// The difference that is explained.
 fn found(explanation: &Explanation) -> String {
-    let signed = |cost| responsible::signed(cost, explanation.engine, Glyphs::Unicode);
+    let signed = |cost| causes::signed(cost, explanation.engine, Glyphs::Unicode);
     let cost = |cost| format::cost(cost, explanation.engine, Glyphs::Unicode);
     let change = explanation.change;
     let what = match explanation.engine {
@@ -79,13 +79,13 @@ fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Mar
     let function = &explanation.functions[responsible.function];
     let change = responsible.change;
     let [estimate, low, high] = [change.estimate, change.low, change.high]
-        .map(|cost| responsible::signed(cost, explanation.engine, Glyphs::Unicode));
+        .map(|cost| causes::signed(cost, explanation.engine, Glyphs::Unicode));
     html! {
         code { (one_line(&function.name)) } " "
         span.place { (one_line(&function.file)) ":" (function.line) } " "
         b class=(if change.estimate < 0.0 { "faster" } else { "slower" }) { (estimate) }
-        (responsible::not_apart(explanation, responsible)) " [" (low) ", " (high) "], "
-        (format!("{:.0}", 100.0 * responsible.share)) " % of the difference: " (responsible::how(explanation, responsible)) ". "
+        (causes::not_apart(explanation, responsible)) " [" (low) ", " (high) "], "
+        (format!("{:.0}", 100.0 * responsible.share)) " % of the difference: " (causes::how(explanation, responsible)) ". "
         @match &responsible.changed {
             Some(changed) => { span.hunk { (sentence(&changed.to_string())) } }
             None => { span.note { "Source unchanged." } }
@@ -118,7 +118,7 @@ pub fn calls_tree(explanation: &Explanation) -> Markup {
     html! {
         @if !explanation.nodes.is_empty() {
             ul.calls { (node(explanation, 0, 0)) }
-            @if let Some(text) = call_tree::without_probe(explanation) {
+            @if let Some(text) = causes::without_probe(explanation) {
                 p.note { (sentence(&text)) }
             }
         }
@@ -128,7 +128,7 @@ pub fn calls_tree(explanation: &Explanation) -> Markup {
 fn node(explanation: &Explanation, index: usize, depth: usize) -> Markup {
     let here = &explanation.nodes[index];
     let (shown, folded) =
-        if depth < DEEPEST_CALL { call_tree::callees(explanation, here) } else { (Vec::new(), here.children.len()) };
+        if depth < DEEPEST_CALL { causes::callees(explanation, here) } else { (Vec::new(), here.children.len()) };
     html! {
         li {
             @if here.children.is_empty() {
@@ -165,7 +165,7 @@ fn line(explanation: &Explanation, index: usize) -> Markup {
             None => { span { (if index == 0 { "the test" } else { "threads" }) } }
         }
         " " span.times { (base) " → " (head) }
-        @if let Some(change) = call_tree::change(explanation, node, Glyphs::Unicode) {
+        @if let Some(change) = causes::change(explanation, node, Glyphs::Unicode) {
             " " b class=(class) { (change) }
         }
         @if function.is_some() {

@@ -5,7 +5,7 @@ use super::{explanation, percent, plots};
 use crate::figures::{self, Words, phrase, statistics, throughput, times, unexplained};
 use crate::metrics::{amount, besides_time};
 use crate::sections::{Item, Kind, Sections};
-use crate::{causes, responsible, text};
+use crate::{causes, text};
 use maud::{Markup, html};
 use perfunit_model::format::{self, Glyphs, count, one_line, sentence, threshold};
 use perfunit_model::{
@@ -206,8 +206,8 @@ fn remark(outcome: &Outcome) -> Option<String> {
         return (outcome.verdict == Verdict::NotMeasured).then(|| "no reason was recorded".to_owned());
     };
     let responsible = match explanation.outer_cause() {
-        Some(cause) => causes::name(cause, Glyphs::Unicode),
-        None => responsible::place(&explanation.functions[explanation.responsible.first()?.function]),
+        Some(cause) => causes::cause_name(cause, Glyphs::Unicode),
+        None => causes::place(&explanation.functions[explanation.responsible.first()?.function]),
     };
     Some(format!("responsible: {responsible}"))
 }

@@ -1,17 +1,15 @@
-//! Sections of a report as lines for the terminal.
+//! Sections of a report and its last lines in the terminal.
 
-use super::summary::counts;
-use crate::counts::is_no_shortcoming;
-use crate::figures::{Detail, row};
+use crate::counts::{self, Unmeasured, is_no_shortcoming};
+use crate::figures::{Detail, Words, row, status, word};
 use crate::ratchet::accepted_of;
-use crate::screen::{INDENT, Screen};
 use crate::sections::{Kind, Section, Sections, place, unmeasured_targets};
-use crate::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
-use crate::table::{Layout, Row};
-use crate::{caveats, sections};
-use perfunit_model::format::{count, one_line};
+use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, PLAIN, Row, STRONG, Screen, Text, WARN, test_id};
+use crate::{causes, caveats, sections};
+use perfunit_model::format::{self, count, one_line, threshold};
 use perfunit_model::{
-    Denied, Function, GeneratedCalls, Generation, Outcome, Part, Run, Selection, Sharding, Verdict, WithoutWorkload,
+    Conclusion, Denied, Function, GeneratedCalls, Generation, Measured, Outcome, Part, Run, Selection, Sharding, Side,
+    Stages, Verdict, WithoutWorkload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -166,7 +164,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
         Some(commit) => since.and(format!(" ({commit}): ")),
         None => since.and(": "),
     };
-    screen.status("Ratchet", GOOD, &since.join(counts(second)));
+    screen.status("Ratchet", GOOD, &since.join(counted(second)));
     let shown = if detail == Detail::Full { usize::MAX } else { SHOWN };
     let others = second.outcomes.iter().filter(|outcome| {
         detail == Detail::Full && outcome.measured.is_some() && !lost.iter().any(|(lost, _)| lost.test == outcome.test)
@@ -209,7 +207,7 @@ fn generated(run: &Run, detail: Detail, screen: &mut Screen) {
         let functions = count(reached.len(), "function");
         let made =
             Text::new(STRONG, count(workloads.len(), "call")).and(format!(" for {functions} that no test executes: "));
-        screen.status("Generated", GOOD, &made.join(counts(compared)));
+        screen.status("Generated", GOOD, &made.join(counted(compared)));
         let measured = compared.outcomes.iter().filter(|outcome| outcome.measured.is_some());
         let rows: Vec<Row> = measured.map(|outcome| call_row(generated, compared, outcome, detail, screen)).collect();
         write_rows(&rows, screen);
@@ -291,6 +289,88 @@ pub fn written(run: &Run, kinds: &[Kind], detail: Detail) -> String {
     let sections = Sections::of(run, Denied::default());
     kinds.iter().for_each(|kind| write(*kind, run, &sections, detail, &mut screen));
     without_escapes(&screen.finish())
+}
+
+/// Writes the line of counts.
+pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
+    let text = if counts::nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counted(run) };
+    let failing = run.failing(Side::Head).count();
+    let text = if failing > 0 {
+        text.and(format!(", {failing} of them fail{} on head only", if failing == 1 { "s" } else { "" }))
+    } else {
+        text
+    };
+    let style = match conclusion {
+        Conclusion::Passed if run.count(Verdict::Inconclusive) == 0 => GOOD,
+        Conclusion::Passed | Conclusion::Interrupted => WARN,
+        _ => BAD,
+    };
+    let responsible =
+        causes::responsible(&run.outcomes, screen.glyphs()).map(|names| format!("; responsible: {names}"));
+    let text = text.and(responsible.unwrap_or_default());
+    let text =
+        stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
+    screen.status("Summary", style, &text);
+}
+
+/// Returns how many tests have which verdict.
+pub fn counted(run: &Run) -> Text {
+    let words = Words::of(&run.all_gates());
+    let below = match words {
+        Words::OfTime => format!("changed below {}", margins(run)),
+        Words::OfAny => "changed below the threshold".to_owned(),
+    };
+    let (unmeasured, probable) = (Unmeasured::of(run), run.probably_slower().count());
+    let texts = Verdict::ALL.map(|verdict| {
+        let n = if verdict == Verdict::NotMeasured { unmeasured.not_measured } else { run.count(verdict) };
+        // Calm where the status word is green for good news.
+        let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
+        let word = match verdict {
+            Verdict::ChangedBelowThreshold => below.clone(),
+            Verdict::Inconclusive if probable > 0 => format!("inconclusive ({probable} probably slower)"),
+            _ => word(verdict, words),
+        };
+        Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
+    });
+    let others = unmeasured.others().map(|(n, words)| Text::plain(format!("{n} {words}")));
+    texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
+}
+
+/// Returns the margin of the changed tests: the run's, unless some of them have another one.
+fn margins(run: &Run) -> String {
+    let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
+    let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
+    if own.all(|own| own.to_bits() == run.threshold.margin().to_bits()) {
+        threshold(run.threshold.margin())
+    } else {
+        "their thresholds".to_owned()
+    }
+}
+
+/// Returns the stages that took place, with their times.
+pub fn stages(stages: &Stages) -> Option<String> {
+    let Stages { prepare, build, select, measure, explain } = *stages;
+    let named =
+        [("prepare", prepare), ("build", build), ("select", select), ("measure", measure), ("explain", explain)];
+    let taken = named.iter().filter(|(_, time)| !time.is_zero());
+    let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// Writes the results of the further comparisons, below the line.
+pub fn further(run: &Run, all: &Sections<'_>, screen: &mut Screen) {
+    if let Some(ratchet) = all.get(Kind::Ratchet) {
+        let style = match () {
+            () if !run.cumulative_losses().is_empty() => BAD,
+            () if ratchet.is_bad => WARN,
+            () => GOOD,
+        };
+        screen.status("Ratchet", style, &Text::plain(&ratchet.headline));
+    }
+    if let Some(generated) = all.get(Kind::Generated) {
+        let style = if generated.is_bad { BAD } else { GOOD };
+        screen.status("Generated", style, &Text::plain(&generated.headline));
+    }
 }
 
 #[cfg(test)]

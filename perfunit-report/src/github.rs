@@ -1,14 +1,17 @@
-//! GitHub's annotations: what got slower, at the line of the responsible function; and what fails on head alone.
+//! GitHub Actions: annotations at the lines of responsible functions, and the output variables of a step.
 //!
-//! Workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error message); the
-//! runner reads them from stderr as well as from stdout.
+//! Annotations are workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error
+//! message); the runner reads them from stderr as well as from stdout.
 
 use super::by_cause::{Group, Responsible};
+use super::causes;
+use super::counts::is_unaffected;
 use super::figures::{self, Words};
-use super::responsible;
 use super::sections::{Item, Kind, Section, Sections};
 use perfunit_model::format::{Glyphs, count, one_line};
-use perfunit_model::{Denied, Outcome, Run, Verdict};
+use perfunit_model::{Conclusion, Denied, Outcome, Run, Side, Verdict};
+use std::fmt::Write as _;
+use std::path::Path;
 
 /// Annotations of a level that GitHub shows for a step.
 const MOST: usize = 10;
@@ -16,7 +19,7 @@ const MOST: usize = 10;
 const TESTS: usize = 5;
 
 /// Returns a workflow command per line; empty if there is nothing to annotate.
-pub fn github(run: &Run) -> String {
+pub fn annotations(run: &Run) -> String {
     let sections = Sections::of(run, Denied::default());
     let slower = sections.get(Kind::Tests(Verdict::Slower));
     let mut groups: Vec<&Group<'_>> = slower.iter().flat_map(|section| &section.causes).collect();
@@ -93,7 +96,7 @@ fn message(outcomes: &[&Outcome], run: &Run) -> String {
     for outcome in outcomes.iter().take(TESTS) {
         lines.push(format!("{}: {}", one_line(&outcome.test.to_string()), figures::decided(outcome, run)));
         let explanation = outcome.explanation.as_ref();
-        lines.extend(explanation.and_then(|found| responsible::lines(found, Glyphs::Unicode).into_iter().next()));
+        lines.extend(explanation.and_then(|found| causes::lines(found, Glyphs::Unicode).into_iter().next()));
     }
     and_more(lines, outcomes.len())
 }
@@ -108,19 +111,66 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
+/// Returns `name=value` lines; `report` is a file with the run's Markdown, if there is one.
+pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> String {
+    let mut text = format!("verdict={}\n", verdict(run, conclusion));
+    let counts = [
+        ("slower", run.count(Verdict::Slower)),
+        ("slower-than-ratchet", run.cumulative_losses().len()),
+        ("faster", run.count(Verdict::Faster)),
+        ("inconclusive", run.count(Verdict::Inconclusive)),
+        ("failing", run.failing(Side::Head).count()),
+        ("uncovered", run.selection.uncovered.len()),
+    ];
+    for (name, count) in counts {
+        let _ = writeln!(text, "{name}={count}");
+    }
+    // A path with a line break in it would be taken for another variable.
+    if let Some(path) = report.and_then(Path::to_str).filter(|path| !path.contains(['\n', '\r'])) {
+        let _ = writeln!(text, "report={path}");
+    }
+    text
+}
+
+/// Returns the conclusion in a word; of a run that passed, what the tests showed.
+fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Slower | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => "slower",
+        Conclusion::Grows => "grows",
+        Conclusion::Interrupted => "interrupted",
+        Conclusion::FailsOnHead => "failing",
+        Conclusion::Undecided => "inconclusive",
+        Conclusion::Uncovered => "uncovered",
+        Conclusion::NotBuilt | Conclusion::NotCompared => "not-compared",
+        Conclusion::FailsOnBase => "unmeasured",
+        Conclusion::NothingMeasured | Conclusion::Passed => of_tests(run),
+    }
+}
+
+fn of_tests(run: &Run) -> &'static str {
+    let any = |verdict| run.count(verdict) > 0;
+    match () {
+        () if any(Verdict::Inconclusive) => "inconclusive",
+        () if any(Verdict::Faster) => "faster",
+        () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
+        () if run.outcomes.iter().all(is_unaffected) => "nothing",
+        () => "unmeasured",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::samples::{self, measured, metered, outcome, run, unmeasured};
-    use perfunit_model::{FailedOn, Failure, Metric, MetricVerdict, Reason};
+    use perfunit_model::samples::{self, growth, measured, metered, outcome, run, unmeasured};
+    use perfunit_model::{Denied, FailedOn, Failure, Metric, MetricVerdict, NotCompared, Ratchet, Reason, VersionName};
 
     #[test]
     fn slower_tests_without_a_responsible_function_share_an_annotation_without_a_place() {
         let outcomes = ["a::x", "a::y"].map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).to_vec();
         let expected = "::error title=2 tests slower::mycrate a::x: +25.0 %25 [+24.0 %25, +26.0 %25]%0Amycrate a::y: \
             +25.0 %25 [+24.0 %25, +26.0 %25]\n";
-        assert_eq!(github(&run(outcomes)), expected);
-        assert_eq!(github(&run(vec![outcome("a::x", Verdict::Same, Some(measured(1e3, 0.0)))])), "");
+        assert_eq!(annotations(&run(outcomes)), expected);
+        assert_eq!(annotations(&run(vec![outcome("a::x", Verdict::Same, Some(measured(1e3, 0.0)))])), "");
     }
 
     fn fails() -> Reason {
@@ -130,7 +180,7 @@ mod tests {
     #[test]
     fn tests_that_fail_on_head_alone_are_an_error() {
         let expected = "::error title=1 test passes on base and fails on head::mycrate a: no network\n";
-        assert_eq!(github(&run(vec![unmeasured("a", Some(fails()))])), expected);
+        assert_eq!(annotations(&run(vec![unmeasured("a", Some(fails()))])), expected);
     }
 
     #[test]
@@ -139,7 +189,7 @@ mod tests {
         let uncovered = samples::uncovered();
         run.selection.uncovered = (0..13).map(|_| uncovered.clone()).collect();
         run.outcomes.push(outcome("slow", Verdict::Slower, Some(measured(1e3, 0.25))));
-        let text = github(&run);
+        let text = annotations(&run);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains("fails on head") && lines[1].contains("1 test slower"), "{text}");
         assert_eq!(lines.len(), 2 + MOST);
@@ -154,12 +204,60 @@ mod tests {
         let mut worse = outcome("a", Verdict::Slower, Some(measured(1e3, 0.0)));
         worse.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
         let run = Run { gates: vec![Metric::Allocations], ..run(vec![worse]) };
-        let text = github(&run);
+        let text = annotations(&run);
         assert!(text.contains("1 test worse") && text.contains("allocations 12 → 18 (+50.0 %25)"), "{text}");
     }
 
     #[test]
     fn values_do_not_end_early() {
         assert_eq!(property("a::b, 5 %\n"), "a%3A%3Ab%2C 5 %25%0A");
+    }
+
+    #[track_caller]
+    fn check(verdicts: &[Verdict], expected: &str) {
+        let outcomes = verdicts.iter().map(|verdict| outcome("t", *verdict, Some(measured(1e3, 0.1)))).collect();
+        assert_eq!(of_run(&run(outcomes)), expected);
+    }
+
+    fn of_run(run: &Run) -> &'static str {
+        verdict(run, Conclusion::of(run, Denied::default()))
+    }
+
+    #[test]
+    fn the_worst_news_is_the_verdict() {
+        check(&[Verdict::Faster, Verdict::Inconclusive, Verdict::Slower], "slower");
+        check(&[Verdict::Faster, Verdict::Inconclusive], "inconclusive");
+        check(&[Verdict::Same, Verdict::Faster], "faster");
+        check(&[Verdict::Same, Verdict::ChangedBelowThreshold], "same");
+        check(&[], "nothing");
+        let mut left = outcome("t", Verdict::NotMeasured, None);
+        left.reason = Some(Reason::BudgetUsedUp);
+        assert_eq!(of_run(&run(vec![left.clone()])), "inconclusive");
+        let same = outcome("t", Verdict::Same, Some(measured(1e3, 0.0)));
+        assert_eq!(of_run(&run(vec![left.clone(), same.clone()])), "same");
+        left.reason =
+            Some(Reason::Fails { side: FailedOn::Head, how: Failure::Said("no".into()), intermittent: false });
+        assert_eq!(of_run(&run(vec![left])), "failing");
+    }
+
+    #[test]
+    fn what_fails_the_run_is_never_same() {
+        let same = || run(vec![outcome("t", Verdict::Same, Some(measured(1e3, 0.0)))]);
+        let grows = Run { growth: Some(growth()), ..same() };
+        assert_eq!(of_run(&grows), "same");
+        let denied = Denied { growth: true, ..Denied::default() };
+        assert_eq!(verdict(&grows, Conclusion::of(&grows, denied)), "grows");
+        let version = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        let not_compared = Ratchet { version, comparison: Err(NotCompared::HeadChanged) };
+        assert_eq!(of_run(&Run { ratchet: Some(not_compared), ..same() }), "not-compared");
+    }
+
+    #[test]
+    fn each_variable_has_a_line() {
+        let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
+        let expected = "verdict=slower\nslower=1\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
+        assert_eq!(outputs(&run, Conclusion::Slower, Some(Path::new("/tmp/a b.md"))), expected);
+        assert!(!outputs(&run, Conclusion::Slower, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
+        assert!(!outputs(&run, Conclusion::Slower, None).contains("report"));
     }
 }

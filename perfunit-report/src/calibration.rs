@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Level of the intervals around rates.
 const ALPHA: f64 = 0.05;
-/// What stands for all kinds of work together.
+/// The name of all kinds of work together.
 const ALL: &str = "all";
 
 /// The document.
@@ -126,7 +126,7 @@ pub struct Compared {
     pub f1: Option<Interval>,
 }
 
-/// The document as pretty JSON with a trailing newline.
+/// Returns the document as pretty JSON with a trailing newline.
 pub fn json(document: &Document) -> String {
     pretty(document)
 }
@@ -222,10 +222,10 @@ impl From<&Tally> for Verdicts {
 }
 
 const GAP: usize = 2;
-/// What stands for a figure that there is none of.
+/// The mark of a missing figure.
 const NONE: &str = "-";
 
-/// Whether there is room for everything.
+/// The amount of detail that there is room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// Rates with their intervals, and what was measured.
@@ -237,7 +237,7 @@ enum Detail {
 /// A line of a table; the first cells say what it is about.
 type Row = (anstyle::Style, Vec<String>);
 
-/// The tables with ANSI colours, one trailing newline.
+/// Returns the tables with ANSI colors, one trailing newline.
 pub fn render(document: &Document, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(document, &mut screen);
@@ -327,7 +327,7 @@ fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
     figures
 }
 
-/// What was not found.
+/// Returns the rate of effects that were not found.
 fn missed(found: &Rate) -> Rate {
     let complement = |value: Option<f64>| value.map(|value| 1.0 - value);
     let rate = found.rate.map(|rate| Interval {
@@ -338,7 +338,7 @@ fn missed(found: &Rate) -> Rate {
     Rate { count: found.of.saturating_sub(found.count), of: found.of, rate }
 }
 
-/// `2/60  3.3 % [0.4, 11.5]`, briefly `2/60  3.3 %`.
+/// Returns `2/60  3.3 % [0.4, 11.5]`, briefly `2/60  3.3 %`.
 fn rate(rate: &Rate, detail: Detail) -> String {
     let figure = match detail {
         Detail::Full => interval(rate.rate),
@@ -347,7 +347,7 @@ fn rate(rate: &Rate, detail: Detail) -> String {
     format!("{}/{}  {figure}", rate.count, rate.of)
 }
 
-/// `98.3 % [90.1, 100]`.
+/// Returns `98.3 % [90.1, 100]`.
 fn interval(interval: Option<Interval>) -> String {
     let Some(Interval { estimate: Some(estimate), low: Some(low), high: Some(high) }) = interval else {
         return NONE.to_owned();
@@ -355,7 +355,7 @@ fn interval(interval: Option<Interval>) -> String {
     format!("{} % [{}, {}]", part(estimate), part(low), part(high))
 }
 
-/// A fraction as percent with at most one decimal.
+/// Returns a fraction as percent with at most one decimal.
 fn part(fraction: f64) -> String {
     let text = format!("{:.1}", 100.0 * fraction.abs());
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
@@ -365,7 +365,7 @@ fn estimate(interval: Option<Interval>) -> String {
     interval.and_then(|interval| interval.estimate).map_or_else(|| NONE.to_owned(), |value| part(value) + " %")
 }
 
-/// By rule, F1 at each effect with what it missed and its false alarms.
+/// Returns a row for each rule: F1 at each effect with its misses and false alarms.
 fn comparison(document: &Document) -> Vec<Row> {
     let effects = document.levels.iter().map(|level| percent(level.effect));
     let titles = ["F1 (missed, false)", "processes"].map(str::to_owned).into_iter().chain(effects);
@@ -382,13 +382,13 @@ fn comparison(document: &Document) -> Vec<Row> {
     rows
 }
 
-/// `98.3 % (3.3 %, 0 %)`.
+/// Returns `98.3 % (3.3 %, 0 %)`.
 fn answers(compared: &Compared) -> String {
     let missed = missed(&compared.found).rate;
     format!("{} ({}, {})", estimate(compared.f1), estimate(missed), estimate(compared.false_alarms.rate))
 }
 
-/// The width of each column.
+/// Returns the width of each column.
 fn widths(rows: &[Row]) -> Vec<usize> {
     let columns = rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
     let width =

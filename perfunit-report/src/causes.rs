@@ -12,7 +12,7 @@ const NAMED: usize = 3;
 /// Functions named in the summary line.
 const IN_SUMMARY: usize = 2;
 
-/// The responsible functions, and what else is known.
+/// Returns a line for each responsible function, and for other facts about the change.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let responsible =
         explanation.responsible.iter().take(NAMED).map(|responsible| line(explanation, responsible, glyphs));
@@ -30,7 +30,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     }
 }
 
-/// What is responsible first, of all tests that are explained, for most tests first.
+/// Returns the main cause of each explained test, the cause of most tests first.
 pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
     let mut tests: BTreeMap<String, usize> = BTreeMap::new();
     for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
@@ -62,7 +62,7 @@ fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Gl
     )
 }
 
-/// Whose own time is part of it: `, or its caller f`.
+/// Returns the functions whose own time cannot be told apart: `, or its caller f`.
 pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
     let name = |caller: &Option<usize>| match caller {
         Some(function) => format::one_line(&explanation.functions[*function].name),
@@ -78,7 +78,7 @@ pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunc
     }
 }
 
-/// By what it was decided, where both were looked at.
+/// Says which evidence decided where there are two kinds.
 pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
     let change = format::percent(explanation.instructions?);
     Some(match explanation.engine {
@@ -91,7 +91,7 @@ pub(super) fn place(function: &Function) -> String {
     format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
 }
 
-/// In what way it is responsible: `takes longer, 3 calls per run`.
+/// Says how a function is responsible: `takes longer, 3 calls per run`.
 pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
     if let (Responsibility::CallsOf(callee), Some(each)) = (&responsible.how, responsible.calls_each) {
         if *callee == responsible.function {
@@ -129,7 +129,7 @@ fn times(calls: f64) -> String {
     if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", format::calls(calls)) }
 }
 
-/// A difference with its sign.
+/// Returns a difference with its sign.
 pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
 }
@@ -137,13 +137,13 @@ pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
 /// Causes named in a line.
 const NAMED_CAUSES: usize = 4;
 
-/// The lines, the largest part first.
+/// Returns a line for each cause outside of the code, the largest part first.
 pub fn cause_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let groups = explanation.causes.chunk_by(|a, b| percent_of(a) == percent_of(b));
     groups.map(|causes| cause_line(causes, explanation.code_changed, glyphs)).collect()
 }
 
-/// Causes that reach the same functions share a line: the figures cannot separate them.
+/// Returns the line of causes that reach the same functions: the figures cannot separate them.
 fn cause_line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
     let named = causes.iter().take(NAMED_CAUSES).map(|cause| cause_name(cause, glyphs));
     let mut named = named.collect::<Vec<_>>().join("; ");
@@ -169,12 +169,12 @@ fn percent_of(cause: &Cause) -> String {
     format!("{:.0}", 100.0 * cause.share)
 }
 
-/// What changed, with the arrow that the terminal can show.
+/// Returns the changed thing, with the arrow that the terminal can show.
 pub fn cause_name(cause: &Cause, glyphs: Glyphs) -> String {
     format::one_line(&change_words(&cause.changed).replace("->", glyphs.arrow()))
 }
 
-/// `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
+/// Returns the changed thing: `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
 pub fn change_words(changed: &Changed) -> String {
     match changed {
         Changed::Dependency { package, base, head } => match (base.join(", "), head.join(", ")) {
@@ -197,7 +197,7 @@ pub fn change_words(changed: &Changed) -> String {
 /// Nodes below which less than this part of the larger side's time passes are folded, unless they differ.
 const LEAST_PART: f64 = 0.01;
 
-/// The callees of a node that are worth showing, and how many are not.
+/// Returns the callees of a node that are worth showing, and the number of the others.
 pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize) {
     let least = LEAST_PART * explanation.cost.base.max(explanation.cost.head);
     let matters = |child: &&usize| {
@@ -209,20 +209,20 @@ pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize
     (shown, folded)
 }
 
-/// What the tree cannot show, if anything.
+/// Says what the tree cannot show, if anything.
 pub fn without_probe(explanation: &Explanation) -> Option<String> {
     let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{why} ({count})")).collect();
     (!reasons.is_empty())
         .then(|| format!("functions without a probe, their time counted for their callers: {}", reasons.join(", ")))
 }
 
-/// The difference, if it is certain.
+/// Returns the difference, if it is certain.
 pub fn change(explanation: &Explanation, node: &CallNode, glyphs: Glyphs) -> Option<String> {
     let change = node.total_change;
     change.is_certain().then(|| signed(change.estimate, explanation.engine, glyphs))
 }
 
-/// A line for each node that is worth one, callers first.
+/// Returns a line for each node that is worth one, callers first.
 pub fn tree_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let mut lines = Vec::new();
     // Nodes still to be written, the next one last, or how many were folded there.

@@ -1,4 +1,4 @@
-//! What a reader must know before trusting the figures; nothing where nothing applies.
+//! Caveats: the limits of the figures of a run.
 
 use super::counts::measured;
 use perfunit_model::format::{count, one_line, threshold};
@@ -17,8 +17,8 @@ pub fn all(run: &Run) -> Vec<(&'static str, String)> {
     interrupted.into_iter().chain(notes).chain(warnings).collect()
 }
 
-/// Returns the caveats of a run's further comparison that the run itself does not have. A warning about the machine counts as
-/// the same whatever its figures.
+/// Returns the caveats of a run's further comparison that the run itself does not have. A warning about the machine
+/// counts as the same whatever its figures.
 pub fn further(second: &Run, run: &Run) -> Vec<(&'static str, String)> {
     let kind = |warning: &Warning| match warning {
         Warning::Machine(machine) => Some(discriminant(machine)),

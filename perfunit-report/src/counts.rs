@@ -39,7 +39,8 @@ fn is_filtered(outcome: &Outcome) -> bool {
     outcome.reason == Some(Reason::Filtered)
 }
 
-/// Returns whether a count says everything about the test: it is unaffected, was left out by a filter, or is in another shard.
+/// Returns whether a count says everything about the test: it is unaffected, was left out by a filter, or is in another
+/// shard.
 pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
     is_unaffected(outcome) || outcome.is_of_other_shard() || is_filtered(outcome)
 }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// For people.
+/// Returns the text for the terminal.
 pub fn text(explanations: &Explanations, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&explanations.versions.base, &explanations.versions.head, &mut screen);
@@ -99,7 +99,7 @@ pub struct TestDocument {
     pub unexplained_because: Option<String>,
 }
 
-/// For programs.
+/// Returns the JSON document.
 pub fn json(explanations: &Explanations) -> String {
     let test = |test: &TestExplained| {
         let figure = |of: fn(&Measured) -> f64| test.measured.as_ref().and_then(|measured| finite(of(measured)));
@@ -246,7 +246,7 @@ impl From<&model::Explanation> for Explanation {
     }
 }
 
-/// The unit of costs.
+/// Returns the unit of costs.
 pub(super) fn unit(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "ns",

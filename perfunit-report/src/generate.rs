@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// With ANSI colours, one trailing newline.
+/// Returns the calls with ANSI colors and one trailing newline.
 pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&versions.base, &versions.head, &mut screen);
@@ -85,7 +85,7 @@ pub struct Without {
     pub text: String,
 }
 
-/// The answer of `generate` as pretty JSON with a trailing newline.
+/// Returns the answer of `generate` as pretty JSON with a trailing newline.
 pub fn render(versions: &Sides<VersionName>, generation: &Generation) -> String {
     let Sides { base, head } = versions.clone();
     pretty(&GenerateDocument { schema_version: SCHEMA_VERSION, base, head, generation: Calls::from(generation) })

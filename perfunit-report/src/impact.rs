@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Tests shown of each function unless everything is asked for.
 const SHOWN: usize = 20;
 
-/// Each function with its tests, those first to whose time it contributes the largest part.
+/// Returns each function with its tests, the largest share of a test's time first.
 pub fn text(impact: &model::Impact, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     if impact.functions.len() > 1 {
@@ -39,7 +39,7 @@ fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: 
     screen.more(INDENT, found.tests.len().saturating_sub(shown));
 }
 
-/// What shares are parts of.
+/// Names the whole of the shares.
 pub(super) fn of_the_test(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "of the test's time",
@@ -69,12 +69,12 @@ pub(super) fn name(function: &Function) -> Text {
     Text::new(STRONG, format::one_line(&function.name)).and(" ").with(DIM, place)
 }
 
-/// Calls of one run.
+/// Returns the calls of one run in words.
 pub(super) fn calls(calls: f64) -> String {
     if calls >= 100.0 { format!("x{}", format::large_count(calls)) } else { format!("x{}", format::calls(calls)) }
 }
 
-/// The answer as a document.
+/// Returns the answer as a document.
 pub fn json(impact: &model::Impact) -> String {
     let functions = impact.functions.iter().map(FunctionTests::from).collect();
     pretty(&Document { schema_version: SCHEMA_VERSION, unit: explanations::unit(impact.engine).to_owned(), functions })
@@ -151,7 +151,7 @@ impl From<&TestImpact> for TestShare {
 /// Nodes with less than this part of the cost are folded.
 const LEAST_SHARE: f64 = 0.01;
 
-/// A line for each node that is worth one, callers first; nothing for a forest without tests.
+/// Writes a line for each node that is worth one, callers first; nothing for a forest without tests.
 pub fn write_forest(forest: &Forest, screen: &mut Screen) {
     if forest.nodes.is_empty() {
         return;
@@ -207,7 +207,7 @@ pub struct Node {
     pub children: Vec<usize>,
 }
 
-/// The nodes as programs read them.
+/// Returns the nodes of the JSON document.
 pub fn nodes(forest: &Forest) -> Vec<Node> {
     let nodes = forest.nodes.iter().map(|node| Node {
         function: node.function,
@@ -224,7 +224,8 @@ pub fn nodes(forest: &Forest) -> Vec<Node> {
 /// Columns of a whole bar.
 pub const GAUGE_WIDTH: usize = 20;
 
-/// A bar of [`GAUGE_WIDTH`] columns for two parts of 1. A part that is there has at least a column, if there is room.
+/// Returns a bar of [`GAUGE_WIDTH`] columns for two parts of 1. A part above zero has at least a column, if there is
+/// room.
 pub fn gauge(own: f64, below: f64, glyphs: Glyphs) -> Text {
     let (full, light) = match glyphs {
         Glyphs::Unicode => ("█", "░"),
@@ -235,7 +236,7 @@ pub fn gauge(own: f64, below: f64, glyphs: Glyphs) -> Text {
     Text::new(STRONG, full.repeat(own)).with(DIM, light.repeat(below)).pad(GAUGE_WIDTH - own - below)
 }
 
-/// Less than half a per cent is nothing to see.
+/// Returns the columns of a share; less than half a per cent has none.
 fn columns(share: f64) -> usize {
     let columns = (share.clamp(0.0, 1.0) * GAUGE_WIDTH as f64).round() as usize;
     if columns == 0 && share >= 0.005 { 1 } else { columns }

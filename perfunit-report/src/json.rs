@@ -431,7 +431,7 @@ pub struct CohensD {
     pub class: EffectClass,
 }
 
-/// The document as pretty JSON with a trailing newline.
+/// Returns the document as pretty JSON with a trailing newline.
 pub fn render(run: &Run) -> String {
     pretty(&Document::from(run))
 }

@@ -60,7 +60,8 @@ fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
     }
 }
 
-/// Returns a case for each test that was compared with the ratchet's version, or one that says why there was no comparison.
+/// Returns a case for each test that was compared with the ratchet's version, or one that says why there was no
+/// comparison.
 fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     let found = run.ratchet.as_ref()?;
     let mut suite = TestSuite::new(one_line(&format!("ratchet {}", found.version.label)));
@@ -76,8 +77,8 @@ fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
     Some(suite)
 }
 
-/// Returns a case for each generated call that was compared; for a comparison that is denied and could not be made, one that
-/// says why.
+/// Returns a case for each generated call that was compared; for a comparison that is denied and could not be made, one
+/// that says why.
 fn generated(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     let found = run.generated.as_ref()?;
     let mut suite = TestSuite::new("generated");

@@ -1,10 +1,10 @@
-//! What people and programs read at the end: a [`Run`](perfunit_model::Run) becomes a terminal summary, a JSON
-//! document, a comment or whatever else [`Format`] knows, a [`Listing`](perfunit_model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](perfunit_model::checkup::Checkup) that of
-//! `cargo perfunit doctor`.
+//! Reports: a [`Run`](perfunit_model::Run) becomes a terminal summary, a JSON document, a comment or another [`Format`], a
+//! [`Listing`](perfunit_model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](perfunit_model::checkup::Checkup)
+//! the answer of `cargo perfunit doctor`.
 //!
-//! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
-//! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
-//! not wanted. The order of everything printed follows from the input alone.
+//! `sections` assembles what a run has to say once; `text`, `markdown`, `html`, `junit`, `github` and `push` render these
+//! sections. All functions are pure: width, glyphs and verbosity come in as [`TextOptions`], colors go out as ANSI codes that
+//! the terminal module strips where they are not wanted. The order of everything printed follows from the input alone.
 
 pub mod bmf;
 mod by_cause;
@@ -50,7 +50,7 @@ pub use text::TextOptions;
 
 use perfunit_model::Run;
 
-/// The report of a run; text comes with ANSI colours.
+/// Renders the report of a run; text has ANSI colors.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
         Format::Text => text::render(run, &rendering.text, rendering.denied) + &text::undecided(run, rendering),

@@ -7,7 +7,7 @@ use perfunit_model::format::{Glyphs, one_line};
 use perfunit_model::{Metric, Outcome, Side, Verdict};
 use perfunit_system::term::Tone;
 
-/// What is printed of a test.
+/// The printed line of a test.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
     pub tone: Tone,
@@ -15,7 +15,8 @@ pub struct Line {
     pub text: String,
 }
 
-/// `Slower mycrate a::b  1.20 us -> 2.40 us  +100.0 % [+98.2 %, +101.9 %]`, and for a test that fails on head what it says.
+/// Returns `Slower mycrate a::b  1.20 us -> 2.40 us  +100.0 % [+98.2 %, +101.9 %]`, or the failure of a test that fails
+/// on head.
 pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
     let test = one_line(&outcome.test.to_string());
     if outcome.fails_only_on(Side::Head) {

@@ -324,7 +324,7 @@ fn command(repeat: &Repeat) -> String {
 /// Longer texts lose their middle.
 const LONGEST: usize = 200;
 
-/// A code span that holds in running text and in the cell of a table.
+/// Returns a code span that holds in running text and in the cell of a table.
 pub fn code(text: &str) -> String {
     let text = cut(&one_line(text));
     if text.is_empty() {
@@ -335,12 +335,12 @@ pub fn code(text: &str) -> String {
     if text.contains(['`', '|', '\\']) { format!("<code>{}</code>", entities(&text)) } else { format!("`{text}`") }
 }
 
-/// Running text without markup.
+/// Returns running text without markup.
 pub fn plain(text: &str) -> String {
     entities(&cut(&one_line(text)))
 }
 
-/// Characters that Markdown, GitHub or HTML may read as something else, as numbers: those are never markup.
+/// Writes characters that Markdown, GitHub or HTML may interpret as numbers, which are never markup.
 fn entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics that changed by the threshold or more, and otherwise than time did or among those that decide, `gates`:
-/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the time of
-/// first calls alone, the time of later ones comes first.
+/// Returns the metrics that changed by the threshold or more, and not as time did or among the deciding ones, `gates`:
+/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the
+/// time of first calls alone, the time of later ones comes first.
 pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // Where work changed and time did not, each says something.
     let is_work_alone = matches!(outcome.cross_check, Some(model::CrossCheck::WorkAlone(_)));
@@ -25,7 +25,7 @@ fn later_calls(ns: Sides<f64>, glyphs: Glyphs) -> String {
     format!("later calls {base} {} {head} ({})", glyphs.arrow(), format::percent(ns.head / ns.base - 1.0))
 }
 
-/// Those of the metrics that decide, as [`changed`].
+/// Returns the changed metrics among the deciding ones, as [`changed`].
 pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
     changed_among(outcome, Glyphs::Unicode, |metric, _| gates.contains(&metric))
 }
@@ -38,8 +38,8 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
     join(&changed.collect::<Vec<_>>())
 }
 
-/// Whether a metric changed as time is known to have changed, and so says no more than time: its change lies in the interval of time's, give or
-/// take a tenth.
+/// Returns whether a metric changed as time did and adds nothing to it: its change is in the interval of time's change,
+/// give or take a tenth.
 fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     if let Some(Sides { base, head }) = outcome.later_ns() {
         return metered.change.is_some_and(|change| (change.low..=change.high).contains(&(head / base - 1.0)));
@@ -50,7 +50,7 @@ fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     (time.low - margin..=time.high + margin).contains(&change.estimate)
 }
 
-/// All metrics that are known, and those that are not with the reason; but for what is the same for all tests.
+/// Returns all known metrics, and the others with the reason, except reasons that apply to all tests.
 pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     let known: Vec<String> = besides_time(outcome)
         .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
@@ -64,7 +64,7 @@ pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     join(&known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
 }
 
-/// What is not known of any test, with the reason.
+/// Returns the metrics that are known of no test, with the reason.
 pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     let missing = outcomes.iter().flat_map(besides_time).filter_map(|(metric, metered)| {
         let why = metered.as_ref().err().filter(|why| is_for_all(why))?;
@@ -73,12 +73,12 @@ pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     missing.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether a reason is the machine's or the user's, and not the test's.
+/// Returns whether a reason lies with the machine or the user, not with the test.
 fn is_for_all(why: &NotMetered) -> bool {
     matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted)
 }
 
-/// All metrics but time, which stands in the row.
+/// Returns all metrics except time, which is in the row.
 pub(super) fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
     let metrics = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
     metrics.map(|(metric, metered)| (*metric, metered))
@@ -112,7 +112,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
     }
 }
 
-/// A figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
+/// Returns a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
 pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     match unit {
         Unit::Nanoseconds => format::duration(value, glyphs),
@@ -175,7 +175,7 @@ pub struct CrossCheck {
     pub text: String,
 }
 
-/// All metrics by name; `None` for a test that was not measured.
+/// Returns all metrics by name; `None` for a test that was not measured.
 pub fn metrics(metrics: &Metrics) -> Option<BTreeMap<String, MetricResult>> {
     let result = |(metric, metered): (&Metric, &_)| (metric.name().to_owned(), MetricResult::of(*metric, metered));
     (!metrics.is_empty()).then(|| metrics.iter().map(result).collect())

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Functions shown unless everything is asked for.
 const SHOWN: usize = 20;
 
-/// The ranking, then the trees of all tests in one.
+/// Returns the ranking, then the trees of all tests in one.
 pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let tests = trees.nodes.first().map_or(0, |root| root.tests);
@@ -44,7 +44,7 @@ fn row(ranked: &Ranked, engine: Engine, screen: &Screen) -> Text {
     Text::default().pad(INDENT).and(figures).join(impact::name(&ranked.function))
 }
 
-/// Both as a document.
+/// Returns ranking and trees as a JSON document.
 pub fn json(ranking: &[Ranked], trees: &Forest) -> String {
     let document = Document {
         schema_version: SCHEMA_VERSION,

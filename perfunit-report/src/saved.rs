@@ -19,7 +19,7 @@ pub struct Saved {
     pub id: String,
     /// Its file.
     pub path: PathBuf,
-    /// What came out, or why that cannot be read.
+    /// The run, or why it cannot be read.
     pub run: Result<Run, Error>,
 }
 
@@ -58,7 +58,7 @@ pub struct SavedRun {
     pub problem: Option<String>,
 }
 
-/// The list, one trailing newline.
+/// Returns the list, one trailing newline.
 pub fn render(runs: &[Saved], format: ListFormat) -> String {
     match format {
         ListFormat::Text(glyphs) => text(runs, glyphs),

@@ -1,4 +1,4 @@
-//! What our JSON documents look like, as JSON Schema: published in `docs/schema`, made from the types that are written.
+//! JSON Schemas of our documents: published in `docs/schema`, made from the types that are written.
 
 use super::{calibration, doctor, explanations, generate, history, json, list, saved};
 use clap::ValueEnum;
@@ -31,7 +31,7 @@ pub enum DocumentKind {
     Calibrate,
 }
 
-/// The schema of a document as pretty JSON with a trailing newline.
+/// Returns the schema of a document as pretty JSON with a trailing newline.
 pub fn render(kind: DocumentKind) -> String {
     super::wire::pretty(&match kind {
         DocumentKind::Diff => schema::<json::Document>("cargo perfunit diff"),
@@ -47,7 +47,7 @@ pub fn render(kind: DocumentKind) -> String {
     })
 }
 
-/// As documents are written: what is always there is required.
+/// Returns the schema of written documents: fields that are always there are required.
 fn schema<T: JsonSchema>(title: &str) -> Schema {
     let mut schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());

@@ -275,7 +275,8 @@ fn not_measured(run: &Run) -> Option<Section<'_>> {
     Some(Section { reasons, ..Section::new(kind, format!("{} not measured", count(tests, "test")), Vec::new()) })
 }
 
-/// Divides tests by their reasons: those that fail on head alone first, then on base alone, then in the order of [`Reason`].
+/// Divides tests by their reasons: those that fail on head alone first, then on base alone, then in the order of
+/// [`Reason`].
 fn by_reason(run: &Run) -> impl Iterator<Item = Vec<&Outcome>> {
     let group = |reason: Option<&Reason>| {
         let failing = reason.and_then(Reason::failing_side);
@@ -311,8 +312,8 @@ impl<'a> ReasonGroup<'a> {
     }
 }
 
-/// Returns a line for each target without figures, and one for all packages of which a kind of test is measured on request
-/// only, with all their names or the first.
+/// Returns a line for each target without figures, and one for all packages of which a kind of test is measured on
+/// request only, with all their names or the first.
 pub fn unmeasured_targets(targets: &[UnmeasuredTarget], all_names: bool) -> Vec<String> {
     let (mut doctests, mut benches, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for target in targets {

@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Width of the status column.
 const STATUS: usize = 12;
-/// Where text begins after a status word.
+/// Column at which text begins after a status word.
 pub const INDENT: usize = STATUS + 2;
 
 #[derive(Debug)]
@@ -22,28 +22,28 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// An empty page; `width` in columns, 0 for no limit.
+    /// Returns an empty page; `width` in columns, 0 for no limit.
     pub fn new(width: usize, glyphs: Glyphs) -> Self {
         Self { out: String::new(), width, glyphs }
     }
 
-    /// Columns, 0 for no limit.
+    /// Returns the number of columns, 0 for no limit.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// What the terminal can show.
+    /// Returns the glyphs that the terminal can show.
     pub fn glyphs(&self) -> Glyphs {
         self.glyphs
     }
 
-    /// A line as it is.
+    /// Writes a line as it is.
     pub fn line(&mut self, text: &Text) {
         // Writing into a string cannot fail.
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// A status word and its text, wrapped below itself.
+    /// Writes a status word and its text, wrapped below itself.
     pub fn status(&mut self, word: &str, style: Style, text: &Text) {
         let room = self.room(INDENT);
         let mut lines = text.wrapped(room).into_iter();
@@ -53,21 +53,21 @@ impl Screen {
         }
     }
 
-    /// Text that belongs to the lines above, wrapped at its indent.
+    /// Writes text that belongs to the lines above, wrapped at its indent.
     pub fn below(&mut self, indent: usize, text: &Text) {
         for line in text.wrapped(self.room(indent)) {
             self.line(&Text::default().pad(indent).join(line));
         }
     }
 
-    /// What a list leaves out, if anything.
+    /// Writes how many items a list leaves out, if any.
     pub fn more(&mut self, indent: usize, left_out: usize) {
         if left_out > 0 {
             self.below(indent, &Text::new(DIM, format!("... and {left_out} more (-v)")));
         }
     }
 
-    /// A short rule between parts; two in a row are one.
+    /// Writes a short rule between parts; two in a row are one.
     pub fn bar(&mut self) {
         let bar = format!("{}\n", Text::new(DIM, self.glyphs.bar().repeat(STATUS)));
         if !self.out.ends_with(&bar) {
@@ -83,22 +83,22 @@ impl Screen {
         self.out
     }
 
-    /// Columns right of an indent, 0 for no limit; on a very narrow terminal the terminal wraps, not we.
+    /// Returns the columns right of an indent, 0 for no limit. A very narrow terminal wraps by itself.
     pub fn room(&self, indent: usize) -> usize {
         if self.width == 0 { 0 } else { self.width.saturating_sub(indent).max(20) }
     }
 }
 
-/// A status word, right-aligned, and the space after it.
+/// Returns a status word, right-aligned, and the space after it.
 pub fn status(word: &str, style: Style) -> Text {
     Text::default().pad(STATUS.saturating_sub(word.chars().count())).with(style, word).pad(INDENT - STATUS)
 }
 
 /// Good news and plain progress.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What fails a gate.
+/// Bad news: something that fails a gate.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What deserves a look.
+/// Something that deserves a look.
 pub const WARN: Style = AnsiColor::Yellow.on_default().bold();
 pub const STRONG: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
@@ -115,12 +115,12 @@ const UNITS: [&str; 14] = ["%", "ns", "µs", "us", "ms", "s", "min", "B", "KiB",
 pub struct Text(Vec<(Style, char)>);
 
 impl Text {
-    /// Text in one style.
+    /// Returns text in one style.
     pub fn new(style: Style, text: impl AsRef<str>) -> Self {
         Self::default().with(style, text)
     }
 
-    /// Text as it is.
+    /// Returns text without a style.
     pub fn plain(text: impl AsRef<str>) -> Self {
         Self::new(PLAIN, text)
     }
@@ -155,12 +155,12 @@ impl Text {
         self.0.len()
     }
 
-    /// True without any character.
+    /// Returns true if there is no character.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Lines of at most `width` columns, broken at spaces (0 = one line). A longer word keeps its own line.
+    /// Returns lines of at most `width` columns, broken at spaces (0 = one line). A longer word keeps its own line.
     pub fn wrapped(&self, width: usize) -> Vec<Text> {
         if width == 0 || self.width() <= width {
             return vec![self.clone()];
@@ -196,7 +196,7 @@ impl Text {
 }
 
 impl fmt::Display for Text {
-    /// With ANSI codes, one pair for each run of equal style.
+    /// Writes the text with ANSI codes, one pair for each run of equal style.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for run in self.0.chunk_by(|a, b| a.0 == b.0) {
             let style = run[0].0;
@@ -207,12 +207,12 @@ impl fmt::Display for Text {
     }
 }
 
-/// A test's full name in nextest's colours: target, module path, name.
+/// Returns a test's full name in nextest's colors: target, module path, name.
 pub fn test_id(test: &TestId) -> Text {
     Text::new(TARGET, test.target.to_string()).and(" ").join(test_name(&test.name))
 }
 
-/// A test's name inside its target.
+/// Returns a test's name inside its target.
 pub fn test_name(name: &str) -> Text {
     let start = name.rfind("::").map_or(0, |at| at + 2);
     Text::new(MODULE, &name[..start]).with(NAME, &name[start..])
@@ -241,7 +241,7 @@ pub struct Row {
     pub details: Vec<String>,
 }
 
-/// How wide everything is, so that all rows of a report share their columns.
+/// The widths of the columns that all rows of a report share.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     name: usize,
@@ -251,7 +251,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout for these rows on `width` columns (0 = no limit).
+    /// Returns the layout for these rows on `width` columns (0 = no limit).
     pub fn of<'a>(rows: impl Iterator<Item = &'a Row> + Clone, width: usize) -> Self {
         let cells = std::array::from_fn(|at| widest(rows.clone().map(|row| row.cells[at].width())));
         let figures: usize = cells.iter().zip(GAPS).filter(|(cell, _)| **cell > 0).map(|(cell, gap)| cell + gap).sum();
@@ -293,7 +293,7 @@ impl Layout {
         }
     }
 
-    /// The figures with the gap before them; nothing trails the last one.
+    /// Returns the figures with the gap before them, without trailing spaces.
     fn figures(&self, row: &Row) -> Text {
         let mut line = Text::default();
         let mut pending = 0;

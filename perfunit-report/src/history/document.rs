@@ -237,7 +237,7 @@ struct SkippedCommit {
     why: String,
 }
 
-/// A history for programs.
+/// Returns the JSON document of a history.
 pub fn log_json(history: &History, courses: &[Course]) -> String {
     pretty(&LogDocument {
         schema_version: SCHEMA_VERSION,
@@ -250,7 +250,7 @@ pub fn log_json(history: &History, courses: &[Course]) -> String {
     })
 }
 
-/// A search for programs.
+/// Returns the JSON document of a search.
 pub fn bisect_json(bisection: &Bisection) -> String {
     let not_compared = bisection.skipped.iter();
     let others = bisection.others.iter();
@@ -392,7 +392,7 @@ struct MovedBy {
     commits: Vec<String>,
 }
 
-/// Releases for programs.
+/// Returns the JSON document of releases.
 pub fn releases_json(releases: &Releases) -> String {
     pretty(&ReleasesDocument {
         schema_version: SCHEMA_VERSION,

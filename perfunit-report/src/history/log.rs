@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 /// Tests shown of a commit, unless everything is asked for.
 const SHOWN: usize = 5;
 
-/// For people.
+/// Returns the text for the terminal.
 pub fn entry(entry: &Entry, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let name = commit(&entry.commit);
@@ -39,14 +39,14 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
     screen.more(INDENT, moved.len().saturating_sub(most));
 }
 
-/// The worst verdict of its tests, if it has any.
+/// Returns the worst verdict of its tests, if it has any.
 pub fn worst(step: &Step) -> Option<Verdict> {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
     worst.into_iter().find(|verdict| step.with(*verdict).next().is_some())
 }
 
-/// Slower and faster tests, the largest change first.
+/// Returns slower and faster tests, the largest change first.
 pub fn moved(step: &Step) -> Vec<&StepTest> {
     let mut moved: Vec<&StepTest> = step.moved().collect();
     let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
@@ -54,7 +54,7 @@ pub fn moved(step: &Step) -> Vec<&StepTest> {
     moved
 }
 
-/// The worst verdict.
+/// Writes a heading with the worst verdict.
 pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
     match worst(step) {
         Some(verdict) => {
@@ -65,7 +65,7 @@ pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
     }
 }
 
-/// How many tests, and what became of them.
+/// Says how many tests there are, and their verdicts.
 pub fn counts(step: &Step) -> String {
     let unlisted: Vec<String> =
         step.unlisted.iter().map(|target| format!("; tests of {target} are not known")).collect();
@@ -91,7 +91,7 @@ fn counts_of_tests(step: &Step) -> String {
     format!("{}{of}: {}", count(step.tests.len(), "test"), counted.join(", "))
 }
 
-/// A test that got slower or faster.
+/// Returns the line of a test that got slower or faster.
 pub(super) fn line(found: &StepTest, options: &TextOptions) -> Text {
     let (word, style) = figures::status(found.verdict, Words::OfTime);
     let mut text = test_id(&found.test).and("  ");
@@ -115,7 +115,7 @@ const SHOWN_COURSES: usize = 10;
 /// Commits named of a course, unless everything is asked for.
 const NAMED_MOVES: usize = 6;
 
-/// For people.
+/// Returns the text for the terminal.
 pub fn summary(history: &History, courses: &[Course], options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     screen.bar();
@@ -142,17 +142,17 @@ pub fn summary(history: &History, courses: &[Course], options: &TextOptions) -> 
     screen.finish()
 }
 
-/// How many commits came to what.
+/// The number of commits by result.
 pub struct Counts {
     pub commits: usize,
-    /// With slower tests, and with faster ones.
+    /// Commits with slower tests, and with faster tests.
     pub slower: usize,
     pub faster: usize,
-    /// In which no test can have changed.
+    /// Commits in which no test can have changed.
     pub unchanged: usize,
     pub skipped: usize,
     pub open: usize,
-    /// Of the range, but not looked at.
+    /// Commits of the range that were not looked at.
     pub left_out: usize,
 }
 
@@ -172,7 +172,7 @@ impl Counts {
         }
     }
 
-    /// Without those that are open.
+    /// Returns the counts in words, except commits that are not compared yet.
     pub fn text(&self) -> String {
         let Self { slower, faster, unchanged, skipped, .. } = self;
         let commits = count(self.commits, "commit");
@@ -186,7 +186,7 @@ impl Counts {
     }
 }
 
-/// What limits the whole.
+/// Returns what limits the whole history.
 pub fn notes(history: &History, counts: &Counts) -> Vec<String> {
     let is_unfinished = history.interrupted && counts.open == 0;
     let unfinished = "not all tests are compared over the whole range yet; the same command goes on";
@@ -196,7 +196,7 @@ pub fn notes(history: &History, counts: &Counts) -> Vec<String> {
     is_unfinished.then(|| unfinished.to_owned()).into_iter().chain(several).collect()
 }
 
-/// How sure all verdicts together are.
+/// Says how certain all verdicts together are.
 pub fn error_rate(history: &History) -> String {
     let rate = format::magnitude(history.family_wise_error());
     format!("the probability that any test is falsely called slower or faster is at most {rate}")
@@ -215,14 +215,14 @@ fn write(moves: &Moves<'_>, course: &Course, options: &TextOptions, screen: &mut
     }
 }
 
-/// Models of processor on which anything was measured.
+/// Returns the processor models on which anything was measured.
 fn machines(history: &History) -> Vec<&str> {
     let steps = history.steps().map(|(_, step)| step).chain(history.spans.iter().map(|span| &span.step));
     let measured = steps.filter(|step| step.tests.iter().any(|test| test.figures.is_some()));
     measured.map(|step| step.machine.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The commits that moved a test, as many of the largest as there is room for.
+/// Returns the commits that moved a test, as many of the largest as there is room for.
 fn named(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
     let (largest, left_out) = moves.largest(&course.test, if options.verbose { usize::MAX } else { NAMED_MOVES });
     let name = |one: &Move<'_>| format!("{} {}", short_commit(&one.commit.id), format::percent(one.estimate()));
@@ -233,7 +233,7 @@ fn named(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
     texts.join(", ")
 }
 
-/// Id, day, tags and subject.
+/// Returns id, day, tags and subject of a commit.
 pub fn commit(commit: &Commit) -> Text {
     let tags = if commit.tags.is_empty() { String::new() } else { format!("({}) ", commit.tags.join(", ")) };
     Text::plain(short_commit(&commit.id))
@@ -241,17 +241,17 @@ pub fn commit(commit: &Commit) -> Text {
         .and(format!("{tags}{}", one_line(&commit.subject)))
 }
 
-/// As people call it: by its tag, if it has one.
+/// Returns the tag of a commit, or its short id.
 pub fn name(commit: &Commit) -> &str {
     commit.tags.first().map_or_else(|| short_commit(&commit.id), String::as_str)
 }
 
-/// The same for programs.
+/// Returns the tag of a commit, or its full id.
 pub fn name_in_full(commit: &Commit) -> &str {
     commit.tags.first().unwrap_or(&commit.id)
 }
 
-/// Why a commit was not compared.
+/// Says why a commit was not compared.
 pub fn skipped(why: &Skipped) -> String {
     match why {
         Skipped::DoesNotBuild { error } => format!("does not build: {}", one_line(error)),
@@ -261,19 +261,19 @@ pub fn skipped(why: &Skipped) -> String {
     }
 }
 
-/// Those that say what the steps do not, and the last one.
+/// Returns the direct comparisons that say more than the steps, and the last one.
 pub fn shown_anchors(course: &Course) -> impl Iterator<Item = &Anchor> {
     let last = course.anchors.len().saturating_sub(1);
     let tells = |anchor: &Anchor| anchor.is_gradual() || anchor.is_contradiction();
     course.anchors.iter().enumerate().filter(move |(index, anchor)| *index == last || tells(anchor)).map(|(_, one)| one)
 }
 
-/// Those shown, as plain text.
+/// Returns the shown comparisons as plain text.
 pub fn anchors(course: &Course) -> impl Iterator<Item = String> {
     shown_anchors(course).map(|anchor| format::without_escapes(&anchor_text(anchor).to_string()))
 }
 
-/// For people.
+/// Returns the text for the terminal.
 pub fn anchor_text(anchor: &Anchor) -> Text {
     let (word, style) = match anchor.verdict {
         Verdict::Slower => (" slower", BAD),
@@ -303,7 +303,7 @@ pub fn anchor_text(anchor: &Anchor) -> Text {
     text
 }
 
-/// Those of all tests of a history.
+/// The moves of all tests of a history.
 pub struct Moves<'a> {
     history: &'a History,
     /// Indices of entries, the oldest first.
@@ -322,7 +322,7 @@ impl Move<'_> {
         self.found.figures.map_or(0.0, |figures| figures.change.estimate)
     }
 
-    /// To tell which of two changes is larger.
+    /// Returns a measure by which the larger of two changes is found.
     pub fn size(self) -> f64 {
         self.estimate().max(-0.999_999).ln_1p().abs()
     }
@@ -339,14 +339,14 @@ impl<'a> Moves<'a> {
         Self { history, by_test }
     }
 
-    /// Of one test, the oldest first.
+    /// Returns the moves of one test, the oldest first.
     pub fn test(&self, test: &TestId) -> Vec<Move<'a>> {
         let entries = &self.history.entries;
         let found = self.by_test.get(test).into_iter().flatten();
         found.map(|(index, found)| Move { commit: &entries[*index].commit, found }).collect()
     }
 
-    /// The largest `most` of one test, the oldest first, and how many others there are.
+    /// Returns the largest `most` moves of one test, the oldest first, and the number of the others.
     pub fn largest(&self, test: &TestId, most: usize) -> (Vec<Move<'a>>, usize) {
         let all = self.test(test);
         let mut by_size: Vec<usize> = (0..all.len()).collect();
@@ -363,7 +363,8 @@ const WIDEST: usize = 40;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
 
-/// A column for each commit, or for several where there are many: the higher, the slower; `?` where nothing is known.
+/// Returns a column for each commit, or for several where there are many: the higher, the slower; `?` where nothing is
+/// known.
 pub fn sparkline(points: &[Point], glyphs: Glyphs) -> String {
     let levels = if glyphs == Glyphs::Unicode { LEVELS } else { ASCII };
     let log = |point: &Point| point.ratio.max(f64::MIN_POSITIVE).ln();

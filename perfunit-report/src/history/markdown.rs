@@ -17,7 +17,7 @@ const ROWS: usize = 30;
 /// Tests or commits named in a cell.
 const NAMED: usize = 3;
 
-/// GitHub Flavored Markdown; all foreign text is in code spans or escaped.
+/// Returns GitHub Flavored Markdown; all foreign text is in code spans or escaped.
 pub fn render(history: &History, courses: &[Course]) -> String {
     let counts = Counts::of(history);
     let last = history.entries.last().map_or(&history.base, |entry| &entry.commit);
@@ -69,7 +69,7 @@ fn more(all: usize, noun: &str, page: &mut String) {
     }
 }
 
-/// The commits with slower or faster tests, the youngest first.
+/// Writes the commits with slower or faster tests, the youngest first.
 fn commits(history: &History, page: &mut String) {
     let moving = history.entries.iter().rev().filter_map(|entry| match &entry.outcome {
         StepOutcome::Compared(step) => {
@@ -104,7 +104,7 @@ fn commits(history: &History, page: &mut String) {
     more(moving.len(), "commit", page);
 }
 
-/// Id, day, tags and subject, in two cells.
+/// Returns id, day, tags and subject in two cells.
 fn commit(entry: &Entry) -> String {
     let commit = &entry.commit;
     let tags: String = commit.tags.iter().map(|tag| code(tag) + " ").collect();
@@ -112,7 +112,7 @@ fn commit(entry: &Entry) -> String {
     format!("{} {day} | {tags}{}", code(short_commit(&commit.id)), plain(&commit.subject))
 }
 
-/// The commits that could not be compared.
+/// Writes the commits that could not be compared.
 fn left_out(history: &History, page: &mut String) {
     let left_out = history.entries.iter().rev().filter_map(|entry| match &entry.outcome {
         StepOutcome::Skipped(why) => Some((entry, why)),
@@ -135,7 +135,7 @@ fn left_out(history: &History, page: &mut String) {
 /// Commits named of many.
 const NAMED_TESTS: usize = 10;
 
-/// GitHub Flavored Markdown; all foreign text is in code spans or escaped.
+/// Returns GitHub Flavored Markdown; all foreign text is in code spans or escaped.
 pub fn bisection(bisection: &Bisection) -> String {
     let mut page = format!("### {}\n", heading(bisection));
     for found in &bisection.steps {
@@ -238,7 +238,7 @@ fn unresolved(left: &Unresolved, page: &mut String) {
     }
 }
 
-/// The range, what could not be compared, and how to compare again.
+/// Writes the range, what could not be compared, and how to compare again.
 fn how(bisection: &Bisection, page: &mut String) {
     let Bisection { good, bad, change, commits, .. } = bisection;
     let range = format!("{} to {}", found_commit(good), found_commit(bad));

@@ -39,7 +39,7 @@ pub enum HistoryFormat {
     Html,
 }
 
-/// The report of a history; text comes with ANSI colours.
+/// Renders the report of a history; text has ANSI colors.
 pub fn render(history: &History, courses: &[Course], format: HistoryFormat, options: &TextOptions) -> String {
     match format {
         HistoryFormat::Text => {
@@ -53,13 +53,13 @@ pub fn render(history: &History, courses: &[Course], format: HistoryFormat, opti
     }
 }
 
-/// What is left of a log.
+/// Says how much of a log is left.
 pub fn left(done: usize, of: usize, time: Option<Duration>) -> String {
     let time = time.map(|time| format!(", about {}", format::seconds(time))).unwrap_or_default();
     format!("{} of {of}{time}", count(of - done, "commit"))
 }
 
-/// What joining a file brought.
+/// Says what joining a file added.
 pub fn joined(joined: Joined) -> String {
     let Joined { new, same, contradictions, usable } = joined;
     let said = |n: usize, text: String| if n > 0 { text } else { String::new() };
@@ -72,12 +72,12 @@ pub fn joined(joined: Joined) -> String {
     )
 }
 
-/// Which tests are compared next, over several commits.
+/// Says which tests are compared next, over several commits.
 pub fn anchoring(base: &Commit, head: &Commit, tests: usize) -> String {
     format!("{} directly, {} against {}", count(tests, "test"), name(head), name(base))
 }
 
-/// Why tests are not compared over several commits.
+/// Says why tests are not compared over several commits.
 pub fn not_anchored(base: &Commit, head: &Commit, why: &Skipped) -> String {
     let [base, head] = [base, head].map(name);
     format!("{head} and {base} are not compared directly: {}", skipped(why))

@@ -8,7 +8,7 @@ use perfunit_model::{CallNode, Engine, Explanation, ResponsibleFunction, Sides, 
 
 const NAMED: usize = 12;
 
-/// The whole explanation.
+/// Renders the whole explanation.
 pub fn section(explanation: &Explanation, verdict: Verdict) -> Markup {
     let causes = html! {
         @for text in causes::cause_lines(explanation, Glyphs::Unicode) {
@@ -31,7 +31,7 @@ pub fn section(explanation: &Explanation, verdict: Verdict) -> Markup {
     }
 }
 
-/// Who asks has any test explained.
+/// Returns the title; a user can request the explanation of any test.
 fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
     match verdict {
         _ if !verdict.is_change() => "What differs",
@@ -40,7 +40,7 @@ fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
     }
 }
 
-/// The difference that is explained.
+/// Says which difference is explained.
 fn found(explanation: &Explanation) -> String {
     let signed = |cost| causes::signed(cost, explanation.engine, Glyphs::Unicode);
     let cost = |cost| format::cost(cost, explanation.engine, Glyphs::Unicode);
@@ -93,7 +93,7 @@ fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Mar
     }
 }
 
-/// How it was found out.
+/// Says how the explanation was found.
 fn how(explanation: &Explanation) -> String {
     let strategy = match explanation.strategy {
         Strategy::Complete => "all functions at once",
@@ -198,7 +198,7 @@ struct Frame {
     depth: usize,
 }
 
-/// The picture; nothing if head has no time to show.
+/// Renders the picture; nothing if head has no time to show.
 pub fn flame(explanation: &Explanation) -> Markup {
     let frames = frames(explanation);
     let what = match explanation.engine {
@@ -227,7 +227,7 @@ pub fn flame(explanation: &Explanation) -> Markup {
     }
 }
 
-/// All boxes that can be seen, callers first.
+/// Returns all boxes that can be seen, callers first.
 fn frames(explanation: &Explanation) -> Vec<Frame> {
     let totals = totals(explanation);
     let Some(whole) = totals.first().copied().filter(|whole| *whole > 0.0) else { return Vec::new() };
@@ -248,7 +248,7 @@ fn frames(explanation: &Explanation) -> Vec<Frame> {
     frames
 }
 
-/// Head's time of each node, made from the times in the functions themselves so that callees never take more than their
+/// Returns head's time of each node, summed from the functions' own times so that callees never take more than their
 /// caller: what was subtracted for the probes can leave less than no time.
 fn totals(explanation: &Explanation) -> Vec<f64> {
     let mut totals: Vec<f64> = explanation.nodes.iter().map(|node| node.self_cost.head.max(0.0)).collect();
@@ -266,7 +266,7 @@ fn totals(explanation: &Explanation) -> Vec<f64> {
     totals
 }
 
-/// Head minus base in the function itself; 0 unless it is certain that they differ.
+/// Returns head minus base in the function itself; 0 unless the difference is certain.
 fn certain_change(node: &CallNode) -> f64 {
     if node.self_change.is_certain() { node.self_change.estimate } else { 0.0 }
 }
@@ -294,14 +294,14 @@ fn draw(explanation: &Explanation, frame: &Frame, largest: f64) -> Markup {
     }
 }
 
-/// What the pointer brings up.
+/// Returns the text that appears at the pointer.
 fn frame_title(explanation: &Explanation, node: &CallNode, name: &str) -> String {
     let cost = |cost: f64| format::cost(cost, explanation.engine, Glyphs::Unicode);
     let [base, head] = [node.self_cost.base, node.self_cost.head].map(cost);
     format!("{}: {} on head; self {base} → {head}", format::one_line(name), cost(node.total_cost.head))
 }
 
-/// The stronger the colour, the larger the part of the largest difference.
+/// Returns the color's class: the stronger, the larger the part of the largest difference.
 fn frame_class(change: f64, largest: f64) -> &'static str {
     if change == 0.0 || largest == 0.0 {
         return "f";

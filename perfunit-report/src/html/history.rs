@@ -11,7 +11,7 @@ use perfunit_model::{Course, Entry, History, Point, Span, Step, StepOutcome, Ver
 use perfunit_system::date;
 use std::fmt::Write as _;
 
-/// Everything can be read without scripts; there are none. Courses are drawn while there is room, those of the largest
+/// Renders the page, which has no scripts. Courses are drawn while there is room, those of the largest
 /// changes first.
 pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> String {
     let counts = Counts::of(history);
@@ -130,7 +130,7 @@ const APART: f64 = 0.12;
 /// Commits named below a picture.
 const NAMED_MOVES: usize = 8;
 
-/// What all courses of a history have in common.
+/// The common parts of all courses of a history.
 pub struct Courses<'a> {
     history: &'a History,
     moves: Moves<'a>,
@@ -144,7 +144,7 @@ impl<'a> Courses<'a> {
         Self { history, moves: Moves::of(history), marks }
     }
 
-    /// One test: its name, the picture, and the commits that moved it.
+    /// Renders one test: its name, the picture, and the commits that moved it.
     pub fn section(&self, course: &Course) -> Markup {
         let total = course.total();
         let [change, low, high] = [total.estimate, total.low, total.high].map(format::percent);
@@ -230,22 +230,22 @@ fn step(one: Move<'_>) -> Markup {
     }
 }
 
-/// What the row of a commit is called in the page.
+/// Returns the name of a commit's row in the page.
 pub fn anchor(commit: &str) -> String {
     format!("c-{}", commit.get(..12).unwrap_or(commit))
 }
 
-/// Where a commit stands, 0 being the one before the first.
+/// Returns the position of a commit; 0 is the one before the first.
 fn place(index: usize, history: &History) -> f64 {
     index as f64 / history.entries.len().max(1) as f64
 }
 
-/// In units from the top.
+/// Returns the height in units from the top.
 fn height(axis: &Axis, ratio: f64) -> f64 {
     UNITS - axis.place(ratio - 1.0)
 }
 
-/// The points at which a step function changes, from the one before the first commit to the last.
+/// Returns the points at which a step function changes, from the one before the first commit to the last.
 fn corners(points: &[Point], at: impl Fn(&Point) -> f64) -> Vec<(f64, f64)> {
     let mut corners = vec![(0.0, at(&Point::START))];
     for (index, point) in points.iter().enumerate() {
@@ -280,7 +280,7 @@ fn path(corners: impl Iterator<Item = (f64, f64)>) -> String {
     path
 }
 
-/// Horizontal lines with their figures.
+/// Renders horizontal lines with their figures.
 fn levels(axis: &Axis) -> Markup {
     let ticks = axis.ticks(TICKS);
     let step = ticks.get(1).map_or(1.0, |second| second - ticks[0]);
@@ -293,7 +293,7 @@ fn levels(axis: &Axis) -> Markup {
     }
 }
 
-/// A line for each commit with tags, named where there is room.
+/// Renders a line for each commit with tags, named where there is room.
 fn releases(history: &History) -> Markup {
     let commits = std::iter::once(&history.base).chain(history.entries.iter().map(|entry| &entry.commit));
     let tagged = commits.enumerate().filter(|(_, commit)| !commit.tags.is_empty());
@@ -314,7 +314,7 @@ fn releases(history: &History) -> Markup {
     }
 }
 
-/// On which side of its place a name is written.
+/// Returns the side of its place on which a name is written.
 fn side(x: f64) -> &'static str {
     match x {
         x if x < APART => "right",
@@ -323,7 +323,7 @@ fn side(x: f64) -> &'static str {
     }
 }
 
-/// Short marks at the foot.
+/// Renders short marks at the foot for commits that were not compared.
 fn uncompared(history: &History) -> Markup {
     let is_left_out = |entry: &Entry| !matches!(entry.outcome, StepOutcome::Compared(_));
     let left_out = history.entries.iter().enumerate().filter(|(_, entry)| is_left_out(entry));
@@ -343,7 +343,7 @@ fn uncompared(history: &History) -> Markup {
 /// Tests named of a commit.
 const NAMED: usize = 8;
 
-/// All commits, those that could not be compared as well.
+/// Renders all commits, including those that could not be compared.
 pub fn commits(history: &History) -> Markup {
     html! {
         table id="commits" {
@@ -388,7 +388,7 @@ fn row(entry: &Entry) -> Markup {
     }
 }
 
-/// A class and a word for what came of a commit.
+/// Returns a class and a word for the result of a commit.
 fn result(entry: &Entry) -> (&'static str, String) {
     match &entry.outcome {
         StepOutcome::Compared(step) => match worst(step) {

@@ -13,7 +13,7 @@ mod table;
 pub use history::render as history;
 pub use page::{HtmlOptions, render};
 
-/// A place or a length as a part of the whole width: `12.34%`.
+/// Returns a place or a length as a part of the whole width: `12.34%`.
 fn percent(part: f64) -> String {
     let text = format!("{part:.2}");
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))

@@ -15,23 +15,24 @@ const SCRIPT: &str = include_str!("script.js");
 /// Thousands of rows are laid out once, after most of them were hidden, and not again and again while they are read.
 const EARLY: &str = "document.documentElement.classList.add('js');\n";
 
-/// What the reader wants.
+/// Options of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtmlOptions {
-    /// The page has every test, but no more details than fit into so many bytes; those of the gravest verdicts come first.
+    /// The page has every test, but no more details than fit into so many bytes; those of the gravest verdicts come
+    /// first.
     pub most_bytes: usize,
-    /// What fails the run, which the headline says.
+    /// The facts that fail the run, which the headline says.
     pub denied: Denied,
 }
 
 impl Default for HtmlOptions {
-    /// Small enough for the viewers of CI systems and for mail.
+    /// Returns a limit that is small enough for the viewers of CI systems and for mail.
     fn default() -> Self {
         Self { most_bytes: 4_500_000, denied: Denied::default() }
     }
 }
 
-/// The page of a run.
+/// Returns the page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let conclusion = Conclusion::of(run, options.denied);
     let sections = Sections::of(run, options.denied);
@@ -60,7 +61,7 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
     document(&title(run, &sections, conclusion), &early, &body)
 }
 
-/// A page that stands alone, with our style and this besides in its head.
+/// Renders a page that stands alone, with our style and `head` in its head.
 pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE) "\n"
@@ -80,7 +81,7 @@ pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     page.0.replace(is_deceptive, "\u{fffd}")
 }
 
-/// Characters that hide other text or make it appear in another order: a name could pass for another one.
+/// Returns true for characters that hide or reorder other text: a name could pass for another one.
 fn is_deceptive(c: char) -> bool {
     let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || c.is_control() && !matches!(c, '\n' | '\t')
@@ -109,7 +110,7 @@ fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
     }
 }
 
-/// What the figures say.
+/// Says what the figures show.
 fn of_time(run: &Run) -> String {
     let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     match (run.count(Verdict::Slower), counts::measured(run)) {
@@ -177,7 +178,7 @@ fn version(version: &VersionName) -> Markup {
     }
 }
 
-/// What the script filters by. It can do nothing without, so the script brings it to light.
+/// Renders the filter. It is hidden until the script shows it, since it does nothing without the script.
 pub fn filter(run: &Run) -> Markup {
     let words = Words::of(&run.all_gates());
     // The long tail of tests that cannot have changed would bury the others.
@@ -312,7 +313,7 @@ fn names(items: &[Item<'_>]) -> String {
     first(items.iter().map(|item| item.name.clone()), NAMED, |more| format!("{more} more"))
 }
 
-/// All that is known of them.
+/// Renders the circumstances of a run.
 pub fn about(run: &Run) -> Markup {
     html! {
         section aria-labelledby="about-title" {

@@ -17,7 +17,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// One that shows all finite figures, with some room; `None` if there are none.
+    /// Returns an axis that shows all finite figures, with some room; `None` if there are none.
     pub fn around(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let finite = figures.into_iter().filter(|figure| figure.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)));
@@ -30,17 +30,17 @@ impl Axis {
         Some(Self { low: low - room, high: high + room })
     }
 
-    /// Where a figure lies, in per cent of the width from the left; those beyond an end lie on it.
+    /// Returns the place of a figure in per cent of the width from the left; figures beyond an end are placed at it.
     pub fn place(&self, figure: f64) -> f64 {
         (100.0 * (figure - self.low) / (self.high - self.low)).clamp(0.0, 100.0)
     }
 
-    /// Whether a figure is shown where it belongs.
+    /// Returns whether a figure is shown where it belongs.
     pub fn holds(&self, figure: f64) -> bool {
         (self.low..=self.high).contains(&figure)
     }
 
-    /// Round figures at equal distances, at most `most` of them and at least two where that can be.
+    /// Returns round figures at equal distances, at most `most` of them and at least two where possible.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         let smallest = (self.high - self.low) / most as f64;
         let power = 10f64.powf(smallest.log10().floor());
@@ -55,17 +55,18 @@ impl Axis {
     }
 }
 
-/// Figures on a line that is even up to the threshold and logarithmic beyond, so that +0.3 % and +300 % can both be read.
+/// Figures on a line that is even up to the threshold and logarithmic beyond, so that +0.3 % and +300 % can both be
+/// read.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// Where it begins to be logarithmic, as a fraction of base.
+    /// The change at which the scale begins to be logarithmic, as a fraction of base.
     even: f64,
     /// The figure at the right end; minus that is at the left.
     reach: f64,
 }
 
 impl Scale {
-    /// Wide enough for all estimates of a run.
+    /// Returns a scale that is wide enough for all estimates of a run.
     pub fn of(run: &Run) -> Self {
         let even = run.threshold.fraction();
         let sizes = run.outcomes.iter().filter_map(|outcome| outcome.measured.as_ref());
@@ -73,12 +74,12 @@ impl Scale {
         Self { even, reach: 1.3 * sizes.fold(2.0 * even, f64::max) }
     }
 
-    /// Where the threshold lies right of the middle, in per cent of the whole width.
+    /// Returns the place of the threshold right of the middle, in per cent of the whole width.
     pub fn threshold(&self) -> f64 {
         self.place(self.even) - 50.0
     }
 
-    /// In per cent of the width from the left.
+    /// Returns the place of a change in per cent of the width from the left.
     fn place(&self, change: f64) -> f64 {
         let bent = |change: f64| (change.abs() / self.even).ln_1p().copysign(change);
         (50.0 + 50.0 * bent(change) / bent(self.reach)).clamp(0.0, 100.0)
@@ -107,10 +108,11 @@ const STEP: f64 = 7.0;
 const HEIGHTS: (f64, f64) = (56.0, 150.0);
 /// Height of the line of figures, px.
 const STRIP_FOOT: f64 = 22.0;
-/// The farthest estimates that the line is made for, as a part of all on either side; what lies beyond is drawn at its end.
+/// The farthest estimates that the line is made for, as a part of all on either side; what lies beyond is drawn at its
+/// end.
 const STRAY: f64 = 0.05;
 
-/// The picture with its caption; nothing if the estimates are not known.
+/// Renders the picture with its caption; nothing if the estimates are not known.
 pub fn changes(measured: &Measured, verdict: Verdict) -> Markup {
     let estimates: Vec<f64> = measured.sample.estimates.iter().copied().filter(|x| x.is_finite()).collect();
     let Some(axis) = axis(&estimates, measured).filter(|_| !estimates.is_empty()) else { return Markup::default() };
@@ -135,7 +137,7 @@ pub fn changes(measured: &Measured, verdict: Verdict) -> Markup {
     }
 }
 
-/// Zero, the interval, and the threshold where it was passed or nearly so, are always shown.
+/// Returns the axis, which always shows zero, the interval, and the threshold where it was (nearly) passed.
 fn axis(estimates: &[f64], measured: &Measured) -> Option<Axis> {
     let Change { estimate, low, high } = measured.change;
     let mut sorted = estimates.to_vec();
@@ -146,7 +148,7 @@ fn axis(estimates: &[f64], measured: &Measured) -> Option<Axis> {
     Axis::around(kept.chain([0.0, low, high, estimate, passed]))
 }
 
-/// A line from top to bottom, unless it would lie outside.
+/// Renders a line from top to bottom, unless it would lie outside.
 fn upright(axis: &Axis, at: f64, height: f64, class: &str) -> Markup {
     let x = percent(axis.place(at));
     html! {
@@ -179,7 +181,7 @@ fn strip_foot(axis: &Axis, height: f64) -> Markup {
     }
 }
 
-/// A percentage with as many decimals as its neighbours need to differ.
+/// Returns a percentage with as many decimals as its neighbours need to differ.
 pub fn tick_label(fraction: f64, step: f64) -> String {
     let decimals = (-(step * 100.0 * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize;
     // Of steps of 2.5 the next digit counts, too.
@@ -192,7 +194,7 @@ pub fn tick_label(fraction: f64, step: f64) -> String {
     if value.abs() < step { "0 %".to_owned() } else { format!("{value:+.decimals$} %") }
 }
 
-/// The class of the line at the estimate.
+/// Returns the class of the line at the estimate.
 fn mark(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "mark slower",
@@ -201,7 +203,7 @@ fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What one estimate stands for.
+/// Names what one estimate is taken from.
 fn unit(measured: &Measured) -> &'static str {
     if measured.layouts > 1 { "layout" } else { "pair" }
 }
@@ -244,10 +246,11 @@ const LAST: usize = Sample::QUANTILES - 2;
 const QUARTER: usize = 5;
 const HALF: usize = 10;
 const THREE_QUARTERS: usize = 15;
-/// A bin of the hill counts as at least so wide, as a part of the picture: equal quantiles would make it infinitely high.
+/// A bin of the hill counts as at least so wide, as a part of the picture: equal quantiles would make it infinitely
+/// high.
 const NARROWEST: f64 = 0.008;
 
-/// The picture, and the table that says the same.
+/// Renders the picture, and the table that says the same.
 pub fn times(measured: &Measured) -> Markup {
     let batches = &measured.sample.batches;
     let known = Side::BOTH.into_iter().all(|side| {
@@ -280,7 +283,7 @@ pub fn times(measured: &Measured) -> Markup {
     }
 }
 
-/// How dense the batches lie between neighbouring quantiles that are shown, in batches per width.
+/// Returns the density of batches between neighbouring shown quantiles, in batches per width.
 fn densities<'a>(quantiles: &'a [f64], axis: &'a Axis) -> impl Iterator<Item = f64> + 'a {
     quantiles[..=LAST].windows(2).map(|ends| {
         let width = (axis.place(ends[1]) - axis.place(ends[0])) / 100.0;
@@ -304,7 +307,7 @@ fn hill_row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64) -> Markup 
     }
 }
 
-/// Steps with equal areas in a box of 1000 by 100.
+/// Returns steps with equal areas in a box of 1000 by 100.
 fn hill(quantiles: &[f64], axis: &Axis, tallest: f64) -> String {
     let x = |index: usize| (10.0 * axis.place(quantiles[index])).round();
     let mut path = format!("M{} 100", x(0));

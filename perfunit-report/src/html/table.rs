@@ -16,10 +16,10 @@ use std::collections::BTreeMap;
 
 /// Bytes around a row, and around the details of a test, at most.
 const AROUND: usize = 140;
-/// Bytes of the page besides what is above the table and in its rows, at most where names have usual lengths.
+/// Bytes of the page outside of the rows and of everything above the table, where names have usual lengths.
 const REST: usize = 30_000;
 
-/// In the order of the table.
+/// The verdicts in the order of the table.
 pub const VERDICTS: [Verdict; 6] = [
     Verdict::Slower,
     Verdict::Faster,
@@ -29,7 +29,7 @@ pub const VERDICTS: [Verdict; 6] = [
     Verdict::NotMeasured,
 ];
 
-/// Tells a verdict from others without colour.
+/// Returns a sign that tells a verdict from others without color.
 pub fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "▲",
@@ -41,12 +41,12 @@ pub fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The sign and the word for a verdict.
+/// Returns the sign and the word for a verdict.
 pub fn word(verdict: Verdict, words: Words) -> String {
     format!("{} {}", sign(verdict), figures::status(verdict, words).0)
 }
 
-/// The class of what has to do with a verdict.
+/// Returns the class of elements that show a verdict.
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "slower",
@@ -58,7 +58,7 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The targets that have tests, each with its number in the page.
+/// Returns the targets that have tests, each with its number in the page.
 pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
     let mut targets: BTreeMap<&TargetId, usize> =
         run.outcomes.iter().map(|outcome| (&outcome.test.target, 0)).collect();
@@ -68,7 +68,7 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
     targets
 }
 
-/// The table. Details come as long as the whole page stays below the limit, those of the gravest first.
+/// Renders the table. Details are included while the page stays below the limit, the most severe verdicts first.
 pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
     let tests = sorted(sections);
     let page = Page { words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
@@ -115,7 +115,7 @@ pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
     }
 }
 
-/// The details of as many tests as fit, from the first on, by place in the table.
+/// Returns the details of as many tests as fit, from the first on, by place in the table.
 fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Markup> {
     let all = tests.iter().enumerate().filter(|(_, outcome)| has_details(outcome));
     all.map_while(|(index, outcome)| {
@@ -126,7 +126,7 @@ fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Ma
     .collect()
 }
 
-/// By verdict; then the largest change first, or by reason; then by name.
+/// Returns the tests by verdict; then the largest change first, or by reason; then by name.
 fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
     let of = |items: &[Item<'a>]| items.iter().filter_map(|item| item.test).collect::<Vec<_>>();
     let of_verdict = |verdict| {
@@ -136,14 +136,14 @@ fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
     VERDICTS.into_iter().filter_map(of_verdict).flatten().flatten().collect()
 }
 
-/// A test's name in its target.
+/// Renders a test's name in its target.
 pub fn name(test: &TestId) -> Markup {
     let name = one_line(&test.name);
     let (module, own) = name.split_at(name.rfind("::").map_or(0, |at| at + 2));
     html! { span.id { (module) b { (own) } } }
 }
 
-/// What all rows have in common.
+/// The common parts of all rows.
 struct Page<'a> {
     words: Words,
     scale: Scale,
@@ -151,7 +151,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The name; below it the target, where there are several, and what is most worth knowing; then the figures.
+    /// Renders the name; below it the target, where there are several, and the most important remark; then the figures.
     fn row(&self, outcome: &Outcome) -> Markup {
         html! {
             tr data-keys=[outcome.measured.as_ref().map(keys)] {
@@ -191,13 +191,13 @@ impl Page<'_> {
     }
 }
 
-/// What the script sorts by.
+/// Returns the keys by which the script sorts.
 fn keys(measured: &Measured) -> String {
     let keys = [measured.base_ns, measured.head_ns, measured.change.estimate];
     keys.map(|key| if key.is_finite() { format!("{key:.4e}") } else { "-".to_owned() }).join(" ")
 }
 
-/// Why there is no verdict, or what is responsible for it.
+/// Says why there is no verdict, or what is responsible for it.
 fn remark(outcome: &Outcome) -> Option<String> {
     if let Some(reason) = &outcome.reason {
         return Some(one_line(&reason.to_string()));
@@ -215,12 +215,12 @@ fn remark(outcome: &Outcome) -> Option<String> {
 /// Functions named on the way to a change, and changed ones.
 const NAMED: usize = 12;
 
-/// Whether there is more to say of a test than its row does.
+/// Returns whether a test has details beyond its row.
 pub fn has_details(outcome: &Outcome) -> bool {
     outcome.measured.is_some() || outcome.explanation.is_some() || outcome.why.is_some()
 }
 
-/// The details of a test.
+/// Renders the details of a test.
 fn detail(run: &Run, outcome: &Outcome) -> Markup {
     html! {
         h3 { code { (one_line(&outcome.test.to_string())) } }
@@ -239,7 +239,7 @@ fn detail(run: &Run, outcome: &Outcome) -> Markup {
     }
 }
 
-/// The verdict in words.
+/// Returns the verdict in words.
 fn verdict(run: &Run, outcome: &Outcome) -> String {
     let mut sentences = Vec::new();
     if let Some(measured) = &outcome.measured {
@@ -258,7 +258,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
     sentences.join(" ")
 }
 
-/// What the verdict claims.
+/// Says what the verdict claims.
 fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
     let [threshold, margin] = [measured.threshold, measured.margin()].map(threshold);
     if Words::of(gates) == Words::OfAny {
@@ -316,7 +316,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
     }
 }
 
-/// How far the code of both versions lay at the same places.
+/// Says how far the code of both versions had equal addresses.
 fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
     Some(match run.environment.layouts.get(&outcome.test.target)? {
         Ok(layout) => format!("Matched layout: {}.", text::layout(layout)),
@@ -348,7 +348,7 @@ fn selected(outcome: &Outcome) -> Markup {
     }
 }
 
-/// The way to the nearest change, and where the versions part.
+/// Renders the path to the nearest change, and where the versions begin to differ.
 fn reached(why: &Why) -> Markup {
     html! {
         @if why.path.len() > 1 {
@@ -373,7 +373,7 @@ fn changed(function: &ChangedFunction) -> String {
     })
 }
 
-/// The first few of a list, and how many more there are.
+/// Renders the first few of a list, and how many more there are.
 fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
     html! {
         @for item in items.iter().take(NAMED) {
@@ -385,7 +385,7 @@ fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
     }
 }
 
-/// All that is known, and why the rest is not.
+/// Renders all known metrics, and why the others are not known.
 pub fn metrics(run: &Run, outcome: &Outcome) -> Markup {
     let mut known = Vec::new();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();

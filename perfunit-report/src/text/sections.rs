@@ -242,7 +242,8 @@ pub fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
     }
 }
 
-/// Writes which share of the tests was measured here, or which machines measured the shares; nothing for a run in one piece.
+/// Writes which share of the tests was measured here, or which machines measured the shares; nothing for a run in one
+/// piece.
 pub fn shards(run: &Run, screen: &mut Screen) {
     let Some(sharding) = &run.sharding else { return };
     match (sharding.single(), &sharding.parts[..]) {

@@ -53,7 +53,10 @@ use perfunit_model::Run;
 /// Renders the report of a run; text has ANSI colors.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
-        Format::Text => text::render(run, &rendering.text, rendering.denied) + &text::undecided(run, rendering),
+        Format::Text => {
+            text::render(run, &rendering.text, rendering.denied)
+                + &text::undecided(run, &rendering.text, rendering.denied)
+        }
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),

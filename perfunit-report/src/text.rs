@@ -7,7 +7,6 @@ pub(super) use sections::written;
 pub(super) use sections::{counted, coverage, stages, unreached};
 
 use super::figures::{Detail, Words, phrase, row, sorted, status};
-use super::rendering::Rendering;
 use super::sections::{Kind, Section, Sections};
 use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use super::{counts, metrics};
@@ -87,9 +86,9 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
 }
 
 /// Returns the lines below the summary: what was denied and has no answer.
-pub fn undecided(run: &Run, rendering: &Rendering) -> String {
-    let mut screen = Screen::new(rendering.text.width, rendering.text.glyphs());
-    let all = Sections::of(run, rendering.denied);
+pub fn undecided(run: &Run, options: &TextOptions, denied: Denied) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    let all = Sections::of(run, denied);
     sections::write(Kind::Undecided, run, &all, Detail::Full, &mut screen);
     screen.finish()
 }

@@ -4,7 +4,7 @@ use super::page::{HtmlOptions, document};
 use super::plots::Axis;
 use super::{percent, plots, table};
 use crate::figures::Words;
-use crate::history::{self, Counts, Move, Moves, counts, error_rate, moved, name, notes, skipped, worst};
+use crate::history::{Counts, Move, Moves, anchors, counts, error_rate, moved, name, notes, skipped, worst};
 use maud::{Markup, html};
 use perfunit_model::format::{self, count, one_line, sentence, short_commit};
 use perfunit_model::{Course, Entry, History, Point, Span, Step, StepOutcome, Verdict};
@@ -206,7 +206,7 @@ impl<'a> Courses<'a> {
                 @if left_out > 0 {
                     li.note { "and " (left_out) " smaller; the table of commits has them" }
                 }
-                @for anchor in history::anchors(course) {
+                @for anchor in anchors(course) {
                     li { (format::one_line(&anchor)) }
                 }
             }

@@ -1,6 +1,5 @@
 use super::*;
-use crate::rendering::Rendering;
-use crate::text::undecided;
+use crate::text::{TextOptions, undecided};
 use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{self, run, test, unmeasured};
 use perfunit_model::{
@@ -196,7 +195,7 @@ fn what_was_denied_and_not_looked_at_is_said_below_the_summary() {
     let not_counted = ["a", "b"].map(|name| (samples::test(name), NotCounted::OwnHarness)).to_vec();
     let growth = Some(Growth { not_counted, ..Growth::default() });
     let run = Run { growth, ..samples::run(Vec::new()) };
-    let text = |denied| without_escapes(&undecided(&run, &Rendering { denied, ..Rendering::default() }));
+    let text = |denied| without_escapes(&undecided(&run, &TextOptions::default(), denied));
     assert_eq!(text(Denied::default()), "");
     assert_eq!(
         text(Denied { growth: true, ..Denied::default() }),

@@ -1,12 +1,12 @@
-//! Numbers and names as words: durations, percentages, counts, commits.
+//! Words for numbers and names: durations, percentages, counts, commits.
 
 use crate::{Change, Engine, WorkUnit};
 use std::time::Duration;
 
-/// What stands in for a figure that is not a finite number.
+/// Replacement of a figure that is not a finite number.
 const UNKNOWN: &str = "?";
 
-/// The characters beyond ASCII that a terminal can show, or their stand-ins.
+/// The characters beyond ASCII that a terminal can show, or their replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
     /// `µs`, `→`, `─`.
@@ -23,18 +23,18 @@ impl Glyphs {
         }
     }
 
-    /// From base to head.
+    /// Returns the arrow from base to head.
     pub fn arrow(self) -> &'static str {
         self.pick("→", "->")
     }
 
-    /// One column of a horizontal line.
+    /// Returns one column of a horizontal line.
     pub fn bar(self) -> &'static str {
         self.pick("─", "-")
     }
 }
 
-/// A time of `ns` nanoseconds with three significant digits and its unit: `1.21 µs`, `12.1 ms`, `121 s`.
+/// Returns a time of `ns` nanoseconds with three significant digits and its unit: `1.21 µs`, `12.1 ms`, `121 s`.
 pub fn duration(ns: f64, glyphs: Glyphs) -> String {
     if !ns.is_finite() {
         return UNKNOWN.to_owned();
@@ -52,7 +52,7 @@ pub fn duration(ns: f64, glyphs: Glyphs) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// What a run takes, in the unit in which an engine of explanations counts.
+/// Returns the cost of a run, in the unit in which an engine of explanations counts.
 pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     match engine {
         Engine::Probes => duration(cost, glyphs),
@@ -61,7 +61,7 @@ pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     }
 }
 
-/// Letters of a [`cost`] in a column.
+/// Returns the width of a column of [`cost`]s.
 pub fn cost_width(engine: Engine) -> usize {
     match engine {
         Engine::Probes => 9,
@@ -69,12 +69,12 @@ pub fn cost_width(engine: Engine) -> usize {
     }
 }
 
-/// A number of bytes, three significant digits from a KiB on: `640 B`, `1.20 KiB`.
+/// Returns a number of bytes, with three significant digits if it is at least a KiB: `640 B`, `1.20 KiB`.
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
 }
 
-/// What is worked through in a second: `1.20 GB/s`, `35.0 Melem/s`.
+/// Returns a throughput: `1.20 GB/s`, `35.0 Melem/s`.
 pub fn rate(per_second: f64, unit: WorkUnit) -> String {
     let units = match unit {
         WorkUnit::Bytes => ["B/s", "kB/s", "MB/s", "GB/s"],
@@ -86,12 +86,13 @@ pub fn rate(per_second: f64, unit: WorkUnit) -> String {
     scaled(per_second, 1e3, 1e3, units)
 }
 
-/// A number of events, to the last one as long as that can be read: `0`, `99999`, `1.23 M`.
+/// Returns a number of events, exact as long as it can be read: `0`, `99999`, `1.23 M`.
 pub fn large_count(count: f64) -> String {
     scaled(count, 1e5, 1e3, ["", "k", "M", "G"]).trim_end().to_owned()
 }
 
-/// In full below `exact`, else with three significant digits in the first unit that is not `step` times too small.
+/// Returns a value in full below `exact`, else with three significant digits in the first unit that is not `step` times too
+/// small.
 fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
@@ -109,27 +110,27 @@ fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
     format!("{scaled:.decimals$} {}", units[unit])
 }
 
-/// A difference of `ns` nanoseconds, signed, as coarse as two times of three digits allow: `+1.2 ns`, `-0.35 ns`.
+/// Returns a difference of `ns` nanoseconds, signed, as coarse as two times of three digits allow: `+1.2 ns`, `-0.35 ns`.
 pub fn difference(ns: f64) -> String {
     signed(ns, "ns")
 }
 
-/// Calls of one run, or a mean of such: a whole number where it is one, as nearly all are.
+/// Returns the calls of one run, or their mean: a whole number where it is one.
 pub fn calls(calls: f64) -> String {
     if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
 }
 
-/// A fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
+/// Returns a fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
 pub fn percent(fraction: f64) -> String {
     signed(fraction * 100.0, "%")
 }
 
-/// A fraction as a percentage without sign: `3.1 %`, `0.42 %`.
+/// Returns a fraction as a percentage without sign: `3.1 %`, `0.42 %`.
 pub fn magnitude(fraction: f64) -> String {
     percent(fraction.abs()).trim_start_matches('+').to_owned()
 }
 
-/// A threshold as it was typed: `10 %`, `2.5 %`, `0.33 %`.
+/// Returns a threshold as it was typed: `10 %`, `2.5 %`, `0.33 %`.
 pub fn threshold(fraction: impl Into<f64>) -> String {
     let fraction = fraction.into();
     if !fraction.is_finite() {
@@ -150,7 +151,7 @@ fn signed(value: f64, unit: &str) -> String {
     if let Some(zero) = text.strip_prefix("-0.00") { format!("+0.00{zero}") } else { text }
 }
 
-/// A p value: `p = 0.013`, `p < 0.0001`.
+/// Returns a p value: `p = 0.013`, `p < 0.0001`.
 pub fn p_value(p: f64) -> String {
     if p < 1e-4 {
         "p < 0.0001".to_owned()
@@ -161,12 +162,12 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// A number without unit, such as Cohen's d, with two decimals.
+/// Returns a number without unit, such as Cohen's d, with two decimals.
 pub fn number(value: f64) -> String {
     if value.is_finite() { format!("{value:.2}") } else { UNKNOWN.to_owned() }
 }
 
-/// Wall time that a person waited: `8.3 s`, `2 min 5 s`.
+/// Returns wall time: `8.3 s`, `2 min 5 s`.
 pub fn seconds(time: Duration) -> String {
     if time.as_secs_f64() < 59.95 {
         return format!("{:.1} s", time.as_secs_f64());
@@ -175,50 +176,50 @@ pub fn seconds(time: Duration) -> String {
     format!("{} min {} s", whole / 60, whole % 60)
 }
 
-/// A limit in seconds, as it is typed: `10 s`, `0.5 s`.
+/// Returns a limit in seconds, as it is typed: `10 s`, `0.5 s`.
 pub fn limit(seconds: f64) -> String {
     format!("{} s", (seconds * 100.0).round() / 100.0)
 }
 
-/// A count with its noun, which takes a plain `s`: `1 test`, `31 tests`.
+/// Returns a count with its noun, whose plural has a plain `s`: `1 test`, `31 tests`.
 pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The interval of a change: `[+24.0 %, +26.0 %]`.
+/// Returns the interval of a change: `[+24.0 %, +26.0 %]`.
 pub fn interval(change: Change) -> String {
     format!("[{}, {}]", percent(change.low), percent(change.high))
 }
 
-/// The first seven characters of a commit id, as git shortens it.
+/// Returns the first seven characters of a commit id, as git shortens it.
 pub fn short_commit(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }
 
-/// Text of unknown origin (a panic message, a path) on one line, without escape sequences and control characters.
+/// Returns text of unknown origin (a panic message, a path) on one line, without escape sequences and control characters.
 pub fn one_line(text: &str) -> String {
     let plain = without_escapes(text).replace(char::is_control, " ");
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Without ANSI control sequences.
+/// Returns text without ANSI control sequences.
 pub fn without_escapes(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
-/// With a capital letter and a full stop.
+/// Returns text with a capital letter and a full stop.
 pub fn sentence(text: &str) -> String {
     let mut rest = text.chars();
     let first = rest.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", rest.as_str())
 }
 
-/// The first few of a list.
+/// Returns the first three of a list, and how many more there are.
 pub fn some(list: impl ExactSizeIterator<Item = String>) -> String {
     first(list, 3, |more| format!("{more} more"))
 }
 
-/// So many of a list, and what there is to say of the number of the others.
+/// Returns the first `shown` of a list, and `others` of the number of the rest.
 pub fn first(
     list: impl ExactSizeIterator<Item = String>,
     shown: usize,

@@ -66,7 +66,7 @@ pub use outcome::{Environment, GeneratedCalls, Measured, Outcome, Ratchet, Repea
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
-pub use reason::{Failure, NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem, failed_on};
+pub use reason::{Failure, NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem};
 pub use selection::{
     ChangedFunction, ChangedPart, Effect, Irrelevance, ListSeconds, Listed, Listing, NoTests, NothingBecause,
     OtherInput, ReachedBy, SelectedBecause, Selection, Uncompared, Uncovered, UncoveredBecause, Unlisted,

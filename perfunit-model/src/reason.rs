@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::format::limit;
+use super::format::{count, limit};
 use super::{CodeChange, FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub enum Reason {
     Fails {
         side: FailedOn,
         how: Failure,
-        /// Whether it passes there, too, now and then.
+        /// Whether it also passes there at times.
         #[serde(default)]
         intermittent: bool,
     },
@@ -30,7 +30,7 @@ pub enum Reason {
     Crashes {
         side: FailedOn,
         how: Failure,
-        /// Whether it passes there, too, now and then.
+        /// Whether it also passes there at times.
         #[serde(default)]
         intermittent: bool,
     },
@@ -153,7 +153,7 @@ pub enum NotCaptured {
 }
 
 impl Reason {
-    /// Where a test fails or does not end each time.
+    /// Returns the versions on which the test fails, or does not end, each time.
     pub fn always_fails_on(&self) -> Option<FailedOn> {
         match self {
             Reason::Fails { side, intermittent: false, .. }
@@ -163,12 +163,12 @@ impl Reason {
         }
     }
 
-    /// The side on which that is so while the test passes on the other.
+    /// Returns the version on which the test always fails, if it passes on the other one.
     pub fn failing_side(&self) -> Option<Side> {
         self.always_fails_on()?.only()
     }
 
-    /// Whether the test did not pass on this side, or did not end there, each time or now and then.
+    /// Returns whether the test failed on this version at least once, or did not end there.
     pub fn fails_on(&self, wanted: Side) -> bool {
         let (Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. }) = self else {
             return false;
@@ -176,8 +176,8 @@ impl Reason {
         side.includes(wanted)
     }
 
-    /// Whether nothing is known of the code that the test executes because of the test itself: not of what was asked for, of
-    /// the time that there was, or of a failure that counts as one.
+    /// Returns whether the test itself is the reason that nothing is known of the code it executes: not the options, not the
+    /// time that was available, and not a regression.
     pub fn hides_code(&self) -> bool {
         match self {
             Reason::Ignored
@@ -209,12 +209,12 @@ impl Reason {
         }
     }
 
-    /// Whether the change cannot have reached the test.
+    /// Returns whether the change cannot have reached the test.
     pub fn is_unaffected(&self) -> bool {
         matches!(self, Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. })
     }
 
-    /// The same of a test that does not pass on either side.
+    /// Returns the same reason for a test that passes on neither version.
     #[must_use]
     pub fn on_both(mut self) -> Self {
         if let Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. } = &mut self {
@@ -223,7 +223,7 @@ impl Reason {
         self
     }
 
-    /// The same of a test that passes there, too, now and then.
+    /// Returns the same reason for a test that also passes at times.
     #[must_use]
     pub fn now_and_then(mut self) -> Self {
         if let Reason::Fails { intermittent, .. } | Reason::Crashes { intermittent, .. } = &mut self {
@@ -232,36 +232,65 @@ impl Reason {
         self
     }
 
-    /// That a test did not end within a limit.
+    /// Returns the reason of a test that did not end within a limit.
     pub fn timed_out(side: FailedOn, limit: Duration) -> Self {
         Self::TimedOut { side, seconds: limit.as_secs_f64(), confirmed: false }
     }
 
-    /// Without its details.
+    /// Returns the reason without its details.
     pub fn kind(&self) -> ReasonKind {
         self.into()
     }
 }
 
-const RUNS_BY_CLOCK: &str =
-    "runs by the clock: it does as much as its time allows, and fails by a clock that both versions read equally often";
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// The words of a reason: [`Reason::summary`] names what the tests of a group share, [`Reason::detail`] what tells them apart.
+/// The whole reason, by `Display`, has both.
+impl Reason {
+    /// Returns the reason in a few words without its details, for one test or several.
+    pub fn summary(&self) -> &'static str {
+        match self.failing_side() {
+            Some(Side::Head) => return "pass on base and fail on head",
+            Some(Side::Base) => return "fail on base and pass on head",
+            None => {}
+        }
         match self {
-            Reason::Ignored => f.write_str("ignored (--run-ignored all measures it)"),
-            Reason::FoldedAway { ns } => {
-                write!(
-                    f,
-                    "too short to measure: the optimiser removed the work, or there is hardly any ({ns:.1} ns per run)"
-                )
+            Reason::Fails { .. } => "fail",
+            Reason::Crashes { .. } => "exit or crash the process",
+            Reason::TimedOut { .. } => "timed out (--timeout)",
+            Reason::TooLong { .. } => "too long for the budget (--per-test-budget)",
+            Reason::BudgetUsedUp => "the run's --budget was used up",
+            Reason::Interrupted => "interrupted",
+            Reason::NotCaptured { .. } => "not captured",
+            Reason::TestChanged { .. } => "changed test code: neither version of it works on both sides",
+            Reason::New => "new",
+            Reason::Removed => "removed",
+            Reason::FoldedAway { .. } => "too short to measure: the optimiser removed the work, or there is hardly any",
+            Reason::RunsByClock => "run by the clock: not comparable",
+            Reason::LostInStart { .. } => "dominated by process start",
+            Reason::NotConfirmed | Reason::Unconfirmed { .. } => "not confirmed",
+            Reason::AsPlacesDo { .. } => "no more than moved code can fake",
+            Reason::TooNoisy => "too noisy",
+            Reason::MetricUnknown { .. } => "a deciding metric is not available",
+            Reason::Ignored => "ignored",
+            Reason::Skipped { .. } => "skipped",
+            Reason::Filtered => "excluded by the filter",
+            Reason::OtherShard { .. } => "for other shards (--partition)",
+            Reason::DataChanged { .. } => "unchanged code, changed data files",
+            Reason::SameExecutable => "cannot have changed: unchanged executable",
+            Reason::SameCode => "cannot have changed: unchanged machine code",
+            Reason::NotExecuted { .. } => "do not execute changed code",
+        }
+    }
+
+    /// Returns what tells a test from others with the same summary; empty where nothing does.
+    pub fn detail(&self) -> String {
+        match self {
+            Reason::Fails { side, how, intermittent } | Reason::Crashes { side, how, intermittent } => {
+                format!("on {}: {how}", failed_on(*side, *intermittent))
             }
-            Reason::LostInStart { ns } => write!(
-                f,
-                "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
-                ns / 1e6
-            ),
-            Reason::RunsByClock => f.write_str(RUNS_BY_CLOCK),
+            Reason::TimedOut { side, seconds, .. } => {
+                format!("on {}, within {}", failed_on(*side, false), limit(*seconds))
+            }
             Reason::TooLong { seconds, needed_seconds, ns } => {
                 let shown = |seconds: f64| if seconds < 1.0 { limit(seconds) } else { format!("{seconds:.1} s") };
                 let takes = match ns {
@@ -270,45 +299,69 @@ impl fmt::Display for Reason {
                     }
                     None => shown(*seconds),
                 };
-                write!(f, "too long: one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
+                format!("one run takes {takes} (--per-test-budget {needed_seconds:.0}s would do)")
             }
+            Reason::NotCaptured { why } => why.to_string(),
+            Reason::TestChanged { item } => item.to_string(),
+            Reason::DataChanged { path } => path.clone(),
+            Reason::Skipped { why, .. } => why.clone(),
+            Reason::FoldedAway { ns } => format!("{ns:.1} ns per run"),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns how a test failed on the side that is known from the context; empty if it did not fail.
+    pub fn failure(&self) -> String {
+        match self {
+            Reason::Fails { how, .. } => how.to_string(),
+            Reason::Crashes { how, .. } => format!("exits or crashes the process: {how}"),
+            Reason::TimedOut { seconds, .. } => format!("does not end within {} (--timeout)", limit(*seconds)),
+            _ => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (summary, detail) = (self.summary(), self.detail());
+        match self {
+            Reason::Ignored => f.write_str("ignored (--run-ignored all measures it)"),
+            Reason::FoldedAway { .. } => write!(f, "{summary} ({detail})"),
+            Reason::LostInStart { ns } => write!(
+                f,
+                "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
+                ns / 1e6
+            ),
+            Reason::RunsByClock => f.write_str(
+                "runs by the clock: it does as much as its time allows, and fails by a clock that both versions read equally often",
+            ),
+            Reason::TooLong { .. } => write!(f, "too long: {detail}"),
             Reason::TimedOut { side, seconds, .. } => {
                 write!(f, "did not end within {} on {} (--timeout)", limit(*seconds), failed_on(*side, false))
             }
-            Reason::Fails { side, how, intermittent } => {
-                write!(f, "fails on {}: {how}", failed_on(*side, *intermittent))
-            }
-            Reason::Crashes { side, how, intermittent } => {
-                write!(f, "ends its process on {}: {how}", failed_on(*side, *intermittent))
-            }
+            Reason::Fails { .. } => write!(f, "fails {detail}"),
+            Reason::Crashes { .. } => write!(f, "ends its process {detail}"),
             Reason::New => f.write_str("new, and does not build or pass on base: there is nothing to compare with"),
             Reason::Removed => f.write_str("removed in head"),
-            Reason::TestChanged { item } => {
-                write!(f, "its own code changed ({item}), and neither its old nor its new code works on both versions")
+            Reason::TestChanged { .. } => {
+                write!(f, "its own code changed ({detail}), and neither its old nor its new code works on both versions")
             }
             Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
             Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),
             Reason::NotExecuted { functions } => {
-                let plural = if *functions == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "has not changed: it can reach {functions} changed function{plural}, but does not execute any"
-                )
+                let functions = count(*functions, "changed function");
+                write!(f, "has not changed: it can reach {functions}, but does not execute any")
             }
-            Reason::DataChanged { path } => {
-                write!(f, "the code is the same; {path} differs, and on equal data there is nothing to compare")
+            Reason::DataChanged { .. } => {
+                write!(f, "the code is the same; {detail} differs, and on equal data there is nothing to compare")
             }
-            Reason::NotCaptured { why } => write!(f, "not captured: {why}"),
-            Reason::BudgetUsedUp => f.write_str("the run's --budget was used up"),
-            Reason::Interrupted => f.write_str("interrupted"),
+            Reason::NotCaptured { .. } => write!(f, "{summary}: {detail}"),
             Reason::Unconfirmed { seen } => {
-                let seen = if *seen == Verdict::Faster { "faster" } else { "slower" };
-                write!(f, "probably {seen}, not confirmed: the run's --budget was used up")
+                write!(f, "probably {}, not confirmed: the run's --budget was used up", direction(*seen))
             }
             Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
             Reason::AsPlacesDo { seen, instructions } => {
-                let seen = if *seen == Verdict::Faster { "faster" } else { "slower" };
-                write!(f, "{seen}, but no more than moved code can fake, and ")?;
+                write!(f, "{}, but {summary}, and ", direction(*seen))?;
                 match instructions {
                     Err(NotMetered::NoCounter(_)) => {
                         f.write_str("its instructions cannot be counted here (valgrind would)")
@@ -319,13 +372,17 @@ impl fmt::Display for Reason {
                     Ok(_) => f.write_str("its instructions did not change the same way"),
                 }
             }
-            Reason::TooNoisy => f.write_str("too noisy to tell within its budget (--per-test-budget)"),
+            Reason::TooNoisy => write!(f, "{summary} to tell within its budget (--per-test-budget)"),
             Reason::MetricUnknown { metric, why } => write!(f, "{} decides and is not known: {why}", metric.name()),
-            Reason::Filtered => f.write_str("excluded by the filter"),
-            Reason::Skipped { why, place } => write!(f, "skipped: {why} ({place})"),
+            Reason::Skipped { place, .. } => write!(f, "{summary}: {detail} ({place})"),
             Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
+            Reason::BudgetUsedUp | Reason::Interrupted | Reason::Filtered => f.write_str(summary),
         }
     }
+}
+
+fn direction(seen: Verdict) -> &'static str {
+    if seen == Verdict::Faster { "faster" } else { "slower" }
 }
 
 impl fmt::Display for NotCaptured {
@@ -343,8 +400,8 @@ impl fmt::Display for NotCaptured {
     }
 }
 
-/// On which versions a test fails: `head`, or `head, not always`.
-pub fn failed_on(side: FailedOn, intermittent: bool) -> &'static str {
+/// Returns the versions on which a test fails: `head`, or `head, not always`.
+fn failed_on(side: FailedOn, intermittent: bool) -> &'static str {
     match (side, intermittent) {
         (FailedOn::Base, false) => "base",
         (FailedOn::Head, false) => "head",

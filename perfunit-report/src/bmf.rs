@@ -13,10 +13,10 @@ use perfunit_model::{Measured, Metered, Metric, Outcome, Run};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// By benchmark, by measure.
+/// Figures by benchmark and by measure.
 type Document = BTreeMap<String, BTreeMap<&'static str, Figure>>;
 
-/// What is known of a measure.
+/// A measure with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 struct Figure {
     value: f64,
@@ -26,7 +26,7 @@ struct Figure {
     upper_value: Option<f64>,
 }
 
-/// The document; empty without figures.
+/// Returns the document; empty without figures.
 pub fn render(run: &Run) -> String {
     let known = run.outcomes.iter().map(|outcome| (outcome.test.to_string(), measures(outcome, run.gates_of(outcome))));
     pretty(&known.filter(|(_, measures)| !measures.is_empty()).collect::<Document>())
@@ -57,7 +57,7 @@ fn reading(metered: &Metered) -> Option<Figure> {
     figure(head.value, head.low, head.high)
 }
 
-/// Nothing unless there is a number.
+/// Returns a figure; nothing unless its value is a number.
 fn figure(value: f64, low: f64, high: f64) -> Option<Figure> {
     Some(Figure { value: finite(value)?, lower_value: finite(low), upper_value: finite(high) })
 }

@@ -1,4 +1,4 @@
-//! Tests grouped by what is responsible: many tests have one cause.
+//! Tests grouped by cause: many tests have one cause.
 //!
 //! Few tests are explained. Another test joins an explained one if execution can begin to differ at exactly the same
 //! functions; of a test that can begin to differ at one function only, be it in several instances, that function is named,
@@ -6,12 +6,11 @@
 
 use super::causes;
 use super::figures::{self, Words};
-use super::responsible;
 use perfunit_model::format::{self, Glyphs, count, one_line};
 use perfunit_model::{Function, Metric, Outcome, Run, Verdict, Why};
 use std::collections::{BTreeSet, HashSet};
 
-/// What made tests slower or faster.
+/// The cause that made tests slower or faster.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Responsible<'a> {
     /// A function that an explanation names.
@@ -30,7 +29,7 @@ impl<'a> Responsible<'a> {
     fn of(outcome: &'a Outcome) -> Option<Self> {
         let explanation = outcome.explanation.as_ref()?;
         if let Some(cause) = explanation.outer_cause() {
-            return Some(Self::Other(causes::name(cause, Glyphs::Unicode)));
+            return Some(Self::Other(causes::cause_name(cause, Glyphs::Unicode)));
         }
         let responsible = explanation.responsible.first()?;
         let function = &explanation.functions[responsible.function];
@@ -46,12 +45,12 @@ pub struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// The cause in words, without the tests.
+    /// Returns the cause in words, without the tests.
     pub fn name(&self) -> String {
         match &self.responsible {
             Responsible::Function { function, is_changed } => {
                 let source = if *is_changed { "changed" } else { "source unchanged" };
-                format!("{}, {source}", responsible::place(function))
+                format!("{}, {source}", causes::place(function))
             }
             Responsible::Other(what) => what.clone(),
             Responsible::Code(name) => format!("{name} (changed machine code)"),
@@ -59,8 +58,8 @@ impl Group<'_> {
         }
     }
 
-    /// `63 tests slower, +2.0 % to +1247 %; 2 in their first call alone, +30.0 %`; without the changes where other metrics
-    /// than time decide.
+    /// Returns `63 tests slower, +2.0 % to +1247 %; 2 in their first call alone, +30.0 %`; without changes where other
+    /// metrics than time decide.
     pub fn tests(&self, verdict: Verdict, gates: &[Metric]) -> String {
         let words = Words::of(gates);
         let word = figures::word(verdict, words);
@@ -80,7 +79,7 @@ fn first_calls(tests: usize) -> &'static str {
     if tests == 1 { "its first call" } else { "their first calls" }
 }
 
-/// The least and the largest change of tests: `, +2.0 % to +1247 %`.
+/// Returns the least and the largest change of tests: `, +2.0 % to +1247 %`.
 fn range(tests: &[&Outcome]) -> String {
     let measured = tests.iter().filter_map(|outcome| outcome.measured.as_ref());
     let mut changes: Vec<f64> = measured.map(|measured| measured.change.estimate).collect();
@@ -111,7 +110,7 @@ pub fn groups<'a>(tests: &[&'a Outcome], run: &Run) -> Vec<Group<'a>> {
     groups
 }
 
-/// What is responsible for a test without an explanation, given those of others.
+/// Returns the cause of a test without an explanation, given the explanations of others.
 fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)], project: &Project<'_>) -> Responsible<'a> {
     let Some(why) = &outcome.why else { return Responsible::Unknown };
     let mut alike = known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, responsible)| responsible);
@@ -149,8 +148,8 @@ impl<'a> Project<'a> {
         }
     }
 
-    /// Returns whether a function runs tests and has changed with them: our runtime, a test or a closure in one, and what a
-    /// test framework makes of such a closure.
+    /// Returns whether a function runs tests and has changed with them: our runtime, a test or a closure in one, and
+    /// what a test framework makes of such a closure.
     fn is_around_tests(&self, name: &str) -> bool {
         let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
         let mut paths = name.split(|c: char| !is_in_path(c)).filter(|path| path.contains("::"));
@@ -170,8 +169,8 @@ impl<'a> Project<'a> {
     }
 }
 
-/// A symbol's path without what its generics stand for: `<a::Parser<1024>>::next::<u8>` is `a::Parser::next`. The type and
-/// trait of an implementation stay.
+/// Returns a symbol's path without its generic arguments: `<a::Parser<1024>>::next::<u8>` is `a::Parser::next`. The
+/// type and trait of an implementation stay.
 fn without_generics(symbol: &str) -> String {
     let mut short = String::new();
     let mut chars = symbol.char_indices().peekable();
@@ -191,7 +190,8 @@ fn without_generics(symbol: &str) -> String {
     }
 }
 
-/// The length of what stands in angle brackets at the start of a text, with them; the arrow of a function's type is none.
+/// Returns the length of the angle brackets at the start of a text, included; the arrow of a function's type is not a
+/// bracket.
 fn bracketed(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut before = ' ';
@@ -209,13 +209,13 @@ fn bracketed(text: &str) -> usize {
     text.len()
 }
 
-/// True for code of the test itself: both versions are measured with the same test, so what changed in it was inlined.
+/// Returns true for code of the test itself: both versions run the same test, so its changes were inlined.
 fn is_inlined_into(name: &str, test: &str) -> bool {
     let within = name.split_once("::").and_then(|(_, path)| path.strip_prefix(test));
     within.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// True for code of the standard library, which both versions have alike: what changed in it was inlined.
+/// Returns true for code of the standard library, which is equal in both versions: its changes were inlined.
 fn is_of_std(name: &str) -> bool {
     let path = name.trim_start_matches(['<', '&', '(']);
     ["std::", "core::", "alloc::", "test::"].iter().any(|root| path.starts_with(root))

@@ -1,20 +1,20 @@
-//! A calibration as a JSON document, described in `docs/json.md`. The [tables](text) are made
-//! of it.
+//! A calibration: how often verdicts are right by effect size and what they cost, as tables and as a JSON document that is
+//! described in `docs/json.md`.
 
-mod text;
-
-pub use text::render;
-
+use super::terminal::{GOOD, PLAIN, STRONG, Screen, Text, WARN};
+use super::text::TextOptions;
 use super::wire::{Interval, SCHEMA_VERSION, finite, pretty};
 use perfunit_decide as decide;
 use perfunit_model as model;
+use perfunit_model::format::{self, one_line, percent, threshold};
 use perfunit_model::{Calibration, Cell, Circumstances, DecisionRule, Processes, Share, Tally};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::time::Duration;
 
 /// Level of the intervals around rates.
 const ALPHA: f64 = 0.05;
-/// What stands for all kinds of work together.
+/// The name of all kinds of work together.
 const ALL: &str = "all";
 
 /// The document.
@@ -126,7 +126,7 @@ pub struct Compared {
     pub f1: Option<Interval>,
 }
 
-/// The document as pretty JSON with a trailing newline.
+/// Returns the document as pretty JSON with a trailing newline.
 pub fn json(document: &Document) -> String {
     pretty(document)
 }
@@ -218,6 +218,225 @@ impl From<&Tally> for Verdicts {
             pairs_per_verdict: mean(tally.pairs as f64),
             seconds_per_verdict: mean(tally.seconds),
         }
+    }
+}
+
+const GAP: usize = 2;
+/// The mark of a missing figure.
+const NONE: &str = "-";
+
+/// The amount of detail that there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Rates with their intervals, and what was measured.
+    Full,
+    /// For a narrow terminal.
+    Brief,
+}
+
+/// A line of a table; the first cells say what it is about.
+type Row = (anstyle::Style, Vec<String>);
+
+/// Returns the tables with ANSI colors, one trailing newline.
+pub fn render(document: &Document, options: &TextOptions) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    heading(document, &mut screen);
+    screen.bar();
+    let full = verdicts(document, Detail::Full);
+    let fits = options.width == 0 || width(&full) <= options.width;
+    table(&if fits { full } else { verdicts(document, Detail::Brief) }, &mut screen);
+    if document.levels.iter().any(|level| !level.compared.is_empty()) {
+        screen.bar();
+        table(&comparison(document), &mut screen);
+    }
+    screen.bar();
+    notes(document, &mut screen);
+    screen.finish()
+}
+
+fn heading(document: &Document, screen: &mut Screen) {
+    let (here, terms) = (&document.circumstances, &document.terms);
+    let base = document.levels.first().map_or(0, |level| level.base_operations);
+    let heads: Vec<String> = document.levels.iter().map(|level| level.operations.to_string()).collect();
+    let took = format::seconds(Duration::try_from_secs_f64(document.seconds).unwrap_or_default());
+    let how = if terms.quick { ", quickly" } else { "" };
+    let text = format!(
+        "{}, {took}{how}: tests of {base} operations against {} and against as many",
+        one_line(&here.date),
+        heads.join(", ")
+    );
+    screen.status("Calibrated", GOOD, &Text::plain(text));
+    let load = |load: Option<f64>| load.map_or_else(|| NONE.to_owned(), |load| format!("{load:.1}"));
+    let text = format!(
+        "{}, core {}, {}, {}, cargo-perfunit {}; load {} before measuring, {} at the end",
+        here.cpu,
+        here.core,
+        here.kernel,
+        here.rustc,
+        here.tool,
+        load(here.load_before),
+        load(here.load_after)
+    );
+    screen.status("Machine", GOOD, &Text::plain(one_line(&text)));
+    let share = document.levels.first().map_or(0.0, |level| level.threshold / level.effect);
+    let text = format!(
+        "threshold {} of the effect, error probability {}, at most {} s for a verdict; flagged tests are confirmed at \
+         {}, within the same time again",
+        threshold(share),
+        threshold(terms.alpha),
+        terms.verdict_seconds,
+        threshold(terms.confirmation_alpha)
+    );
+    screen.status("Rule", GOOD, &Text::plain(text));
+}
+
+fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
+    let titles: &[&str] = match detail {
+        Detail::Full => {
+            &["effect", "test", "measured", "if equal", "F1", "missed", "false alarms", "s changed", "s equal"]
+        }
+        Detail::Brief => &["effect", "test", "F1", "missed", "false alarms", "s changed", "s equal"],
+    };
+    let mut rows = vec![(STRONG, titles.iter().map(|title| (*title).to_owned()).collect())];
+    for level in &document.levels {
+        for (index, workload) in level.workloads.iter().enumerate() {
+            // Told once for all tests of the level.
+            let effect = if index == 0 { percent(level.effect) } else { String::new() };
+            let style = if workload.workload == ALL { STRONG } else { PLAIN };
+            rows.push((style, [vec![effect], figures(workload, detail)].concat()));
+        }
+    }
+    rows
+}
+
+fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
+    let seconds = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), |seconds| format!("{seconds:.2}"));
+    let measured =
+        |change: Option<Interval>| change.and_then(|change| change.estimate).map_or_else(String::new, percent);
+    let mut figures = vec![workload.workload.clone()];
+    if detail == Detail::Full {
+        figures.extend([workload.change, workload.equal_change].map(measured));
+    }
+    figures.extend([
+        interval(workload.f1),
+        rate(&missed(&workload.found), detail),
+        rate(&workload.false_alarms, detail),
+        seconds(workload.changed.seconds_per_verdict),
+        seconds(workload.equal.seconds_per_verdict),
+    ]);
+    figures
+}
+
+/// Returns the rate of effects that were not found.
+fn missed(found: &Rate) -> Rate {
+    let complement = |value: Option<f64>| value.map(|value| 1.0 - value);
+    let rate = found.rate.map(|rate| Interval {
+        estimate: complement(rate.estimate),
+        low: complement(rate.high),
+        high: complement(rate.low),
+    });
+    Rate { count: found.of.saturating_sub(found.count), of: found.of, rate }
+}
+
+/// Returns `2/60  3.3 % [0.4, 11.5]`, briefly `2/60  3.3 %`.
+fn rate(rate: &Rate, detail: Detail) -> String {
+    let figure = match detail {
+        Detail::Full => interval(rate.rate),
+        Detail::Brief => estimate(rate.rate),
+    };
+    format!("{}/{}  {figure}", rate.count, rate.of)
+}
+
+/// Returns `98.3 % [90.1, 100]`.
+fn interval(interval: Option<Interval>) -> String {
+    let Some(Interval { estimate: Some(estimate), low: Some(low), high: Some(high) }) = interval else {
+        return NONE.to_owned();
+    };
+    format!("{} % [{}, {}]", part(estimate), part(low), part(high))
+}
+
+/// Returns a fraction as percent with at most one decimal.
+fn part(fraction: f64) -> String {
+    let text = format!("{:.1}", 100.0 * fraction.abs());
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+fn estimate(interval: Option<Interval>) -> String {
+    interval.and_then(|interval| interval.estimate).map_or_else(|| NONE.to_owned(), |value| part(value) + " %")
+}
+
+/// Returns a row for each rule: F1 at each effect with its misses and false alarms.
+fn comparison(document: &Document) -> Vec<Row> {
+    let effects = document.levels.iter().map(|level| percent(level.effect));
+    let titles = ["F1 (missed, false)", "processes"].map(str::to_owned).into_iter().chain(effects);
+    let mut rows = vec![(STRONG, titles.collect())];
+    let count = document.levels.iter().map(|level| level.compared.len()).max().unwrap_or(0);
+    for index in 0..count {
+        let compared: Vec<Option<&Compared>> = document.levels.iter().map(|level| level.compared.get(index)).collect();
+        let Some(first) = compared.iter().flatten().next() else { continue };
+        let names = [one_line(&first.rule), one_line(&first.processes)];
+        let figures = compared.iter().map(|compared| compared.map_or_else(|| NONE.to_owned(), answers));
+        let style = if index == 0 { STRONG } else { PLAIN };
+        rows.push((style, names.into_iter().chain(figures).collect()));
+    }
+    rows
+}
+
+/// Returns `98.3 % (3.3 %, 0 %)`.
+fn answers(compared: &Compared) -> String {
+    let missed = missed(&compared.found).rate;
+    format!("{} ({}, {})", estimate(compared.f1), estimate(missed), estimate(compared.false_alarms.rate))
+}
+
+/// Returns the width of each column.
+fn widths(rows: &[Row]) -> Vec<usize> {
+    let columns = rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().filter_map(move |(_, cells)| cells.get(column)).map(|cell| cell.chars().count());
+    (0..columns).map(|column| width(column).max().unwrap_or(0)).collect()
+}
+
+fn width(rows: &[Row]) -> usize {
+    widths(rows).into_iter().map(|width| GAP + width).sum()
+}
+
+fn table(rows: &[Row], screen: &mut Screen) {
+    let widths = widths(rows);
+    for (style, cells) in rows {
+        let mut line = Text::default().pad(GAP);
+        let mut pending = 0;
+        for (cell, width) in cells.iter().zip(&widths) {
+            line = line.pad(pending).with(*style, cell);
+            pending = width - cell.chars().count() + GAP;
+        }
+        screen.line(&line);
+    }
+}
+
+fn notes(document: &Document, screen: &mut Screen) {
+    let mut note = |text: &str| screen.status("Note", WARN, &Text::plain(text));
+    note(&format!(
+        "rates are of verdicts over consecutive, disjoint stretches of recorded pairs, [intervals] at {}; F1 is of as \
+         many changed as equal tests; inconclusive counts as missed",
+        threshold(document.terms.confidence)
+    ));
+    note(
+        "all versions have the same machine code at the same addresses: effects of code layout are not in these \
+         figures",
+    );
+    if document.levels.iter().any(|level| !level.compared.is_empty()) {
+        note(&format!(
+            "other rules decide at {} with the wall time that our verdicts took; lockstep: 10 % quantiles of the \
+             very same processes; sequential: means of processes run one after the other, as in Peass; plain mean: \
+             changed means a difference of half the effect",
+            threshold(document.terms.alpha)
+        ));
+    }
+    if !document.circumstances.paired_address_space {
+        note("this system does not allow switching off address space randomisation");
+    }
+    if document.interrupted {
+        note("interrupted: not all tests were recorded as long as planned, and nothing is kept");
     }
 }
 

@@ -1,25 +1,156 @@
-//! What changed besides the functions that are timed, in a line for each part of the difference that it may cause.
+//! The causes of a change in words: responsible functions, causes outside of the code, and the calls that show them.
 
 use perfunit_model::format::{self, Glyphs, some};
-use perfunit_model::{Cause, Changed, CodeChange, Explanation};
+use perfunit_model::{
+    CallNode, Cause, Changed, CodeChange, Engine, Explanation, Function, Outcome, Responsibility, ResponsibleFunction,
+    Sides,
+};
+use std::collections::BTreeMap;
 
-/// Causes named in a line.
-const NAMED: usize = 4;
+/// Functions named below a test unless everything is asked for.
+const NAMED: usize = 3;
+/// Functions named in the summary line.
+const IN_SUMMARY: usize = 2;
 
-/// The lines, the largest part first.
+/// Returns a line for each responsible function, and for other facts about the change.
 pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
-    let groups = explanation.causes.chunk_by(|a, b| percent(a) == percent(b));
-    groups.map(|causes| line(causes, explanation.code_changed, glyphs)).collect()
+    let responsible =
+        explanation.responsible.iter().take(NAMED).map(|responsible| line(explanation, responsible, glyphs));
+    let causes = cause_lines(explanation, glyphs).into_iter().map(|line| format!("cause: {line}"));
+    let nobody = explanation.why_nobody().filter(|_| explanation.notes.is_empty());
+    let nobody = nobody.map(|why| why.to_string());
+    let notes = explanation.notes.iter().map(ToString::to_string);
+    let notes = evidence(explanation).into_iter().chain(notes).chain(nobody);
+    let notes = notes.map(|note| format!("note: {}", format::one_line(&note))).collect::<Vec<_>>();
+    if explanation.outer_cause().is_some() {
+        // The functions that are named did not change.
+        causes.chain(responsible).chain(notes).collect()
+    } else {
+        responsible.chain(causes).chain(notes).collect()
+    }
 }
 
-/// Causes that reach the same functions share a line: the figures cannot separate them.
-fn line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
-    let named = causes.iter().take(NAMED).map(|cause| name(cause, glyphs));
-    let mut named = named.collect::<Vec<_>>().join("; ");
-    if causes.len() > NAMED {
-        named = format!("{named}; and {} more", causes.len() - NAMED);
+/// Returns the main cause of each explained test, the cause of most tests first.
+pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
+    let mut tests: BTreeMap<String, usize> = BTreeMap::new();
+    for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
+        let function = explanation.responsible.first().map(|first| place(&explanation.functions[first.function]));
+        let cause = explanation.outer_cause().map(|cause| cause_name(cause, glyphs));
+        if let Some(name) = cause.or(function) {
+            *tests.entry(name).or_default() += 1;
+        }
     }
-    let share = percent(&causes[0]);
+    let mut ranked: Vec<(String, usize)> = tests.into_iter().collect();
+    ranked.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
+    let more = ranked.len().saturating_sub(IN_SUMMARY);
+    let named: Vec<String> = ranked.iter().take(IN_SUMMARY).map(|(name, _)| name.clone()).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
+}
+
+fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Glyphs) -> String {
+    let function = &explanation.functions[responsible.function];
+    let [change, low, high] = [responsible.change.estimate, responsible.change.low, responsible.change.high]
+        .map(|cost| signed(cost, explanation.engine, glyphs));
+    let share = 100.0 * responsible.share;
+    let how = how(explanation, responsible);
+    let source = responsible.changed.map_or_else(|| "source unchanged".to_owned(), |change| change.to_string());
+    format!(
+        "responsible: {}{}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
+        place(function),
+        not_apart(explanation, responsible)
+    )
+}
+
+/// Returns the functions whose own time cannot be told apart: `, or its caller f`.
+pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
+    let name = |caller: &Option<usize>| match caller {
+        Some(function) => format::one_line(&explanation.functions[*function].name),
+        None => "the test".to_owned(),
+    };
+    match &responsible.not_apart[..] {
+        [] => String::new(),
+        [caller] => format!(", or its caller {} (calls are too short to be timed apart)", name(caller)),
+        callers => {
+            let names: Vec<String> = callers.iter().map(name).collect();
+            format!(", or one of its callers {} (calls are too short to be timed apart)", names.join(", "))
+        }
+    }
+}
+
+/// Says which evidence decided where there are two kinds.
+pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
+    let change = format::percent(explanation.instructions?);
+    Some(match explanation.engine {
+        Engine::Probes => format!("attributed by time: executed instructions ({change}) do not explain it"),
+        Engine::Callgrind => format!("attributed by executed instructions ({change})"),
+    })
+}
+
+pub(super) fn place(function: &Function) -> String {
+    format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
+}
+
+/// Says how a function is responsible: `takes longer, 3 calls per run`.
+pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
+    if let (Responsibility::CallsOf(callee), Some(each)) = (&responsible.how, responsible.calls_each) {
+        if *callee == responsible.function {
+            return format!(
+                "calls itself, directly or indirectly, {} instead of {}",
+                times(each.head),
+                times(each.base)
+            );
+        }
+        let callee = &explanation.functions[*callee].name;
+        return format!("each of its calls calls {callee} {} instead of {}", times(each.head), times(each.base));
+    }
+    let takes = match (explanation.engine, responsible.change.estimate > 0.0) {
+        (Engine::Probes, true) => "takes longer",
+        (Engine::Probes, false) => "takes less time",
+        (Engine::Callgrind, true) => "executes more",
+        (Engine::Callgrind, false) => "executes less",
+    };
+    format!("{takes}{}", called(responsible.calls))
+}
+
+fn called(calls: Sides<f64>) -> String {
+    if (calls.head - calls.base).abs() < 0.01 * calls.base.max(0.1) {
+        format!(", {} per run", calls_in_words(calls.head))
+    } else {
+        format!(", {} per run instead of {}", calls_in_words(calls.head), format::calls(calls.base))
+    }
+}
+
+fn calls_in_words(calls: f64) -> String {
+    if (calls - 1.0).abs() < 0.005 { "1 call".to_owned() } else { format!("{} calls", format::calls(calls)) }
+}
+
+fn times(calls: f64) -> String {
+    if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", format::calls(calls)) }
+}
+
+/// Returns a difference with its sign.
+pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
+    format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
+}
+
+/// Causes named in a line.
+const NAMED_CAUSES: usize = 4;
+
+/// Returns a line for each cause outside of the code, the largest part first.
+pub fn cause_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
+    let groups = explanation.causes.chunk_by(|a, b| percent_of(a) == percent_of(b));
+    groups.map(|causes| cause_line(causes, explanation.code_changed, glyphs)).collect()
+}
+
+/// Returns the line of causes that reach the same functions: the figures cannot separate them.
+fn cause_line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
+    let named = causes.iter().take(NAMED_CAUSES).map(|cause| cause_name(cause, glyphs));
+    let mut named = named.collect::<Vec<_>>().join("; ");
+    if causes.len() > NAMED_CAUSES {
+        named = format!("{named}; and {} more", causes.len() - NAMED_CAUSES);
+    }
+    let share = percent_of(&causes[0]);
     let they = if causes.len() == 1 { "it" } else { "they" };
     let text = match code_changed {
         Some(false) => {
@@ -34,17 +165,17 @@ fn line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String 
     format::one_line(&text)
 }
 
-fn percent(cause: &Cause) -> String {
+fn percent_of(cause: &Cause) -> String {
     format!("{:.0}", 100.0 * cause.share)
 }
 
-/// What changed, with the arrow that the terminal can show.
-pub fn name(cause: &Cause, glyphs: Glyphs) -> String {
-    format::one_line(&words(&cause.changed).replace("->", glyphs.arrow()))
+/// Returns the changed thing, with the arrow that the terminal can show.
+pub fn cause_name(cause: &Cause, glyphs: Glyphs) -> String {
+    format::one_line(&change_words(&cause.changed).replace("->", glyphs.arrow()))
 }
 
-/// `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
-pub fn words(changed: &Changed) -> String {
+/// Returns the changed thing: `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
+pub fn change_words(changed: &Changed) -> String {
     match changed {
         Changed::Dependency { package, base, head } => match (base.join(", "), head.join(", ")) {
             (base, head) if base.is_empty() => format!("{package} {head} (new)"),
@@ -63,9 +194,124 @@ pub fn words(changed: &Changed) -> String {
     }
 }
 
+/// Nodes below which less than this part of the larger side's time passes are folded, unless they differ.
+const LEAST_PART: f64 = 0.01;
+
+/// Returns the callees of a node that are worth showing, and the number of the others.
+pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize) {
+    let least = LEAST_PART * explanation.cost.base.max(explanation.cost.head);
+    let matters = |child: &&usize| {
+        let child = &explanation.nodes[**child];
+        child.total_change.is_certain() || child.total_cost.base.max(child.total_cost.head) >= least
+    };
+    let shown: Vec<usize> = node.children.iter().filter(matters).copied().collect();
+    let folded = node.children.len() - shown.len();
+    (shown, folded)
+}
+
+/// Says what the tree cannot show, if anything.
+pub fn without_probe(explanation: &Explanation) -> Option<String> {
+    let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{why} ({count})")).collect();
+    (!reasons.is_empty())
+        .then(|| format!("functions without a probe, their time counted for their callers: {}", reasons.join(", ")))
+}
+
+/// Returns the difference, if it is certain.
+pub fn change(explanation: &Explanation, node: &CallNode, glyphs: Glyphs) -> Option<String> {
+    let change = node.total_change;
+    change.is_certain().then(|| signed(change.estimate, explanation.engine, glyphs))
+}
+
+/// Returns a line for each node that is worth one, callers first.
+pub fn tree_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
+    let mut lines = Vec::new();
+    // Nodes still to be written, the next one last, or how many were folded there.
+    let mut open = vec![(0, Ok(0))];
+    while let Some((depth, next)) = open.pop() {
+        match next {
+            Ok(index) => {
+                let node = &explanation.nodes[index];
+                lines.push(tree_line(explanation, node, depth, glyphs));
+                let (shown, folded) = callees(explanation, node);
+                open.extend((folded > 0).then_some((depth + 1, Err(folded))));
+                open.extend(shown.into_iter().rev().map(|child| (depth + 1, Ok(child))));
+            }
+            Err(folded) => {
+                let place = 3 * format::cost_width(explanation.engine) + 10;
+                lines.push(format!("{:>place$}  {}({folded} more)", "", "  ".repeat(depth)));
+            }
+        }
+    }
+    lines.extend(without_probe(explanation));
+    lines
+}
+
+fn tree_line(explanation: &Explanation, node: &CallNode, depth: usize, glyphs: Glyphs) -> String {
+    let Sides { base, head } = node.total_cost.map(|cost| format::cost(cost, explanation.engine, glyphs));
+    let change = change(explanation, node, glyphs).unwrap_or_default();
+    let name = match node.function {
+        None => if depth == 0 { "(the test)" } else { "(threads)" }.to_owned(),
+        Some(function) => {
+            let Sides { base, head } = node.calls.map(format::calls);
+            let calls = if base == head { format!("x{head}") } else { format!("x{head} for {base}") };
+            format!("{} {calls}", place(&explanation.functions[function]))
+        }
+    };
+    let width = format::cost_width(explanation.engine);
+    let of_change = width + 3;
+    format!("{base:>width$} {} {head:>width$} {change:>of_change$}  {}{}", glyphs.arrow(), "  ".repeat(depth), name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perfunit_model::samples::{explanation, outcome};
+    use perfunit_model::{Cause, Changed, Difference, Verdict};
+
+    /// The helper is responsible for all of it.
+    fn responsible() -> Explanation {
+        let change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
+        let calls = Sides { base: 3.0, head: 3.0 };
+        let responsible = ResponsibleFunction {
+            function: 1,
+            how: Responsibility::ItsOwn,
+            change,
+            share: 1.0,
+            calls,
+            calls_each: None,
+            changed: None,
+            not_apart: Vec::new(),
+        };
+        Explanation { responsible: vec![responsible], ..explanation() }
+    }
+
+    fn with_cause(code_changed: bool) -> Explanation {
+        let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
+        Explanation { causes: vec![Cause { changed, share: 0.97 }], code_changed: Some(code_changed), ..responsible() }
+    }
+
+    #[track_caller]
+    fn check(explanation: Explanation, responsible: &str, first: &str) {
+        let lines = lines(&explanation, Glyphs::Ascii);
+        assert!(lines[0].starts_with(first), "{lines:?}");
+        let mut outcome = outcome("a", Verdict::Slower, None);
+        outcome.explanation = Some(explanation);
+        assert_eq!(super::responsible(&[outcome], Glyphs::Ascii).as_deref(), Some(responsible));
+    }
+
+    #[test]
+    fn where_no_code_changed_the_cause_comes_before_the_function() {
+        check(with_cause(false), "Cargo.toml: profile.bench.lto", "cause: no code of the workspace changed");
+        check(with_cause(true), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
+        check(responsible(), "lexer::word (src/lexer.rs:12)", "responsible: lexer::word (src/lexer.rs:12): +400 ns");
+    }
+
+    #[test]
+    fn calls_are_whole_numbers_where_they_can_be() {
+        assert_eq!([0.9999, 3.0001, 2.5, 1234.4].map(times), ["once", "3 times", "2.50 times", "1234 times"]);
+        assert_eq!(called(Sides { base: 3.0, head: 5.0 }), ", 5 calls per run instead of 3");
+        assert_eq!(called(Sides { base: 1.0, head: 1.0 }), ", 1 call per run");
+    }
 
     fn dependency(package: &str, share: f64) -> Cause {
         let versions = |version: &str| vec![version.to_owned()];
@@ -77,7 +323,7 @@ mod tests {
     fn versions_read_from_base_to_head() {
         let of = |base: &[&str], head: &[&str]| {
             let owned = |versions: &[&str]| versions.iter().map(ToString::to_string).collect();
-            words(&Changed::Dependency { package: "serde".into(), base: owned(base), head: owned(head) })
+            change_words(&Changed::Dependency { package: "serde".into(), base: owned(base), head: owned(head) })
         };
         assert_eq!(of(&["1.0.200"], &["1.0.219"]), "serde 1.0.200 -> 1.0.219");
         assert_eq!(of(&["1.0.1"], &["1.0.1"]), "serde 1.0.1 (from another source)");
@@ -89,11 +335,11 @@ mod tests {
     fn long_lists_are_cut() {
         let keys = ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec();
         let changed = Changed::Configuration { path: "Cargo.toml".into(), keys };
-        assert_eq!(words(&changed), "Cargo.toml: a, b, c and 2 more");
+        assert_eq!(change_words(&changed), "Cargo.toml: a, b, c and 2 more");
     }
 
     fn told(causes: &[Cause], code_changed: Option<bool>) -> String {
-        line(causes, code_changed, Glyphs::Ascii)
+        cause_line(causes, code_changed, Glyphs::Ascii)
     }
 
     #[test]

@@ -1,35 +1,12 @@
-//! What a reader must know before trusting the figures; nothing where nothing applies.
+//! Caveats: the limits of the figures of a run.
 
-use super::screen::Screen;
-use super::style::{Text, WARN};
+use super::counts::measured;
 use perfunit_model::format::{count, one_line, threshold};
-use perfunit_model::{NoLayout, NothingBecause, Reason, Run, Verdict, Warning};
+use perfunit_model::{NoLayout, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-pub fn measured(run: &Run) -> usize {
-    run.outcomes.len() - run.count(Verdict::NotMeasured)
-}
-
-/// Why there are no figures, if selection is the reason.
-pub fn nothing_because(run: &Run) -> Option<NothingBecause> {
-    run.selection.nothing_because.filter(|_| measured(run) == 0)
-}
-
-/// How many of the measured tests could not have shown the change that was asked for, if any.
-pub fn insensitive(run: &Run) -> Option<String> {
-    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.margin()).collect();
-    let first = *asked.first()?;
-    let all = count(measured(run), "test");
-    let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
-        format!("a change of {}", threshold(first))
-    } else {
-        "a change of its threshold".to_owned()
-    };
-    Some(format!("{} of {all} could not have detected {change}", asked.len()))
-}
-
-/// All that apply, gravest first, each with the word in front of it.
+/// Returns all caveats of a run, the most severe first, each with its status word.
 pub fn all(run: &Run) -> Vec<(&'static str, String)> {
     let interrupted = run.interrupted.then(|| ("Interrupted", interrupted(run)));
     let notes = notes(run).into_iter().map(|note| ("Note", note));
@@ -40,12 +17,9 @@ pub fn all(run: &Run) -> Vec<(&'static str, String)> {
     interrupted.into_iter().chain(notes).chain(warnings).collect()
 }
 
-pub fn write(run: &Run, screen: &mut Screen) {
-    show(all(run), screen);
-}
-
-/// Those of a run's second comparison that the run itself does not have; what the machine did is said once.
-pub fn write_further(second: &Run, run: &Run, screen: &mut Screen) {
+/// Returns the caveats of a run's further comparison that the run itself does not have. A warning about the machine
+/// counts as the same whatever its figures.
+pub fn further(second: &Run, run: &Run) -> Vec<(&'static str, String)> {
     let kind = |warning: &Warning| match warning {
         Warning::Machine(machine) => Some(discriminant(machine)),
         _ => None,
@@ -54,16 +28,10 @@ pub fn write_further(second: &Run, run: &Run, screen: &mut Screen) {
     let is_new = |warning: &&Warning| kind(warning).is_none_or(|kind| !known.contains(&kind));
     let second = Run { warnings: second.warnings.iter().filter(is_new).cloned().collect(), ..second.clone() };
     let said = all(run);
-    show(all(&second).into_iter().filter(|one| !said.contains(one)).collect(), screen);
+    all(&second).into_iter().filter(|caveat| !said.contains(caveat)).collect()
 }
 
-fn show(caveats: Vec<(&'static str, String)>, screen: &mut Screen) {
-    for (word, text) in caveats {
-        screen.status(word, WARN, &Text::plain(text));
-    }
-}
-
-/// How far an interrupted run came.
+/// Says how far an interrupted run came.
 fn interrupted(run: &Run) -> String {
     let done = measured(run);
     let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
@@ -72,7 +40,7 @@ fn interrupted(run: &Run) -> String {
     format!("stopped by Ctrl-C: {done} of {} measured", count(planned, "test"))
 }
 
-/// What the figures cannot say by themselves, if anything.
+/// Returns what limits the figures, if anything.
 pub fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if measured(run) == 0 {
@@ -100,7 +68,7 @@ pub fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// What random addresses do where so many of the targets were linked to fixed ones.
+/// Says what random addresses mean where this many of the targets were linked at fixed addresses.
 fn random_addresses(fixed: usize, targets: usize) -> &'static str {
     match fixed {
         0 => "base and head ran at different random addresses: the same precision takes longer",
@@ -113,7 +81,7 @@ fn random_addresses(fixed: usize, targets: usize) -> &'static str {
     }
 }
 
-/// What decides and is not known, with how many tests it leaves open.
+/// Names the deciding metrics that are not available, with the number of tests that this leaves open.
 fn unknown_gates(run: &Run) -> Vec<String> {
     let mut unknown: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for outcome in &run.outcomes {
@@ -127,7 +95,7 @@ fn unknown_gates(run: &Run) -> Vec<String> {
     unknown.into_iter().map(note).collect()
 }
 
-/// Up to this one layout was seen to fake a change of code that had not changed (docs/method.md).
+/// The largest change of unchanged code that a single layout was seen to cause (docs/method.md).
 const LAYOUT_REACHES: f64 = 0.4;
 
 fn within_reach_of_layout(run: &Run) -> Option<String> {
@@ -146,7 +114,7 @@ fn within_reach_of_layout(run: &Run) -> Option<String> {
     })
 }
 
-/// Each warning once, in order of first appearance, with how often it came.
+/// Returns each warning once, in order of first appearance, with its number of repetitions.
 fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for warning in warnings.iter().map(|warning| one_line(&warning.to_string())) {
@@ -161,44 +129,18 @@ fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TextOptions;
-    use crate::json::Document;
-    use perfunit_model::format::{Glyphs, without_escapes};
     use perfunit_model::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
-    use perfunit_model::{Denied, LayoutMatch, Measured, Metric, NoVerdict};
+    use perfunit_model::{LayoutMatch, Metric, NoVerdict};
 
     #[track_caller]
     fn check(run: &Run, expected: &str) {
-        let mut screen = Screen::new(0, Glyphs::Ascii);
-        write(run, &mut screen);
-        assert_eq!(without_escapes(&screen.finish()), expected);
+        let lines: String = all(run).into_iter().map(|(word, text)| format!("{word:>12}  {text}\n")).collect();
+        assert_eq!(lines, expected);
     }
 
     #[test]
     fn a_clean_run_has_none() {
         check(&run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]), "");
-    }
-
-    #[test]
-    fn tests_that_could_not_have_shown_the_change_are_counted() {
-        let with = |verdict, threshold, detectable| {
-            outcome("a", verdict, Some(Measured { detectable, threshold, ..figures(1e3, 0.0) }))
-        };
-        // Of those that are the same the interval excludes such a change.
-        let sensitive =
-            [with(Verdict::Same, 0.1, 0.3), with(Verdict::Slower, 0.2, 0.3), with(Verdict::Inconclusive, 0.1, 0.05)];
-        assert_eq!(insensitive(&run(sensitive.to_vec())), None);
-        let mut outcomes = sensitive.to_vec();
-        outcomes.extend([with(Verdict::Same, 0.2, 0.05), with(Verdict::Inconclusive, 0.1, 0.3)]);
-        let mut run = run(outcomes);
-        let expected = "2 of 5 tests could not have detected a change of 10 %";
-        assert_eq!(insensitive(&run).as_deref(), Some(expected));
-        let text = without_escapes(&crate::text::render(&run, &TextOptions::default(), Denied::default()));
-        assert!(text.lines().nth(2).is_some_and(|line| line.trim() == format!("Limits  {expected}")), "{text}");
-        assert_eq!(Document::from(&run).summary.insensitive, 2);
-        // Time does not decide: nobody asked for a change of it.
-        run.gates = vec![Metric::Allocations];
-        assert_eq!(insensitive(&run), None);
     }
 
     #[test]

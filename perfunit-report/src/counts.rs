@@ -1,9 +1,49 @@
-//! How many tests there are of each kind: the same numbers in all reports.
+//! Counts of the tests of each kind: the same numbers in all reports.
 
-use super::unmeasured::{is_filtered, is_unaffected};
-use perfunit_model::{Run, Verdict};
+use perfunit_model::format::{count, threshold};
+use perfunit_model::{NothingBecause, Outcome, Reason, Run, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Returns the number of measured tests.
+pub fn measured(run: &Run) -> usize {
+    run.outcomes.len() - run.count(Verdict::NotMeasured)
+}
+
+/// Returns why there are no figures, if selection is the reason.
+pub fn nothing_because(run: &Run) -> Option<NothingBecause> {
+    run.selection.nothing_because.filter(|_| measured(run) == 0)
+}
+
+/// Counts the measured tests that could not have detected the requested change, in a sentence without its full stop.
+pub fn insensitive(run: &Run) -> Option<String> {
+    let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.margin()).collect();
+    let first = *asked.first()?;
+    let all = count(measured(run), "test");
+    let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
+        format!("a change of {}", threshold(first))
+    } else {
+        "a change of its threshold".to_owned()
+    };
+    Some(format!("{} of {all} could not have detected {change}", asked.len()))
+}
+
+/// Returns whether selection dropped the test: the change cannot reach it.
+pub fn is_unaffected(outcome: &Outcome) -> bool {
+    let dropped = outcome.reason.is_none() && outcome.selected_because.is_none();
+    let same = outcome.reason.as_ref().is_some_and(Reason::is_unaffected);
+    outcome.verdict == Verdict::NotMeasured && (dropped || same)
+}
+
+fn is_filtered(outcome: &Outcome) -> bool {
+    outcome.reason == Some(Reason::Filtered)
+}
+
+/// Returns whether a count says everything about the test: it is unaffected, was left out by a filter, or is in another
+/// shard.
+pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
+    is_unaffected(outcome) || outcome.is_of_other_shard() || is_filtered(outcome)
+}
 
 /// Tests without a figure, by what that means. They add up to the tests that are `not-measured`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +59,7 @@ pub struct Unmeasured {
 }
 
 impl Unmeasured {
+    /// Counts the tests of a run.
     pub fn of(run: &Run) -> Self {
         let mut counts = Self::default();
         for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured) {
@@ -32,7 +73,7 @@ impl Unmeasured {
         counts
     }
 
-    /// Those that a summary has besides the verdicts, in words.
+    /// Returns the counts that a summary has in addition to the verdicts, with their words.
     pub fn others(self) -> impl Iterator<Item = (usize, &'static str)> {
         let others = [(self.skipped_by_filter, "skipped by filter"), (self.other_shards, "for other shards")];
         others.into_iter().filter(|(tests, _)| *tests > 0)
@@ -42,10 +83,11 @@ impl Unmeasured {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, Rendering, render};
+    use crate::json::Document;
+    use crate::{Format, Rendering, TextOptions, render};
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, outcome, run, unmeasured};
-    use perfunit_model::{Reason, variant_name};
+    use perfunit_model::{Denied, Measured, Metric, Reason, variant_name};
 
     /// Tests of each kind, and how many of them.
     fn of_each_kind() -> Run {
@@ -98,5 +140,26 @@ mod tests {
         );
         let junit = text(Format::Junit);
         assert!(junit.contains("skipped=\"14\"") && junit.contains("failures=\"1\""), "{junit}");
+    }
+    #[test]
+    fn tests_that_could_not_have_shown_the_change_are_counted() {
+        let with = |verdict, threshold, detectable| {
+            outcome("a", verdict, Some(Measured { detectable, threshold, ..measured(1e3, 0.0) }))
+        };
+        // Of those that are the same the interval excludes such a change.
+        let sensitive =
+            [with(Verdict::Same, 0.1, 0.3), with(Verdict::Slower, 0.2, 0.3), with(Verdict::Inconclusive, 0.1, 0.05)];
+        assert_eq!(insensitive(&run(sensitive.to_vec())), None);
+        let mut outcomes = sensitive.to_vec();
+        outcomes.extend([with(Verdict::Same, 0.2, 0.05), with(Verdict::Inconclusive, 0.1, 0.3)]);
+        let mut run = run(outcomes);
+        let expected = "2 of 5 tests could not have detected a change of 10 %";
+        assert_eq!(insensitive(&run).as_deref(), Some(expected));
+        let text = without_escapes(&crate::text::render(&run, &TextOptions::default(), Denied::default()));
+        assert!(text.lines().nth(2).is_some_and(|line| line.trim() == format!("Limits  {expected}")), "{text}");
+        assert_eq!(Document::from(&run).summary.insensitive, 2);
+        // Time does not decide: nobody asked for a change of it.
+        run.gates = vec![Metric::Allocations];
+        assert_eq!(insensitive(&run), None);
     }
 }

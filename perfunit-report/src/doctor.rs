@@ -1,8 +1,7 @@
 //! `cargo perfunit doctor`: one line for each finding; what is not as it should be also says why that matters and what
 //! to do.
 
-use super::screen::{INDENT, Screen};
-use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
+use super::terminal::{BAD, DIM, GOOD, INDENT, STRONG, Screen, Text, WARN};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, pretty};
 use anstyle::Style;
@@ -11,7 +10,7 @@ use perfunit_model::format::count;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The findings with ANSI colours, one trailing newline.
+/// Returns the findings with ANSI colors, one trailing newline.
 pub fn text(checkup: &Checkup, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     screen.status("Examined", GOOD, &Text::plain(&checkup.cpu));
@@ -66,7 +65,7 @@ fn summary(checkup: &Checkup) -> Text {
     Text::plain(format!("{findings}, {warn} to look at, {bad} bad: {meaning}"))
 }
 
-/// The findings and the measured figures as pretty JSON with a trailing newline.
+/// Returns the findings and the measured figures as pretty JSON with a trailing newline.
 pub fn json(checkup: &Checkup) -> String {
     pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checkup })
 }

@@ -1,10 +1,7 @@
 //! A measured test as a row of figures.
 
-use super::call_tree;
-use super::metrics;
-use super::responsible;
-use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN, test_id};
-use super::table::{COLUMNS, Row};
+use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
+use super::{causes, metrics};
 use anstyle::Style;
 use perfunit_model::format::{self, Glyphs};
 use perfunit_model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Run, Sides, Verdict};
@@ -13,7 +10,7 @@ use std::cmp::Ordering;
 /// Below this time on base a processor cycle is some per cent, so the difference in nanoseconds is shown as well.
 const TINY_NS: f64 = 50.0;
 
-/// Whether rows carry everything known about a test.
+/// The amount of detail in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Brief,
@@ -21,14 +18,15 @@ pub enum Detail {
     Full,
 }
 
-/// The outcomes of one verdict, most telling first: the largest change in either direction, those of first calls alone last.
+/// Returns the outcomes of one verdict, the largest change in either direction first and those of first calls alone
+/// last.
 pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
     let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
     sort(&mut group);
     group
 }
 
-/// Most telling first.
+/// Sorts outcomes, the largest change first and those of first calls alone last.
 pub fn sort(outcomes: &mut [&Outcome]) {
     outcomes.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
 }
@@ -39,7 +37,7 @@ fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
     is_of_first_call(a).cmp(&is_of_first_call(b)).then_with(|| size(b).total_cmp(&size(a)))
 }
 
-/// The row of one test.
+/// Returns the row of one test.
 pub fn row(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Row {
     let (status, style) = status(outcome.verdict, Words::of(gates));
     Row {
@@ -52,7 +50,7 @@ pub fn row(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) 
     }
 }
 
-/// What verdicts are called.
+/// The words for verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
     /// Slower and faster: time alone decides.
@@ -61,13 +59,13 @@ pub enum Words {
 }
 
 impl Words {
-    /// The words for verdicts by these metrics.
+    /// Returns the words for verdicts by these metrics.
     pub fn of(gates: &[Metric]) -> Self {
         if gates.iter().all(|metric| *metric == Metric::Time) { Self::OfTime } else { Self::OfAny }
     }
 }
 
-/// The status word of a verdict.
+/// Returns the status word of a verdict.
 pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
     match (verdict, words) {
         (Verdict::Slower, Words::OfTime) => ("Slower", BAD),
@@ -81,7 +79,7 @@ pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
     }
 }
 
-/// The same within a sentence.
+/// Returns the status word within a sentence.
 pub(super) fn word(verdict: Verdict, words: Words) -> String {
     status(verdict, words).0.to_lowercase()
 }
@@ -111,7 +109,7 @@ fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
     ]
 }
 
-/// The times of both versions; of one that was stopped the time after which it was.
+/// Returns the times of both versions; for a stopped version, the time after which it was stopped.
 pub fn times(measured: &Measured, glyphs: Glyphs) -> [String; 2] {
     let Measured { base_ns, head_ns, bound, .. } = measured;
     let stopped = bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some());
@@ -127,7 +125,7 @@ pub fn at_least(bound: &Bound) -> String {
     if ratio < 10.0 { format!("at least x{ratio:.1}") } else { format!("at least x{ratio:.0}") }
 }
 
-/// Said behind the figures of what is not measured in its steady state.
+/// Returns the remark behind figures that are not of the steady state.
 fn remark(mode: Mode) -> &'static str {
     match mode {
         Mode::Steady => "",
@@ -141,7 +139,7 @@ fn tiny_difference(measured: &Measured) -> Option<String> {
     (measured.base_ns < TINY_NS).then(|| format::difference(measured.head_ns - measured.base_ns))
 }
 
-/// Change and interval in one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
+/// Returns change and interval in one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
 pub fn phrase(measured: &Measured) -> String {
     let change = measured.change;
     if let Some(bound) = &measured.bound {
@@ -154,7 +152,7 @@ pub fn phrase(measured: &Measured) -> String {
     format!("{estimate}{difference} [{low}, {high}]{remark}")
 }
 
-/// What decided on a test, in one phrase: its change in time, and the changes of other metrics that decide.
+/// Returns the deciding figures of a test in one phrase: its change in time, and the changes of other deciding metrics.
 pub fn decided(outcome: &Outcome, run: &Run) -> String {
     let time = outcome.measured.as_ref().map(phrase);
     let others = metrics::deciding(outcome, run.gates_of(outcome));
@@ -163,12 +161,12 @@ pub fn decided(outcome: &Outcome, run: &Run) -> String {
 
 fn details(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Vec<String> {
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
-    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let responsible = responsible.chain(unexplained(outcome));
     if detail == Detail::Brief {
         return metrics::changed(outcome, gates, glyphs).into_iter().chain(check).chain(responsible).collect();
     }
-    let tree = outcome.explanation.iter().flat_map(|explanation| call_tree::lines(explanation, glyphs));
+    let tree = outcome.explanation.iter().flat_map(|explanation| causes::tree_lines(explanation, glyphs));
     let selected = outcome.selected_because.as_ref();
     let selected = selected.map(|because| format!("selected: {}", format::one_line(&because.to_string())));
     let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.to_string())));
@@ -187,13 +185,13 @@ fn details(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) 
         .collect()
 }
 
-/// Why nobody is named, unless the explanation itself says it.
+/// Says why no function is named, unless the explanation says so.
 pub fn unexplained(outcome: &Outcome) -> Option<String> {
     let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
     Some(format!("not explained: {}", format::one_line(&why.to_string())))
 }
 
-/// The size of an effect.
+/// Returns the size of an effect.
 pub fn effect_class(class: EffectClass) -> &'static str {
     match class {
         EffectClass::Trivial => "trivial",
@@ -203,7 +201,7 @@ pub fn effect_class(class: EffectClass) -> &'static str {
     }
 }
 
-/// How sure the figures are, in a line.
+/// Says how certain the figures are, in a line.
 pub fn statistics(measured: &Measured) -> String {
     if let Some(bound) = &measured.bound {
         return calls(bound, measured.p_value);
@@ -226,14 +224,14 @@ pub fn statistics(measured: &Measured) -> String {
     )
 }
 
-/// What a benchmark works through in a second on both versions, in a line.
+/// Returns the throughput of a benchmark on both versions, in a line.
 pub fn throughput(measured: &Measured, glyphs: Glyphs) -> Option<String> {
     let (unit, per_second) = measured.per_second()?;
     let Sides { base, head } = per_second.map(|rate| format::rate(rate, unit));
     Some(format!("throughput {base} {} {head}", glyphs.arrow()))
 }
 
-/// How a bound came about.
+/// Says how a bound was found.
 fn calls(bound: &Bound, chance: f64) -> String {
     let Sides { base, head } = bound.calls;
     let stopped = bound.limit_ns.map(|ns| format!(", stopped after {}", format::duration(ns, Glyphs::Ascii)));

@@ -11,7 +11,7 @@ const PS_PER_NS: f64 = 1e3;
 #[cfg(feature = "flamegraph")]
 const LONG_NS: f64 = 1e5;
 
-/// A self-contained SVG, with the script that zooms and searches.
+/// Returns a self-contained SVG, with the script that zooms and searches.
 #[cfg(feature = "flamegraph")]
 pub fn svg(explanation: &Explanation) -> Result<String> {
     use inferno::flamegraph::{self, Options};
@@ -37,7 +37,7 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     String::from_utf8(image).map_err(|error| failed(error.to_string()))
 }
 
-/// Nothing, where nothing can be drawn.
+/// Returns an error: this build cannot draw.
 #[cfg(not(feature = "flamegraph"))]
 pub fn svg(_: &Explanation) -> Result<String> {
     can_draw().map(|()| String::new())
@@ -55,9 +55,8 @@ pub fn can_draw() -> Result<()> {
     )))
 }
 
-/// A line for each place of the call tree: the functions on the way to it, then its own time on base and on head in ps, or its
-/// instructions.
-/// Any tool for differential flamegraphs reads it.
+/// Returns a line for each place of the call tree: the functions on the way to it, then its own time on base and on
+/// head in ps, or its instructions. Any tool for differential flamegraphs reads it.
 pub fn folded(explanation: &Explanation) -> String {
     let factor = match explanation.engine {
         Engine::Probes => PS_PER_NS,
@@ -85,7 +84,7 @@ fn stacks(explanation: &Explanation, factor: f64) -> String {
     text
 }
 
-/// A name without what separates frames and figures.
+/// Returns a name without what separates frames and figures.
 fn frame(name: &str) -> String {
     name.replace(|c: char| c == ';' || c.is_whitespace() || c.is_control(), "_")
 }

@@ -1,15 +1,17 @@
-//! The answer of `cargo perfunit generate`: calls by function, and why there are none for others.
+//! The answer of `cargo perfunit generate`: calls by function, and why there are none for others; in the terminal and as JSON.
 
 use super::TextOptions;
-use super::generated::unreached;
-use super::screen::{INDENT, Screen};
-use super::style::{DIM, GOOD, STRONG, Text};
-use super::text::heading;
+use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text};
+use super::text::{heading, unreached};
+use super::wire::{SCHEMA_VERSION, pretty};
+use perfunit_model as model;
 use perfunit_model::format::{count, one_line};
-use perfunit_model::{Function, GeneratedWorkload, Generation, Sides, VersionName};
+use perfunit_model::{Function, GeneratedWorkload, Generation, Sides, VersionName, WithoutWorkload};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// With ANSI colours, one trailing newline.
+/// Returns the calls with ANSI colors and one trailing newline.
 pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&versions.base, &versions.head, &mut screen);
@@ -37,12 +39,91 @@ fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
     Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; arguments: {}", one_line(&call.setup)))
 }
 
+/// The answer of `cargo perfunit generate`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GenerateDocument {
+    pub schema_version: u32,
+    pub base: VersionName,
+    pub head: VersionName,
+    #[serde(flatten)]
+    pub generation: Calls,
+}
+
+/// The calls that were found, and the functions without one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Calls {
+    pub calls: Vec<Call>,
+    pub without: Vec<Without>,
+}
+
+/// A generated call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Call {
+    pub function: Function,
+    /// The target whose unit tests it joins.
+    pub target: String,
+    /// Its path inside the crate, as a test.
+    pub name: String,
+    /// What makes `(input, lent)` from `n`, as Rust source: the arguments that the call takes, and those that it borrows.
+    pub setup: String,
+    /// What is measured, as Rust source.
+    pub call: String,
+    /// The size of its arguments; null if they have none.
+    pub n: Option<usize>,
+    /// Time of a call on base when it was tried, roughly.
+    pub about_ns: u64,
+    /// What it returns on base, where that can be printed.
+    pub value: Option<String>,
+}
+
+/// A function without a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Without {
+    pub function: Function,
+    pub because: model::NotGenerated,
+    /// The same in words.
+    pub text: String,
+}
+
+/// Returns the answer of `generate` as pretty JSON with a trailing newline.
+pub fn render(versions: &Sides<VersionName>, generation: &Generation) -> String {
+    let Sides { base, head } = versions.clone();
+    pretty(&GenerateDocument { schema_version: SCHEMA_VERSION, base, head, generation: Calls::from(generation) })
+}
+
+impl From<&Generation> for Calls {
+    fn from(Generation { workloads, without }: &Generation) -> Self {
+        Self { calls: workloads.iter().map(Call::from).collect(), without: without.iter().map(Without::from).collect() }
+    }
+}
+
+impl From<&WithoutWorkload> for Without {
+    fn from(WithoutWorkload { function, because }: &WithoutWorkload) -> Self {
+        Self { function: function.clone(), because: because.clone(), text: because.to_string() }
+    }
+}
+
+impl From<&GeneratedWorkload> for Call {
+    fn from(workload: &GeneratedWorkload) -> Self {
+        let GeneratedWorkload { call, target, test, n, ns, value, .. } = workload;
+        Self {
+            function: call.function.clone(),
+            target: target.to_string(),
+            name: test.clone(),
+            setup: call.setup.clone(),
+            call: call.call.clone(),
+            n: call.is_sized.then_some(*n),
+            about_ns: *ns,
+            value: value.clone(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use perfunit_model::format::without_escapes;
-    use perfunit_model::samples;
-    use perfunit_model::{NotGenerated, WithoutWorkload};
+    use perfunit_model::{NotGenerated, WithoutWorkload, samples};
 
     #[test]
     fn calls_are_shown_with_their_arguments() {

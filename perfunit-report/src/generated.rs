@@ -1,15 +1,11 @@
-//! Generated calls, in words: what they compare, and why there are none for some functions.
+//! Words of the comparison of generated calls.
 
-use super::figures::{self, Detail, Words, row};
-use super::screen::Screen;
-use super::style::{BAD, DIM, GOOD, STRONG, Text, WARN};
-use super::table::{Layout, Row};
-use super::{caveats, responsible, unmeasured};
+use super::figures::{self, Words};
+use super::{causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
-use perfunit_model::{Function, GeneratedCalls, Generation, Outcome, Run, Verdict, WithoutWorkload};
-use std::collections::BTreeSet;
+use perfunit_model::{GeneratedCalls, Outcome, Run, Verdict};
 
-/// What came of it, in a line without the end; nothing where no such comparison was asked for.
+/// Returns the result in a line without its full stop; nothing where no such comparison was requested.
 pub fn headline(run: &Run) -> Option<String> {
     let generated = run.generated.as_ref()?;
     let compared = match &generated.comparison {
@@ -18,11 +14,14 @@ pub fn headline(run: &Run) -> Option<String> {
         None if run.selection.uncovered.is_empty() => {
             return Some("nothing to generate: no changed function is known to be without a test".to_owned());
         }
-        None => return Some(format!("no calls found for {}", functions(without(generated)))),
+        None => {
+            let functions = count(generated.generation.without.len(), "function");
+            return Some(format!("no calls found for {functions}"));
+        }
     };
     let slower = slower(generated).count();
     let word = figures::word(Verdict::Slower, Words::of(&compared.all_gates()));
-    let measured = caveats::measured(compared);
+    let measured = counts::measured(compared);
     Some(match (slower, measured) {
         (0, 0) => "no generated call was measured".to_owned(),
         (0, measured) => match compared.count(Verdict::Inconclusive) {
@@ -33,36 +32,27 @@ pub fn headline(run: &Run) -> Option<String> {
     })
 }
 
-fn without(generated: &GeneratedCalls) -> usize {
-    generated.generation.without.len()
-}
-
-fn functions(number: usize) -> String {
-    count(number, "function")
-}
-
-/// The calls that got slower.
-pub fn slower(generated: &GeneratedCalls) -> impl Iterator<Item = &Outcome> {
+/// Returns the calls that got slower.
+fn slower(generated: &GeneratedCalls) -> impl Iterator<Item = &Outcome> {
     let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
     outcomes.filter(|outcome| outcome.verdict == Verdict::Slower)
 }
 
-/// Whether it is a reason to fail where generated calls are denied.
+/// Returns whether the result is a reason to fail where generated calls are denied.
 pub fn is_bad(run: &Run) -> bool {
     run.generated
         .as_ref()
         .is_some_and(|generated| matches!(generated.comparison, Some(Err(_))) || slower(generated).next().is_some())
 }
 
-/// The calls that got slower or faster, with what to say of them.
+/// Returns the calls that got slower or faster, each with its figures.
 pub fn items(run: &Run) -> Vec<(String, String)> {
     let Some(generated) = &run.generated else { return Vec::new() };
     let Some(compared) = generated.run() else { return Vec::new() };
     let changed = compared.outcomes.iter().filter(|outcome| outcome.verdict.is_change());
     let said = |outcome: &Outcome| {
         let word = figures::word(outcome.verdict, Words::of(compared.gates_of(outcome)));
-        let responsible =
-            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
         format!("{word}, {}{responsible}", figures::decided(outcome, compared))
     };
@@ -76,64 +66,15 @@ fn called(generated: &GeneratedCalls, outcome: &Outcome) -> String {
     }
 }
 
-/// Writes the calls, between the tests and the summary; `counts` are those of the comparison.
-pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
-    let Some(generated) = &run.generated else { return };
-    let Generation { workloads, without } = &generated.generation;
-    if workloads.is_empty() && without.is_empty() {
-        return;
-    }
-    screen.bar();
-    if let Some(compared) = generated.run() {
-        let reached: BTreeSet<&Function> = workloads.iter().map(|workload| &workload.call.function).collect();
-        let made = Text::new(STRONG, count(workloads.len(), "call"))
-            .and(format!(" for {} that no test executes: ", functions(reached.len())));
-        screen.status("Generated", GOOD, &made.join(counts));
-        let rows: Vec<Row> = compared
-            .outcomes
-            .iter()
-            .filter(|outcome| outcome.measured.is_some())
-            .map(|outcome| call_row(generated, compared, outcome, detail, screen.glyphs()))
-            .collect();
-        let layout = Layout::of(rows.iter(), screen.width());
-        for row in &rows {
-            layout.write(row, screen);
-        }
-        unmeasured::write(compared, Detail::Full, screen);
-        caveats::write(compared, screen);
-    }
-    unreached(without, screen);
-}
-
-fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, glyphs: Glyphs) -> Row {
-    let mut row = row(outcome, compared.gates_of(outcome), detail, glyphs);
-    let calls =
-        generated.generation.workload(&outcome.test).map(|workload| format!("calls {}", workload.call.function.name));
-    row.remark = row.remark.or(calls);
-    row
-}
-
-/// The functions without a call.
-pub fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
-    for WithoutWorkload { function, because } in without {
-        let place = format!("  {}:{}, {because}", one_line(&function.file), function.line);
-        screen.status("No call", WARN, &Text::plain(one_line(&function.name)).with(DIM, place));
-    }
-}
-
-/// The line below the summary.
-pub fn summary(run: &Run, screen: &mut Screen) {
-    let Some(headline) = headline(run) else { return };
-    let style = if is_bad(run) { BAD } else { GOOD };
-    screen.status("Generated", style, &Text::plain(headline));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::format::without_escapes;
+    use crate::figures::Detail;
+    use crate::sections::Kind;
+    use crate::text::written;
     use perfunit_model::samples::{measured, outcome, run, workload};
     use perfunit_model::{CallFailure, NotCompared, NotGenerated, Selection, SystemCall, Uncovered, UncoveredBecause};
+    use perfunit_model::{Function, Generation, WithoutWorkload};
 
     fn function(name: &str) -> Function {
         Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: name.into() }
@@ -159,10 +100,10 @@ mod tests {
     fn calls_are_apart_and_say_which_function_they_call() {
         let run = compared();
         assert_eq!(headline(&run).unwrap(), "1 of 2 generated calls slower");
-        let mut screen = Screen::new(0, Glyphs::Ascii);
-        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
-        let text = without_escapes(&screen.finish());
-        assert!(text.contains("   Generated  2 calls for 1 function that no test executes: counts\n"), "{text}");
+        let text = written(&run, &[Kind::Generated], Detail::Brief);
+        let counts = "1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured";
+        let made = format!("   Generated  2 calls for 1 function that no test executes: {counts}\n");
+        assert!(text.contains(&made), "{text}");
         assert!(text.contains("Slower  mycrate sum_7_0_n256") && text.contains("calls sum\n"), "{text}");
         let why = "     No call  load  src/lib.rs:7, its calls open a file, which is not allowed\n";
         assert!(text.ends_with(why), "{text}");

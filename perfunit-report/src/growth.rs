@@ -1,19 +1,16 @@
-//! How the work of functions grows with the length of their input: findings beside the verdicts, and what is not known.
+//! Growth of the work of functions with the length of their input: its JSON form and its words.
 
-use super::figures::Detail;
-use super::screen::{INDENT, Screen};
-use super::style::{BAD, DIM, STRONG, Text, WARN};
 use super::wire::{Interval, Test, finite};
 use perfunit_model as model;
 use perfunit_model::format::{count, one_line};
-use perfunit_model::{Function, GrowthFinding, Run, Sides};
+use perfunit_model::{Function, GrowthFinding, Sides};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Exponents of both versions that differ by less do not show what happened.
+/// Difference of exponents below which they do not show what happened.
 const APART: f64 = 0.25;
-/// Functions and tests named unless everything is asked for.
+/// Functions named that share a reason.
 const NAMED: usize = 5;
 
 /// How the work of functions grows.
@@ -138,22 +135,7 @@ impl From<&GrowthFinding> for Finding {
     }
 }
 
-/// `work grows with a larger power of an input's length in 2 functions`; nothing where it does in none.
-pub fn headline(run: &Run) -> Option<String> {
-    match run.growing().count() {
-        0 => None,
-        functions => {
-            Some(format!("Work grows with a larger power of an input's length in {}", count(functions, "function")))
-        }
-    }
-}
-
-/// Where a function is.
-pub fn place(function: &Function) -> String {
-    one_line(&format!("{}:{}", function.file, function.line))
-}
-
-/// How the work of a function grows.
+/// Says how the work of a function grows.
 pub fn said(finding: &GrowthFinding) -> String {
     let Sides { base, head } = finding.exponent.map(|exponent| exponent.estimate);
     let how = if head >= base + APART {
@@ -165,7 +147,7 @@ pub fn said(finding: &GrowthFinding) -> String {
     format!("{how}: {} times at n = {} (length of `{argument}`)", times(finding.ratio), finding.length)
 }
 
-/// How the time of a parametrised workload grows.
+/// Says how the time of a workload with a parameter grows.
 pub fn scaled(scaling: &model::Scaling) -> String {
     let Sides { base, head } = scaling.exponent.map(|exponent| power(exponent.estimate));
     format!("time grows as {head} instead of {base}: {} times at {}", times(scaling.ratio), scaling.largest)
@@ -179,7 +161,7 @@ fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }
 
-/// What is not known: changed functions and tests, by reason.
+/// Returns the changed functions and tests whose growth is not known, by reason.
 pub fn unknown(growth: &model::Growth) -> Vec<String> {
     let mut functions: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for unseen in &growth.unseen {
@@ -197,41 +179,13 @@ pub fn unknown(growth: &model::Growth) -> Vec<String> {
     named.chain(tests.into_iter().map(|(why, tests)| format!("{}: {why}", count(tests, "test")))).collect()
 }
 
-/// The findings, and what is not known.
-pub fn write(run: &Run, detail: Detail, screen: &mut Screen) {
-    for scaling in &run.scaling {
-        let name = Text::new(STRONG, one_line(&format!("{} {}", scaling.target, scaling.name)));
-        screen.status("Growth", BAD, &name.and(format!(": {}", scaled(scaling))));
-    }
-    let Some(growth) = &run.growth else { return };
-    if let Some(headline) = headline(run) {
-        screen.status("Growth", BAD, &Text::new(STRONG, headline).and(":"));
-    } else if !growth.compared.is_empty() {
-        let functions = count(growth.compared.len(), "function");
-        screen.status("Growth", DIM, &Text::plain(format!("work grows as before in {functions}")));
-    } else {
-        screen.status("Growth", WARN, &Text::plain("no function was seen at lengths over four octaves"));
-    }
-    let shown = if detail == Detail::Full { usize::MAX } else { NAMED };
-    for finding in run.growing().take(shown) {
-        let text = Text::new(STRONG, one_line(&finding.function.name)).and(format!(": {}", said(finding)));
-        screen.below(INDENT + 2, &text.with(DIM, format!("  {}", place(&finding.function))));
-    }
-    let unknown = unknown(growth);
-    for line in unknown.iter().take(shown) {
-        screen.below(INDENT + 2, &Text::plain("not known: ").with(DIM, one_line(line)));
-    }
-    let more = (run.growing().count().saturating_sub(shown)) + unknown.len().saturating_sub(shown);
-    if more > 0 {
-        screen.below(INDENT + 2, &Text::new(DIM, format!("... and {more} more (-v)")));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::format::{Glyphs, without_escapes};
-    use perfunit_model::{GrowthUnseen, NotCounted, UnseenBecause, samples};
+    use crate::figures::Detail;
+    use crate::sections::{Kind, place};
+    use crate::text::written;
+    use perfunit_model::{GrowthUnseen, NotCounted, Run, UnseenBecause, samples};
 
     fn finding() -> GrowthFinding {
         samples::growth().findings.remove(0)
@@ -240,9 +194,7 @@ mod tests {
     #[track_caller]
     fn check(growth: model::Growth, expected: &str) {
         let run = Run { growth: Some(growth), ..samples::run(Vec::new()) };
-        let mut screen = Screen::new(0, Glyphs::Ascii);
-        write(&run, Detail::Brief, &mut screen);
-        assert_eq!(without_escapes(&screen.finish()), expected);
+        assert_eq!(written(&run, &[Kind::Scaling, Kind::Growth], Detail::Brief), expected);
     }
 
     #[test]

@@ -1,21 +1,18 @@
-//! Which tests a function matters to: bars for people, a list for programs (described in `docs/json.md`).
+//! The impact of functions: which tests spend their time in a function, its callers as a forest, and the JSON form.
 
-use super::explained;
-use super::gauge::gauge;
-use super::screen::{INDENT, Screen};
-use super::style::{DIM, GOOD, STRONG, Text, test_id};
+use super::explanations;
+use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text, test_id};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, Test, finite, pretty};
 use perfunit_model as model;
 use perfunit_model::format::{self, Glyphs};
-use perfunit_model::{Engine, Function};
-use perfunit_model::{FunctionImpact, TestImpact};
+use perfunit_model::{Engine, Forest, Function, FunctionImpact, TestImpact};
 use serde::{Deserialize, Serialize};
 
 /// Tests shown of each function unless everything is asked for.
 const SHOWN: usize = 20;
 
-/// Each function with its tests, those first to whose time it contributes the largest part.
+/// Returns each function with its tests, the largest share of a test's time first.
 pub fn text(impact: &model::Impact, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     if impact.functions.len() > 1 {
@@ -42,7 +39,7 @@ fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: 
     screen.more(INDENT, found.tests.len().saturating_sub(shown));
 }
 
-/// What shares are parts of.
+/// Names the whole of the shares.
 pub(super) fn of_the_test(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "of the test's time",
@@ -72,15 +69,15 @@ pub(super) fn name(function: &Function) -> Text {
     Text::new(STRONG, format::one_line(&function.name)).and(" ").with(DIM, place)
 }
 
-/// Calls of one run.
+/// Returns the calls of one run in words.
 pub(super) fn calls(calls: f64) -> String {
     if calls >= 100.0 { format!("x{}", format::large_count(calls)) } else { format!("x{}", format::calls(calls)) }
 }
 
-/// The answer as a document.
+/// Returns the answer as a document.
 pub fn json(impact: &model::Impact) -> String {
     let functions = impact.functions.iter().map(FunctionTests::from).collect();
-    pretty(&Document { schema_version: SCHEMA_VERSION, unit: explained::unit(impact.engine).to_owned(), functions })
+    pretty(&Document { schema_version: SCHEMA_VERSION, unit: explanations::unit(impact.engine).to_owned(), functions })
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,6 +148,100 @@ impl From<&TestImpact> for TestShare {
     }
 }
 
+/// Nodes with less than this part of the cost are folded.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Writes a line for each node that is worth one, callers first; nothing for a forest without tests.
+pub fn write_forest(forest: &Forest, screen: &mut Screen) {
+    if forest.nodes.is_empty() {
+        return;
+    }
+    screen.status("Trees", STRONG, &Text::plain("all tests merged, one run of each"));
+    add_node(forest, 0, 0, screen);
+}
+
+fn add_node(forest: &Forest, index: usize, depth: usize, screen: &mut Screen) {
+    let line = forest_line(forest, index, depth, screen);
+    screen.line(&line);
+    let (shown, folded): (Vec<usize>, Vec<usize>) =
+        forest.nodes[index].children.iter().partition(|child| forest.nodes[**child].share >= LEAST_SHARE);
+    for child in shown {
+        add_node(forest, child, depth + 1, screen);
+    }
+    if !folded.is_empty() {
+        let place = format::cost_width(forest.engine) + 16;
+        let more = format!("{:>place$}{}({} more)", "", "  ".repeat(depth + 1), folded.len());
+        screen.line(&Text::default().pad(INDENT).with(DIM, more));
+    }
+}
+
+fn forest_line(forest: &Forest, index: usize, depth: usize, screen: &Screen) -> Text {
+    let node = &forest.nodes[index];
+    let share = format!("{:.1} %", 100.0 * node.share);
+    let time = format::cost(node.total_cost, forest.engine, screen.glyphs());
+    let width = format::cost_width(forest.engine);
+    let figures = format!("{share:>7} {time:>width$}  {:>5}  {}", node.tests, "  ".repeat(depth));
+    let name = match node.function {
+        Some(function) => name(&forest.functions[function]).with(DIM, format!(" {}", calls(node.calls))),
+        None if index == 0 => Text::plain("(the tests)"),
+        None => Text::plain("(threads)"),
+    };
+    Text::default().pad(INDENT - 1).and(figures).join(name)
+}
+
+/// A function at one place of the merged tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Index in `functions`; null for the tests themselves and for threads that they start.
+    pub function: Option<usize>,
+    /// Tests that pass here.
+    pub tests: usize,
+    /// Calls, over one run of each test.
+    pub calls: Option<f64>,
+    /// Of itself, over one run of each test.
+    pub self_cost: Option<f64>,
+    /// Of all, over one run of each test.
+    pub total_cost: Option<f64>,
+    /// `total_cost` as a part of that of all tests.
+    pub share: Option<f64>,
+    pub children: Vec<usize>,
+}
+
+/// Returns the nodes of the JSON document.
+pub fn nodes(forest: &Forest) -> Vec<Node> {
+    let nodes = forest.nodes.iter().map(|node| Node {
+        function: node.function,
+        tests: node.tests,
+        calls: finite(node.calls),
+        self_cost: finite(node.self_cost),
+        total_cost: finite(node.total_cost),
+        share: finite(node.share),
+        children: node.children.clone(),
+    });
+    nodes.collect()
+}
+
+/// Columns of a whole bar.
+pub const GAUGE_WIDTH: usize = 20;
+
+/// Returns a bar of [`GAUGE_WIDTH`] columns for two parts of 1. A part above zero has at least a column, if there is
+/// room.
+pub fn gauge(own: f64, below: f64, glyphs: Glyphs) -> Text {
+    let (full, light) = match glyphs {
+        Glyphs::Unicode => ("█", "░"),
+        Glyphs::Ascii => ("#", "-"),
+    };
+    let own = columns(own).min(GAUGE_WIDTH);
+    let below = columns(below).min(GAUGE_WIDTH - own);
+    Text::new(STRONG, full.repeat(own)).with(DIM, light.repeat(below)).pad(GAUGE_WIDTH - own - below)
+}
+
+/// Returns the columns of a share; less than half a per cent has none.
+fn columns(share: f64) -> usize {
+    let columns = (share.clamp(0.0, 1.0) * GAUGE_WIDTH as f64).round() as usize;
+    if columns == 0 && share >= 0.005 { 1 } else { columns }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,5 +295,27 @@ mod tests {
             (function.tests[0].self_share, function.tests[0].test.name.as_str()),
             (Some(0.4), "parser::tests::long")
         );
+    }
+
+    #[track_caller]
+    fn check(own: f64, below: f64, expected: &str) {
+        let bar = without_escapes(&gauge(own, below, Glyphs::Ascii).to_string());
+        assert_eq!(bar, format!("{expected:<20}"));
+    }
+
+    #[test]
+    fn both_parts_are_drawn_to_scale() {
+        check(0.5, 0.25, "##########-----");
+        check(0.0, 1.0, "--------------------");
+        check(0.001, 0.0, "");
+        check(0.01, 0.01, "#-");
+        check(1.0, 0.1, "####################");
+        check(f64::NAN, 0.5, "----------");
+    }
+
+    #[test]
+    fn blocks_where_the_terminal_can_show_them() {
+        let bar = without_escapes(&gauge(0.1, 0.1, Glyphs::Unicode).to_string());
+        assert_eq!(bar.trim_end(), "██░░");
     }
 }

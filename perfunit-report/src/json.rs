@@ -1,28 +1,282 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
-mod environment;
-mod selection;
-mod sharding;
-mod summary;
-#[cfg(test)]
-mod tests;
-
-pub use environment::Environment;
-pub use selection::Selection;
-pub use sharding::Sharding;
-pub use summary::{Summary, Verdicts};
-
-use super::explained::Explanation;
-use super::generated_document::Calls;
-use super::growth;
-use super::metered::{CrossCheck, MetricResult, metrics};
-use super::ratchet;
+use super::counts::Unmeasured;
+use super::explanations::Explanation;
+use super::generate::Calls;
+use super::metrics::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, Throughput, finite, pretty};
+use super::{growth, ratchet};
 use perfunit_model as model;
-use perfunit_model::{Capture, EffectClass, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, Why};
+use perfunit_model::{
+    Capture, EffectClass, Function, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Side,
+    TargetId, Uncovered, Verdict, VersionName, Why,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// What the figures depend on besides the code.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// First line of `rustc -vV`.
+    pub rustc: String,
+    /// Host triple.
+    pub host: String,
+    /// Cargo profile of the build.
+    pub profile: String,
+    /// CPU model.
+    pub cpu: String,
+    /// The core that ran the measured processes.
+    pub core: usize,
+    /// Whether both processes of a pair had the same address space.
+    pub paired_address_space: bool,
+    /// Whether the code of all measured targets was linked with matched layouts.
+    pub layout_controlled: bool,
+    /// How far that came about, by target.
+    pub layouts: Vec<TargetLayout>,
+}
+
+/// How far the code of base and head lay at the same places in the executables of a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetLayout {
+    /// The target.
+    pub target: String,
+    /// All 0 if nothing was done.
+    #[serde(flatten)]
+    pub matched: LayoutMatch,
+    /// Why nothing was done about the layout, if so.
+    pub uncontrolled_because: Option<String>,
+}
+
+impl From<&model::Environment> for Environment {
+    fn from(environment: &model::Environment) -> Self {
+        Self {
+            rustc: environment.rustc.clone(),
+            host: environment.host.clone(),
+            profile: environment.profile.clone(),
+            cpu: environment.cpu.clone(),
+            core: environment.core,
+            paired_address_space: environment.paired_address_space,
+            layout_controlled: environment.layouts.values().all(Result::is_ok),
+            layouts: environment.layouts.iter().map(TargetLayout::from).collect(),
+        }
+    }
+}
+
+impl From<(&TargetId, &Result<LayoutMatch, NoLayout>)> for TargetLayout {
+    fn from((target, state): (&TargetId, &Result<LayoutMatch, NoLayout>)) -> Self {
+        Self {
+            target: target.to_string(),
+            matched: state.clone().unwrap_or_default(),
+            uncontrolled_because: state.as_ref().err().map(ToString::to_string),
+        }
+    }
+}
+
+/// What selection did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Selection {
+    /// Tests found in the built targets.
+    pub found: usize,
+    /// Targets of the workspace that hold tests.
+    pub targets: usize,
+    /// Targets that the change can reach.
+    pub targets_reached: usize,
+    /// Tests that can reach changed machine code, whether they execute it or not.
+    pub reachable: usize,
+    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
+    pub executed: usize,
+    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
+    pub left_out: BTreeMap<String, usize>,
+    /// Changed items and inputs, in words, most telling first.
+    pub changes: Vec<String>,
+    /// What became of each change, in words, for when nothing was selected.
+    pub effects: Vec<String>,
+    /// Set when nothing was selected: why.
+    pub nothing_because: Option<String>,
+    /// Changed functions that no test executes, by file and line.
+    #[serde(default)]
+    pub uncovered: Vec<Uncovered>,
+    /// Functions of which a condition (`cfg`) leaves the change out of both builds, by file and line.
+    #[serde(default)]
+    pub not_compiled: Vec<Function>,
+    /// Targets and kinds of test that we do not measure at all, each with its reason
+    /// ("doc tests of foo: measured on request (--doc)").
+    pub unmeasured_targets: Vec<String>,
+}
+
+impl From<&model::Selection> for Selection {
+    fn from(selection: &model::Selection) -> Self {
+        let model::Selection { found, targets, targets_reached, reachable, executed, .. } = *selection;
+        Self {
+            found,
+            targets,
+            targets_reached,
+            reachable,
+            executed,
+            left_out: selection.left_out.clone(),
+            changes: words(&selection.changes),
+            effects: words(&selection.effects),
+            nothing_because: selection.nothing_because.map(|because| because.to_string()),
+            uncovered: selection.uncovered.clone(),
+            not_compiled: selection.not_compiled.clone(),
+            unmeasured_targets: words(&selection.unmeasured_targets),
+        }
+    }
+}
+
+fn words(all: &[impl ToString]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
+/// How a run was shared out, and what of it is in this document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sharding {
+    /// `slice` or `hash`.
+    pub kind: PartitionKind,
+    /// To how many shards.
+    pub shards: usize,
+    /// All tests that were dealt out, sorted; the error rate is that of so many.
+    pub candidates: Vec<Test>,
+    /// The shards in this document: one, or after `merge` all.
+    pub parts: Vec<Part>,
+}
+
+/// One shard.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// Its number, from 1.
+    pub shard: usize,
+    /// Tests that were its to measure.
+    pub tests: usize,
+    /// Where it was measured.
+    pub environment: Environment,
+    /// Wall time of its measuring, in seconds.
+    pub measure_seconds: f64,
+    /// Whether Ctrl-C cut it short.
+    pub interrupted: bool,
+}
+
+impl From<&model::Sharding> for Sharding {
+    fn from(sharding: &model::Sharding) -> Self {
+        Self {
+            kind: sharding.kind,
+            shards: sharding.shards,
+            candidates: sharding.candidates.iter().map(Test::from).collect(),
+            parts: sharding.parts.iter().map(Part::from).collect(),
+        }
+    }
+}
+
+impl From<&model::Part> for Part {
+    fn from(part: &model::Part) -> Self {
+        Self {
+            shard: part.shard,
+            tests: part.tests,
+            environment: Environment::from(&part.environment),
+            measure_seconds: part.stages.measure.as_secs_f64(),
+            interrupted: part.interrupted,
+        }
+    }
+}
+
+/// The figures of the whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Entries of `tests` with each verdict.
+    pub verdicts: Verdicts,
+    /// What the tests without figures are.
+    #[serde(default)]
+    pub unmeasured: Unmeasured,
+    /// Inconclusive tests that are probably slower: there was no time to confirm it.
+    #[serde(default)]
+    pub probably_slower: usize,
+    /// Tests that pass on base and fail on head.
+    #[serde(default)]
+    pub failing_on_head: usize,
+    /// Tests that fail on base and pass on head.
+    #[serde(default)]
+    pub failing_on_base: usize,
+    /// Tests with figures.
+    pub measured: usize,
+    /// Those judged by their time that could not have shown a change of the threshold.
+    #[serde(default)]
+    pub insensitive: usize,
+    /// Tests found in the built targets.
+    pub found: usize,
+    /// Gate, as a fraction of base.
+    pub threshold: Option<f64>,
+    /// The metrics that decide.
+    pub gates: Vec<String>,
+    /// Probability of a false verdict per test before confirmation.
+    pub alpha: Option<f64>,
+    /// Wall time of the stages.
+    pub seconds: Seconds,
+}
+
+/// Counts by the words of `verdict`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "the names are those of the verdicts")]
+pub struct Verdicts {
+    pub slower: usize,
+    pub faster: usize,
+    pub changed_below_threshold: usize,
+    pub same: usize,
+    pub inconclusive: usize,
+    pub not_measured: usize,
+}
+
+/// Wall time of the stages in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Seconds {
+    /// Versions, source difference, selection, shadow tree.
+    pub prepare: f64,
+    /// Both builds.
+    pub build: f64,
+    /// Comparison of machine code, confirmation by execution.
+    pub select: f64,
+    /// Pilots, pairs and confirmation.
+    pub measure: f64,
+    /// Builds with probes, and what they are run for.
+    pub explain: f64,
+}
+
+impl From<&Run> for Verdicts {
+    fn from(run: &Run) -> Self {
+        Self {
+            slower: run.count(Verdict::Slower),
+            faster: run.count(Verdict::Faster),
+            changed_below_threshold: run.count(Verdict::ChangedBelowThreshold),
+            same: run.count(Verdict::Same),
+            inconclusive: run.count(Verdict::Inconclusive),
+            not_measured: run.count(Verdict::NotMeasured),
+        }
+    }
+}
+
+impl From<&Run> for Summary {
+    fn from(run: &Run) -> Self {
+        let verdicts = Verdicts::from(run);
+        let model::Stages { prepare, build, select, measure, explain } = run.stages;
+        let [prepare, build, select, measure, explain] =
+            [prepare, build, select, measure, explain].map(|time| time.as_secs_f64());
+        Self {
+            verdicts,
+            unmeasured: Unmeasured::of(run),
+            probably_slower: run.probably_slower().count(),
+            failing_on_head: run.failing(Side::Head).count(),
+            failing_on_base: run.failing(Side::Base).count(),
+            measured: run.outcomes.len() - verdicts.not_measured,
+            insensitive: run.insensitive().count(),
+            found: run.selection.found,
+            threshold: finite(run.threshold.fraction()),
+            gates: run.gates.iter().map(|metric| metric.name().to_owned()).collect(),
+            alpha: finite(run.alpha),
+            seconds: Seconds { prepare, build, select, measure, explain },
+        }
+    }
+}
 
 /// The document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -177,7 +431,7 @@ pub struct CohensD {
     pub class: EffectClass,
 }
 
-/// The document as pretty JSON with a trailing newline.
+/// Returns the document as pretty JSON with a trailing newline.
 pub fn render(run: &Run) -> String {
     pretty(&Document::from(run))
 }
@@ -271,3 +525,6 @@ impl From<&Measured> for CohensD {
         Self { d: finite(measured.effect.d), class: measured.effect.class }
     }
 }
+
+#[cfg(test)]
+mod tests;

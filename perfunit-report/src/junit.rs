@@ -1,20 +1,23 @@
-//! What CI systems show as test results: a `JUnit` document, with a suite for each target and a case for each test.
+//! Test results for CI systems: a `JUnit` document, with a suite for each target and a case for each test.
 //!
 //! A case's time is that of one run of the test body on head. Documents of this kind have no standard; what is written
 //! here is understood by cargo-nextest's reader, and valid by the strict schema of Jenkins' xUnit plugin (junit-10.xsd),
 //! which knows no properties of a case: the figures are text.
 
-use super::failing::is_failing;
+use super::counts::is_unaffected;
 use super::figures::{phrase, statistics, times, unexplained};
-use super::unmeasured::is_unaffected;
-use super::{generated, growth as grown, metrics, ratchet, responsible, uncovered, undecided};
+use super::sections::{Kind, Section, Sections, is_failing};
+use super::{causes, metrics};
 use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
-use perfunit_model::{Denied, Function, Outcome, Run, TargetId, Uncovered, Verdict, VersionName, variant_name};
+use perfunit_model::{Denied, Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The document; tests have failed that got slower, fail on head alone or are denied.
+/// Sections that have a suite of their own, in this order.
+const FURTHER: [Kind; 5] = [Kind::Uncovered, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
+
+/// Returns the document; tests have failed that got slower, fail on head alone or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
     let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
     for outcome in &run.outcomes {
@@ -23,15 +26,9 @@ pub fn render(run: &Run, denied: Denied) -> String {
         suite.add_test_case(case(outcome, run, denied));
     }
     let mut report = Report::new("cargo-perfunit");
-    report.add_test_suites(
-        suites
-            .into_values()
-            .chain(uncovered(run, denied))
-            .chain(growth(run, denied))
-            .chain(ratchet(run, denied))
-            .chain(generated(run, denied))
-            .chain(undecided(run, denied)),
-    );
+    let sections = Sections::of(run, denied);
+    let further = sections.of_kinds(&FURTHER).filter_map(|section| further(section, run, denied));
+    report.add_test_suites(suites.into_values().chain(further));
     // Into memory, and without characters that XML does not know: there is nothing to refuse.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
     // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.
@@ -51,26 +48,39 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
     suite
 }
 
-/// A case for each test that was compared with the ratchet's version, or one that says why there was no such comparison.
-fn ratchet(run: &Run, denied: Denied) -> Option<TestSuite> {
-    let (found, headline) = (run.ratchet.as_ref()?, ratchet::headline(run)?);
+/// Returns the suite of a section.
+fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
+    match section.kind {
+        Kind::Uncovered => Some(functions("uncovered", section, denied.uncovered)),
+        Kind::Growth => Some(functions("growth", section, denied.growth)),
+        Kind::Ratchet => ratchet(section, run, denied),
+        Kind::Generated => generated(section, run, denied),
+        Kind::Undecided => Some(undecided(section)),
+        _ => None,
+    }
+}
+
+/// Returns a case for each test that was compared with the ratchet's version, or one that says why there was no
+/// comparison.
+fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
+    let found = run.ratchet.as_ref()?;
     let mut suite = TestSuite::new(one_line(&format!("ratchet {}", found.version.label)));
     if let Ok(second) = &found.comparison {
         let compared = second.outcomes.iter().filter(|outcome| outcome.measured.is_some());
         suite.add_test_cases(compared.map(|outcome| case(outcome, second, denied)));
     } else {
-        let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let mut status = if ratchet::is_bad(run) { failed } else { TestCaseStatus::skipped() };
-        status.set_message(headline.as_str());
+        let mut status = failed_or_skipped(section.is_bad);
+        status.set_message(section.headline.as_str());
         suite.add_test_case(TestCase::new("comparison", status));
     }
-    suite.add_property(Property::new("ratchet", headline));
+    suite.add_property(Property::new("ratchet", &section.headline));
     Some(suite)
 }
 
-/// A case for each generated call that was compared; of a comparison that was denied and could not be made, one that says why.
-fn generated(run: &Run, denied: Denied) -> Option<TestSuite> {
-    let (found, headline) = (run.generated.as_ref()?, generated::headline(run)?);
+/// Returns a case for each generated call that was compared; for a comparison that is denied and could not be made, one
+/// that says why.
+fn generated(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
+    let found = run.generated.as_ref()?;
     let mut suite = TestSuite::new("generated");
     if let Some(compared) = found.run() {
         for outcome in compared.outcomes.iter().filter(|outcome| outcome.measured.is_some()) {
@@ -82,62 +92,45 @@ fn generated(run: &Run, denied: Denied) -> Option<TestSuite> {
         }
     }
     if denied.generated && matches!(found.comparison, Some(Err(_))) {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_message(headline.as_str());
+        let mut status = failed_or_skipped(true);
+        status.set_message(section.headline.as_str());
         suite.add_test_case(TestCase::new("comparison", status));
     }
-    suite.add_property(Property::new("generated", headline));
+    suite.add_property(Property::new("generated", &section.headline));
     Some(suite)
 }
 
-/// A case for each changed function that no test executes.
-fn uncovered(run: &Run, denied: Denied) -> Option<TestSuite> {
-    let headline = uncovered::headline(&run.selection)?;
-    let said = |uncovered: &Uncovered| format!("executed by no test: {}", uncovered::because(uncovered));
-    let functions = run.selection.uncovered.iter().map(|uncovered| (&uncovered.function, said(uncovered)));
-    Some(functions_suite("uncovered", headline, denied.uncovered, functions))
-}
-
-/// A case for each function whose work grows with a larger power than before.
-fn growth(run: &Run, denied: Denied) -> Option<TestSuite> {
-    let headline = grown::headline(run)?;
-    let functions = run.growing().map(|finding| (&finding.function, grown::said(finding)));
-    Some(functions_suite("growth", headline, denied.growth, functions))
-}
-
-/// A case for each function, with what is said of it; they have failed if that is denied.
-fn functions_suite<'a>(
-    name: &str,
-    headline: String,
-    is_denied: bool,
-    functions: impl Iterator<Item = (&'a Function, String)>,
-) -> TestSuite {
+/// Returns a case for each function of a section; the cases have failed if the section is denied.
+fn functions(name: &str, section: &Section<'_>, is_denied: bool) -> TestSuite {
     let mut suite = TestSuite::new(name);
-    for (function, said) in functions {
-        let failed = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        let mut status = if is_denied { failed } else { TestCaseStatus::skipped() };
+    let prefix = if section.kind == Kind::Uncovered { "executed by no test: " } else { "" };
+    for item in &section.items {
+        let mut status = failed_or_skipped(is_denied);
         if is_denied {
             status.set_type(name);
         }
-        status.set_message(format!("{said} ({})", grown::place(function)));
-        let mut case = TestCase::new(one_line(&function.name), status);
-        case.set_classname(function.package.as_str());
+        status.set_message(format!("{prefix}{} ({})", item.text, item.place()));
+        let mut case = TestCase::new(item.name.as_str(), status);
+        case.set_classname(item.function.map(|function| function.package.as_str()).unwrap_or_default());
         suite.add_test_case(case);
     }
-    suite.add_property(Property::new(name, headline));
+    suite.add_property(Property::new(name, &section.headline));
     suite
 }
 
-/// A case for each answer that was asked for and could not be had.
-fn undecided(run: &Run, denied: Denied) -> Option<TestSuite> {
-    let lines = undecided::lines(run, denied);
+/// Returns a case for each requested answer that is missing.
+fn undecided(section: &Section<'_>) -> TestSuite {
     let mut suite = TestSuite::new("undecided");
-    for line in &lines {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_type("undecided").set_message(line.as_str());
-        suite.add_test_case(TestCase::new(line.as_str(), status));
+    for item in &section.items {
+        let mut status = failed_or_skipped(true);
+        status.set_type("undecided").set_message(item.text.as_str());
+        suite.add_test_case(TestCase::new(item.text.as_str(), status));
     }
-    (!lines.is_empty()).then_some(suite)
+    suite
+}
+
+fn failed_or_skipped(is_failed: bool) -> TestCaseStatus {
+    if is_failed { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() }
 }
 
 fn version(version: &VersionName) -> String {
@@ -172,7 +165,7 @@ fn status(outcome: &Outcome, run: &Run, denied: Denied) -> TestCaseStatus {
     if !failed {
         return TestCaseStatus::success();
     }
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let mut status = failed_or_skipped(true);
     let lines = lines(outcome, run);
     let kind = if is_failing(outcome) { "failing".to_owned() } else { variant_name(outcome.verdict) };
     status.set_type(kind).set_message(lines[0].as_str()).set_description(lines.join("\n"));
@@ -187,7 +180,7 @@ fn why_not(outcome: &Outcome) -> String {
     }
 }
 
-/// The verdict in a line, then what is known besides: how sure it is, work, responsible functions, remarks.
+/// Returns the verdict in a line, then its certainty, work, responsible functions and remarks.
 fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
     let work = metrics::changed(outcome, run.gates_of(outcome), glyphs);
@@ -202,7 +195,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
         .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
-    let responsible = outcome.explanation.iter().flat_map(|explanation| responsible::lines(explanation, glyphs));
+    let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let first = if is_failing(outcome) {
         "passes on base and fails on head".to_owned()
     } else {

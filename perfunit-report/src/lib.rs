@@ -1,30 +1,24 @@
-//! What people and programs read at the end: a [`Run`](perfunit_model::Run) becomes a terminal summary, a JSON
-//! document, a comment or whatever else [`Format`] knows, a [`Listing`](perfunit_model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](perfunit_model::checkup::Checkup) that of
-//! `cargo perfunit doctor`.
+//! Reports: a [`Run`](perfunit_model::Run) becomes a terminal summary, a JSON document, a comment or another [`Format`], a
+//! [`Listing`](perfunit_model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](perfunit_model::checkup::Checkup)
+//! the answer of `cargo perfunit doctor`.
 //!
-//! Data in, `String` out. Nothing here does I/O, asks the terminal anything or knows a clock: width, glyphs and
-//! verbosity come in as [`TextOptions`], colours go out as ANSI codes that the terminal module strips where they are
-//! not wanted. The order of everything printed follows from the input alone.
+//! `sections` assembles what a run has to say once; `text`, `markdown`, `html`, `junit`, `github` and `push` render these
+//! sections. All functions are pure: width, glyphs and verbosity come in as [`TextOptions`], colors go out as ANSI codes that
+//! the terminal module strips where they are not wanted. The order of everything printed follows from the input alone.
 
-pub mod annotations;
 pub mod bmf;
 mod by_cause;
 pub mod calibration;
-mod call_tree;
 mod causes;
 mod caveats;
 mod counts;
 pub mod doctor;
-mod explained;
 pub mod explanations;
-mod failing;
 mod figures;
 pub mod flamegraph;
-mod forest;
-mod gauge;
 pub mod generate;
 pub mod generated;
-pub mod generated_document;
+pub mod github;
 pub mod growth;
 pub mod history;
 pub mod html;
@@ -34,25 +28,17 @@ pub mod junit;
 pub mod list;
 pub mod live;
 pub mod markdown;
-mod metered;
 mod metrics;
-pub mod outputs;
 pub mod push;
 pub mod ranking;
 pub mod ratchet;
 mod rendering;
-mod responsible;
 pub mod saved;
 pub mod schema;
-mod screen;
+mod sections;
 pub mod settings;
-mod shards;
-mod style;
-mod table;
+mod terminal;
 pub mod text;
-mod uncovered;
-mod undecided;
-mod unmeasured;
 pub mod wire;
 
 pub use html::HtmlOptions;
@@ -64,15 +50,18 @@ pub use text::TextOptions;
 
 use perfunit_model::Run;
 
-/// The report of a run; text comes with ANSI colours.
+/// Renders the report of a run; text has ANSI colors.
 pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
-        Format::Text => text::render(run, &rendering.text, rendering.denied) + &undecided::text(run, rendering),
+        Format::Text => {
+            text::render(run, &rendering.text, rendering.denied)
+                + &text::undecided(run, &rendering.text, rendering.denied)
+        }
         Format::Markdown => markdown::render(run, rendering),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),
         Format::Html => html::render(run, &HtmlOptions { denied: rendering.denied, ..HtmlOptions::default() }),
         Format::Bmf => bmf::render(run),
-        Format::Github => annotations::github(run),
+        Format::Github => github::annotations(run),
     }
 }

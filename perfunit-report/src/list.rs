@@ -1,14 +1,11 @@
 //! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
 
 use super::figures::Detail;
-use super::generated::unreached;
-use super::generated_document::Without;
+use super::generate::Without;
 use super::json;
-use super::screen::{INDENT, Screen};
-use super::style::{DIM, GOOD, STRONG, TARGET, Text, test_name};
-use super::text::heading;
-use super::uncovered;
-use super::unmeasured;
+use super::sections::unmeasured_targets;
+use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, TARGET, Text, test_name};
+use super::text::{coverage, heading, unreached};
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{
@@ -25,14 +22,14 @@ const BELOW: usize = 8;
 /// With fewer columns than this for the reasons, they go below the names.
 const NARROWEST_REASON: usize = 32;
 
-/// What to show and how.
+/// Options of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListOptions<'a> {
     /// Every test found with how it was captured, not only the selected ones.
     pub all: bool,
     /// Explain every test whose name contains this: what changed and the path to it, or which stage left it out.
     pub why: Option<&'a str>,
-    /// What became of each change, when nothing was selected.
+    /// True to show the effect of each change when nothing was selected.
     pub explain_none: bool,
     /// Columns; 0 for no limit, as when the output is not a terminal.
     pub width: usize,
@@ -40,7 +37,7 @@ pub struct ListOptions<'a> {
     pub unicode: bool,
 }
 
-/// The list with ANSI colours, one trailing newline.
+/// Returns the list with ANSI colors, one trailing newline.
 pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     let glyphs = if options.unicode { Glyphs::Unicode } else { Glyphs::Ascii };
     let mut screen = Screen::new(options.width, glyphs);
@@ -63,21 +60,21 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
         effects(&listing.selection, &mut screen);
     }
     let detail = if options.why.is_some() || options.explain_none { Detail::Full } else { Detail::Brief };
-    uncovered::write(&listing.selection, detail, &mut screen);
+    coverage(&listing.selection, detail, &mut screen);
     unreached(&listing.without, &mut screen);
-    for line in unmeasured::targets(&listing.selection.unmeasured_targets, detail) {
+    for line in unmeasured_targets(&listing.selection.unmeasured_targets, detail == Detail::Full) {
         screen.status("Not measured", STRONG, &Text::plain(line));
     }
     screen.status("Summary", GOOD, &summary(listing));
     screen.finish()
 }
 
-/// The list as pretty JSON with a trailing newline; every test found, selected or not.
+/// Returns the list as pretty JSON with a trailing newline; every test found, selected or not.
 pub fn json(listing: &Listing) -> String {
     pretty(&ListDocument::from(listing))
 }
 
-/// What became of each change.
+/// Writes the effect of each change.
 fn effects(selection: &Selection, screen: &mut Screen) {
     let mut lines = selection.effects.iter().map(|effect| Text::plain(one_line(&effect.to_string())));
     if let Some(first) = lines.next() {
@@ -88,7 +85,7 @@ fn effects(selection: &Selection, screen: &mut Screen) {
     }
 }
 
-/// Targets in order of first appearance.
+/// Returns the targets in order of first appearance.
 fn targets<'a>(lines: &[(&'a TargetId, Line)]) -> Vec<&'a TargetId> {
     let mut targets: Vec<&TargetId> = Vec::new();
     for (target, _) in lines {
@@ -146,7 +143,7 @@ impl Line {
     }
 }
 
-/// The path to the nearest change, then all functions with a change.
+/// Returns the path to the nearest change, then all functions with a change.
 fn explanation(why: &Why) -> Vec<Text> {
     let mut lines = Vec::new();
     let path: Vec<String> = why.path.iter().map(|name| one_line(name)).collect();
@@ -164,7 +161,7 @@ fn explanation(why: &Why) -> Vec<Text> {
     lines
 }
 
-/// How a test was captured, as a column.
+/// Returns the capture method as a column.
 fn captured(capture: Option<Capture>) -> String {
     let word = capture.map_or_else(|| "-".to_owned(), variant_name);
     format!("{word:<9}")

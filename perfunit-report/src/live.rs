@@ -1,13 +1,13 @@
 //! The line of a test that is announced while others are still measured.
 
-use super::failing;
 use super::figures::{Words, phrase, status, times};
 use super::metrics;
+use super::sections::failure;
 use perfunit_model::format::{Glyphs, one_line};
 use perfunit_model::{Metric, Outcome, Side, Verdict};
 use perfunit_system::term::Tone;
 
-/// What is printed of a test.
+/// The printed line of a test.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Line {
     pub tone: Tone,
@@ -15,11 +15,12 @@ pub struct Line {
     pub text: String,
 }
 
-/// `Slower mycrate a::b  1.20 us -> 2.40 us  +100.0 % [+98.2 %, +101.9 %]`, and for a test that fails on head what it says.
+/// Returns `Slower mycrate a::b  1.20 us -> 2.40 us  +100.0 % [+98.2 %, +101.9 %]`, or the failure of a test that fails
+/// on head.
 pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
     let test = one_line(&outcome.test.to_string());
     if outcome.fails_only_on(Side::Head) {
-        return Line { tone: Tone::Bad, word: "Failing", text: format!("{test}  {}", failing::said(outcome)) };
+        return Line { tone: Tone::Bad, word: "Failing", text: format!("{test}  {}", failure(outcome)) };
     }
     let tone = if outcome.verdict == Verdict::Faster { Tone::Good } else { Tone::Bad };
     let (word, _) = status(outcome.verdict, Words::of(gates));

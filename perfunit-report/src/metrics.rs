@@ -1,15 +1,19 @@
-//! What a test costs besides time, in words.
+//! Metrics other than time: what changed in words, and their JSON form.
 
+use super::wire::{Interval, finite};
+use perfunit_model as model;
 use perfunit_model::format::{self, Glyphs};
-use perfunit_model::{CrossCheck, Metered, Metric, MetricVerdict, NotMetered, Outcome, Readings, Sides, Unit};
+use perfunit_model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Outcome, Sides, Unit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics that changed by the threshold or more, and otherwise than time did or among those that decide, `gates`:
-/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the time of
-/// first calls alone, the time of later ones comes first.
+/// Returns the metrics that changed by the threshold or more, and not as time did or among the deciding ones, `gates`:
+/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the
+/// time of first calls alone, the time of later ones comes first.
 pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // Where work changed and time did not, each says something.
-    let is_work_alone = matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
+    let is_work_alone = matches!(outcome.cross_check, Some(model::CrossCheck::WorkAlone(_)));
     let says_more =
         |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
     let later = outcome.later_ns().map(|ns| later_calls(ns, glyphs));
@@ -21,7 +25,7 @@ fn later_calls(ns: Sides<f64>, glyphs: Glyphs) -> String {
     format!("later calls {base} {} {head} ({})", glyphs.arrow(), format::percent(ns.head / ns.base - 1.0))
 }
 
-/// Those of the metrics that decide, as [`changed`].
+/// Returns the changed metrics among the deciding ones, as [`changed`].
 pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
     changed_among(outcome, Glyphs::Unicode, |metric, _| gates.contains(&metric))
 }
@@ -34,8 +38,8 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
     join(&changed.collect::<Vec<_>>())
 }
 
-/// Whether a metric changed as time is known to have changed, and so says no more than time: its change lies in the interval of time's, give or
-/// take a tenth.
+/// Returns whether a metric changed as time did and adds nothing to it: its change is in the interval of time's change,
+/// give or take a tenth.
 fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     if let Some(Sides { base, head }) = outcome.later_ns() {
         return metered.change.is_some_and(|change| (change.low..=change.high).contains(&(head / base - 1.0)));
@@ -46,7 +50,7 @@ fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     (time.low - margin..=time.high + margin).contains(&change.estimate)
 }
 
-/// All metrics that are known, and those that are not with the reason; but for what is the same for all tests.
+/// Returns all known metrics, and the others with the reason, except reasons that apply to all tests.
 pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     let known: Vec<String> = besides_time(outcome)
         .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
@@ -60,7 +64,7 @@ pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     join(&known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
 }
 
-/// What is not known of any test, with the reason.
+/// Returns the metrics that are known of no test, with the reason.
 pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     let missing = outcomes.iter().flat_map(besides_time).filter_map(|(metric, metered)| {
         let why = metered.as_ref().err().filter(|why| is_for_all(why))?;
@@ -69,12 +73,12 @@ pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     missing.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Whether a reason is the machine's or the user's, and not the test's.
+/// Returns whether a reason lies with the machine or the user, not with the test.
 fn is_for_all(why: &NotMetered) -> bool {
     matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted)
 }
 
-/// All metrics but time, which stands in the row.
+/// Returns all metrics except time, which is in the row.
 pub(super) fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
     let metrics = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
     metrics.map(|(metric, metered)| (*metric, metered))
@@ -93,7 +97,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
     match metered.verdict {
         MetricVerdict::Same => format!("{metric} {head}"),
         MetricVerdict::Varies => {
-            let range = |readings: &Readings| {
+            let range = |readings: &model::Readings| {
                 let [low, high] = [readings.low, readings.high].map(|value| amount(unit, value, glyphs));
                 if low == high { low } else { format!("{low} to {high}") }
             };
@@ -108,7 +112,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
     }
 }
 
-/// A figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
+/// Returns a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
 pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     match unit {
         Unit::Nanoseconds => format::duration(value, glyphs),
@@ -117,11 +121,135 @@ pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     }
 }
 
+/// One metric; figures are `null` where it is unavailable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricResult {
+    /// `more`, `less`, `changed-below-threshold`, `same`, `inconclusive`, `varies` or `unavailable`.
+    pub verdict: String,
+    /// `ns`, `bytes` or `count`.
+    pub unit: String,
+    /// What was read on base.
+    pub base: Option<Readings>,
+    /// What was read on head.
+    pub head: Option<Readings>,
+    /// Head against base, as fractions of base; `null` if base has none of it.
+    pub change: Option<Interval>,
+    /// The smallest change that counts, as a fraction of base.
+    pub threshold: Option<f64>,
+    /// What was read: `pairs`, `calls` or `first-calls`.
+    pub basis: Option<String>,
+    /// How many.
+    pub readings: Option<usize>,
+    /// Why there are no figures.
+    pub unavailable: Option<Unavailable>,
+}
+
+/// What was read on a side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Readings {
+    /// Median.
+    pub value: Option<f64>,
+    /// Smallest.
+    pub low: Option<f64>,
+    /// Largest.
+    pub high: Option<f64>,
+}
+
+/// Why there are no figures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unavailable {
+    /// `own-allocator`, `static`, ...
+    pub kind: String,
+    /// The same in words.
+    pub text: String,
+}
+
+/// Time and work that do not go together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CrossCheck {
+    /// `suspect` or `work-alone`.
+    pub kind: String,
+    /// The metrics that changed alone.
+    pub metrics: Vec<String>,
+    /// The same as a sentence.
+    pub text: String,
+}
+
+/// Returns all metrics by name; `None` for a test that was not measured.
+pub fn metrics(metrics: &Metrics) -> Option<BTreeMap<String, MetricResult>> {
+    let result = |(metric, metered): (&Metric, &_)| (metric.name().to_owned(), MetricResult::of(*metric, metered));
+    (!metrics.is_empty()).then(|| metrics.iter().map(result).collect())
+}
+
+impl MetricResult {
+    fn of(metric: Metric, metered: &Result<model::Metered, NotMetered>) -> Self {
+        let known = metered.as_ref().ok();
+        let basis = known.map(|known| match known.basis {
+            Basis::Pairs(count) => ("pairs", count),
+            Basis::Calls(count) => ("calls", count),
+            Basis::FirstCalls(count) => ("first-calls", count),
+        });
+        Self {
+            verdict: known.map_or("unavailable", |known| verdict(known.verdict)).to_owned(),
+            unit: unit(metric).to_owned(),
+            base: known.map(|known| Readings::from(&known.readings.base)),
+            head: known.map(|known| Readings::from(&known.readings.head)),
+            change: known.and_then(|known| known.change).map(Interval::from),
+            threshold: known.and_then(|known| finite(known.threshold)),
+            basis: basis.map(|(basis, _)| basis.to_owned()),
+            readings: basis.map(|(_, count)| count),
+            unavailable: metered.as_ref().err().map(Unavailable::from),
+        }
+    }
+}
+
+impl From<&model::Readings> for Readings {
+    fn from(readings: &model::Readings) -> Self {
+        Self { value: finite(readings.value), low: finite(readings.low), high: finite(readings.high) }
+    }
+}
+
+impl From<&NotMetered> for Unavailable {
+    fn from(why: &NotMetered) -> Self {
+        Self { kind: why.kind().to_owned(), text: why.to_string() }
+    }
+}
+
+impl From<&model::CrossCheck> for CrossCheck {
+    fn from(check: &model::CrossCheck) -> Self {
+        let metrics = match check {
+            model::CrossCheck::Suspect => Vec::new(),
+            model::CrossCheck::WorkAlone(metrics) => metrics.iter().map(|metric| metric.name().to_owned()).collect(),
+        };
+        Self { kind: check.kind().to_owned(), metrics, text: check.to_string() }
+    }
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric.unit() {
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::Count => "count",
+    }
+}
+
+fn verdict(verdict: MetricVerdict) -> &'static str {
+    match verdict {
+        MetricVerdict::More => "more",
+        MetricVerdict::Less => "less",
+        MetricVerdict::ChangedBelowThreshold => "changed-below-threshold",
+        MetricVerdict::Same => "same",
+        MetricVerdict::Inconclusive => "inconclusive",
+        MetricVerdict::Varies => "varies",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use perfunit_model::samples::{measured, metered, outcome};
     use perfunit_model::{Note, Verdict};
+    use serde_json::json;
 
     fn sample() -> Outcome {
         let mut outcome = outcome("a", Verdict::Same, None);
@@ -194,5 +322,33 @@ mod tests {
         new.change = None;
         outcome.metrics.insert(Metric::Allocations, Ok(new));
         assert_eq!(changed(&outcome, &[], Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
+    }
+
+    #[test]
+    fn a_metric_has_every_promised_field() {
+        let sample = Metrics::from([
+            (Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0))),
+            (Metric::Instructions, Err(NotMetered::SwitchedOff)),
+        ]);
+        let expected = json!({
+            "allocations": {
+                "verdict": "more", "unit": "count", "base": {"value": 12.0, "low": 12.0, "high": 12.0},
+                "head": {"value": 18.0, "low": 18.0, "high": 18.0}, "change": {"estimate": 0.5, "low": 0.5, "high": 0.5},
+                "threshold": 0.01, "basis": "calls", "readings": 5, "unavailable": null,
+            },
+            "instructions": {
+                "verdict": "unavailable", "unit": "count", "base": null, "head": null, "change": null, "threshold": null,
+                "basis": null, "readings": null, "unavailable": {"kind": "switched-off", "text": "not asked for"},
+            },
+        });
+        assert_eq!(serde_json::to_value(metrics(&sample)).unwrap(), expected);
+        assert_eq!(metrics(&Metrics::new()), None);
+    }
+
+    #[test]
+    fn a_cross_check_names_its_metrics() {
+        let alone = CrossCheck::from(&model::CrossCheck::WorkAlone(vec![Metric::AllocatedBytes]));
+        assert_eq!((alone.kind.as_str(), alone.metrics), ("work-alone", vec!["allocated-bytes".to_owned()]));
+        assert_eq!(CrossCheck::from(&model::CrossCheck::Suspect).kind, "suspect");
     }
 }

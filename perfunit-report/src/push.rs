@@ -1,25 +1,29 @@
 //! The result of a pre-push hook: one line if the push passes, the tests that block it otherwise.
 
-use super::caveats;
-use super::figures::{self, Words, sorted};
-use super::{generated, growth, ratchet, uncovered, undecided};
+use super::counts;
+use super::figures::{self, Words};
+use super::ratchet;
+use super::sections::{Kind, Sections};
 use perfunit_model::error::ExitCode;
 use perfunit_model::format::{count, first, one_line};
-use perfunit_model::{Conclusion, Denied, Outcome, Reason, Run, Side, Verdict};
+use perfunit_model::{Conclusion, Denied, Outcome, Reason, Run, Verdict};
 use std::fmt::Write as _;
 
 /// Names of tests shown: the report above has all of them.
 const SHOWN: usize = 5;
 
-/// Why the push of `branch` passes, compared with `base`.
+/// Says why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
-    let further = further(run).fold(String::new(), |all, headline| format!("{all}; {headline}"));
+    let sections = Sections::of(run, Denied::default());
+    let headlines =
+        |kinds| sections.of_kinds(kinds).map(|section| format!("; {}", section.headline)).collect::<String>();
+    let further = headlines(&[Kind::Ratchet, Kind::Generated]);
     if let Some(because) = &run.selection.nothing_because {
         return format!("{branch}: no test can have changed since {base}, because {because}{further}");
     }
     let mut line = format!("{branch}: ");
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
-    let _ = match caveats::measured(run) {
+    let _ = match counts::measured(run) {
         0 => write!(line, "no test was measured against {base}"),
         n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
     };
@@ -46,22 +50,14 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
         matches!(reason, Reason::TestChanged { .. } | Reason::NotCaptured { .. } | Reason::LostInStart { .. })
     };
     add(unmeasured(&is_open), "not measured");
-    if let Some(uncovered) = uncovered::headline(&run.selection) {
-        let _ = write!(line, "; {uncovered}");
-    }
-    line + &further
-}
-
-/// What came of the comparisons besides the one with base.
-fn further(run: &Run) -> impl Iterator<Item = String> {
-    ratchet::headline(run).into_iter().chain(generated::headline(run))
+    line + &headlines(&[Kind::Uncovered]) + &further
 }
 
 fn word(verdict: Verdict, run: &Run) -> String {
     figures::word(verdict, Words::of(&run.all_gates()))
 }
 
-/// How many pushes went unchecked, and what to do about it.
+/// Says how many pushes went unchecked, and what to do about it.
 pub fn unchecked(pushes: usize, base: &str) -> String {
     let said = match pushes {
         1 => "this push went unchecked".to_owned(),
@@ -75,40 +71,41 @@ pub fn unchecked(pushes: usize, base: &str) -> String {
 
 /// Says why the push of `branch` is blocked after this conclusion, compared with `base`.
 pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
-    if conclusion == Conclusion::Uncovered {
-        let names = run.selection.uncovered.iter().map(|uncovered| one_line(&uncovered.function.name));
-        let headline = uncovered::headline(&run.selection).unwrap_or_default();
-        return format!("push of {branch} blocked: {headline}, which is denied: {}", some(names.collect()));
-    }
-    match conclusion {
+    let sections = Sections::of(run, denied);
+    let named = |kind| {
+        let section = sections.get(kind);
+        let headline = section.map(|section| section.headline.as_str()).unwrap_or_default();
+        (headline, section.map(|section| some(section.names())).unwrap_or_default())
+    };
+    let why = match conclusion {
+        Conclusion::Uncovered => {
+            let (headline, names) = named(Kind::Uncovered);
+            format!("{headline}, which is denied: {names}")
+        }
         Conclusion::Slower => {
-            let (tests, names) = named(&sorted(&run.outcomes, Verdict::Slower));
+            let (tests, names) = named(Kind::Tests(Verdict::Slower));
             let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
-            format!("push of {branch} blocked: {tests} {} than at {base}: {names}{lost}", word(Verdict::Slower, run))
+            format!("{tests} than at {base}: {names}{lost}")
         }
         Conclusion::Grows | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => {
-            format!("push of {branch} blocked: {}", other_losses(run, &run.cumulative_losses(), denied))
+            other_losses(run, &sections, denied)
         }
         Conclusion::FailsOnHead => {
-            let (tests, names) = named(&run.failing(Side::Head).collect::<Vec<_>>());
-            format!("push of {branch} blocked: {tests} failing that pass at {base}: {names}")
+            let (_, names) = named(Kind::Failing);
+            let tests = count(sections.items(Kind::Failing).len(), "test");
+            format!("{tests} failing that pass at {base}: {names}")
         }
-        _ => format!("push of {branch} blocked: {}", open(base, run, denied)),
-    }
+        _ => open(base, run, denied),
+    };
+    format!("push of {branch} blocked: {why}")
 }
 
-/// How many tests these are, and the names of the first.
-fn named(outcomes: &[&Outcome]) -> (String, String) {
-    let names = outcomes.iter().map(|outcome| one_line(&outcome.test.to_string())).collect();
-    (count(outcomes.len(), "test"), some(names))
-}
-
-/// The tests and generated calls without a verdict of which that is denied.
+/// Names the tests and generated calls without a verdict where that is denied.
 fn open(base: &str, run: &Run, denied: Denied) -> String {
     let parts = denied.comparisons(run).filter_map(|compared| {
         let mut open: Vec<&Outcome> = denied.open(compared).collect();
         figures::sort(&mut open);
-        let (tests, names) = named(&open);
+        let (tests, names) = (count(open.len(), "test"), some(names(&open)));
         let against = if compared.base == run.base { base.to_owned() } else { one_line(&compared.base.label) };
         (!open.is_empty()).then(|| format!("{tests} inconclusive against {against}, which is denied: {names}"))
     });
@@ -119,33 +116,40 @@ fn open(base: &str, run: &Run, denied: Denied) -> String {
 pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> Option<String> {
     let is_open = |compared: &Run| denied.open(compared).next().is_some();
     let is_alone = conclusion == Conclusion::Undecided && !denied.comparisons(run).any(is_open);
-    is_alone.then(|| format!("what is denied could not be looked at: {}", some(undecided::lines(run, denied))))
+    let sections = Sections::of(run, denied);
+    let lines = sections.items(Kind::Undecided).iter().map(|item| item.text.clone());
+    is_alone.then(|| format!("what is denied could not be looked at: {}", some(lines)))
 }
 
-/// What blocks a push although no test is slower than base.
-fn other_losses(run: &Run, lost: &[&Outcome], denied: Denied) -> String {
-    let names = some(lost.iter().map(|outcome| one_line(&outcome.test.to_string())).collect());
-    let of_ratchet = (!lost.is_empty()).then(|| format!("{}: {names}", ratchet::headline(run).unwrap_or_default()));
-    let calls = generated::items(run).into_iter().map(|(call, said)| format!("{call} {said}")).collect();
-    let of_calls = (denied.generated && generated::is_bad(run))
-        .then(|| format!("{}: {}", generated::headline(run).unwrap_or_default(), some(calls)));
-    let growing = run.growing().map(|finding| one_line(&finding.function.name)).collect();
-    let of_growth = growth::headline(run).filter(|_| denied.growth);
-    let of_growth = of_growth.map(|headline| format!("{headline}: {}", some(growing)));
+/// Says what blocks a push although no test is slower than base.
+fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
+    let lost = run.cumulative_losses();
+    let of_ratchet = sections.get(Kind::Ratchet).filter(|_| !lost.is_empty());
+    let of_ratchet = of_ratchet.map(|section| format!("{}: {}", section.headline, some(names(&lost))));
+    let of_calls = sections.bad(Kind::Generated).filter(|_| denied.generated).map(|section| {
+        let calls = section.items.iter().map(|item| format!("{} {}", item.name, item.text));
+        format!("{}: {}", section.headline, some(calls))
+    });
+    let of_growth = sections.get(Kind::Growth).filter(|_| denied.growth);
+    let of_growth = of_growth.map(|section| format!("{}: {}", section.headline, some(section.names())));
     of_ratchet.into_iter().chain(of_calls).chain(of_growth).collect::<Vec<_>>().join("; ")
 }
 
-/// Why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
+/// Says why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
 pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
-    let of_ratchet = ratchet::headline(run).filter(|_| ratchet::is_bad(run));
-    let of_calls = || generated::headline(run).filter(|_| generated::is_bad(run));
-    let why = of_ratchet.or_else(of_calls).unwrap_or_else(|| code.meaning().to_owned());
+    let sections = Sections::of(run, Denied::default());
+    let further = sections.bad(Kind::Ratchet).or_else(|| sections.bad(Kind::Generated));
+    let why = further.map_or_else(|| code.meaning().to_owned(), |section| section.headline.clone());
     format!("push of {branch} blocked, as it was not checked (--strict): {why}")
 }
 
-/// The first few of a list.
-fn some(names: Vec<String>) -> String {
-    first(names.into_iter(), SHOWN, |more| format!("{more} more"))
+fn names(outcomes: &[&Outcome]) -> impl ExactSizeIterator<Item = String> {
+    outcomes.iter().map(|outcome| one_line(&outcome.test.to_string()))
+}
+
+/// Joins the first few of a list.
+fn some(names: impl ExactSizeIterator<Item = String>) -> String {
+    first(names, SHOWN, |more| format!("{more} more"))
 }
 
 #[cfg(test)]
@@ -235,8 +239,8 @@ mod tests {
             assert_eq!(not_looked_at(&run, code), None);
             let said = format!("1 test inconclusive against {version}, which is denied: mycrate a::noisy");
             assert_eq!(blocked("main", BASE, &run, code), format!("push of main blocked: {said}"));
-            assert!(!is_fine(&run, denied));
-            assert!(is_fine(&run, Denied::default()));
+            assert!(!is_fine(&run, &Sections::of(&run, denied), denied));
+            assert!(is_fine(&run, &Sections::of(&run, denied), Denied::default()));
         }
     }
 
@@ -246,7 +250,8 @@ mod tests {
         let run = with_second(Run { base: VersionName { label: "v1".into(), ..late.base.clone() }, ..late }, true);
         let said = not_looked_at(&run, (Conclusion::Undecided, Denied::default())).unwrap();
         assert!(said.contains("not measured against v1: ") && said.ends_with("(1 test)"), "{said}");
-        assert!(!is_fine(&run, Denied::default()));
+        let denied = Denied::default();
+        assert!(!is_fine(&run, &Sections::of(&run, denied), denied));
     }
 
     #[test]

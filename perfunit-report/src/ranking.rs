@@ -1,21 +1,17 @@
 //! Hot functions over all tests, by the score of Zhou and Li: lines for people, a list for programs.
 
-use super::explained;
-use super::forest;
+use super::explanations;
 use super::impact::{self, Spread};
-use super::screen::{INDENT, Screen};
-use super::style::{DIM, STRONG, Text};
+use super::terminal::{DIM, INDENT, STRONG, Screen, Text};
 use super::text::TextOptions;
 use super::wire::{SCHEMA_VERSION, finite, pretty};
-use perfunit_model::format;
-use perfunit_model::{Engine, Function};
-use perfunit_model::{Forest, Ranked};
+use perfunit_model::{Engine, Forest, Function, Ranked, format};
 use serde::{Deserialize, Serialize};
 
 /// Functions shown unless everything is asked for.
 const SHOWN: usize = 20;
 
-/// The ranking, then the trees of all tests in one.
+/// Returns the ranking, then the trees of all tests in one.
 pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let tests = trees.nodes.first().map_or(0, |root| root.tests);
@@ -33,7 +29,7 @@ pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String
         screen.line(&row);
     }
     screen.more(INDENT, ranking.len().saturating_sub(shown));
-    forest::write(trees, &mut screen);
+    impact::write_forest(trees, &mut screen);
     screen.finish()
 }
 
@@ -48,14 +44,14 @@ fn row(ranked: &Ranked, engine: Engine, screen: &Screen) -> Text {
     Text::default().pad(INDENT).and(figures).join(impact::name(&ranked.function))
 }
 
-/// Both as a document.
+/// Returns ranking and trees as a JSON document.
 pub fn json(ranking: &[Ranked], trees: &Forest) -> String {
     let document = Document {
         schema_version: SCHEMA_VERSION,
-        unit: explained::unit(trees.engine).to_owned(),
+        unit: explanations::unit(trees.engine).to_owned(),
         ranking: ranking.iter().map(Place::from).collect(),
         functions: trees.functions.clone(),
-        nodes: forest::nodes(trees),
+        nodes: impact::nodes(trees),
     };
     pretty(&document)
 }
@@ -70,7 +66,7 @@ pub struct Document {
     /// The functions of the tree.
     pub functions: Vec<Function>,
     /// The trees of all tests in one; the first node is the tests themselves.
-    pub nodes: Vec<forest::Node>,
+    pub nodes: Vec<impact::Node>,
 }
 
 /// A function's place in the ranking.

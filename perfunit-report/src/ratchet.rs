@@ -1,19 +1,13 @@
-//! The comparison with the ratchet's version, in words.
+//! Words of the comparison with the ratchet's version.
 
 use super::counts::Unmeasured;
-use super::figures::{self, Detail, Words, phrase, row};
-use super::screen::{INDENT, Screen};
-use super::style::{BAD, GOOD, STRONG, Text, WARN, test_id};
-use super::table::{Layout, Row};
-use super::{caveats, responsible, unmeasured};
+use super::figures::{self, Words, phrase};
+use super::{causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Verdict, VersionName};
 use std::fmt::Write as _;
 
-/// Tests shown unless everything is asked for.
-const ROWS: usize = 10;
-
-/// What came of it, in a line without the end; nothing where no such comparison was asked for.
+/// Returns the result in a line without its full stop; nothing where no such comparison was requested.
 pub fn headline(run: &Run) -> Option<String> {
     let ratchet = run.ratchet.as_ref()?;
     let version = one_line(&ratchet.version.label);
@@ -23,7 +17,7 @@ pub fn headline(run: &Run) -> Option<String> {
     };
     let lost = run.cumulative_losses();
     let slower = figures::word(Verdict::Slower, Words::of(&second.all_gates()));
-    Some(match (lost.len(), caveats::measured(second)) {
+    Some(match (lost.len(), counts::measured(second)) {
         (0, 0) => match &second.selection.nothing_because {
             Some(_) => format!("no test can have changed since {version}"),
             None => format!("no test was measured against {version}"),
@@ -31,21 +25,21 @@ pub fn headline(run: &Run) -> Option<String> {
         (0, measured) => {
             let further = if second.count(Verdict::Slower) > 0 { "no further test" } else { "no test" };
             let open = second.count(Verdict::Inconclusive) - second.probably_slower().count();
-            let counts = [
+            let parts = [
                 (measured, "measured".to_owned()),
                 (second.probably_slower().count(), format!("probably {slower}")),
                 (open, "inconclusive".to_owned()),
                 (Unmeasured::of(second).not_measured, "not measured".to_owned()),
             ];
-            let counts = counts.into_iter().filter(|(tests, _)| *tests > 0);
-            let counts: Vec<String> = counts.map(|(tests, word)| format!("{tests} {word}")).collect();
-            format!("{further} {slower} than {version} ({})", counts.join(", "))
+            let parts = parts.into_iter().filter(|(tests, _)| *tests > 0);
+            let parts: Vec<String> = parts.map(|(tests, word)| format!("{tests} {word}")).collect();
+            format!("{further} {slower} than {version} ({})", parts.join(", "))
         }
         (tests, _) => format!("{}, {}", losses(run, tests), against_base(&lost, run, &slower)),
     })
 }
 
-/// What the comparison with base says of the losses.
+/// Says what the comparison with base showed of the losses.
 fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
     let base = one_line(&run.base.label);
     match lost.iter().filter(|outcome| run.is_open(&outcome.test)).count() {
@@ -55,7 +49,7 @@ fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
     }
 }
 
-/// `2 tests slower than v1.2.0`; nothing if there is none.
+/// Returns `2 tests slower than v1.2.0`; nothing if there is none.
 pub fn found(run: &Run) -> Option<String> {
     let lost = run.cumulative_losses().len();
     (lost > 0).then(|| losses(run, lost))
@@ -67,32 +61,33 @@ fn losses(run: &Run, lost: usize) -> String {
     format!("{} {} than {version}", count(lost, "test"), figures::word(Verdict::Slower, Words::of(&gates)))
 }
 
-/// Whether it is a reason to fail, or to look: a loss, or no comparison.
+/// Returns whether there is a loss, or no comparison for a reason that needs a look.
 pub fn is_bad(run: &Run) -> bool {
     let is_missing = |ratchet: &Ratchet| matches!(&ratchet.comparison, Err(why) if *why != NotCompared::IsBase);
     run.ratchet.as_ref().is_some_and(is_missing) || !run.cumulative_losses().is_empty()
 }
 
-/// The losses that were accepted of the tests compared, each with its test.
+/// Returns the accepted losses of compared tests, each with its test.
 pub fn accepted(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
     let outcomes = run.against_ratchet().into_iter().flat_map(|run| &run.outcomes);
     outcomes.filter_map(|outcome| Some((outcome, accepted_of(outcome)?)))
 }
 
-fn accepted_of(outcome: &Outcome) -> Option<&AcceptedLoss> {
+/// Returns the loss that was accepted of a test.
+pub fn accepted_of(outcome: &Outcome) -> Option<&AcceptedLoss> {
     outcome.notes.iter().find_map(|note| match note {
         Note::AcceptedLoss(accepted) => Some(accepted),
         _ => None,
     })
 }
 
-/// A test of which a loss was accepted: how much of it there is, and why that is accepted.
+/// Says how much of an accepted loss a test has, and why it is accepted.
 pub fn acceptance(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
     let now = outcome.measured.as_ref().map(phrase).unwrap_or_default();
     format!("{now}, {accepted}")
 }
 
-/// What a project accepts, for people.
+/// Returns the losses that a project accepts, for people.
 pub fn project(accepted: &AcceptedVersion) -> String {
     let AcceptedVersion { revision, commit, losses } = accepted;
     let version = VersionName { label: revision.clone(), commit: commit.clone(), dirty: false };
@@ -105,83 +100,27 @@ pub fn project(accepted: &AcceptedVersion) -> String {
     text
 }
 
-/// The tests that it is about, with what to say of them: first the losses, then those that were accepted.
+/// Returns the losses, then those that were accepted, each with its figures.
 pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     let Some(second) = run.against_ratchet() else { return Vec::new() };
     let said = |outcome: &Outcome| {
         let figures = figures::decided(outcome, second);
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
-        let responsible =
-            outcome.explanation.iter().flat_map(|found| responsible::lines(found, Glyphs::Unicode)).next();
+        let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
     };
     let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
-    lost.chain(within(run).map(|(outcome, accepted)| (outcome, acceptance(outcome, accepted)))).collect()
-}
-
-/// The accepted losses that are not exceeded.
-fn within(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
-    accepted(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower)
-}
-
-/// Writes the tests that it is about, between those of the run and the summary; `counts` are those of the comparison.
-pub fn write(run: &Run, counts: Text, detail: Detail, screen: &mut Screen) {
-    let Some(ratchet) = &run.ratchet else { return };
-    let Some(second) = ratchet.run() else { return };
-    let lost = run.cumulative_losses();
-    let accepted: Vec<_> = within(run).collect();
-    if lost.is_empty() && accepted.is_empty() && detail == Detail::Brief {
-        return;
-    }
-    screen.bar();
-    let since = Text::plain("since ").with(STRONG, one_line(&ratchet.version.label));
-    let since = match ratchet.version.commit_beside_label() {
-        Some(commit) => since.and(format!(" ({commit}): ")),
-        None => since.and(": "),
-    };
-    screen.status("Ratchet", GOOD, &since.join(counts));
-    let shown = if detail == Detail::Full { usize::MAX } else { ROWS };
-    let others = second.outcomes.iter().filter(|outcome| {
-        detail == Detail::Full && outcome.measured.is_some() && !lost.iter().any(|lost| lost.test == outcome.test)
-    });
-    let rows: Vec<Row> =
-        lost.iter().take(shown).copied().chain(others).map(|test| loss(test, second, detail, screen)).collect();
-    let layout = Layout::of(rows.iter(), screen.width());
-    for row in &rows {
-        layout.write(row, screen);
-    }
-    screen.more(INDENT, lost.len().saturating_sub(shown));
-    for (outcome, accepted) in accepted.iter().take(shown) {
-        let text = test_id(&outcome.test).and(format!("  {}", acceptance(outcome, accepted)));
-        screen.status("Accepted", GOOD, &text);
-    }
-    screen.more(INDENT, accepted.len().saturating_sub(shown));
-    if detail == Detail::Full {
-        unmeasured::write(second, detail, screen);
-    }
-    caveats::write_further(second, run, screen);
-}
-
-fn loss(outcome: &Outcome, second: &Run, detail: Detail, screen: &Screen) -> Row {
-    let mut row = row(outcome, second.gates_of(outcome), detail, screen.glyphs());
-    row.remark = row.remark.or_else(|| accepted_of(outcome).map(|accepted| format!("beyond {accepted}")));
-    row
-}
-
-/// The line below the summary.
-pub fn summary(run: &Run, screen: &mut Screen) {
-    let Some(headline) = headline(run) else { return };
-    let style = match () {
-        () if !run.cumulative_losses().is_empty() => BAD,
-        () if is_bad(run) => WARN,
-        () => GOOD,
-    };
-    screen.status("Ratchet", style, &Text::plain(headline));
+    // A loss beyond what was accepted is among the first.
+    let within = accepted(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower);
+    lost.chain(within.map(|(outcome, accepted)| (outcome, acceptance(outcome, accepted)))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Detail;
+    use crate::sections::Kind;
+    use crate::text::written;
     use perfunit_model::Side;
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, outcome, run, unmeasured};
@@ -216,9 +155,7 @@ mod tests {
         run.warnings = vec![shared(30), Warning::WithoutRunner];
         let Ok(second) = &mut run.ratchet.as_mut().unwrap().comparison else { unreachable!() };
         second.warnings = vec![shared(25), Warning::WithoutRunner, Warning::NoTargetLeft];
-        let mut screen = Screen::new(0, Glyphs::Ascii);
-        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
-        let text = without_escapes(&screen.finish());
+        let text = written(&run, &[Kind::Ratchet], Detail::Brief);
         assert_eq!(text.matches(" Warning ").count(), 1, "{text}");
         assert!(text.contains(&Warning::NoTargetLeft.to_string()), "{text}");
     }
@@ -239,18 +176,17 @@ mod tests {
             "d: +3.0 % [+2.0 %, +4.0 %], +3.0 % accepted on 2026-11-23: checks for overflow",
         ];
         assert_eq!(items, expected);
-        let mut screen = Screen::new(0, Glyphs::Ascii);
-        write(&run, Text::plain("counts"), Detail::Brief, &mut screen);
-        summary(&run, &mut screen);
         let expected = "\
 ------------
-     Ratchet  since v1.2.0 (1f2a91c): counts
+     Ratchet  since v1.2.0 (1f2a91c): 3 slower, 0 faster, 0 changed below 10 %, 2 same, 0 inconclusive, 0 not measured
       Slower  mycrate b  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]
       Slower  mycrate c  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]  beyond +3.0 % accepted on 2026-11-23: checks for overflow
     Accepted  mycrate d  +3.0 % [+2.0 %, +4.0 %], +3.0 % accepted on 2026-11-23: checks for overflow
-     Ratchet  2 tests slower than v1.2.0, although not slower than main
 ";
-        assert_eq!(without_escapes(&screen.finish()), expected);
+        assert_eq!(written(&run, &[Kind::Ratchet], Detail::Brief), expected);
+        let text = crate::text::render(&run, &crate::TextOptions::default(), perfunit_model::Denied::default());
+        let last = "     Ratchet  2 tests slower than v1.2.0, although not slower than main\n";
+        assert!(without_escapes(&text).ends_with(last), "{text}");
     }
 
     #[test]
@@ -306,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_format_names_the_losses() {
-        use crate::{annotations, json, junit, markdown, outputs, push};
+        use crate::{github, json, junit, markdown, push};
         use perfunit_model::Conclusion;
         let mut run = with_ratchet();
         run.outcomes.remove(0);
@@ -314,12 +250,12 @@ mod tests {
         let expected = "3 tests slower than v1.2.0";
         let html = crate::html::render(&run, &crate::html::HtmlOptions::default());
         let blocked = push::blocked("topic", "main", &run, (Conclusion::of(&run, rendering.denied), rendering.denied));
-        let texts = [markdown::render(&run, &rendering), annotations::github(&run), html, blocked];
+        let texts = [markdown::render(&run, &rendering), github::annotations(&run), html, blocked];
         for text in texts.iter().chain([&junit::render(&run, rendering.denied)]) {
             assert!(text.contains(expected), "{text}");
         }
         assert!(
-            outputs::github(&run, Conclusion::SlowerThanRatchet, None)
+            github::outputs(&run, Conclusion::SlowerThanRatchet, None)
                 .starts_with("verdict=slower\nslower=0\nslower-than-ratchet=3\n")
         );
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();

@@ -1,11 +1,11 @@
 //! The formats of a run's report, and what they leave open.
 
+use super::sections::{Kind, Sections};
 use super::text::TextOptions;
-use super::{generated, growth, ratchet, uncovered};
 use clap::ValueEnum;
 use perfunit_model::{Conclusion, Denied, Run, Verdict};
 
-/// What a report is written as.
+/// A format of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
     /// A summary for people.
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// As it is typed.
+    /// Returns the name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -41,18 +41,18 @@ impl Format {
     }
 }
 
-/// What the formats leave open.
+/// Options of the formats.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rendering {
-    /// Of the text.
+    /// Options of the text.
     pub text: TextOptions,
-    /// Of the Markdown: what to say when there is nothing to say.
+    /// Content of the Markdown where there is nothing to say.
     pub when_fine: WhenFine,
-    /// Which tests are failures besides those that got slower.
+    /// Facts that fail a run in addition to slower tests.
     pub denied: Denied,
 }
 
-/// What a comment says of a run in which nothing got slower or faster.
+/// The comment on a run in which nothing got slower or faster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum WhenFine {
     /// That it is so, in two lines.
@@ -63,24 +63,25 @@ pub enum WhenFine {
 }
 
 /// Returns whether a run holds nothing to look at.
-pub(super) fn is_fine(run: &Run, denied: Denied) -> bool {
+pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> bool {
     Conclusion::of(run, denied) == Conclusion::Passed
         && run.count(Verdict::Faster) == 0
-        && run.growing().next().is_none()
-        && generated::items(run).is_empty()
+        && sections.get(Kind::Growth).is_none()
+        && sections.items(Kind::Generated).is_empty()
 }
 
 /// Returns what the conclusion says that the counts of tests in a headline do not.
-fn beyond_counts(run: &Run, conclusion: Conclusion) -> Option<String> {
+fn beyond_counts<'a>(sections: &'a Sections<'_>, conclusion: Conclusion) -> Option<&'a str> {
     let said = match conclusion {
-        Conclusion::Grows => growth::headline(run)?,
-        Conclusion::GeneratedSlower => generated::headline(run)?,
-        Conclusion::Uncovered => uncovered::headline(&run.selection)?,
+        Conclusion::Grows => sections.headline(Kind::Growth)?,
+        Conclusion::GeneratedSlower => sections.headline(Kind::Generated)?,
+        Conclusion::Uncovered => sections.headline(Kind::Uncovered)?,
         Conclusion::NotBuilt | Conclusion::NotCompared => {
-            ratchet::headline(run).filter(|_| ratchet::is_bad(run)).or_else(|| generated::headline(run))?
+            let ratchet = sections.bad(Kind::Ratchet).map(|section| section.headline.as_str());
+            ratchet.or_else(|| sections.headline(Kind::Generated))?
         }
-        Conclusion::FailsOnBase => "the selected tests fail on base".to_owned(),
-        Conclusion::Undecided => "the run is undecided".to_owned(),
+        Conclusion::FailsOnBase => "the selected tests fail on base",
+        Conclusion::Undecided => "the run is undecided",
         Conclusion::Passed
         | Conclusion::Slower
         | Conclusion::SlowerThanRatchet
@@ -92,8 +93,8 @@ fn beyond_counts(run: &Run, conclusion: Conclusion) -> Option<String> {
 }
 
 /// Appends what the conclusion says to a headline that counts tests.
-pub(super) fn with_conclusion(headline: String, run: &Run, conclusion: Conclusion) -> String {
-    match beyond_counts(run, conclusion) {
+pub(super) fn with_conclusion(headline: String, sections: &Sections<'_>, conclusion: Conclusion) -> String {
+    match beyond_counts(sections, conclusion) {
         Some(said) => format!("{headline}; {}{}", said[..1].to_lowercase(), &said[1..]),
         None => headline,
     }

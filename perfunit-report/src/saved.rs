@@ -2,7 +2,7 @@
 
 use super::json::Verdicts;
 use super::ratchet;
-use super::text::counts;
+use super::text::counted;
 use super::wire::{SCHEMA_VERSION, pretty};
 use perfunit_model::error::Error;
 use perfunit_model::format::{Glyphs, one_line};
@@ -19,7 +19,7 @@ pub struct Saved {
     pub id: String,
     /// Its file.
     pub path: PathBuf,
-    /// What came out, or why that cannot be read.
+    /// The run, or why it cannot be read.
     pub run: Result<Run, Error>,
 }
 
@@ -58,7 +58,7 @@ pub struct SavedRun {
     pub problem: Option<String>,
 }
 
-/// The list, one trailing newline.
+/// Returns the list, one trailing newline.
 pub fn render(runs: &[Saved], format: ListFormat) -> String {
     match format {
         ListFormat::Text(glyphs) => text(runs, glyphs),
@@ -79,7 +79,7 @@ fn text(runs: &[Saved], glyphs: Glyphs) -> String {
             Ok(run) => {
                 let (base, head) = (one_line(&run.base.label), one_line(&run.head.label));
                 let lost = ratchet::found(run).map(|found| format!(", {found}")).unwrap_or_default();
-                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), counts(run))
+                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), counted(run))
             }
             Err(error) => writeln!(text, "{id}  {}", one_line(error.message())),
         };

@@ -1,6 +1,6 @@
-//! What our JSON documents look like, as JSON Schema: published in `docs/schema`, made from the types that are written.
+//! JSON Schemas of our documents: published in `docs/schema`, made from the types that are written.
 
-use super::{calibration, doctor, explanations, generated_document, history, json, list, saved};
+use super::{calibration, doctor, explanations, generate, history, json, list, saved};
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -31,7 +31,7 @@ pub enum DocumentKind {
     Calibrate,
 }
 
-/// The schema of a document as pretty JSON with a trailing newline.
+/// Returns the schema of a document as pretty JSON with a trailing newline.
 pub fn render(kind: DocumentKind) -> String {
     super::wire::pretty(&match kind {
         DocumentKind::Diff => schema::<json::Document>("cargo perfunit diff"),
@@ -41,13 +41,13 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::Releases => schema::<history::ReleasesDocument>("cargo perfunit log --by-tag"),
         DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
         DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
-        DocumentKind::Generate => schema::<generated_document::GenerateDocument>("cargo perfunit generate"),
+        DocumentKind::Generate => schema::<generate::GenerateDocument>("cargo perfunit generate"),
         DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),
     })
 }
 
-/// As documents are written: what is always there is required.
+/// Returns the schema of written documents: fields that are always there are required.
 fn schema<T: JsonSchema>(title: &str) -> Schema {
     let mut schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());

@@ -1,50 +1,40 @@
-//! The terminal summary, read in five seconds: what got slower, what got faster, and how much to believe of it.
+//! The terminal's report: slower and faster tests first, then what limits the figures.
 
-mod summary;
+mod sections;
+
 #[cfg(test)]
-mod tests;
+pub(super) use sections::written;
+pub(super) use sections::{counted, coverage, stages, unreached};
 
-pub(super) use summary::{counts, stages};
-
-use super::by_cause::{self, Responsible};
-use super::caveats;
-use super::failing;
 use super::figures::{Detail, Words, phrase, row, sorted, status};
-use super::generated;
-use super::growth;
-use super::metrics;
-use super::ratchet;
-use super::screen::{INDENT, Screen};
-use super::shards;
-use super::style::{DIM, GOOD, STRONG, Text, WARN, test_id};
-use super::table::{Layout, Row};
-use super::uncovered;
-use super::unmeasured;
+use super::sections::{Kind, Section, Sections};
+use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
+use super::{counts, metrics};
 use perfunit_model::format::{Glyphs, count, magnitude, one_line, threshold};
 use perfunit_model::{
-    Conclusion, CrossCheck, Denied, GeneratedCalls, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome,
-    Run, Selection, Verdict, VersionName,
+    Conclusion, CrossCheck, Denied, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome, Run, Selection,
+    Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Tests of a verdict shown unless everything is asked for.
+/// Tests of a verdict shown unless everything is requested.
 const ROWS: usize = 10;
-/// Tests shown whose work changed and whose time did not, unless everything is asked for.
+/// Tests shown whose work changed and whose time did not, unless everything is requested.
 const WORK_ALONE: usize = 5;
 
-/// What the terminal can show and the reader wants to see.
+/// The abilities of the terminal and the wishes of the reader.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns; 0 for no limit, as when the output is not a terminal.
     pub width: usize,
-    /// Everything known about every test.
+    /// True to show everything known about each test.
     pub verbose: bool,
     pub unicode: bool,
 }
 
 impl TextOptions {
-    /// The glyphs to use.
+    /// Returns the glyphs to use.
     pub fn glyphs(&self) -> Glyphs {
         if self.unicode { Glyphs::Unicode } else { Glyphs::Ascii }
     }
@@ -54,41 +44,56 @@ impl TextOptions {
     }
 }
 
+/// Sections below the verdicts, in this order.
+const BELOW: [Kind; 8] = [
+    Kind::Uncovered,
+    Kind::NotCompiled,
+    Kind::Scaling,
+    Kind::Growth,
+    Kind::Tests(Verdict::NotMeasured),
+    Kind::Caveats,
+    Kind::Ratchet,
+    Kind::Generated,
+];
+
 /// Returns the summary with ANSI colors and one trailing newline; `denied` decides whether its last line is good news.
 pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
     let detail = options.detail();
+    let all = Sections::of(run, denied);
     let mut screen = Screen::new(options.width, options.glyphs());
     heading(&run.base, &run.head, &mut screen);
     tests(run, &mut screen);
-    if let Some(insensitive) = caveats::insensitive(run) {
+    if let Some(insensitive) = counts::insensitive(run) {
         screen.status("Limits", WARN, &Text::plain(insensitive));
     }
-    shards::write(run, &mut screen);
+    sections::shards(run, &mut screen);
     if detail == Detail::Full {
         circumstances(run, &mut screen);
     }
     screen.bar();
-    failing::write(run, detail, &mut screen);
-    match caveats::nothing_because(run) {
+    sections::write(Kind::Failing, run, &all, detail, &mut screen);
+    match counts::nothing_because(run) {
         Some(because) => nothing(run, because, &mut screen),
-        None => verdicts(run, detail, &mut screen),
+        None => verdicts(run, &all, detail, &mut screen),
     }
-    uncovered::write(&run.selection, detail, &mut screen);
-    growth::write(run, detail, &mut screen);
-    unmeasured::write(run, detail, &mut screen);
-    caveats::write(run, &mut screen);
-    let counted = run.against_ratchet().map(counts).unwrap_or_default();
-    ratchet::write(run, counted, detail, &mut screen);
-    let counted = run.generated.as_ref().and_then(GeneratedCalls::run).map(counts).unwrap_or_default();
-    generated::write(run, counted, detail, &mut screen);
+    for kind in BELOW {
+        sections::write(kind, run, &all, detail, &mut screen);
+    }
     screen.bar();
-    summary::write(run, Conclusion::of(run, denied), &mut screen);
-    ratchet::summary(run, &mut screen);
-    generated::summary(run, &mut screen);
+    sections::summary(run, Conclusion::of(run, denied), &mut screen);
+    sections::further(run, &all, &mut screen);
     screen.finish()
 }
 
-/// Which versions are compared.
+/// Returns the lines below the summary: what was denied and has no answer.
+pub fn undecided(run: &Run, options: &TextOptions, denied: Denied) -> String {
+    let mut screen = Screen::new(options.width, options.glyphs());
+    let all = Sections::of(run, denied);
+    sections::write(Kind::Undecided, run, &all, Detail::Full, &mut screen);
+    screen.finish()
+}
+
+/// Writes which versions are compared.
 pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Screen) {
     let arrow = format!(" {} ", screen.glyphs().arrow());
     screen.status("Comparing", GOOD, &version(base).and(arrow).join(version(head)));
@@ -114,14 +119,14 @@ fn tests(run: &Run, screen: &mut Screen) {
         text = text.and(format!(" in {} of {targets}", selection.targets_reached));
     }
     let idle = selection.reachable - selection.executed;
-    let unaffected = run.outcomes.iter().filter(|outcome| unmeasured::is_unaffected(outcome)).count() - idle;
+    let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - idle;
     if unaffected > 0 {
         text = text.and(format!(", {unaffected} cannot have changed"));
     }
     if idle > 0 {
         text = text.and(format!(", {idle} do not execute changed code"));
     }
-    let measured = caveats::measured(run);
+    let measured = counts::measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
 }
 
@@ -151,7 +156,7 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// How far base and head are the same to the processor.
+/// Says how far the code of base and head has equal addresses.
 pub(super) fn layout(state: &LayoutMatch) -> String {
     let LayoutMatch { common, equal, changed, anchored, data, data_equal, .. } = state;
     let mut text = format!(
@@ -170,7 +175,7 @@ pub(super) fn layout(state: &LayoutMatch) -> String {
     text
 }
 
-/// What matching it did besides.
+/// Says what matching the layout did in addition.
 fn linked(state: &LayoutMatch) -> String {
     let LayoutMatch { loops, held, text_bytes, link_seconds, .. } = state;
     let megabytes = *text_bytes as f64 / 1e6;
@@ -194,36 +199,38 @@ fn nothing(run: &Run, because: NothingBecause, screen: &mut Screen) {
     screen.status("Unchanged", GOOD, &text);
 }
 
-fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
-    let rows_of = |verdict| rows(&sorted(&run.outcomes, verdict), run, detail, screen.glyphs());
-    let probable: Vec<&Outcome> = run.probably_slower().collect();
-    let open: Vec<&Outcome> = sorted(&run.outcomes, Verdict::Inconclusive);
-    let open: Vec<&Outcome> =
-        open.into_iter().filter(|outcome| !probable.iter().any(|other| other.test == outcome.test)).collect();
-    let probable = rows(&probable, run, detail, screen.glyphs());
-    let inconclusive = rows(&open, run, detail, screen.glyphs());
-    let [slower, faster, changed, same] =
-        [Verdict::Slower, Verdict::Faster, Verdict::ChangedBelowThreshold, Verdict::Same].map(rows_of);
-    let listed = if detail == Detail::Full { [changed, same] } else { [Vec::new(), Vec::new()] };
-    let [changed, same] = &listed;
+fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) {
+    let tests_of = |kind| all.items(kind).iter().filter_map(|item| item.test).collect::<Vec<_>>();
+    let rows_of = |tests: Vec<&Outcome>| rows(&tests, run, detail, screen.glyphs());
+    let probable = tests_of(Kind::ProbablySlower);
+    let open = tests_of(Kind::Tests(Verdict::Inconclusive));
+    let open = open.into_iter().filter(|outcome| !probable.iter().any(|other| other.test == outcome.test)).collect();
+    let (probable, inconclusive) = (rows_of(probable), rows_of(open));
+    let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| rows_of(tests_of(Kind::Tests(verdict))));
+    let [changed, same] = [Verdict::ChangedBelowThreshold, Verdict::Same].map(|verdict| match detail {
+        Detail::Full => rows_of(tests_of(Kind::Tests(verdict))),
+        Detail::Brief => Vec::new(),
+    });
     let shown = |rows: &[Row]| if detail == Detail::Full { rows.len() } else { rows.len().min(ROWS) };
-    let all = [&probable, &slower, &faster, changed, &inconclusive, same];
-    let layout = Layout::of(all.into_iter().flat_map(|rows| &rows[..shown(rows)]), screen.width());
+    let in_order = [&probable, &slower, &faster, &changed, &inconclusive, &same];
+    let layout = Layout::of(in_order.into_iter().flat_map(|rows| &rows[..shown(rows)]), screen.width());
     let write = |rows: &[Row], screen: &mut Screen| {
         rows[..shown(rows)].iter().for_each(|row| layout.write(row, screen));
         screen.more(INDENT, rows.len() - shown(rows));
     };
     write(&probable, screen);
     for (verdict, rows) in [(Verdict::Slower, &slower), (Verdict::Faster, &faster)] {
-        by_cause(run, verdict, screen);
+        if let Some(section) = all.get(Kind::Tests(verdict)) {
+            causes(section, verdict, run, screen);
+        }
         write(rows, screen);
     }
-    write(changed, screen);
+    write(&changed, screen);
     if detail == Detail::Brief {
         changed_line(run, screen);
     }
     write(&inconclusive, screen);
-    write(same, screen);
+    write(&same, screen);
     same_line(run, screen);
     explained_line(run, screen);
     if detail == Detail::Brief {
@@ -231,21 +238,16 @@ fn verdicts(run: &Run, detail: Detail, screen: &mut Screen) {
     }
 }
 
-/// A line for each cause of several tests.
-fn by_cause(run: &Run, verdict: Verdict, screen: &mut Screen) {
-    let tests = sorted(&run.outcomes, verdict);
-    let groups = by_cause::groups(&tests, run);
-    if tests.len() < 2 || groups.iter().all(|group| group.responsible == Responsible::Unknown) {
-        return;
-    }
+/// Writes a line for each cause of several tests.
+fn causes(section: &Section<'_>, verdict: Verdict, run: &Run, screen: &mut Screen) {
     let (_, style) = status(verdict, Words::of(&run.all_gates()));
-    for group in &groups {
+    for group in section.telling_causes() {
         let text = Text::new(STRONG, group.name()).and(": ").with(style, group.tests(verdict, &run.all_gates()));
         screen.status("Responsible", style, &text);
     }
 }
 
-/// How many of the slower tests are explained, unless all are or none was to be.
+/// Says how many of the slower tests are explained, unless all are or none was to be.
 fn explained_line(run: &Run, screen: &mut Screen) {
     let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
     let slower = sorted(&run.outcomes, Verdict::Slower);
@@ -258,7 +260,7 @@ fn explained_line(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// What changed of tests that have no row of their own, and should have shown in their time.
+/// Writes the tests without a row whose work changed although their time did not.
 fn work_alone(run: &Run, screen: &mut Screen) {
     let has_no_row = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Same | Verdict::ChangedBelowThreshold);
     let alone = |outcome: &&Outcome| matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
@@ -300,7 +302,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     screen.status("Changed", WARN, &text);
 }
 
-/// Below this all of them changed: the run's margin, or that of a test where less cannot be detected.
+/// Returns the largest margin of these tests: the run's, or that of a test where less cannot be detected.
 fn largest_margin(outcomes: &[&Outcome], run: &Run) -> f64 {
     outcomes
         .iter()
@@ -341,7 +343,7 @@ fn same_line(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// `0.21 % to 3.1 %, median 0.60 %`, over the tests where it is known.
+/// Returns the smallest detectable changes of these tests: `0.21 % to 3.1 %, median 0.60 %`.
 fn detectable(outcomes: &[&Outcome]) -> Option<String> {
     let known = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.detectable);
     let mut sorted: Vec<f64> = known.filter(|detectable| detectable.is_finite()).collect();
@@ -354,3 +356,6 @@ fn detectable(outcomes: &[&Outcome]) -> Option<String> {
     let median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
     Some(format!("{low} to {high}, median {}", magnitude(median)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -200,17 +200,17 @@ impl Reason {
     }
 }
 
-/// A figure, or `None` where there is no number to give.
+/// Returns a figure, or `None` where there is no number to give.
 pub fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// A figure of each version, or `None` where there is no number to give.
+/// Returns a figure of each version, or `None` where there is no number to give.
 pub fn finite_sides(figures: Sides<f64>) -> Sides<Option<f64>> {
     figures.map(finite)
 }
 
-/// A document as pretty JSON with a trailing newline.
+/// Returns a document as pretty JSON with a trailing newline.
 pub(super) fn pretty(document: &impl Serialize) -> String {
     // Strings, numbers, lists and structs with fixed keys: serde_json has nothing to refuse.
     let text = serde_json::to_string_pretty(document).unwrap_or_else(|error| unreachable!("{error}"));

@@ -14,7 +14,7 @@ use clap::Parser;
 use functions::{Found, Functions};
 use invocation::Place;
 use perfunit_model::{Function, NotGenerated};
-use perfunit_report::generated_document::{Call, GenerateDocument};
+use perfunit_report::generate::{Call, GenerateDocument};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use super::arguments::{CommonArguments, MessageFormat, folder, text_options};
 use clap::Args;
 use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_project::config::{Layer, Limit, Value as _};
-use perfunit_report::{generate, generated_document};
+use perfunit_report::generate;
 use perfunit_session as session;
 use perfunit_session::{GenerateRequest, Generating, Measuring};
 use perfunit_system::fs;
@@ -90,7 +90,7 @@ impl GenerateArguments {
             let _ = process::output(Command::new("rustfmt").args(["--edition", "2021"]).arg(&file));
         }
         term::print(&match self.message_format {
-            MessageFormat::Json => generated_document::render(&versions, &generation),
+            MessageFormat::Json => generate::render(&versions, &generation),
             MessageFormat::Human => generate::text(&versions, &generation, &text_options(self.common.verbose > 0)),
         });
         Ok(ExitCode::Success)

@@ -10,7 +10,7 @@ use perfunit_project::config::{NoTests, Settings};
 use perfunit_report as report;
 use perfunit_report::history::HistoryFormat;
 use perfunit_report::live::{self, Line};
-use perfunit_report::{Format, Rendering, TextOptions, WhenFine, annotations, outputs, render};
+use perfunit_report::{Format, Rendering, TextOptions, WhenFine, render};
 use perfunit_session as session;
 use perfunit_session::Options;
 use perfunit_system::term::{self, Terminal};
@@ -189,7 +189,7 @@ pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Term
         return;
     }
     if printed != Format::Github {
-        term::eprint(&annotations::github(run));
+        term::eprint(&github::annotations(run));
     }
     let page = render(run, Format::Markdown, &Rendering { when_fine: WhenFine::Short, ..*rendering });
     let said = |what: &str, done: Result<()>| {
@@ -203,7 +203,7 @@ pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Term
     if let Some(file) = path("GITHUB_OUTPUT") {
         said(
             "output variables",
-            fs::append(&file, outputs::github(run, Conclusion::of(run, rendering.denied), report.as_deref())),
+            fs::append(&file, github::outputs(run, Conclusion::of(run, rendering.denied), report.as_deref())),
         );
     }
 }

@@ -1,10 +1,8 @@
 //! Where a search for commits ended.
 
-use super::commit::{commit, skipped};
-use super::entry;
-use crate::responsible;
-use crate::screen::{INDENT, Screen};
-use crate::style::{BAD, DIM, GOOD, PLAIN, STRONG, Text, WARN, test_id};
+use super::log::{self, commit, skipped};
+use crate::causes;
+use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN, test_id};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, count, one_line, short_commit};
 use perfunit_model::{
@@ -12,7 +10,7 @@ use perfunit_model::{
     Unsearched, variant_name,
 };
 
-/// For people.
+/// Returns the text for the terminal.
 pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let Bisection { test, good, bad, change, .. } = bisection;
@@ -63,7 +61,7 @@ fn step(found: &FoundStep, options: &TextOptions, screen: &mut Screen) {
     }
 }
 
-/// Of the test that was searched by.
+/// Returns the direction of the test that was searched by.
 pub(super) fn direction(found: &FoundStep) -> Direction {
     let figures = found.tests.first().and_then(|test| test.found.figures);
     if figures.is_some_and(|figures| figures.change.estimate < 0.0) { Direction::Faster } else { Direction::Slower }
@@ -76,10 +74,10 @@ fn line(test: &FoundTest, options: &TextOptions) -> Text {
     }
     // The explanation names it.
     let function = found.function.clone().filter(|_| test.explanation.is_none());
-    entry::line(&StepTest { function, ..found.clone() }, options)
+    log::line(&StepTest { function, ..found.clone() }, options)
 }
 
-/// What is known of a test without figures.
+/// Says what is known of a test without figures.
 pub(super) fn without_figures(found: &StepTest) -> String {
     match found.reason {
         Some(ReasonKind::SameCode | ReasonKind::SameExecutable | ReasonKind::NotExecuted) => {
@@ -89,10 +87,10 @@ pub(super) fn without_figures(found: &StepTest) -> String {
     }
 }
 
-/// The responsible functions of a test and other causes, or why there are none.
+/// Returns the responsible functions of a test and other causes, or why there are none.
 pub(super) fn explained(test: &FoundTest, options: &TextOptions) -> Vec<String> {
     match (&test.explanation, &test.unexplained) {
-        (Some(explanation), _) => responsible::lines(explanation, options.glyphs()),
+        (Some(explanation), _) => causes::lines(explanation, options.glyphs()),
         (None, Some(why)) => vec![format!("not explained: {}", one_line(&why.to_string()))],
         (None, None) => Vec::new(),
     }
@@ -117,7 +115,7 @@ pub(super) fn place(source: &SourceChange) -> String {
     format!("{}:{}", source.file, source.line)
 }
 
-/// A line of source text without what a terminal would obey.
+/// Returns a line of source text without the characters that a terminal would obey.
 pub(super) fn plain_line(line: &str) -> String {
     line.replace('\t', "    ").replace(char::is_control, " ")
 }
@@ -136,7 +134,7 @@ fn unresolved(left: &Unresolved, of: usize, screen: &mut Screen) {
     list(&left.commits, screen);
 }
 
-/// What else the search has seen.
+/// Returns what else the search has seen.
 pub(super) fn notes(bisection: &Bisection) -> Vec<String> {
     let further = bisection.further;
     if let Some(rest) = bisection.rest {

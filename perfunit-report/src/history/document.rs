@@ -1,11 +1,12 @@
-//! Histories and searches as JSON.
+//! Histories, searches and releases as JSON documents, described in `docs/json.md`.
 
-use super::commit::skipped;
-use crate::explained;
+use super::log::skipped;
+use crate::explanations;
 use crate::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
 use perfunit_model as model;
 use perfunit_model::{
-    Bisection, Course, EffectClass, History, Mode, Point, ReasonKind, Side, Skipped, StepOutcome, StepTest, Verdict,
+    Bisection, Course, EffectClass, History, Mode, Point, ReasonKind, Releases, Side, Skipped, StepOutcome, StepTest,
+    Verdict,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -215,7 +216,7 @@ struct FoundTest {
     #[serde(flatten)]
     test: TestOf,
     /// As in `diff`.
-    explanation: Option<explained::Explanation>,
+    explanation: Option<explanations::Explanation>,
     /// Why there is none.
     unexplained_because: Option<String>,
 }
@@ -236,7 +237,7 @@ struct SkippedCommit {
     why: String,
 }
 
-/// A history for programs.
+/// Returns the JSON document of a history.
 pub fn log_json(history: &History, courses: &[Course]) -> String {
     pretty(&LogDocument {
         schema_version: SCHEMA_VERSION,
@@ -249,7 +250,7 @@ pub fn log_json(history: &History, courses: &[Course]) -> String {
     })
 }
 
-/// A search for programs.
+/// Returns the JSON document of a search.
 pub fn bisect_json(bisection: &Bisection) -> String {
     let not_compared = bisection.skipped.iter();
     let others = bisection.others.iter();
@@ -279,7 +280,7 @@ pub fn bisect_json(bisection: &Bisection) -> String {
 fn found_step(step: &model::FoundStep) -> FoundStep {
     let test = |test: &model::FoundTest| FoundTest {
         test: test_of(&test.found),
-        explanation: test.explanation.as_ref().map(explained::Explanation::from),
+        explanation: test.explanation.as_ref().map(explanations::Explanation::from),
         unexplained_because: test.unexplained.as_ref().map(ToString::to_string),
     };
     FoundStep {
@@ -353,5 +354,65 @@ fn course(history: &History, course: &Course) -> CourseOf {
         test: Test::from(&course.test),
         points: course.turns().map(point).collect(),
         anchors: course.anchors.iter().map(anchor).collect(),
+    }
+}
+
+/// The document of `log --by-tag`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ReleasesDocument {
+    /// Version of this format.
+    schema_version: u32,
+    /// Oldest first; the last one is the end of the range, whether it has a tag or not.
+    releases: Vec<ReleaseOf>,
+    /// At most the probability that any test is falsely called slower or faster from release to release.
+    family_wise_error: f64,
+    /// Whether releases are open.
+    interrupted: bool,
+}
+
+/// A release against the one before it that builds.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct ReleaseOf {
+    base: model::Commit,
+    head: model::Commit,
+    /// What came of the direct comparison.
+    comparison: Outcome,
+    /// The commits that lead to it, as far as `log` looked at them; others are `open`.
+    commits: Vec<Entry>,
+    /// For each slower or faster test, the commits that made it so, as far as they were looked at.
+    moved_by: Vec<MovedBy>,
+}
+
+/// The commits that made a test slower or faster.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct MovedBy {
+    #[serde(flatten)]
+    test: Test,
+    /// Their ids.
+    commits: Vec<String>,
+}
+
+/// Returns the JSON document of releases.
+pub fn releases_json(releases: &Releases) -> String {
+    pretty(&ReleasesDocument {
+        schema_version: SCHEMA_VERSION,
+        releases: releases.releases.iter().map(release).collect(),
+        family_wise_error: releases.family_wise_error(),
+        interrupted: releases.interrupted,
+    })
+}
+
+fn release(release: &model::Release) -> ReleaseOf {
+    let moved = release.outcome.step().into_iter().flat_map(model::Step::moved);
+    let moved_by = |found: &model::StepTest| MovedBy {
+        test: Test::from(&found.test),
+        commits: release.moved_by(&found.test).map(|(commit, _)| commit.id.clone()).collect(),
+    };
+    ReleaseOf {
+        base: release.base.clone(),
+        head: release.head.clone(),
+        comparison: outcome(&release.outcome),
+        commits: release.commits.iter().map(entry).collect(),
+        moved_by: moved.map(moved_by).collect(),
     }
 }

@@ -1,14 +1,14 @@
-//! A history for an issue or for release notes: the tests that moved, and the commits that moved them.
+//! Histories and searches as Markdown, for issues and release notes.
 
-use super::anchors;
-use super::commit::{name, skipped};
-use super::entry::{moved, worst};
-use super::moves::Moves;
-use super::sparkline::sparkline;
-use super::summary::{Counts, error_rate, notes};
+use super::bisection::{self, direction, explained, place, plain_line, without_figures};
+use super::log::{Counts, Moves, anchors, error_rate, moved, name, notes, skipped, sparkline, worst};
 use crate::markdown::{code, plain};
-use perfunit_model::format::{Glyphs, count, percent, short_commit};
-use perfunit_model::{Course, Entry, History, StepOutcome, variant_name};
+use crate::text::TextOptions;
+use perfunit_model::format::{self, Glyphs, count, percent, sentence, short_commit};
+use perfunit_model::{
+    Bisection, Change, Commit, Course, Entry, FoundStep, FoundTest, History, SourceChange, StepOutcome, Unresolved,
+    Unsearched, variant_name,
+};
 use perfunit_system::date;
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const ROWS: usize = 30;
 /// Tests or commits named in a cell.
 const NAMED: usize = 3;
 
-/// GitHub Flavored Markdown; all foreign text is in code spans or escaped.
+/// Returns GitHub Flavored Markdown; all foreign text is in code spans or escaped.
 pub fn render(history: &History, courses: &[Course]) -> String {
     let counts = Counts::of(history);
     let last = history.entries.last().map_or(&history.base, |entry| &entry.commit);
@@ -41,7 +41,7 @@ pub fn render(history: &History, courses: &[Course]) -> String {
         if left_out > 0 {
             steps.push(format!("{left_out} more"));
         }
-        steps.extend(anchors::words(course).map(|anchor| plain(&anchor)));
+        steps.extend(anchors(course).map(|anchor| plain(&anchor)));
         let _ = writeln!(
             page,
             "| {} | {} | **{}** | {} to {} | {} |",
@@ -69,7 +69,7 @@ fn more(all: usize, noun: &str, page: &mut String) {
     }
 }
 
-/// The commits with slower or faster tests, the youngest first.
+/// Writes the commits with slower or faster tests, the youngest first.
 fn commits(history: &History, page: &mut String) {
     let moving = history.entries.iter().rev().filter_map(|entry| match &entry.outcome {
         StepOutcome::Compared(step) => {
@@ -104,7 +104,7 @@ fn commits(history: &History, page: &mut String) {
     more(moving.len(), "commit", page);
 }
 
-/// Id, day, tags and subject, in two cells.
+/// Returns id, day, tags and subject in two cells.
 fn commit(entry: &Entry) -> String {
     let commit = &entry.commit;
     let tags: String = commit.tags.iter().map(|tag| code(tag) + " ").collect();
@@ -112,7 +112,7 @@ fn commit(entry: &Entry) -> String {
     format!("{} {day} | {tags}{}", code(short_commit(&commit.id)), plain(&commit.subject))
 }
 
-/// The commits that could not be compared.
+/// Writes the commits that could not be compared.
 fn left_out(history: &History, page: &mut String) {
     let left_out = history.entries.iter().rev().filter_map(|entry| match &entry.outcome {
         StepOutcome::Skipped(why) => Some((entry, why)),
@@ -129,5 +129,136 @@ fn left_out(history: &History, page: &mut String) {
         let _ = writeln!(page, "- {id} {subject}: {}", plain(&skipped(why)));
     }
     more(left_out.len(), "commit", page);
+    page.push_str("\n</details>\n");
+}
+
+/// Commits named of many.
+const NAMED_TESTS: usize = 10;
+
+/// Returns GitHub Flavored Markdown; all foreign text is in code spans or escaped.
+pub fn bisection(bisection: &Bisection) -> String {
+    let mut page = format!("### {}\n", heading(bisection));
+    for found in &bisection.steps {
+        found_step(found, &mut page);
+    }
+    for left in &bisection.unresolved {
+        unresolved(left, &mut page);
+    }
+    for note in bisection::notes(bisection) {
+        let _ = writeln!(page, "\n{}", sentence(&note));
+    }
+    how(bisection, &mut page);
+    page
+}
+
+fn heading(bisection: &Bisection) -> String {
+    let test = code(&bisection.test.to_string());
+    match &bisection.steps[..] {
+        [] => format!("{test} changed ({}), and no single commit was found", percent(bisection.change.estimate)),
+        [one] => {
+            let commit = one.commits.last().map(|commit| code(short_commit(&commit.id))).unwrap_or_default();
+            let found = one.tests.first().and_then(|test| test.found.figures);
+            let change = found.map(|figures| format!(": {}", percent(figures.change.estimate))).unwrap_or_default();
+            let place = if one.commits.len() > 1 { "in or before" } else { "in" };
+            format!("{test} got {} {place} {commit}{change}", direction(one))
+        }
+        several => format!("{test} changed in {}", count(several.len(), "commit")),
+    }
+}
+
+fn found_step(found: &FoundStep, page: &mut String) {
+    page.push('\n');
+    for one in &found.commits {
+        let _ = writeln!(page, "- {}", found_commit(one));
+    }
+    if found.commits.len() > 1 {
+        page.push_str("\nOne of these: those before the last cannot be compared.\n");
+    }
+    let after = found.commits.last().map_or("", |commit| short_commit(&commit.id));
+    let [before, after] = [short_commit(&found.base.id), after].map(code);
+    let _ = writeln!(page, "\n| test | {before} | {after} | change | interval |");
+    page.push_str("|---|--:|--:|--:|---|\n");
+    for test in &found.tests {
+        found_row(test, page);
+    }
+    let lines =
+        found.tests.first().map(|test| explained(test, &TextOptions { unicode: true, ..TextOptions::default() }));
+    for (index, line) in lines.unwrap_or_default().iter().enumerate() {
+        let _ = writeln!(page, "{}- {}", if index == 0 { "\n" } else { "" }, plain(line));
+    }
+    if let Some(source) = &found.source {
+        difference(source, page);
+    }
+}
+
+fn found_commit(commit: &Commit) -> String {
+    format!("{} {} ({})", code(short_commit(&commit.id)), plain(&commit.subject), date::day(commit.seconds))
+}
+
+fn found_row(test: &FoundTest, page: &mut String) {
+    let name = code(&test.found.test.to_string());
+    let _ = match test.found.figures {
+        None => {
+            writeln!(page, "| {name} | | | {} | |", plain(&without_figures(&test.found)))
+        }
+        Some(figures) => {
+            let [base, head] = [figures.base_ns, figures.head_ns].map(|ns| format::duration(ns, Glyphs::Unicode));
+            let (change, interval) = (percent(figures.change.estimate), interval(figures.change));
+            writeln!(page, "| {name} | {base} | {head} | **{change}** | {interval} |")
+        }
+    };
+}
+
+fn interval(change: Change) -> String {
+    format!("{} to {}", percent(change.low), percent(change.high))
+}
+
+fn difference(source: &SourceChange, page: &mut String) {
+    let lines: Vec<String> = source.diff.iter().map(|line| plain_line(line)).collect();
+    // A longer fence than any in the text.
+    let longest = lines.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest.max(2) + 1);
+    let _ = write!(page, "\n{}:\n\n{fence}diff\n{}\n{fence}\n", code(&place(source)), lines.join("\n"));
+    if source.left_out > 0 {
+        let _ = writeln!(page, "\n... and {} more lines.", source.left_out);
+    }
+}
+
+fn unresolved(left: &Unresolved, page: &mut String) {
+    let text = match left.because {
+        Unsearched::Open => "Not searched yet",
+        Unsearched::Lost => "The change shows over all of these commits, and not in one of them",
+    };
+    let _ = writeln!(page, "\n{text}:\n");
+    for one in left.commits.iter().take(NAMED_TESTS) {
+        let _ = writeln!(page, "- {}", found_commit(one));
+    }
+    if left.commits.len() > NAMED_TESTS {
+        let _ = writeln!(page, "- ... and {} more", left.commits.len() - NAMED_TESTS);
+    }
+}
+
+/// Writes the range, what could not be compared, and how to compare again.
+fn how(bisection: &Bisection, page: &mut String) {
+    let Bisection { good, bad, change, commits, .. } = bisection;
+    let range = format!("{} to {}", found_commit(good), found_commit(bad));
+    let whole = format!("{} [{}]", percent(change.estimate), interval(*change));
+    let _ = writeln!(page, "\n<details><summary>How it was found</summary>\n");
+    let _ = writeln!(page, "- {} from {range}: {whole}", count(*commits, "commit"));
+    if let Some(function) = &bisection.function {
+        let _ = writeln!(page, "- tests that execute {}, by the one that changed most", code(function));
+    }
+    for (left_out, why) in bisection.skipped.iter().take(NAMED_TESTS) {
+        let _ = writeln!(page, "- skipped: {}: {}", found_commit(left_out), plain(&skipped(why)));
+    }
+    if bisection.skipped.len() > NAMED_TESTS {
+        let _ = writeln!(page, "- ... and {} more skipped", bisection.skipped.len() - NAMED_TESTS);
+    }
+    page.push_str("- times are of one machine, both versions in turns; `cargo perfunit` made this\n");
+    for found in &bisection.steps {
+        let head = found.commits.last().map_or("", |commit| short_commit(&commit.id));
+        let test = shlex::try_quote(&bisection.test.name).unwrap_or_default();
+        let _ = write!(page, "\n```sh\ncargo perfunit diff {}..{head} {test}\n```\n", short_commit(&found.base.id));
+    }
     page.push_str("\n</details>\n");
 }

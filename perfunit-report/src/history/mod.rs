@@ -1,39 +1,87 @@
-//! Several commits: what each changed, and which one made a test slower.
+//! Several commits: what each of them changed, and which commit made a test slower.
 
-mod anchors;
 mod bisection;
-mod bisection_markdown;
-mod commit;
 mod csv;
 mod document;
-mod entry;
-mod format;
+mod log;
 mod markdown;
-mod moves;
-mod progress;
 mod releases;
-mod releases_csv;
-mod releases_document;
-mod sparkline;
-mod summary;
 
-pub(super) use anchors::words as anchors;
 pub use bisection::text as bisection;
-pub use bisection_markdown::render as bisect_markdown;
-pub(super) use commit::{name, skipped};
-pub use csv::render as csv;
-pub use document::{BisectDocument, LogDocument, bisect_json};
-pub use entry::text as entry;
-pub(super) use entry::{counts, moved, worst};
-pub use format::{HistoryFormat, render};
-pub use markdown::render as markdown;
-pub(super) use moves::{Move, Moves};
-pub use progress::{anchoring, joined, left, not_anchored};
+pub use csv::{releases as releases_csv, render as csv};
+pub use document::{BisectDocument, LogDocument, ReleasesDocument, bisect_json, releases_json};
+pub(super) use log::{Counts, Move, Moves, anchors, counts, error_rate, moved, name, notes, skipped, worst};
+pub use log::{entry, summary};
+pub use markdown::{bisection as bisect_markdown, render as markdown};
 pub use releases::{release, summary as releases_summary};
-pub use releases_csv::render as releases_csv;
-pub use releases_document::{ReleasesDocument, releases_json};
-pub use summary::text as summary;
-pub(super) use summary::{Counts, error_rate, notes};
+
+use crate::text::TextOptions;
+use crate::{HtmlOptions, html};
+use clap::ValueEnum;
+use perfunit_model::format::{self, count};
+use perfunit_model::{Commit, Course, History, Joined, Skipped};
+use std::time::Duration;
+
+/// What a history is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum HistoryFormat {
+    /// A summary for people.
+    #[default]
+    #[value(alias = "human")]
+    Text,
+    /// Commits and tests that moved, for an issue or release notes.
+    Markdown,
+    /// One versioned JSON document.
+    Json,
+    /// A row for each test of each commit.
+    Csv,
+    /// One page for a browser, with the courses of tests.
+    Html,
+}
+
+/// Renders the report of a history; text has ANSI colors.
+pub fn render(history: &History, courses: &[Course], format: HistoryFormat, options: &TextOptions) -> String {
+    match format {
+        HistoryFormat::Text => {
+            let entries: String = history.entries.iter().rev().map(|one| entry(one, options)).collect();
+            entries + &summary(history, courses, options)
+        }
+        HistoryFormat::Markdown => markdown(history, courses),
+        HistoryFormat::Json => document::log_json(history, courses),
+        HistoryFormat::Csv => csv(history),
+        HistoryFormat::Html => html::history(history, courses, &HtmlOptions::default()),
+    }
+}
+
+/// Says how much of a log is left.
+pub fn left(done: usize, of: usize, time: Option<Duration>) -> String {
+    let time = time.map(|time| format!(", about {}", format::seconds(time))).unwrap_or_default();
+    format!("{} of {of}{time}", count(of - done, "commit"))
+}
+
+/// Says what joining a file added.
+pub fn joined(joined: Joined) -> String {
+    let Joined { new, same, contradictions, usable } = joined;
+    let said = |n: usize, text: String| if n > 0 { text } else { String::new() };
+    let useless = (new + same + contradictions).saturating_sub(usable);
+    format!(
+        "{}, {same} known before{}{}",
+        count(new, "new result"),
+        said(contradictions, format!(", {contradictions} with other figures than those that are here, which stay")),
+        said(useless, format!("; {useless} were made with other options or another toolchain, and are not used now")),
+    )
+}
+
+/// Says which tests are compared next, over several commits.
+pub fn anchoring(base: &Commit, head: &Commit, tests: usize) -> String {
+    format!("{} directly, {} against {}", count(tests, "test"), name(head), name(base))
+}
+
+/// Says why tests are not compared over several commits.
+pub fn not_anchored(base: &Commit, head: &Commit, why: &Skipped) -> String {
+    let [base, head] = [base, head].map(name);
+    format!("{head} and {base} are not compared directly: {}", skipped(why))
+}
 
 #[cfg(test)]
 mod tests;

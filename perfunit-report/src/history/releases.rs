@@ -1,10 +1,8 @@
-//! What got slower and faster from release to release.
+//! Releases in the terminal: the tests that got slower and faster from one to the next.
 
-use super::commit::{commit, name, skipped};
-use super::entry;
+use super::log::{self, commit, name, skipped};
 use crate::figures;
-use crate::screen::{INDENT, Screen};
-use crate::style::{DIM, GOOD, STRONG, Text, WARN, test_name};
+use crate::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text, WARN, test_name};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, count, short_commit};
 use perfunit_model::{Release, Releases, Step, StepOutcome, StepTest, Verdict, variant_name};
@@ -13,7 +11,7 @@ use std::collections::BTreeMap;
 /// Commits named of those that were not looked at.
 const NAMED: usize = 5;
 
-/// A release, for people.
+/// Returns a release as text for the terminal.
 pub fn release(release: &Release, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let title = commit(&release.head);
@@ -29,11 +27,11 @@ pub fn release(release: &Release, options: &TextOptions) -> String {
 }
 
 fn compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut Screen) {
-    entry::heading(step, &commit(&release.head), screen);
+    log::heading(step, &commit(&release.head), screen);
     let against = format!("against {}, {}: ", name(&release.base), count(release.commits.len(), "commit"));
-    screen.below(INDENT, &Text::new(DIM, against + &entry::counts(step)));
-    for found in entry::moved(step) {
-        screen.below(INDENT, &entry::line(found, options));
+    screen.below(INDENT, &Text::new(DIM, against + &log::counts(step)));
+    for found in log::moved(step) {
+        screen.below(INDENT, &log::line(found, options));
         for (by, at) in release.moved_by(&found.test) {
             let change = at.figures.map(|figures| format::percent(figures.change.estimate)).unwrap_or_default();
             screen.below(INDENT + 2, &Text::new(DIM, format!("{change} by ")).join(commit(by)));
@@ -59,7 +57,7 @@ fn compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut 
     }
 }
 
-/// How many tests got slower or faster by each responsible function.
+/// Counts the slower and faster tests of each responsible function.
 fn by_function(step: &Step) -> Vec<(&str, String)> {
     let mut functions: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for found in step.moved() {
@@ -74,7 +72,7 @@ fn by_function(step: &Step) -> Vec<(&str, String)> {
     functions.into_iter().map(|(function, counts)| (function, words(counts))).collect()
 }
 
-/// Each test with the test code, metric and effect size behind its verdict, or the reason for none.
+/// Writes each test with the test code, metric and effect size behind its verdict, or the reason for none.
 fn table(step: &Step, screen: &mut Screen) {
     let rows: Vec<[String; 5]> = step.tests.iter().map(cells).collect();
     let heading = ["test", "test code", "metric", "effect (d)", "verdict"].map(str::to_owned);
@@ -108,7 +106,7 @@ fn cells(found: &StepTest) -> [String; 5] {
     ]
 }
 
-/// Which version's test code was measured on both.
+/// Names the version whose test code was measured on both.
 pub(super) fn test_code(found: &StepTest) -> &'static str {
     use perfunit_model::Side;
     match found.test_code {
@@ -118,7 +116,7 @@ pub(super) fn test_code(found: &StepTest) -> &'static str {
     }
 }
 
-/// The end of a log by releases.
+/// Returns the end of a log by releases.
 pub fn summary(releases: &Releases, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     screen.bar();

@@ -380,8 +380,8 @@ fn direct_comparisons_say_what_the_steps_do_not() {
         Anchor { since: commit(7, "Later"), ..anchor(Verdict::Inconclusive, 0.02, 0.02, true) },
     ];
     let shown = Course { anchors: anchors.clone(), ..course() };
-    assert_eq!(anchors::shown(&shown).count(), 4);
-    let lines: Vec<String> = anchors.iter().map(|anchor| anchors::text(anchor).to_string()).collect();
+    assert_eq!(super::log::shown_anchors(&shown).count(), 4);
+    let lines: Vec<String> = anchors.iter().map(|anchor| super::log::anchor_text(anchor).to_string()).collect();
     let text = lines.join("\n");
     snapbox::assert_data_eq!(
         without_escapes(&text),
@@ -494,4 +494,16 @@ v2,v1,compared,p,p,tests::other,unchanged,time,,,,,not-measured,test-changed,,
     assert_eq!(first["moved_by"][0]["commits"], serde_json::json!(["00000010000"]));
     assert_eq!(first["comparison"]["tests"][0]["test_code"], "base");
     assert_eq!(document["releases"][1]["comparison"]["outcome"], "open");
+}
+
+#[test]
+fn what_is_left_and_what_was_joined() {
+    assert_eq!(left(3, 20, None), "17 commits of 20");
+    assert_eq!(left(19, 20, Some(Duration::from_secs(90))), "1 commit of 20, about 1 min 30 s");
+    assert_eq!(joined(Joined { new: 3, same: 1, contradictions: 0, usable: 4 }), "3 new results, 1 known before");
+    assert_eq!(
+        joined(Joined { new: 1, same: 0, contradictions: 2, usable: 1 }),
+        "1 new result, 0 known before, 2 with other figures than those that are here, which stay; 2 were made with \
+             other options or another toolchain, and are not used now"
+    );
 }

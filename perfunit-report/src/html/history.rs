@@ -1,18 +1,21 @@
-//! The page of a history: the courses of tests, and each commit.
+//! The page of a history: the courses of tests as plots, and a table of commits.
 
-use super::course::Courses;
 use super::page::{HtmlOptions, document};
-use super::{commits, rows};
-use crate::history::{Counts, error_rate, name, notes};
+use super::plots::Axis;
+use super::{percent, plots, table};
+use crate::figures::Words;
+use crate::history::{Counts, Move, Moves, anchors, counts, error_rate, moved, name, notes, skipped, worst};
 use maud::{Markup, html};
-use perfunit_model::format::{count, one_line, sentence};
-use perfunit_model::{Course, History, Span, Verdict};
+use perfunit_model::format::{self, count, one_line, sentence, short_commit};
+use perfunit_model::{Course, Entry, History, Point, Span, Step, StepOutcome, Verdict};
+use perfunit_system::date;
+use std::fmt::Write as _;
 
-/// Everything can be read without scripts; there are none. Courses are drawn while there is room, those of the largest
+/// Renders the page, which has no scripts. Courses are drawn while there is room, those of the largest
 /// changes first.
 pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> String {
     let counts = Counts::of(history);
-    let commits = commits::table(history);
+    let commits = commits(history);
     let room = options.most_bytes.saturating_sub(commits.0.len());
     let body = html! {
         (header(history, &counts)) "\n"
@@ -81,7 +84,7 @@ fn header(history: &History, counts: &Counts) -> Markup {
             p { b { (first) } " → " b { (last) } }
             ul.counts aria-label="Commits by result" {
                 @for (commits, verdict, word) in with {
-                    li class=(rows::class(verdict)) { (rows::sign(verdict)) " " b { (commits) } " " (word) }
+                    li class=(table::class(verdict)) { (table::sign(verdict)) " " b { (commits) } " " (word) }
                 }
                 li.same { "= " b { (counts.unchanged) } " in which no test can have changed" }
                 li.inconclusive { "× " b { (counts.skipped) } " skipped" }
@@ -110,6 +113,318 @@ fn drawn(history: &History, courses: &[Course], room: usize) -> Markup {
         }
         @if left_out > 0 {
             p { "and " (count(left_out, "test")) " with smaller changes; the table of commits has their steps." }
+        }
+    }
+}
+
+/// Most figures at the left.
+const TICKS: usize = 4;
+/// Heights of the picture and of what is below it, px.
+const HEIGHT: f64 = 110.0;
+const FOOT: f64 = 22.0;
+/// Units of the inner picture, which is stretched to the whole.
+const WIDTH: f64 = 1000.0;
+const UNITS: f64 = 100.0;
+/// Least distance of two names of releases, as a part of the width.
+const APART: f64 = 0.12;
+/// Commits named below a picture.
+const NAMED_MOVES: usize = 8;
+
+/// The common parts of all courses of a history.
+pub struct Courses<'a> {
+    history: &'a History,
+    moves: Moves<'a>,
+    /// Marks of releases and of commits that were not compared.
+    marks: Markup,
+}
+
+impl<'a> Courses<'a> {
+    pub fn new(history: &'a History) -> Self {
+        let marks = html! { (releases(history)) (uncompared(history)) };
+        Self { history, moves: Moves::of(history), marks }
+    }
+
+    /// Renders one test: its name, the picture, and the commits that moved it.
+    pub fn section(&self, course: &Course) -> Markup {
+        let total = course.total();
+        let [change, low, high] = [total.estimate, total.low, total.high].map(format::percent);
+        let class = if total.estimate > 0.0 { "slower" } else { "faster" };
+        html! {
+            section.course {
+                h3 { (table::name(&course.test)) span.target { (course.test.target.to_string()) } }
+                p { b class=(class) { (change) } " [" (low) ", " (high) "] over " (count(course.points.len(), "commit")) }
+                (self.picture(course))
+                (self.steps(course))
+            }
+            "\n"
+        }
+    }
+
+    fn picture(&self, course: &Course) -> Markup {
+        let shown = course.points.iter().flat_map(|point| [point.ratio, point.low, point.high]);
+        // An end that is not known does not hide the others.
+        let largest = course.points.iter().map(|point| point.ratio).fold(1.0, f64::max);
+        let shown = shown.filter(|ratio| *ratio <= 4.0 * largest).map(|ratio| ratio - 1.0);
+        let Some(axis) = Axis::around(shown.chain([0.0])) else { return Markup::default() };
+        let label = format!("Course of the time: {}", self.description(course));
+        html! {
+            figure {
+                svg.plot.course role="img" aria-label=(label) width="100%" height=(HEIGHT + FOOT) {
+                    (levels(&axis))
+                    svg width="100%" height=(HEIGHT) viewBox={ "0 0 " (WIDTH) " " (UNITS) } preserveAspectRatio="none" {
+                        path.band d=(band(&course.points, &axis)) {}
+                        path.line d=(line(&course.points, &axis)) {}
+                    }
+                    (self.marks)
+                    @for (index, point) in course.points.iter().enumerate() {
+                        @if let Some(verdict) = point.moved {
+                            circle class=(table::class(verdict)) cx=(percent(100.0 * self.place(index + 1)))
+                                cy=(format!("{:.1}", height(&axis, point.ratio) * HEIGHT / UNITS)) r="4" {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn place(&self, index: usize) -> f64 {
+        place(index, self.history)
+    }
+
+    fn description(&self, course: &Course) -> String {
+        let moves = self.moves.test(&course.test);
+        format!("{} by {}", format::percent(course.total().estimate), count(moves.len(), "step"))
+    }
+
+    fn steps(&self, course: &Course) -> Markup {
+        let (moves, left_out) = self.moves.largest(&course.test, NAMED_MOVES);
+        html! {
+            ul.moves {
+                @for one in moves {
+                    li { (step(one)) }
+                }
+                @if left_out > 0 {
+                    li.note { "and " (left_out) " smaller; the table of commits has them" }
+                }
+                @for anchor in anchors(course) {
+                    li { (format::one_line(&anchor)) }
+                }
+            }
+        }
+    }
+}
+
+fn step(one: Move<'_>) -> Markup {
+    let verdict = one.found.verdict;
+    html! {
+        span class=(table::class(verdict)) { (table::sign(verdict)) " " (format::percent(one.estimate())) }
+        @if let Some(figures) = one.found.figures {
+            " [" (format::percent(figures.change.low)) ", " (format::percent(figures.change.high)) "]"
+        }
+        " "
+        a href={ "#" (anchor(&one.commit.id)) } { code { (format::short_commit(&one.commit.id)) } }
+        " " (format::one_line(&one.commit.subject))
+        @if let Some(function) = &one.found.function {
+            " " code.place { (format::one_line(function)) }
+        }
+    }
+}
+
+/// Returns the name of a commit's row in the page.
+pub fn anchor(commit: &str) -> String {
+    format!("c-{}", commit.get(..12).unwrap_or(commit))
+}
+
+/// Returns the position of a commit; 0 is the one before the first.
+fn place(index: usize, history: &History) -> f64 {
+    index as f64 / history.entries.len().max(1) as f64
+}
+
+/// Returns the height in units from the top.
+fn height(axis: &Axis, ratio: f64) -> f64 {
+    UNITS - axis.place(ratio - 1.0)
+}
+
+/// Returns the points at which a step function changes, from the one before the first commit to the last.
+fn corners(points: &[Point], at: impl Fn(&Point) -> f64) -> Vec<(f64, f64)> {
+    let mut corners = vec![(0.0, at(&Point::START))];
+    for (index, point) in points.iter().enumerate() {
+        let (x, y) = (WIDTH * (index + 1) as f64 / points.len() as f64, at(point));
+        let (_, before) = corners[corners.len() - 1];
+        if (before - y).abs() > 0.05 {
+            corners.extend([(x, before), (x, y)]);
+        }
+    }
+    let (_, last) = corners[corners.len() - 1];
+    corners.push((WIDTH, last));
+    corners
+}
+
+fn line(points: &[Point], axis: &Axis) -> String {
+    path(corners(points, |point| height(axis, point.ratio)).into_iter())
+}
+
+fn band(points: &[Point], axis: &Axis) -> String {
+    let low = corners(points, |point| height(axis, point.low));
+    let high = corners(points, |point| height(axis, point.high));
+    path(low.into_iter().chain(high.into_iter().rev())) + "Z"
+}
+
+fn path(corners: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (x, y) in corners {
+        let sign = if path.is_empty() { 'M' } else { 'L' };
+        // Writing into a string cannot fail.
+        let _ = write!(path, "{sign}{x:.1} {y:.1}");
+    }
+    path
+}
+
+/// Renders horizontal lines with their figures.
+fn levels(axis: &Axis) -> Markup {
+    let ticks = axis.ticks(TICKS);
+    let step = ticks.get(1).map_or(1.0, |second| second - ticks[0]);
+    html! {
+        @for tick in ticks {
+            @let y = format!("{:.1}", height(axis, 1.0 + tick) * HEIGHT / UNITS);
+            line.level x1="0" x2="100%" y1=(y) y2=(y) {}
+            text.side x="0" y=(y) dy="-2" { (plots::tick_label(tick, step)) }
+        }
+    }
+}
+
+/// Renders a line for each commit with tags, named where there is room.
+fn releases(history: &History) -> Markup {
+    let commits = std::iter::once(&history.base).chain(history.entries.iter().map(|entry| &entry.commit));
+    let tagged = commits.enumerate().filter(|(_, commit)| !commit.tags.is_empty());
+    let mut named = f64::NEG_INFINITY;
+    let marks = tagged.map(|(index, commit)| {
+        let x = place(index, history);
+        let has_room = x - named >= APART;
+        named = if has_room { x } else { named };
+        (x, has_room.then(|| format::one_line(&commit.tags.join(", "))))
+    });
+    html! {
+        @for (x, name) in marks {
+            line.release x1=(percent(100.0 * x)) x2=(percent(100.0 * x)) y1="0" y2=(HEIGHT) {}
+            @if let Some(name) = name {
+                text.(side(x)) x=(percent(100.0 * x)) y=(HEIGHT + FOOT - 6.0) { (name) }
+            }
+        }
+    }
+}
+
+/// Returns the side of its place on which a name is written.
+fn side(x: f64) -> &'static str {
+    match x {
+        x if x < APART => "right",
+        x if x > 1.0 - APART => "left",
+        _ => "middle",
+    }
+}
+
+/// Renders short marks at the foot for commits that were not compared.
+fn uncompared(history: &History) -> Markup {
+    let is_left_out = |entry: &Entry| !matches!(entry.outcome, StepOutcome::Compared(_));
+    let left_out = history.entries.iter().enumerate().filter(|(_, entry)| is_left_out(entry));
+    let mut path = String::new();
+    for (index, _) in left_out {
+        let _ = write!(path, "M{:.1} 0V10", WIDTH * place(index + 1, history));
+    }
+    html! {
+        @if !path.is_empty() {
+            svg y=(HEIGHT - 5.0) width="100%" height="10" viewBox={ "0 0 " (WIDTH) " 10" } preserveAspectRatio="none" {
+                path.left-out d=(path) {}
+            }
+        }
+    }
+}
+
+/// Tests named of a commit.
+const NAMED: usize = 8;
+
+/// Renders all commits, including those that could not be compared.
+pub fn commits(history: &History) -> Markup {
+    html! {
+        table id="commits" {
+            thead {
+                tr {
+                    th.commit scope="col" { "Commit" }
+                    th scope="col" { "Subject" }
+                    th.verdict scope="col" { "Result" }
+                }
+            }
+            tbody {
+                @for entry in history.entries.iter().rev() {
+                    (row(entry)) "\n"
+                }
+            }
+        }
+    }
+}
+
+fn row(entry: &Entry) -> Markup {
+    let commit = &entry.commit;
+    let (class, word) = result(entry);
+    html! {
+        tr class=(class) id=(anchor(&commit.id)) {
+            th.commit scope="row" {
+                code { (short_commit(&commit.id)) }
+                span.target { (date::day(commit.seconds)) }
+            }
+            td {
+                @for tag in &commit.tags {
+                    b.tag { (one_line(tag)) } " "
+                }
+                (one_line(&commit.subject))
+                @match &entry.outcome {
+                    StepOutcome::Compared(step) => { (tests(step)) }
+                    StepOutcome::Skipped(why) => { span.remark { (skipped(why)) } }
+                    StepOutcome::Open => {}
+                }
+            }
+            td.verdict { (word) }
+        }
+    }
+}
+
+/// Returns a class and a word for the result of a commit.
+fn result(entry: &Entry) -> (&'static str, String) {
+    match &entry.outcome {
+        StepOutcome::Compared(step) => match worst(step) {
+            Some(verdict) => (table::class(verdict), table::word(verdict, Words::OfTime)),
+            None => ("same", "= Unchanged".to_owned()),
+        },
+        StepOutcome::Skipped(_) => ("inconclusive", "× Skipped".to_owned()),
+        StepOutcome::Open => (table::class(Verdict::NotMeasured), "… Open".to_owned()),
+    }
+}
+
+fn tests(step: &Step) -> Markup {
+    let moved = moved(step);
+    let left_out = moved.len().saturating_sub(NAMED);
+    html! {
+        span.remark { (counts(step)) }
+        @if !moved.is_empty() {
+            ul.moves {
+                @for found in moved.into_iter().take(NAMED) {
+                    li {
+                        span class=(table::class(found.verdict)) {
+                            (table::sign(found.verdict))
+                            @if let Some(figures) = found.figures {
+                                " " (format::percent(figures.change.estimate))
+                            }
+                        }
+                        " " code { (one_line(&found.test.to_string())) }
+                        @if let Some(function) = &found.function {
+                            " " code.place { (one_line(function)) }
+                        }
+                    }
+                }
+                @if left_out > 0 {
+                    li.note { "and " (left_out) " more" }
+                }
+            }
         }
     }
 }

@@ -4,28 +4,16 @@
 //! come from foreign code: the templates (maud's `html!`) escape whatever is not a literal of ours, and
 //! [`page::render`] replaces characters that could hide or reorder text.
 
-mod about;
-mod axis;
-mod batches;
-mod calls;
-mod commits;
-mod course;
-mod detail;
-mod explained;
-mod flame;
-mod head;
+mod explanation;
 mod history;
-mod interval;
-mod metrics;
 mod page;
-mod rows;
-mod sections;
-mod strip;
+mod plots;
+mod table;
 
 pub use history::render as history;
 pub use page::{HtmlOptions, render};
 
-/// A place or a length as a part of the whole width: `12.34%`.
+/// Returns a place or a length as a part of the whole width: `12.34%`.
 fn percent(part: f64) -> String {
     let text = format!("{part:.2}");
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))

@@ -1,36 +1,44 @@
-//! The page as a whole.
+//! The page of a run: the headline, the sections that have something to say, the table of tests, and the circumstances.
 
-use super::{about, head, rows, sections};
+use super::table::{self, VERDICTS};
+use crate::counts::{self, Unmeasured};
+use crate::figures::{self, Words};
+use crate::rendering::with_conclusion;
+use crate::sections::{Item, Kind, Section, Sections, unmeasured_targets};
+use crate::{metrics, ratchet, text};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use perfunit_model::{Conclusion, Denied, Run};
+use perfunit_model::format::{self, count, first, one_line};
+use perfunit_model::{Conclusion, Denied, Run, Verdict, VersionName};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// Thousands of rows are laid out once, after most of them were hidden, and not again and again while they are read.
 const EARLY: &str = "document.documentElement.classList.add('js');\n";
 
-/// What the reader wants.
+/// Options of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtmlOptions {
-    /// The page has every test, but no more details than fit into so many bytes; those of the gravest verdicts come first.
+    /// The page has every test, but no more details than fit into so many bytes; those of the gravest verdicts come
+    /// first.
     pub most_bytes: usize,
-    /// What fails the run, which the headline says.
+    /// The facts that fail the run, which the headline says.
     pub denied: Denied,
 }
 
 impl Default for HtmlOptions {
-    /// Small enough for the viewers of CI systems and for mail.
+    /// Returns a limit that is small enough for the viewers of CI systems and for mail.
     fn default() -> Self {
         Self { most_bytes: 4_500_000, denied: Denied::default() }
     }
 }
 
-/// The page of a run.
+/// Returns the page of a run.
 pub fn render(run: &Run, options: &HtmlOptions) -> String {
     let conclusion = Conclusion::of(run, options.denied);
-    let header = head::header(run, conclusion);
-    let remarks = sections::remarks(run);
-    let filter = head::filter(run);
+    let sections = Sections::of(run, options.denied);
+    let header = header(run, &sections, conclusion);
+    let remarks = remarks(&sections);
+    let filter = filter(run);
     let above = STYLE.len() + header.0.len() + remarks.0.len() + filter.0.len();
     let early = html! { script { "\n" (PreEscaped(EARLY)) } "\n" };
     let body = html! {
@@ -41,19 +49,19 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
                 section aria-labelledby="tests-title" {
                     h2 id="tests-title" { "Tests" }
                     (filter)
-                    (rows::table(run, options.most_bytes.saturating_sub(above)))
+                    (table::table(run, &sections, options.most_bytes.saturating_sub(above)))
                     // Right behind the table: it is filtered before it is first drawn.
                     script { "\n" (PreEscaped(SCRIPT)) } "\n"
                 }
             }
-            (sections::unmeasured(run))
-            (about::about(run))
+            (not_measured(&sections, run))
+            (about(run))
         }
     };
-    document(&head::title(run, conclusion), &early, &body)
+    document(&title(run, &sections, conclusion), &early, &body)
 }
 
-/// A page that stands alone, with our style and this besides in its head.
+/// Renders a page that stands alone, with our style and `head` in its head.
 pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE) "\n"
@@ -73,10 +81,295 @@ pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     page.0.replace(is_deceptive, "\u{fffd}")
 }
 
-/// Characters that hide other text or make it appear in another order: a name could pass for another one.
+/// Returns true for characters that hide or reorder other text: a name could pass for another one.
 fn is_deceptive(c: char) -> bool {
     let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+/// Returns the title of the window.
+pub fn title(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
+    let [base, head] = [&run.base, &run.head].map(|version| one_line(&version.label));
+    format!("{}: {base} → {head} – cargo-perfunit", headline(run, sections, conclusion))
+}
+
+/// Returns the answer in a few words.
+fn headline(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
+    with_conclusion(of_tests(run, sections), sections, conclusion)
+}
+
+fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
+    let answer = match ratchet::found(run) {
+        Some(found) => format!("{}; {found}", of_time(run)),
+        None => of_time(run),
+    };
+    match sections.headline(Kind::Failing) {
+        Some(failing) if counts::measured(run) == 0 => failing.to_owned(),
+        Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
+        None => answer,
+    }
+}
+
+/// Says what the figures show.
+fn of_time(run: &Run) -> String {
+    let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
+    match (run.count(Verdict::Slower), counts::measured(run)) {
+        (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
+        (0, 0) => "No test was measured".to_owned(),
+        (0, _) => match run.count(Verdict::Inconclusive) {
+            0 => format!("No test got {worse}"),
+            open => format!("No test got {worse}, {open} inconclusive"),
+        },
+        (slower, _) => format!("{} got {worse}", count(slower, "test")),
+    }
+}
+
+/// Returns the answer, what was compared, and how many tests have which verdict.
+pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Markup {
+    let is_bad = conclusion != Conclusion::Passed;
+    let words = Words::of(&run.all_gates());
+    html! {
+        header {
+            p.tool { "cargo-perfunit" }
+            h1 class=[is_bad.then_some("slower")] { (headline(run, sections, conclusion)) }
+            p { (version(&run.base)) " → " (version(&run.head)) }
+            ul.counts aria-label="Tests by verdict" {
+                @for verdict in with_tests(run).filter(|verdict| *verdict != Verdict::NotMeasured) {
+                    li class=(table::class(verdict)) {
+                        (table::sign(verdict)) " "
+                        b { (run.count(verdict)) } " "
+                        (figures::word(verdict, words))
+                    }
+                }
+                @for (tests, kind) in unmeasured_kinds(run) {
+                    li class=(table::class(Verdict::NotMeasured)) {
+                        (table::sign(Verdict::NotMeasured)) " " b { (tests) } " " (kind)
+                    }
+                }
+            }
+            @if let Some(insensitive) = counts::insensitive(run) {
+                p { (insensitive) }
+            }
+            @if let Some(because) = &run.selection.nothing_because {
+                p { (because) }
+            }
+        }
+    }
+}
+
+fn unmeasured_kinds(run: &Run) -> impl Iterator<Item = (usize, &'static str)> {
+    let tests = Unmeasured::of(run);
+    let known = [(tests.not_measured, "not measured"), (tests.unaffected, "unaffected")];
+    known.into_iter().filter(|(tests, _)| *tests > 0).chain(tests.others())
+}
+
+fn with_tests(run: &Run) -> impl Iterator<Item = Verdict> {
+    VERDICTS.into_iter().filter(|verdict| run.count(*verdict) > 0)
+}
+
+fn version(version: &VersionName) -> Markup {
+    let changes = if version.dirty { " + changes" } else { "" };
+    html! {
+        b { (one_line(&version.label)) }
+        @match version.commit_beside_label() {
+            None => { (changes) }
+            Some(commit) => { " (" code { (commit) } (changes) ")" }
+        }
+    }
+}
+
+/// Renders the filter. It is hidden until the script shows it, since it does nothing without the script.
+pub fn filter(run: &Run) -> Markup {
+    let words = Words::of(&run.all_gates());
+    // The long tail of tests that cannot have changed would bury the others.
+    let is_shown = |verdict| verdict != Verdict::NotMeasured || counts::measured(run) == 0;
+    let targets = table::targets(run);
+    html! {
+        form id="filter" role="search" autocomplete="off" hidden="hidden" {
+            label.find {
+                span.away { "Find tests by name, target or remark" }
+                input type="search" id="text" placeholder="Find tests";
+            }
+            @if targets.len() > 1 {
+                label {
+                    span.away { "Target" }
+                    select id="target" {
+                        option { "all targets" }
+                        @for (target, number) in &targets {
+                            option value=(number) { (target.to_string()) }
+                        }
+                    }
+                }
+            }
+            fieldset {
+                legend.away { "Verdicts" }
+                @for verdict in with_tests(run) {
+                    label class=(table::class(verdict)) {
+                        input type="checkbox" value=(table::class(verdict)) checked[is_shown(verdict)];
+                        " " (table::word(verdict, words))
+                    }
+                }
+            }
+            p id="shown" role="status" {}
+        }
+        p.note id="order" {
+            "Worst first. All intervals share one scale: linear up to the threshold "
+            "(" (format::threshold(run.threshold)) ", dotted) and logarithmic beyond."
+        }
+    }
+}
+
+/// Tests named of those that share a reason.
+const NAMED: usize = 20;
+/// Sections above the table of tests, in this order.
+const ABOVE: [Kind; 9] = [
+    Kind::Failing,
+    Kind::Ratchet,
+    Kind::Generated,
+    Kind::Uncovered,
+    Kind::NotCompiled,
+    Kind::Scaling,
+    Kind::Growth,
+    Kind::GrowthUnknown,
+    Kind::Caveats,
+];
+
+/// Renders the sections above the table of tests.
+pub fn remarks(sections: &Sections<'_>) -> Markup {
+    html! { @for section in sections.of_kinds(&ABOVE) { (remark(section)) } }
+}
+
+fn remark(section: &Section<'_>) -> Markup {
+    let headline = &section.headline;
+    match section.kind {
+        Kind::Failing => list("failing-title", headline, section, told),
+        Kind::Ratchet => list("ratchet-title", &format!("Ratchet: {headline}"), section, told),
+        Kind::Generated => list("generated-title", &format!("Generated calls: {headline}"), section, told),
+        Kind::Uncovered => list("uncovered-title", headline, section, |item| {
+            html! { code { (item.name) } " (" code { (item.place()) } "): " (item.text) }
+        }),
+        Kind::NotCompiled => list("not-compiled-title", headline, section, |item| {
+            html! { code { (item.name) } " (" code { (item.place()) } ")" }
+        }),
+        Kind::Scaling => html! { @for item in &section.items { p.remarks { (told(item)) } } },
+        Kind::Growth => list("growth-title", headline, section, |item| {
+            html! { code { (item.name) } ": " (item.text) " " code { (item.place()) } }
+        }),
+        Kind::GrowthUnknown => html! {
+            details {
+                summary { (headline) }
+                ul { @for item in &section.items { li { (one_line(&item.text)) } } }
+            }
+        },
+        Kind::Caveats => list("remarks-title", headline, section, |item| html! { b { (item.name) } ": " (item.text) }),
+        Kind::ProbablySlower | Kind::Tests(_) | Kind::Undecided => Markup::default(),
+    }
+}
+
+/// Renders a list below a headline.
+fn list(id: &str, headline: &str, section: &Section<'_>, item: impl Fn(&Item<'_>) -> Markup) -> Markup {
+    html! {
+        section.remarks aria-labelledby=(id) {
+            h2 id=(id) { (headline) }
+            ul {
+                @for each in &section.items {
+                    li { (item(each)) }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+fn told(item: &Item<'_>) -> Markup {
+    html! { code { (item.name) } ": " (item.text) }
+}
+
+/// Renders what was not measured and why.
+pub fn not_measured(sections: &Sections<'_>, run: &Run) -> Markup {
+    let Some(section) = sections.get(Kind::Tests(Verdict::NotMeasured)) else { return Markup::default() };
+    html! {
+        section aria-labelledby="unmeasured-title" {
+            h2 id="unmeasured-title" { "Not measured" }
+            ul.groups {
+                @for group in &section.reasons {
+                    li {
+                        details {
+                            summary { (count(group.items.len(), "test")) ": " (group.reason) }
+                            p.names { (names(&group.items)) }
+                        }
+                    }
+                }
+                @for line in unmeasured_targets(&run.selection.unmeasured_targets, true) {
+                    li { (line) }
+                }
+            }
+        }
+        "\n"
+    }
+}
+
+fn names(items: &[Item<'_>]) -> String {
+    first(items.iter().map(|item| item.name.clone()), NAMED, |more| format!("{more} more"))
+}
+
+/// Renders the circumstances of a run.
+pub fn about(run: &Run) -> Markup {
+    html! {
+        section aria-labelledby="about-title" {
+            h2 id="about-title" { "About this run" }
+            dl {
+                @for (term, texts) in facts(run).into_iter().filter(|(_, texts)| !texts.is_empty()) {
+                    dt { (term) }
+                    @for text in texts {
+                        dd { (text) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn facts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
+    let environment = &run.environment;
+    let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
+    let rule = format!(
+        "{}, threshold {}; at most {} false verdicts per test before confirmation",
+        gates.join(", "),
+        format::threshold(run.threshold),
+        format::threshold(run.alpha)
+    );
+    let addresses =
+        if environment.paired_address_space { "equal in both processes of a pair" } else { "random in each process" };
+    let layouts = environment.layouts.iter().map(|(target, state)| match state {
+        Ok(layout) => format!("{target}: {}", text::layout(layout)),
+        Err(why) => format!("{target}: not controlled ({})", one_line(&why.to_string())),
+    });
+    vec![
+        ("Tests", vec![found(run)]),
+        ("Changes", lines(&run.selection.changes)),
+        ("Their effects", lines(&run.selection.effects)),
+        ("Decided by", vec![rule]),
+        ("Stages", text::stages(&run.stages).into_iter().collect()),
+        ("Toolchain", vec![format!("{}, {} profile, {}", environment.rustc, environment.profile, environment.host)]),
+        ("Processor", vec![format!("{}, core {}", one_line(&environment.cpu), environment.core)]),
+        ("Addresses", vec![addresses.to_owned()]),
+        ("Layout", layouts.collect()),
+        ("Not available", metrics::for_none(&run.outcomes).iter().map(|text| one_line(text)).collect()),
+    ]
+}
+
+fn lines(facts: &[impl ToString]) -> Vec<String> {
+    facts.iter().map(|fact| one_line(&fact.to_string())).collect()
+}
+
+fn found(run: &Run) -> String {
+    let selection = &run.selection;
+    let place = match selection.targets {
+        0 => String::new(),
+        targets => format!(" in {} of {}", selection.targets_reached, count(targets, "target")),
+    };
+    format!("{} found{place}, {} measured", selection.found, counts::measured(run))
 }
 
 #[cfg(test)]

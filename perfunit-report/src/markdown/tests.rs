@@ -1,7 +1,6 @@
 use super::*;
-use perfunit_model::Denied;
 use perfunit_model::samples::{self, full, measured, outcome, run};
-use perfunit_model::{ChangedPart, FailedOn, Failure, NothingBecause, Reason, Warning};
+use perfunit_model::{ChangedPart, Denied, FailedOn, Failure, NothingBecause, Reason, Warning};
 use snapbox::{IntoData, assert_data_eq, str};
 
 fn told(run: &Run) -> String {
@@ -340,4 +339,25 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 "]]
         .raw()
     );
+}
+
+#[test]
+fn names_are_code() {
+    assert_eq!(code("<T as Into<U>>::into"), "`<T as Into<U>>::into`");
+    assert_eq!(code("a | b"), "<code>a &#124; b</code>");
+    assert_eq!(code("`*\\"), "<code>&#96;&#42;&#92;</code>");
+    assert_eq!(code("two\nlines"), "`two lines`");
+    assert_eq!(code(" "), "");
+}
+
+#[test]
+fn what_is_too_long_loses_its_middle() {
+    let long = code(&format!("a{}z", "é".repeat(500)));
+    assert_eq!(long.chars().count(), LONGEST + 2);
+    assert!(long.starts_with("`aé") && long.ends_with("éz`") && long.contains('…'));
+}
+
+#[test]
+fn words_are_no_markup() {
+    assert_eq!(plain("@me <b> #1 +2.0 %"), "&#64;me &#60;b&#62; &#35;1 +2.0 %");
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::style::BAD;
+use crate::terminal::BAD;
 use perfunit_model::format::without_escapes;
 use perfunit_model::samples::{full, measured, metered, outcome, run, unmeasured};
 use perfunit_model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Stages, Warning};

@@ -129,3 +129,17 @@ fn courses_are_drawn_while_there_is_room() {
     assert!(page.contains("with smaller changes"), "{page}");
     assert_eq!(render(&history, &[], &HtmlOptions::default()).matches("<svg").count(), 0);
 }
+
+fn point(ratio: f64) -> Point {
+    Point { ratio, low: ratio - 0.01, high: ratio + 0.01, ..Point::START }
+}
+
+#[test]
+fn a_course_is_drawn_in_steps_with_corners_only_where_it_changes() {
+    let axis = Axis::around([0.0, 1.0]).unwrap();
+    let (low, high) = (format!("{:.1}", height(&axis, 1.0)), format!("{:.1}", height(&axis, 2.0)));
+    let points = [point(1.0), point(2.0), point(2.0), point(2.0)];
+    assert_eq!(line(&points, &axis), format!("M0.0 {low}L500.0 {low}L500.0 {high}L1000.0 {high}"));
+    assert!(height(&axis, 2.0) < height(&axis, 1.0), "slower is higher");
+    assert_eq!(band(&points, &axis).matches('L').count(), 11);
+}

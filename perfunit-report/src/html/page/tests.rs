@@ -1,6 +1,9 @@
 use super::*;
-use perfunit_model::samples::{explanation, full, run, unmeasured};
-use perfunit_model::{ChangedPart, ExplanationNote, Note, ReachedBy, SelectedBecause, Side, Threshold, Warning};
+use perfunit_model::samples::{explanation, full, growth, measured, outcome, run, unmeasured};
+use perfunit_model::{
+    ChangedPart, Denied, ExplanationNote, Measured, Metric, Note, NothingBecause, Outcome, ReachedBy, SelectedBecause,
+    Side, Threshold, Warning,
+};
 
 /// Elements without an end, of those that the page has.
 const VOID: [&str; 2] = ["meta", "input"];
@@ -99,4 +102,63 @@ fn an_empty_run_is_a_page_without_a_table() {
     let page = page(&run(Vec::new()));
     assert_well_formed(&page);
     assert!(page.contains("No test was measured") && !page.contains("<table"));
+}
+
+#[track_caller]
+fn check(outcomes: Vec<Outcome>, expected: &str) {
+    assert_eq!(of(&run(outcomes), Denied::default()), expected);
+}
+
+fn of(run: &Run, denied: Denied) -> String {
+    headline(run, &Sections::of(run, denied), Conclusion::of(run, denied))
+}
+
+#[test]
+fn the_headline_is_the_answer() {
+    let figures = || Some(measured(1e3, 0.3));
+    check(vec![], "No test was measured");
+    check(vec![outcome("a", Verdict::Same, figures())], "No test got slower");
+    check(vec![outcome("a", Verdict::Inconclusive, figures())], "No test got slower, 1 inconclusive");
+    check(vec![outcome("a", Verdict::Slower, figures())], "1 test got slower");
+    let mut gated = run(vec![outcome("a", Verdict::Slower, figures())]);
+    gated.gates = vec![Metric::Allocations];
+    assert_eq!(of(&gated, Denied::default()), "1 test got worse");
+    let mut nothing = run(vec![]);
+    nothing.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
+    assert_eq!(of(&nothing, Denied::default()), "No test can have changed");
+    let grows = Run { growth: Some(growth()), ..run(vec![outcome("a", Verdict::Same, figures())]) };
+    assert_eq!(of(&grows, Denied::default()), "No test got slower");
+    let denied = Denied { growth: true, ..Denied::default() };
+    let said = "No test got slower; work grows with a larger power of an input's length in 1 function";
+    assert_eq!(of(&grows, denied), said);
+    assert!(
+        header(&grows, &Sections::of(&grows, denied), Conclusion::of(&grows, denied)).0.contains("h1 class=\"slower\"")
+    );
+}
+
+#[test]
+fn what_could_not_have_shown_the_change_stands_in_front() {
+    let cold = Measured { threshold: 0.3, ..measured(1e3, 0.0) };
+    let run = run(vec![outcome("a", Verdict::Same, Some(cold))]);
+    let page = header(&run, &Sections::of(&run, Denied::default()), Conclusion::Passed);
+    assert!(page.0.contains("1 of 1 test could not have detected a change of 10 %"));
+}
+
+#[test]
+fn circumstances_leave_out_what_is_not_known() {
+    let text = about(&full()).0;
+    assert!(text.contains("<dd>412 found in 3 of 12 targets, 7 measured</dd>"), "{text}");
+    assert!(text.contains("<dt>Stages</dt><dd>prepare 0.4 s, build 12.1 s, measure 8.3 s</dd>"), "{text}");
+    assert!(text.contains("mycrate: not controlled (the linker ld refuses: no such option)"), "{text}");
+    assert!(!text.contains("Their effects") && !text.contains("Not available"), "{text}");
+}
+
+#[test]
+fn remarks_are_only_there_where_there_are_some() {
+    assert!(remarks(&Sections::of(&run(vec![]), Denied::default())).0.is_empty());
+    let text = remarks(&Sections::of(&full(), Denied::default())).0;
+    assert!(
+        text.contains("<b>Note</b>: code layout not controlled in mycrate: the linker ld refuses: no such option"),
+        "{text}"
+    );
 }

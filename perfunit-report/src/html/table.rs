@@ -1,0 +1,597 @@
+//! The table of all tests, the most severe first: a row each, and below it the details while there is room.
+
+use super::plots::Scale;
+use super::{explanation, percent, plots};
+use crate::figures::{self, Words, phrase, statistics, throughput, times, unexplained};
+use crate::metrics::{amount, besides_time};
+use crate::sections::{Item, Kind, Sections};
+use crate::{causes, text};
+use maud::{Markup, html};
+use perfunit_model::format::{self, Glyphs, count, one_line, sentence, threshold};
+use perfunit_model::{
+    Basis, Capture, ChangedFunction, Measured, Metered, Metric, MetricVerdict, Outcome, Readings, Run, TargetId,
+    TestId, Verdict, Why,
+};
+use std::collections::BTreeMap;
+
+/// Bytes around a row, and around the details of a test, at most.
+const AROUND: usize = 140;
+/// Bytes of the page outside of the rows and of everything above the table, where names have usual lengths.
+const REST: usize = 30_000;
+
+/// The verdicts in the order of the table.
+pub const VERDICTS: [Verdict; 6] = [
+    Verdict::Slower,
+    Verdict::Faster,
+    Verdict::Inconclusive,
+    Verdict::ChangedBelowThreshold,
+    Verdict::Same,
+    Verdict::NotMeasured,
+];
+
+/// Returns a sign that tells a verdict from others without color.
+pub fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Slower => "▲",
+        Verdict::Faster => "▼",
+        Verdict::Inconclusive => "?",
+        Verdict::ChangedBelowThreshold => "≈",
+        Verdict::Same => "=",
+        Verdict::NotMeasured => "–",
+    }
+}
+
+/// Returns the sign and the word for a verdict.
+pub fn word(verdict: Verdict, words: Words) -> String {
+    format!("{} {}", sign(verdict), figures::status(verdict, words).0)
+}
+
+/// Returns the class of elements that show a verdict.
+pub fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Slower => "slower",
+        Verdict::Faster => "faster",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::ChangedBelowThreshold => "changed",
+        Verdict::Same => "same",
+        Verdict::NotMeasured => "unmeasured",
+    }
+}
+
+/// Returns the targets that have tests, each with its number in the page.
+pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
+    let mut targets: BTreeMap<&TargetId, usize> =
+        run.outcomes.iter().map(|outcome| (&outcome.test.target, 0)).collect();
+    for (number, place) in targets.values_mut().enumerate() {
+        *place = number;
+    }
+    targets
+}
+
+/// Renders the table. Details are included while the page stays below the limit, the most severe verdicts first.
+pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
+    let tests = sorted(sections);
+    let page = Page { words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
+    let rows: Vec<Markup> = tests.iter().map(|outcome| page.row(outcome)).collect();
+    let taken = REST + rows.iter().map(|row| row.0.len() + AROUND).sum::<usize>();
+    let details = details(run, &tests, most_bytes.saturating_sub(taken));
+    let left_out = tests.iter().filter(|outcome| has_details(outcome)).count() - details.len();
+    html! {
+        @if left_out > 0 {
+            p.note {
+                "To keep this page small, details of " (count(left_out, "test"))
+                " are left out; the run's JSON has them."
+            }
+        }
+        table id="tests" aria-describedby="order" style={ "--threshold:" (percent(page.scale.threshold())) } {
+            caption.away { "Tests with their verdicts" }
+            thead {
+                tr {
+                    @for title in ["Test", "Verdict", "Base", "Head", "Change"] {
+                        @let key = if title == "Test" { "name".to_owned() } else { title.to_lowercase() };
+                        th scope="col" class=(key) data-sort=(key) { (title) }
+                    }
+                    th.interval scope="col" { "Interval" }
+                }
+            }
+            @for (index, (outcome, row)) in tests.iter().zip(&rows).enumerate() {
+                "\n"
+                tbody class=(class(outcome.verdict)) data-target=(page.targets[&outcome.test.target]) {
+                    (row)
+                    @if let Some(details) = details.get(&index) {
+                        tr.more id={ "d" (index) } {
+                            td colspan="6" {
+                                details {
+                                    summary { "Details" }
+                                    (details)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        button id="all" type="button" hidden="hidden" {}
+    }
+}
+
+/// Returns the details of as many tests as fit, from the first on, by place in the table.
+fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Markup> {
+    let all = tests.iter().enumerate().filter(|(_, outcome)| has_details(outcome));
+    all.map_while(|(index, outcome)| {
+        let details = detail(run, outcome);
+        room = room.checked_sub(details.0.len() + AROUND)?;
+        Some((index, details))
+    })
+    .collect()
+}
+
+/// Returns the tests by verdict; then the largest change first, or by reason; then by name.
+fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
+    let of = |items: &[Item<'a>]| items.iter().filter_map(|item| item.test).collect::<Vec<_>>();
+    let of_verdict = |verdict| {
+        let section = sections.get(Kind::Tests(verdict));
+        section.map(|section| [of(&section.items), section.reasons.iter().flat_map(|group| of(&group.items)).collect()])
+    };
+    VERDICTS.into_iter().filter_map(of_verdict).flatten().flatten().collect()
+}
+
+/// Renders a test's name in its target.
+pub fn name(test: &TestId) -> Markup {
+    let name = one_line(&test.name);
+    let (module, own) = name.split_at(name.rfind("::").map_or(0, |at| at + 2));
+    html! { span.id { (module) b { (own) } } }
+}
+
+/// The common parts of all rows.
+struct Page<'a> {
+    words: Words,
+    scale: Scale,
+    targets: BTreeMap<&'a TargetId, usize>,
+}
+
+impl Page<'_> {
+    /// Renders the name; below it the target, where there are several, and the most important remark; then the figures.
+    fn row(&self, outcome: &Outcome) -> Markup {
+        html! {
+            tr data-keys=[outcome.measured.as_ref().map(keys)] {
+                th.name scope="row" {
+                    (name(&outcome.test))
+                    @if self.targets.len() > 1 {
+                        span.target { (outcome.test.target.to_string()) }
+                    }
+                    @if let Some(remark) = remark(outcome) {
+                        span.remark { (remark) }
+                    }
+                }
+                td.verdict { (word(outcome.verdict, self.words)) }
+                @match &outcome.measured {
+                    None => { td colspan="4" {} }
+                    Some(measured) => { (self.figures(measured)) }
+                }
+            }
+        }
+    }
+
+    fn figures(&self, measured: &Measured) -> Markup {
+        let [base, head] = figures::times(measured, Glyphs::Unicode);
+        let [change, low, high] =
+            [measured.change.estimate, measured.change.low, measured.change.high].map(format::percent);
+        html! {
+            td.base { (base) }
+            td.head { (head) }
+            @if let Some(bound) = &measured.bound {
+                td.change { (figures::at_least(bound)) }
+                td.interval {}
+            } @else {
+                td.change { (change) }
+                td.interval { (self.scale.bar(measured)) (low) " to " (high) }
+            }
+        }
+    }
+}
+
+/// Returns the keys by which the script sorts.
+fn keys(measured: &Measured) -> String {
+    let keys = [measured.base_ns, measured.head_ns, measured.change.estimate];
+    keys.map(|key| if key.is_finite() { format!("{key:.4e}") } else { "-".to_owned() }).join(" ")
+}
+
+/// Says why there is no verdict, or what is responsible for it.
+fn remark(outcome: &Outcome) -> Option<String> {
+    if let Some(reason) = &outcome.reason {
+        return Some(one_line(&reason.to_string()));
+    }
+    let Some(explanation) = &outcome.explanation else {
+        return (outcome.verdict == Verdict::NotMeasured).then(|| "no reason was recorded".to_owned());
+    };
+    let responsible = match explanation.outer_cause() {
+        Some(cause) => causes::cause_name(cause, Glyphs::Unicode),
+        None => causes::place(&explanation.functions[explanation.responsible.first()?.function]),
+    };
+    Some(format!("responsible: {responsible}"))
+}
+
+/// Functions named on the way to a change, and changed ones.
+const NAMED: usize = 12;
+
+/// Returns whether a test has details beyond its row.
+pub fn has_details(outcome: &Outcome) -> bool {
+    outcome.measured.is_some() || outcome.explanation.is_some() || outcome.why.is_some()
+}
+
+/// Renders the details of a test.
+fn detail(run: &Run, outcome: &Outcome) -> Markup {
+    html! {
+        h3 { code { (one_line(&outcome.test.to_string())) } }
+        p { (verdict(run, outcome)) }
+        @if let Some(measured) = &outcome.measured {
+            (pictures(run, outcome, measured))
+        }
+        @if let Some(explanation) = &outcome.explanation {
+            (explanation::section(explanation, outcome.verdict))
+        }
+        @if let Some(text) = unexplained(outcome) {
+            p.note { (sentence(&text)) }
+        }
+        (metrics(run, outcome))
+        (selected(outcome))
+    }
+}
+
+/// Returns the verdict in words.
+fn verdict(run: &Run, outcome: &Outcome) -> String {
+    let mut sentences = Vec::new();
+    if let Some(measured) = &outcome.measured {
+        let [base, head] = times(measured, Glyphs::Unicode);
+        sentences.push(format!("A run takes {head} instead of {base}: {}.", phrase(measured)));
+        // What is open has a reason, which says more.
+        if measured.bound.is_some() {
+            let bound = "Each call of the slower version took at least that many times as long as the longest call of the other one.";
+            sentences.push(bound.to_owned());
+        } else if outcome.verdict != Verdict::Inconclusive || outcome.reason.is_none() {
+            sentences.push(meaning(run.gates_of(outcome), outcome.verdict, measured));
+        }
+    }
+    sentences.extend(outcome.reason.as_ref().map(|reason| sentence(&one_line(&reason.to_string()))));
+    sentences.extend(outcome.cross_check.as_ref().map(|check| sentence(&check.to_string())));
+    sentences.join(" ")
+}
+
+/// Says what the verdict claims.
+fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
+    let [threshold, margin] = [measured.threshold, measured.margin()].map(threshold);
+    if Words::of(gates) == Words::OfAny {
+        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
+        let gates = gates.join(", ");
+        return match verdict {
+            Verdict::Slower => format!("Worse by the deciding metrics: {gates}."),
+            Verdict::Faster => format!("Better by the deciding metrics: {gates}."),
+            Verdict::ChangedBelowThreshold => format!("The deciding metrics ({gates}) changed below the threshold."),
+            Verdict::Same => format!("No change of the deciding metrics ({gates})."),
+            Verdict::Inconclusive | Verdict::NotMeasured => format!("The deciding metrics ({gates}) are inconclusive."),
+        };
+    }
+    match verdict {
+        Verdict::Slower => format!("Slower by {threshold} or more, and fresh pairs confirmed it."),
+        Verdict::Faster => format!("Faster by {threshold} or more, and fresh pairs confirmed it."),
+        Verdict::ChangedBelowThreshold => format!("Changed for certain, but by less than {margin}."),
+        Verdict::Same => format!("No change of {margin} or more."),
+        Verdict::Inconclusive | Verdict::NotMeasured => "The interval is too wide for a verdict.".to_owned(),
+    }
+}
+
+fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
+    let title = match (&measured.bound, measured.layouts) {
+        (Some(_), _) => "Single calls",
+        (None, 0 | 1) => "Change in each pair",
+        (None, _) => "Change in each layout",
+    };
+    html! {
+        div.two {
+            div {
+                h4 { (title) }
+                (plots::changes(measured, outcome.verdict))
+                @if measured.sample.estimates.is_empty() && measured.bound.is_none() {
+                    p.note { "The estimates were not kept." }
+                }
+                p.note { (statistics(measured)) "." }
+                @if let Some(throughput) = throughput(measured, Glyphs::Unicode) {
+                    p.note { (sentence(&throughput)) }
+                }
+                @if let Some(layout) = layout(run, outcome) {
+                    p.note { (layout) }
+                }
+                @for note in &outcome.notes {
+                    p.note { (sentence(&one_line(&note.to_string()))) }
+                }
+            }
+            @if !measured.sample.batches.base.is_empty() {
+                div {
+                    h4 { "Time of a run" }
+                    (plots::times(measured))
+                }
+            }
+        }
+    }
+}
+
+/// Says how far the code of both versions had equal addresses.
+fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
+    Some(match run.environment.layouts.get(&outcome.test.target)? {
+        Ok(layout) => format!("Matched layout: {}.", text::layout(layout)),
+        Err(why) => format!("Code layout not controlled: {}.", one_line(&why.to_string())),
+    })
+}
+
+fn selected(outcome: &Outcome) -> Markup {
+    let captured = outcome.capture.map(|capture| match capture {
+        Capture::Macro => "Its body is measured.",
+        Capture::Runner => "The whole test function is measured, because another macro generated it.",
+        Capture::Bench => "What its harness would repeat is measured.",
+        Capture::Generated => "A call is measured whose arguments the tool made up.",
+        Capture::Process => "Whole processes are measured, because its target has its own test harness.",
+    });
+    html! {
+        @if outcome.selected_because.is_some() || outcome.why.is_some() {
+            h4 { "Why it was selected" }
+            @if let Some(because) = &outcome.selected_because {
+                p { (sentence(&one_line(&because.to_string()))) }
+            }
+            @if let Some(why) = &outcome.why {
+                (reached(why))
+            }
+            @if let Some(captured) = captured {
+                p.note { (captured) }
+            }
+        }
+    }
+}
+
+/// Renders the path to the nearest change, and where the versions begin to differ.
+fn reached(why: &Why) -> Markup {
+    html! {
+        @if why.path.len() > 1 {
+            p { "Call path to the nearest change:" }
+            ul.path { (first(&why.path, |name| one_line(name))) }
+        }
+        @if !why.changed.is_empty() {
+            p { "Changed machine code:" }
+            ul { (first(&why.changed, changed)) }
+        }
+        @if !why.others.is_empty() {
+            p { "What differs besides its code:" }
+            ul { (first(&why.others, ToString::to_string)) }
+        }
+    }
+}
+
+fn changed(function: &ChangedFunction) -> String {
+    one_line(&match &function.data {
+        Some(data) => format!("{} (through data that it uses: {data})", function.name),
+        None => function.name.clone(),
+    })
+}
+
+/// Renders the first few of a list, and how many more there are.
+fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
+    html! {
+        @for item in items.iter().take(NAMED) {
+            li { code { (name(item)) } }
+        }
+        @if items.len() > NAMED {
+            li.note { (items.len() - NAMED) " more" }
+        }
+    }
+}
+
+/// Renders all known metrics, and why the others are not known.
+pub fn metrics(run: &Run, outcome: &Outcome) -> Markup {
+    let mut known = Vec::new();
+    let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (metric, metered) in besides_time(outcome) {
+        match metered {
+            Ok(metered) => known.push((metric, metered)),
+            Err(why) => unknown.entry(why.to_string()).or_default().push(metric.to_string()),
+        }
+    }
+    html! {
+        @if !known.is_empty() || !unknown.is_empty() {
+            h4 { "Other metrics of a run" }
+            @if !known.is_empty() {
+                div.scroll tabindex="0" role="group" aria-label="Other metrics as figures" {
+                    table.figures {
+                        thead {
+                            tr {
+                                td {}
+                                @for name in ["base", "head", "change"] {
+                                    th scope="col" { (name) }
+                                }
+                                td {}
+                            }
+                        }
+                        tbody {
+                            @for (metric, metered) in known {
+                                (metric_row(run.gates_of(outcome), metric, metered))
+                            }
+                        }
+                    }
+                }
+            }
+            @for (why, metrics) in unknown {
+                p.note { (format::one_line(&format!("No {}: {why}.", metrics.join(", no ")))) }
+            }
+        }
+    }
+}
+
+fn metric_row(gates: &[Metric], metric: Metric, metered: &Metered) -> Markup {
+    let figure = |readings: &Readings| {
+        let [low, high, value] =
+            [readings.low, readings.high, readings.value].map(|value| amount(metric.unit(), value, Glyphs::Unicode));
+        if metered.verdict == MetricVerdict::Varies && low != high { format!("{low} to {high}") } else { value }
+    };
+    let change = match metered.change {
+        Some(change) if change.low < change.high => {
+            format!("{} {}", format::percent(change.estimate), format::interval(change))
+        }
+        Some(change) if change.estimate != 0.0 => format::percent(change.estimate),
+        _ => String::new(),
+    };
+    let (class, word) = metric_verdict(metered.verdict);
+    html! {
+        tr {
+            th scope="row" { (metric.to_string()) }
+            td { (figure(&metered.readings.base)) }
+            td { (figure(&metered.readings.head)) }
+            td class=[class] { (change) }
+            td.words title=(basis(metered.basis)) {
+                (word)
+                @if gates.contains(&metric) { "; decides" }
+            }
+        }
+    }
+}
+
+fn metric_verdict(verdict: MetricVerdict) -> (Option<&'static str>, &'static str) {
+    match verdict {
+        MetricVerdict::More => (Some("slower"), "▲ more"),
+        MetricVerdict::Less => (Some("faster"), "▼ less"),
+        MetricVerdict::ChangedBelowThreshold => (Some("changed"), "below the threshold"),
+        MetricVerdict::Same => (None, "same"),
+        MetricVerdict::Inconclusive => (None, "inconclusive"),
+        MetricVerdict::Varies => (None, "varies from call to call"),
+    }
+}
+
+fn basis(basis: Basis) -> String {
+    match basis {
+        Basis::Pairs(pairs) => format!("from {}", format::count(pairs, "pair")),
+        Basis::Calls(calls) => format!("from {}", format::count(calls, "later call")),
+        Basis::FirstCalls(calls) => format!("from {}", format::count(calls, "first call")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::samples::{full, measured, metered, outcome, run, unmeasured};
+    use perfunit_model::{NotMetered, Reason, TargetKind, Verdict};
+
+    fn shown(run: &Run, most_bytes: usize) -> String {
+        table(run, &Sections::of(run, perfunit_model::Denied::default()), most_bytes).0
+    }
+
+    #[test]
+    fn the_gravest_come_first_and_each_test_has_a_row() {
+        let table = shown(&full(), usize::MAX);
+        let places: Vec<usize> = [
+            "<b>long<",
+            "<b>tiny<",
+            "<b>first<",
+            "<b>roundtrip<",
+            "<b>short<",
+            "<b>nested<",
+            "<b>empty<",
+            "<b>dns<",
+            "<b>all<",
+        ]
+        .iter()
+        .map(|name| table.find(name).unwrap_or_else(|| panic!("{name} is missing in {table}")))
+        .collect();
+        assert!(places.is_sorted(), "{places:?}");
+        assert_eq!(table.matches("<tbody class").count(), 10);
+        assert_eq!(table.matches("<tr class=\"more\"").count(), 7);
+    }
+
+    #[test]
+    fn targets_are_named_where_there_are_several() {
+        let one = run(vec![unmeasured("a", None)]);
+        assert!(!shown(&one, 0).contains("class=\"target\""));
+        let mut other = unmeasured("b", Some(Reason::New));
+        other.test.target.kind = TargetKind::Test;
+        other.test.target.name = "api".into();
+        let two = run(vec![unmeasured("a", None), other]);
+        let table = shown(&two, 0);
+        assert!(
+            table.contains("<span class=\"target\">mycrate::api</span>") && table.contains("data-target=\"1\""),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn details_give_way_where_there_is_no_room() {
+        let run = run(["a", "b"].map(|name| outcome(name, Verdict::Same, Some(measured(1e3, 0.0)))).to_vec());
+        let whole = shown(&run, usize::MAX);
+        assert!(!whole.contains("left out") && whole.matches("class=\"more\"").count() == 2);
+        // Room for one of the two.
+        let less = shown(&run, REST + whole.len() - 500);
+        assert!(
+            less.contains("details of 1 test are left out") && less.matches("class=\"more\"").count() == 1,
+            "{less}"
+        );
+        assert!(shown(&run, 0).contains("details of 2 tests are left out"));
+    }
+
+    fn told(verdict: Verdict, gates: &[Metric]) -> String {
+        let outcome = outcome("a", verdict, Some(measured(1e3, 0.306)));
+        let mut run = run(Vec::new());
+        run.gates = gates.to_vec();
+        super::verdict(&run, &outcome)
+    }
+
+    #[test]
+    fn verdicts_are_sentences() {
+        let time = [Metric::Time];
+        let figures = "A run takes 1.31 µs instead of 1.00 µs: +30.6 % [+29.6 %, +31.6 %].";
+        let slower = format!("{figures} Slower by 10 % or more, and fresh pairs confirmed it.");
+        assert_eq!(told(Verdict::Slower, &time), slower);
+        assert!(told(Verdict::Same, &time).ends_with("No change of 10 % or more."));
+        assert!(told(Verdict::Slower, &[Metric::Allocations]).ends_with("Worse by the deciding metrics: allocations."));
+    }
+
+    #[test]
+    fn the_reason_ends_the_verdict() {
+        let mut noisy = outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)));
+        noisy.reason = Some(Reason::TooNoisy);
+        let told = super::verdict(&run(Vec::new()), &noisy);
+        assert!(told.ends_with("Too noisy to tell within its budget (--per-test-budget)."), "{told}");
+    }
+
+    #[test]
+    fn the_way_to_the_change_is_a_list() {
+        let mut outcome = outcome("a", Verdict::Same, Some(measured(1e3, 0.0)));
+        let changed = ChangedFunction { name: "c::Vec<&str>::f".into(), data: Some("a table".into()) };
+        outcome.why = Some(Why {
+            path: vec!["a".into(), "b".into(), "c::Vec<&str>::f".into()],
+            changed: vec![changed; 14],
+            others: Vec::new(),
+        });
+        let page = detail(&run(Vec::new()), &outcome).0;
+        assert!(page.contains("<li><code>c::Vec&lt;&amp;str&gt;::f</code></li>"), "{page}");
+        assert!(page.contains("(through data that it uses: a table)") && page.contains(">2 more<"), "{page}");
+    }
+
+    #[test]
+    fn a_row_says_all_of_what_was_not_measured() {
+        assert!(!has_details(&unmeasured("a", Some(Reason::Ignored))));
+        assert!(has_details(&outcome("a", Verdict::Same, Some(measured(1e3, 0.0)))));
+    }
+
+    #[test]
+    fn what_decides_says_so_and_what_is_not_known_says_why() {
+        let mut outcome = outcome("a", Verdict::Slower, None);
+        outcome.metrics.insert(Metric::Time, Ok(metered(MetricVerdict::Same, 1.0, 1.0)));
+        outcome.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
+        outcome.metrics.insert(Metric::PeakHeap, Ok(metered(MetricVerdict::Same, 640.0, 640.0)));
+        outcome.metrics.insert(Metric::Instructions, Err(NotMetered::SwitchedOff));
+        outcome.metrics.insert(Metric::WrittenBytes, Err(NotMetered::SwitchedOff));
+        let mut run = run(Vec::new());
+        run.gates = vec![Metric::Allocations];
+        let table = metrics(&run, &outcome).0;
+        assert!(table.contains("<td>12</td><td>18</td><td class=\"slower\">+50.0 %</td>"), "{table}");
+        assert!(table.contains(">▲ more; decides<") && table.contains(">same<"), "{table}");
+        assert!(table.contains("No bytes written, no instructions: not asked for."), "{table}");
+        assert_eq!(table.matches("<tr>").count(), 3);
+    }
+}

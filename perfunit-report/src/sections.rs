@@ -1,0 +1,371 @@
+//! Sections of a report. Each kind of finding of a run is assembled here once; each format renders the sections it shows.
+
+use super::by_cause::{self, Group, Responsible};
+use super::figures::{self, Words, sorted};
+use super::{caveats, generated, growth, ratchet};
+use perfunit_model::format::{count, first, one_line};
+use perfunit_model::{
+    Denied, Function, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided, UnmeasuredTarget,
+    Verdict,
+};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Packages named of those whose tests of a kind are measured on request only.
+const PACKAGES: usize = 3;
+
+/// The subject of a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Tests that pass on base and fail on head.
+    Failing,
+    /// Inconclusive tests that are probably slower.
+    ProbablySlower,
+    /// Tests with one verdict.
+    Tests(Verdict),
+    /// Changed functions that no test executes.
+    Uncovered,
+    /// Changed functions that are left out of the build.
+    NotCompiled,
+    /// Workloads with a parameter whose time grows with a larger power.
+    Scaling,
+    /// Functions whose work grows with a larger power.
+    Growth,
+    /// Functions and tests whose growth is not known.
+    GrowthUnknown,
+    /// Limits of the figures.
+    Caveats,
+    /// The comparison with the ratchet's version.
+    Ratchet,
+    /// The comparison of generated calls.
+    Generated,
+    /// Denied facts that have no answer.
+    Undecided,
+}
+
+/// A part of a report that exists only if there is something to say.
+#[derive(Debug)]
+pub struct Section<'a> {
+    pub kind: Kind,
+    /// One line without a full stop.
+    pub headline: String,
+    /// True if the section is a reason to fail a run, as far as it is denied.
+    pub is_bad: bool,
+    pub items: Vec<Item<'a>>,
+    /// The items by the cause of their change.
+    pub causes: Vec<Group<'a>>,
+    /// The items by the reason why they have no verdict.
+    pub reasons: Vec<ReasonGroup<'a>>,
+}
+
+/// A test, a call, a function or a remark.
+#[derive(Debug)]
+pub struct Item<'a> {
+    /// One line; empty where the text says everything.
+    pub name: String,
+    pub text: String,
+    pub test: Option<&'a Outcome>,
+    pub function: Option<&'a Function>,
+}
+
+/// Tests without a verdict for the same reason.
+#[derive(Debug)]
+pub struct ReasonGroup<'a> {
+    /// The reason in full if it is equal for all tests, else its summary.
+    pub reason: String,
+    /// True if the reason is equal for all tests: no test has particulars.
+    pub is_shared: bool,
+    /// The tests; their texts are the particulars of the reason.
+    pub items: Vec<Item<'a>>,
+}
+
+/// All sections of a run, in the order of the terminal's report.
+#[derive(Debug)]
+pub struct Sections<'a>(Vec<Section<'a>>);
+
+impl<'a> Sections<'a> {
+    /// Assembles the sections of a run.
+    pub fn of(run: &'a Run, denied: Denied) -> Self {
+        let verdicts = Verdict::ALL.into_iter().filter(|verdict| *verdict != Verdict::NotMeasured);
+        let sections = [failing(run), probably_slower(run)]
+            .into_iter()
+            .chain(verdicts.map(|verdict| tests(run, verdict)))
+            .chain(of_coverage(&run.selection))
+            .chain([scaling(run), growth(run), growth_unknown(run), not_measured(run), caveats(run)])
+            .chain([ratchet(run), generated(run), undecided(run, denied)]);
+        Self(sections.flatten().collect())
+    }
+
+    /// Returns the section of a kind.
+    pub fn get(&self, kind: Kind) -> Option<&Section<'a>> {
+        self.0.iter().find(|section| section.kind == kind)
+    }
+
+    /// Returns the sections of these kinds, in this order.
+    pub fn of_kinds(&self, kinds: &'static [Kind]) -> impl Iterator<Item = &Section<'a>> {
+        kinds.iter().filter_map(|kind| self.get(*kind))
+    }
+
+    /// Returns the headline of a section.
+    pub fn headline(&self, kind: Kind) -> Option<&str> {
+        self.get(kind).map(|section| section.headline.as_str())
+    }
+
+    /// Returns the items of a section.
+    pub fn items(&self, kind: Kind) -> &[Item<'a>] {
+        self.get(kind).map_or(&[], |section| &section.items)
+    }
+
+    /// Returns the section if it is a reason to fail.
+    pub fn bad(&self, kind: Kind) -> Option<&Section<'a>> {
+        self.get(kind).filter(|section| section.is_bad)
+    }
+}
+
+impl<'a> Section<'a> {
+    fn new(kind: Kind, headline: String, items: Vec<Item<'a>>) -> Self {
+        Self { kind, headline, is_bad: true, items, causes: Vec::new(), reasons: Vec::new() }
+    }
+
+    /// Returns the names of the items.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = String> {
+        self.items.iter().map(|item| item.name.clone())
+    }
+
+    /// Returns the causes where they say more than the tests: of several tests, and known for some of them.
+    pub fn telling_causes(&self) -> &[Group<'a>] {
+        let is_unknown = |group: &Group<'_>| group.responsible == Responsible::Unknown;
+        if self.items.len() < 2 || self.causes.iter().all(is_unknown) { &[] } else { &self.causes }
+    }
+}
+
+impl<'a> Item<'a> {
+    fn of_test(test: &'a Outcome, text: String) -> Self {
+        Self { name: one_line(&test.test.to_string()), text, test: Some(test), function: None }
+    }
+
+    fn of_function(function: &'a Function, text: String) -> Self {
+        Self { name: one_line(&function.name), text, test: None, function: Some(function) }
+    }
+
+    fn remark(name: impl Into<String>, text: String) -> Self {
+        Self { name: name.into(), text, test: None, function: None }
+    }
+
+    /// Returns the file and line of the item's function; empty without one.
+    pub fn place(&self) -> String {
+        self.function.map(place).unwrap_or_default()
+    }
+}
+
+/// Returns the file and line of a function.
+pub fn place(function: &Function) -> String {
+    one_line(&format!("{}:{}", function.file, function.line))
+}
+
+/// Returns whether a test passes on base and fails on head.
+pub fn is_failing(outcome: &Outcome) -> bool {
+    outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(Side::Head))
+}
+
+/// Returns how a test failed, in one line.
+pub fn failure(outcome: &Outcome) -> String {
+    outcome.reason.as_ref().map(|reason| one_line(&reason.failure())).unwrap_or_default()
+}
+
+fn failing(run: &Run) -> Option<Section<'_>> {
+    let items: Vec<_> = run.failing(Side::Head).map(|test| Item::of_test(test, failure(test))).collect();
+    let headline = match items.len() {
+        0 => return None,
+        1 => "1 test passes on base and fails on head".to_owned(),
+        tests => format!("{} pass on base and fail on head", count(tests, "test")),
+    };
+    Some(Section::new(Kind::Failing, headline, items))
+}
+
+fn probably_slower(run: &Run) -> Option<Section<'_>> {
+    let items: Vec<_> = run.probably_slower().map(|test| Item::of_test(test, figures::decided(test, run))).collect();
+    let headline = format!("{} probably slower", count(items.len(), "test"));
+    (!items.is_empty()).then(|| Section::new(Kind::ProbablySlower, headline, items))
+}
+
+fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
+    let tests = sorted(&run.outcomes, verdict);
+    if tests.is_empty() {
+        return None;
+    }
+    let headline = format!("{} {}", count(tests.len(), "test"), figures::word(verdict, Words::of(&run.all_gates())));
+    let causes = if verdict.is_change() { by_cause::groups(&tests, run) } else { Vec::new() };
+    let items = tests.into_iter().map(|test| Item::of_test(test, figures::decided(test, run))).collect();
+    let is_bad = verdict == Verdict::Slower;
+    Some(Section { is_bad, causes, ..Section::new(Kind::Tests(verdict), headline, items) })
+}
+
+/// Returns the sections of changed functions that no test executes, and of those that are not compiled.
+pub fn of_coverage(selection: &Selection) -> [Option<Section<'_>>; 2] {
+    [uncovered(selection), not_compiled(selection)]
+}
+
+fn uncovered(selection: &Selection) -> Option<Section<'_>> {
+    let functions = match selection.uncovered.len() {
+        0 => return None,
+        1 => "1 changed function is".to_owned(),
+        functions => format!("{functions} changed functions are"),
+    };
+    let is_reached = |uncovered: &Uncovered| {
+        matches!(uncovered.because, UncoveredBecause::NotMeasured | UncoveredBecause::NewTestCode)
+    };
+    let test = if selection.uncovered.iter().any(is_reached) { "test that can be measured" } else { "test" };
+    let item = |uncovered: &'_ Uncovered| because(uncovered.because).to_owned();
+    let items = selection.uncovered.iter().map(|it| Item::of_function(&it.function, item(it))).collect();
+    Some(Section::new(Kind::Uncovered, format!("{functions} executed by no {test}"), items))
+}
+
+/// Says how it is known that no test executes a function.
+fn because(because: UncoveredBecause) -> &'static str {
+    match because {
+        UncoveredBecause::Unreached => "no test can reach it",
+        UncoveredBecause::NotExecuted => "tests can reach it, and do not execute it",
+        UncoveredBecause::NewTestCode => "only new test code leads to it, and tests are measured with base's",
+        UncoveredBecause::NotMeasured => "the tests that may execute it cannot be measured",
+    }
+}
+
+fn not_compiled(selection: &Selection) -> Option<Section<'_>> {
+    let changes = match selection.not_compiled.len() {
+        0 => return None,
+        1 => "the change to 1 function is".to_owned(),
+        functions => format!("the changes to {functions} functions are"),
+    };
+    let items = selection.not_compiled.iter().map(|function| Item::of_function(function, String::new())).collect();
+    let headline = format!("{changes} left out of the build by the features (--features) or the platform");
+    Some(Section::new(Kind::NotCompiled, headline, items))
+}
+
+fn scaling(run: &Run) -> Option<Section<'_>> {
+    let name = |scaling: &perfunit_model::Scaling| one_line(&format!("{} {}", scaling.target, scaling.name));
+    let items: Vec<_> =
+        run.scaling.iter().map(|scaling| Item::remark(name(scaling), growth::scaled(scaling))).collect();
+    (!items.is_empty()).then(|| Section::new(Kind::Scaling, "Growth".to_owned(), items))
+}
+
+fn growth(run: &Run) -> Option<Section<'_>> {
+    let items: Vec<_> =
+        run.growing().map(|finding| Item::of_function(&finding.function, growth::said(finding))).collect();
+    let functions = count(items.len(), "function");
+    let headline = format!("Work grows with a larger power of an input's length in {functions}");
+    (!items.is_empty()).then(|| Section::new(Kind::Growth, headline, items))
+}
+
+fn growth_unknown(run: &Run) -> Option<Section<'_>> {
+    let lines = run.growth.iter().flat_map(growth::unknown);
+    let items: Vec<_> = lines.map(|line| Item::remark("", line)).collect();
+    let section = || Section::new(Kind::GrowthUnknown, "Growth that is not known".to_owned(), items);
+    (!run.growth.iter().all(|growth| growth.unseen.is_empty() && growth.not_counted.is_empty())).then(section)
+}
+
+/// Returns all tests without figures by reason, including those that cannot have changed.
+fn not_measured(run: &Run) -> Option<Section<'_>> {
+    let reasons: Vec<ReasonGroup<'_>> = by_reason(run).map(ReasonGroup::of).collect();
+    let tests: usize = reasons.iter().map(|group| group.items.len()).sum();
+    if tests == 0 && run.selection.unmeasured_targets.is_empty() {
+        return None;
+    }
+    let kind = Kind::Tests(Verdict::NotMeasured);
+    Some(Section { reasons, ..Section::new(kind, format!("{} not measured", count(tests, "test")), Vec::new()) })
+}
+
+/// Divides tests by their reasons: those that fail on head alone first, then on base alone, then in the order of
+/// [`Reason`].
+fn by_reason(run: &Run) -> impl Iterator<Item = Vec<&Outcome>> {
+    let group = |reason: Option<&Reason>| {
+        let failing = reason.and_then(Reason::failing_side);
+        (reason.is_none(), Reverse(failing), reason.filter(|_| failing.is_none()).map(Reason::kind))
+    };
+    let mut groups: BTreeMap<_, Vec<&Outcome>> = BTreeMap::new();
+    for outcome in run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured) {
+        groups.entry(group(outcome.reason.as_ref())).or_default().push(outcome);
+    }
+    groups.into_values()
+}
+
+impl<'a> ReasonGroup<'a> {
+    fn of(tests: Vec<&'a Outcome>) -> Self {
+        let first = tests[0].reason.as_ref();
+        let is_shared = first.is_some() && tests.iter().all(|test| test.reason.as_ref() == first);
+        let reason = match first {
+            None => "no reason was recorded; please report this".to_owned(),
+            Some(reason) if is_shared => one_line(&reason.to_string()),
+            Some(reason) => reason.summary().to_owned(),
+        };
+        let detail = |test: &Outcome| test.reason.as_ref().map(|reason| one_line(&reason.detail())).unwrap_or_default();
+        Self { reason, is_shared, items: tests.into_iter().map(|test| Item::of_test(test, detail(test))).collect() }
+    }
+
+    /// Returns whether the particulars decide what the reader does next.
+    pub fn is_worth_a_line(&self) -> bool {
+        let reason = self.items.first().and_then(|item| item.test).and_then(|test| test.reason.as_ref());
+        matches!(
+            reason,
+            Some(Reason::Fails { .. } | Reason::Crashes { .. } | Reason::NotCaptured { .. } | Reason::Skipped { .. })
+        )
+    }
+}
+
+/// Returns a line for each target without figures, and one for all packages of which a kind of test is measured on
+/// request only, with all their names or the first.
+pub fn unmeasured_targets(targets: &[UnmeasuredTarget], all_names: bool) -> Vec<String> {
+    let (mut doctests, mut benches, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for target in targets {
+        match target {
+            UnmeasuredTarget::Doctests { package } => doctests.push(package),
+            UnmeasuredTarget::Benches { package } => benches.push(package),
+            UnmeasuredTarget::Target { .. } => others.push(target),
+        }
+    }
+    let packages = |names: &[&String]| {
+        let shown = if all_names { names.len() } else { PACKAGES };
+        first(names.iter().copied().cloned(), shown, |more| count(more, "more package"))
+    };
+    let on_request = [
+        (!doctests.is_empty()).then(|| UnmeasuredTarget::Doctests { package: packages(&doctests) }),
+        (!benches.is_empty()).then(|| UnmeasuredTarget::Benches { package: packages(&benches) }),
+    ];
+    on_request.iter().flatten().chain(others).map(|target| one_line(&target.to_string())).collect()
+}
+
+fn caveats(run: &Run) -> Option<Section<'_>> {
+    let items: Vec<_> = caveats::all(run).into_iter().map(|(word, text)| Item::remark(word, text)).collect();
+    (!items.is_empty()).then(|| Section::new(Kind::Caveats, "Caveats".to_owned(), items))
+}
+
+/// Returns the losses against the ratchet's version, then the losses that were accepted.
+fn ratchet(run: &Run) -> Option<Section<'_>> {
+    let headline = ratchet::headline(run)?;
+    let items = ratchet::items(run).into_iter().map(|(test, text)| Item::of_test(test, text)).collect();
+    Some(Section { is_bad: ratchet::is_bad(run), ..Section::new(Kind::Ratchet, headline, items) })
+}
+
+/// Returns the generated calls that got slower or faster.
+fn generated(run: &Run) -> Option<Section<'_>> {
+    let headline = generated::headline(run)?;
+    let items = generated::items(run).into_iter().map(|(call, text)| Item::remark(call, text)).collect();
+    Some(Section { is_bad: generated::is_bad(run), ..Section::new(Kind::Generated, headline, items) })
+}
+
+/// Returns a line for each denied fact without an answer; tests with the same reason share one.
+fn undecided(run: &Run, denied: Denied) -> Option<Section<'_>> {
+    let (mut lines, mut tests): (Vec<String>, BTreeMap<String, usize>) = Default::default();
+    for undecided in denied.undecided(run) {
+        match undecided {
+            Undecided::Test { .. } | Undecided::Growth { .. } => *tests.entry(undecided.to_string()).or_default() += 1,
+            _ => lines.push(one_line(&undecided.to_string())),
+        }
+    }
+    lines.extend(tests.into_iter().map(|(why, tests)| format!("{} ({})", one_line(&why), count(tests, "test"))));
+    let items: Vec<_> = lines.into_iter().map(|line| Item::remark("", line)).collect();
+    (!items.is_empty()).then(|| Section::new(Kind::Undecided, "Undecided".to_owned(), items))
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ mod command;
 mod context;
 mod load;
 mod patched;
+mod resolver;
 pub mod rustup;
 pub mod toolchains;
 mod workspace;
@@ -18,4 +19,5 @@ pub use load::{
     Location, Resolution, add_patched, external_dependencies, features, generate_lock_file, load, locate,
     package_graph, target_kind,
 };
+pub use resolver::{FeatureResolver, Features};
 pub use workspace::{Counterpart, Dependency, Package, Target, Workspace};

@@ -20,6 +20,7 @@ mod float;
 pub mod format;
 mod generated;
 mod growth;
+pub mod guesses;
 mod history;
 mod hot_spots;
 mod layout;

@@ -12,6 +12,7 @@ use super::reach::{Callers, Files, NameIndex, Named};
 use super::selected::Selected;
 use super::source::{ChangedItem, Configuration, Item, ItemKind, compiled};
 use super::target_code::{TargetCode, TestCode};
+use perfunit_model::guesses::CALLED_FROM_ELSEWHERE;
 use perfunit_model::{
     ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
 };
@@ -141,10 +142,6 @@ struct Paired<'a> {
     /// Its tests, if there was anything to build.
     candidates: Option<&'a Candidates>,
 }
-
-/// Attributes of code that is called without being named.
-const CALLED_FROM_ELSEWHERE: [&str; 6] =
-    ["no_mangle", "export_name", "link_section", "ctor", "global_allocator", "panic_handler"];
 
 impl Coverage<'_> {
     /// Whether a doc test of the package can have changed: its text is none of the sources in which names are looked up.

@@ -1,6 +1,7 @@
 //! Attributes: those of a part of the source, and what they say about tests.
 
 use super::condition::Condition;
+use perfunit_model::guesses::TEST_ATTRIBUTES;
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
@@ -34,8 +35,7 @@ fn makes_test(meta: &Meta) -> bool {
         return list.parse_args_with(Metas::parse_terminated).is_ok_and(|metas| metas.iter().skip(1).any(makes_test));
     }
     let name = segment.ident.to_string();
-    matches!(name.as_str(), "test" | "rstest" | "test_case" | "test_matrix" | "quickcheck" | "gtest" | "bench")
-        || name.ends_with("_test")
+    TEST_ATTRIBUTES.contains(&name.as_str()) || name.ends_with("_test")
 }
 
 /// True for attributes that leave the work of a test alone: lint levels, `#[ignore]`, `#[cfg]`.

@@ -1,5 +1,6 @@
 //! What cargo says on stderr while it builds: how far it is, and why it failed.
 
+use perfunit_model::guesses::{NOT_COMPILED, OF_TEST_CODE, PROGRESS_VERBS};
 use perfunit_system::progress::Progress;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::process::ChildStderr;
@@ -49,8 +50,7 @@ impl<R: BufRead> Iterator for Pieces<R> {
 
 /// What a line of cargo says about how far the build is.
 fn compiling(line: &str) -> Option<String> {
-    const VERBS: [&str; 5] = ["Compiling", "Downloading", "Downloaded", "Updating", "Blocking"];
-    let verb = || VERBS.iter().any(|verb| line.starts_with(verb));
+    let verb = || PROGRESS_VERBS.iter().any(|verb| line.starts_with(verb));
     left(line).or_else(|| verb().then(|| line.split(" (").next().unwrap_or(line).to_owned()))
 }
 
@@ -63,9 +63,8 @@ fn left(line: &str) -> Option<String> {
 /// Cargo ends with a line like: could not compile `demo` (lib test) due to 1 previous error.
 pub(super) fn only_tests(output: &str) -> bool {
     let plain = anstream::adapter::strip_str(output).to_string();
-    let mut failures = plain.lines().filter(|line| line.contains("could not compile `")).peekable();
-    failures.peek().is_some()
-        && failures.all(|line| [" test)", "(test \"", "(bench \""].iter().any(|test| line.contains(test)))
+    let mut failures = plain.lines().filter(|line| line.contains(NOT_COMPILED)).peekable();
+    failures.peek().is_some() && failures.all(|line| OF_TEST_CODE.iter().any(|test| line.contains(test)))
 }
 
 #[cfg(test)]

@@ -15,16 +15,24 @@ pub(super) const NOTE: &str = "compiled.json";
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFiles {
     extents: BTreeMap<String, Extent>,
-    /// The features with which a target was compiled, by its root file: several where it is in several builds.
+    /// How a target was compiled, by its root file: in several ways where it is in several builds.
     #[serde(default)]
-    feature_sets: FeatureSets<String>,
+    compilations: Compilations<String>,
     /// The identifiers in files that build scripts wrote: nobody looks for callers in these.
     #[serde(default)]
     generated_names: BTreeSet<String>,
 }
 
 /// By root file.
-pub(super) type FeatureSets<P> = BTreeMap<P, BTreeSet<BTreeSet<String>>>;
+pub(super) type Compilations<P> = BTreeMap<P, BTreeSet<Compilation>>;
+
+/// The options of a compilation that decide which parts of the source it has.
+#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Compilation {
+    pub features: BTreeSet<String>,
+    /// Unknown for packages that are no members: our wrapper does not see their compilation.
+    pub debug_assertions: Option<bool>,
+}
 
 /// How far a file reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,11 +63,11 @@ impl CompiledFiles {
         line > 0 && column > 0 && self.extents.get(file).is_some_and(is_inside)
     }
 
-    /// Adds the features of targets, by their root files.
-    pub(super) fn with_features(mut self, features: &FeatureSets<PathBuf>, workspace: &Path) -> Self {
-        for (root, features) in features {
+    /// Adds how targets were compiled, by their root files.
+    pub(super) fn with_compilations(mut self, compilations: &Compilations<PathBuf>, workspace: &Path) -> Self {
+        for (root, compilations) in compilations {
             let name = root.strip_prefix(workspace).unwrap_or(root).to_string_lossy().into_owned();
-            self.feature_sets.entry(name).or_default().extend(features.iter().cloned());
+            self.compilations.entry(name).or_default().extend(compilations.iter().cloned());
         }
         self
     }
@@ -80,9 +88,9 @@ impl CompiledFiles {
         self.generated_names.contains(ident)
     }
 
-    /// The features with which the target with this root file was compiled, for each build of it.
-    pub fn features(&self, root: &str) -> Option<&BTreeSet<BTreeSet<String>>> {
-        self.feature_sets.get(root)
+    /// Returns how the target with this root file was compiled, for each build of it.
+    pub fn compilations(&self, root: &str) -> Option<&BTreeSet<Compilation>> {
+        self.compilations.get(root)
     }
 
     /// Reads the note in a side's folder; a side without one compiled nothing that is known.
@@ -115,9 +123,28 @@ impl CompiledFiles {
 
 /// Returns the places of rustc's list of the files that it compiled into a file that it wrote.
 pub(super) fn lists(written: &Path) -> [PathBuf; 2] {
+    alongside(written, ".d")
+}
+
+fn alongside(written: &Path, suffix: &str) -> [PathBuf; 2] {
     let stem = written.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let name = if written.extension().is_some() { stem.strip_prefix("lib").unwrap_or(&stem) } else { &stem };
-    [name, &stem].map(|name| written.with_file_name(format!("{name}.d")))
+    [name, &stem].map(|name| written.with_file_name(format!("{name}{suffix}")))
+}
+
+/// Suffix of our wrapper's note, alongside rustc's output, about debug assertions.
+const ASSERTIONS_SUFFIX: &str = ".debug-assertions";
+
+/// Notes whether a crate is compiled with debug assertions. Only the call of rustc tells: cargo's messages have the
+/// profile's setting, which `RUSTFLAGS` may override.
+pub(super) fn note_debug_assertions(out_dir: &Path, name: &str, on: bool) -> Result<()> {
+    fs::write(&out_dir.join(format!("{name}{ASSERTIONS_SUFFIX}")), if on { "on" } else { "off" })
+}
+
+/// Returns whether a file that rustc wrote has debug assertions, if our wrapper saw it compiled.
+pub(super) fn has_debug_assertions(written: &Path) -> Option<bool> {
+    let notes = alongside(written, ASSERTIONS_SUFFIX);
+    notes.iter().find_map(|note| std::fs::read(note).ok()).map(|text| text == b"on")
 }
 
 /// The files that such a list names.
@@ -156,11 +183,23 @@ mod tests {
 
     #[test]
     fn each_build_of_a_target_has_its_own_features() {
-        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
-        let sets = BTreeSet::from([set(&["std"]), set(&["alloc"])]);
-        let known = FeatureSets::from([(PathBuf::from("/w/src/lib.rs"), sets.clone())]);
-        let files = CompiledFiles::default().with_features(&known, Path::new("/w"));
-        assert_eq!((files.features("src/lib.rs"), files.features("src/main.rs")), (Some(&sets), None));
+        let compilation = |name: &str| Compilation { features: [name.to_owned()].into(), debug_assertions: None };
+        let both = BTreeSet::from([compilation("std"), compilation("alloc")]);
+        let known = Compilations::from([(PathBuf::from("/w/src/lib.rs"), both.clone())]);
+        let files = CompiledFiles::default().with_compilations(&known, Path::new("/w"));
+        assert_eq!((files.compilations("src/lib.rs"), files.compilations("src/main.rs")), (Some(&both), None));
+    }
+
+    #[test]
+    fn notes_about_debug_assertions_lie_alongside_the_output_of_rustc() {
+        let dir = tempfile::tempdir().unwrap();
+        note_debug_assertions(dir.path(), "app-1f", true).unwrap();
+        note_debug_assertions(dir.path(), "it-2e", false).unwrap();
+        let has = |name: &str| has_debug_assertions(&dir.path().join(name));
+        assert_eq!(
+            ["libapp-1f.rlib", "app-1f", "it-2e", "libother-1f.rlib"].map(has),
+            [Some(true), Some(true), Some(false), None]
+        );
     }
 
     #[test]

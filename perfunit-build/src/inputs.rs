@@ -3,7 +3,7 @@
 
 use super::capture_role::Invocation;
 use super::cargo_layout;
-use super::compiled::{CompiledFiles, FeatureSets, listed, lists};
+use super::compiled::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
 use super::dispatch_role;
 use super::link::{self, LIBRARIES};
 use super::made::Made;
@@ -40,8 +40,8 @@ pub(super) struct Reported {
     built: Vec<Built>,
     /// Shared libraries of the project.
     libraries: Vec<PathBuf>,
-    /// The features with which targets were compiled, by their root files.
-    features: FeatureSets<PathBuf>,
+    /// How targets were compiled, by their root files.
+    compilations: Compilations<PathBuf>,
     /// Variables that build scripts set.
     variables: BTreeSet<String>,
     /// `OUT_DIR` of each build script that ran.
@@ -54,13 +54,15 @@ impl Reported {
     pub fn add_artifact(&mut self, artifact: &Artifact) -> Result<()> {
         let root = fs::normal(artifact.target.src_path.as_std_path());
         let package = cargo_layout::package_name(&artifact.package_id.repr);
+        let features = artifact.features.iter().cloned().collect();
+        let mut compilation = Compilation { features, debug_assertions: None };
         for path in &artifact.filenames {
             let path = path.as_std_path();
             let written = cargo_layout::written_by_rustc(path, package)?;
+            compilation.debug_assertions = compilation.debug_assertions.or_else(|| has_debug_assertions(&written));
             self.built.push(Built { path: path.to_owned(), written, root: Some(root.clone()) });
         }
-        let features = self.features.entry(root).or_default();
-        features.insert(artifact.features.iter().cloned().collect());
+        self.compilations.entry(root).or_default().insert(compilation);
         let is_loaded = |kind: &TargetKind| matches!(kind, TargetKind::DyLib | TargetKind::CDyLib);
         if artifact.target.kind.iter().any(is_loaded) {
             let files = artifact.filenames.iter().filter(|path| is_library(path.as_std_path()));
@@ -81,7 +83,7 @@ impl Reported {
 
     /// Forgets what was built from these root files, and returns it.
     pub fn forget(&mut self, roots: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
-        self.features.retain(|root, _| !roots.contains(root));
+        self.compilations.retain(|root, _| !roots.contains(root));
         let is_of = |built: &mut Built| built.root.as_ref().is_some_and(|root| roots.contains(root));
         self.built.extract_if(.., is_of).map(|built| built.path).collect()
     }
@@ -157,7 +159,7 @@ impl Inputs {
         let files = CompiledFiles::of(&compiled, &reported.workspace);
         let is_generated = |name: &&String| is_below(Path::new(name), &reported.out_dirs);
         let files = files.with_generated(compiled.iter().filter(is_generated));
-        files.with_features(&reported.features, &reported.workspace).save(folder)?;
+        files.with_compilations(&reported.compilations, &reported.workspace).save(folder)?;
         let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
         for path in candidates(reported, invocations, links)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

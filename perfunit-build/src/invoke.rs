@@ -14,6 +14,7 @@ use super::toolchain::Toolchain;
 use super::undeclared;
 use super::unify::Flags;
 use perfunit_model::error::{Error, ExitCode, Result, Stop, Tried};
+use perfunit_model::guesses::{BUS_ERROR, DISK_FULL, RUNNER_CONFLICT};
 use perfunit_project::cargo::{Cargo, Package};
 use perfunit_project::git::{FileSet, Repository};
 use perfunit_system::cache;
@@ -165,7 +166,7 @@ fn unless_full(ours: &Path, stop: Stop<BuildFailure>) -> Stop<BuildFailure> {
 /// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
 fn is_full(folder: &Path, output: &str) -> bool {
     let is_tight = || os::free_space(folder).is_some_and(|space| space < LITTLE_SPACE);
-    output.contains("No space left on device") || (output.contains("Bus error") && is_tight())
+    output.contains(DISK_FULL) || (output.contains(BUS_ERROR) && is_tight())
 }
 
 /// Runs cargo to its end; rustc names files by their path from the folder of the workspace.
@@ -297,7 +298,7 @@ impl Call<'_> {
             run(&mut self.command(verb, flags, rustdoc, form)?, deadline, workspace, progress, artifacts)
         };
         let (end, form) = match attempt(&TEST, RunnerForm::Text, artifacts.clone()) {
-            Err(Stop::Because(failure)) if failure.output.contains("failed to merge key `runner`") => {
+            Err(Stop::Because(failure)) if failure.output.contains(RUNNER_CONFLICT) => {
                 (attempt(&TEST, RunnerForm::List, artifacts), RunnerForm::List)
             }
             end => (end, RunnerForm::Text),

@@ -6,6 +6,9 @@ use super::request::{Options, Request};
 use super::toolchain::Toolchain;
 use perfunit_model::TargetId;
 use perfunit_model::error::{Error, Result};
+use perfunit_model::guesses::{
+    BUILD_VARIABLE_PREFIXES, BUILD_VARIABLES, C_TOOL_VARIABLES, CODE_VARIABLES, UNBUILT_TABLES,
+};
 use perfunit_project::cargo::user_folder;
 use perfunit_project::git::Repository;
 use perfunit_system::cache::KeyBuilder;
@@ -14,69 +17,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
-
-/// What cargo's configuration says that no build depends on; some of it is secret.
-const UNBUILT: [&str; 11] = [
-    "alias",
-    "cache",
-    "cargo-new",
-    "credential-alias",
-    "doc",
-    "future-incompat-report",
-    "http",
-    "net",
-    "registries",
-    "registry",
-    "term",
-];
-
-/// Settings of cargo and of what its build scripts commonly run: the build script need not say that it reads them.
-const PREFIXES: [&str; 9] = [
-    "BINDGEN_EXTRA_CLANG_ARGS",
-    "CARGO_BUILD_",
-    "CARGO_CFG_",
-    "CARGO_ENCODED_",
-    "CARGO_PROFILE_",
-    "CARGO_TARGET_",
-    "CARGO_UNSTABLE_",
-    "CMAKE",
-    "PKG_CONFIG",
-];
-const NAMES: [&str; 17] = [
-    "CARGO_INCREMENTAL",
-    "CLANG_PATH",
-    "COMPILER_PATH",
-    "CPATH",
-    "CPLUS_INCLUDE_PATH",
-    "CRATE_CC_NO_DEFAULTS",
-    "C_INCLUDE_PATH",
-    "GCC_EXEC_PREFIX",
-    "LIBCLANG_PATH",
-    "LIBRARY_PATH",
-    "LLVM_CONFIG_PATH",
-    "RUSTC",
-    "RUSTC_BOOTSTRAP",
-    "RUSTC_WRAPPER",
-    "RUSTDOCFLAGS",
-    "RUSTFLAGS",
-    "SDKROOT",
-];
-/// Read alone, after `HOST_` or `TARGET_`, and before `_` with a triple.
-const TOOLS: [&str; 13] = [
-    "AR",
-    "ARFLAGS",
-    "CC",
-    "CFLAGS",
-    "CPPFLAGS",
-    "CXX",
-    "CXXFLAGS",
-    "CXXSTDLIB",
-    "LD",
-    "LDFLAGS",
-    "NVCC",
-    "RANLIB",
-    "RANLIBFLAGS",
-];
 
 /// What of a request decides the build.
 #[derive(Serialize)]
@@ -155,7 +95,7 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
             key = key.with(content);
             continue;
         };
-        table.retain(|name, _| !UNBUILT.contains(&name));
+        table.retain(|name, _| !UNBUILT_TABLES.contains(&name));
         // A table is sorted by its keys.
         key = key.with(table.to_string());
         for (name, _) in table.get("env").and_then(Value::as_table).into_iter().flatten() {
@@ -217,20 +157,20 @@ fn with_variables(key: KeyBuilder, decides: fn(&OsStr) -> bool) -> KeyBuilder {
 
 fn decides_code(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
-    name.ends_with("RUSTFLAGS")
-        || name.starts_with("CARGO_PROFILE_")
-        || ["CARGO_BUILD_TARGET", "CFLAGS", "CXXFLAGS", "RUSTC_BOOTSTRAP"].contains(&&*name)
+    name.ends_with("RUSTFLAGS") || name.starts_with("CARGO_PROFILE_") || CODE_VARIABLES.contains(&&*name)
 }
 
 fn decides_build(variable: &OsStr) -> bool {
     let variable = variable.to_string_lossy();
     let tool = variable.strip_prefix("HOST_").or_else(|| variable.strip_prefix("TARGET_")).unwrap_or(&variable);
-    let is_tool = TOOLS.iter().any(|name| {
+    let is_tool = C_TOOL_VARIABLES.iter().any(|name| {
         tool.strip_prefix(name)
             .is_some_and(|triple| triple.is_empty() || (triple.starts_with('_') && is_triple(triple)))
     });
     variable != "CARGO_TARGET_DIR"
-        && (is_tool || NAMES.contains(&&*variable) || PREFIXES.iter().any(|prefix| variable.starts_with(prefix)))
+        && (is_tool
+            || BUILD_VARIABLES.contains(&&*variable)
+            || BUILD_VARIABLE_PREFIXES.iter().any(|prefix| variable.starts_with(prefix)))
 }
 
 /// `_x86_64-unknown-linux-gnu`, also with underscores only.

@@ -49,7 +49,7 @@ pub use builder::{Attempt, Both, Builder, Job, Next, Place};
 pub use built_sides::BuiltSides;
 pub use bytes::contains;
 pub use capture_role::{RUNNER_ARGUMENT, capture};
-pub use compiled::CompiledFiles;
+pub use compiled::{Compilation, CompiledFiles};
 pub use dispatch_role::{SIDE_VARIABLE, dispatch, is_dispatched};
 pub use doctests::{RUSTDOC_NAME, rustdoc};
 pub use in_place::InPlace;

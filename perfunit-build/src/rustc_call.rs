@@ -24,6 +24,9 @@ pub struct Call {
     target: Option<String>,
     /// Whether the C library is linked statically, if that is said.
     crt_static: Option<bool>,
+    optimizes: bool,
+    /// Whether debug assertions are on, if that is said.
+    debug_assertions: Option<bool>,
     /// Everything that tells two compilations of one crate apart: types, features, optimisation.
     identity: Vec<String>,
 }
@@ -74,9 +77,18 @@ impl Call {
                 }
             }
             "extra-filename" => value.clone_into(&mut self.extra_filename),
-            "opt-level" | "panic" => self.identity.push(format!("{name}={value}")),
+            "debug-assertions" => self.debug_assertions = Some(matches!(value, "" | "y" | "yes" | "on" | "true")),
+            "opt-level" | "panic" => {
+                self.optimizes = if name == "opt-level" { value != "0" } else { self.optimizes };
+                self.identity.push(format!("{name}={value}"));
+            }
             _ => {}
         }
+    }
+
+    /// Returns whether `cfg(debug_assertions)` holds: by default where rustc does not optimize.
+    pub fn has_debug_assertions(&self) -> bool {
+        self.debug_assertions.unwrap_or(!self.optimizes)
     }
 
     /// False for cargo's questions about the compiler.
@@ -198,6 +210,15 @@ mod tests {
         assert!(is_static("--crate-name demo --target x86_64-unknown-linux-musl"));
         assert!(!is_static("--crate-name demo --target x86_64-unknown-linux-musl -Ctarget-feature=-crt-static"));
         assert!(!is_static("--crate-name demo -C target-feature=+avx2"));
+    }
+
+    #[test]
+    fn debug_assertions_are_on_where_nothing_says_otherwise_and_nothing_is_optimized() {
+        let has = |line: &str| Call::parse(&arguments(&format!("--crate-name demo {line}"))).has_debug_assertions();
+        assert!(has("src/lib.rs") && has("-C opt-level=0") && !has("-C opt-level=3") && !has("-O"));
+        assert!(has("-C opt-level=3 -C debug-assertions=on") && !has("-C debug-assertions=off"));
+        // The later one counts, which is that of `RUSTFLAGS`.
+        assert!(has("-C opt-level=3 -C debug-assertions=off -Cdebug-assertions"));
     }
 
     #[test]

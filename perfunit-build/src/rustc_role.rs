@@ -4,6 +4,7 @@
 //! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
 //! executable, in a folder named by its content; the environment decides nothing.
 
+use super::compiled::note_debug_assertions;
 use super::debug_information::DebugInformation;
 use super::embedded::LIBTEST;
 use super::rustc_call::Call;
@@ -70,6 +71,10 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     if let Some(out_dir) = call.out_dir.as_ref().filter(|_| call.may_have_doc_tests()) {
         let name = format!("{}{}", call.crate_name, call.extra_filename);
         doctests::keep_options(arguments, Path::new(out_dir), &name)?;
+    }
+    if let Some(out_dir) = &call.out_dir {
+        let name = format!("{}{}", call.crate_name, call.extra_filename);
+        note_debug_assertions(Path::new(out_dir), &name, call.has_debug_assertions())?;
     }
     if call.links() {
         add_linker(&mut command, folder, &call, arguments);

@@ -5,6 +5,7 @@
 use super::bytes::contains;
 use super::cargo_layout::fingerprints;
 use perfunit_model::error::Result;
+use perfunit_model::guesses::EMBEDDING_PACKAGES;
 use perfunit_project::cargo::{Dependency, Package};
 use perfunit_project::git::path::{is_below, is_rust};
 use perfunit_project::git::{FileSet, Repository};
@@ -18,8 +19,6 @@ use std::path::Path;
 const NOTE: &str = "undeclared.json";
 /// Stands for all packages.
 const ALL: &str = "*";
-/// Packages whose macros take in whole folders.
-const EMBEDDING: [&str; 2] = ["include_dir", "rust-embed"];
 /// What makes a folder a vendored package.
 const VENDORED: &str = ".cargo-checksum.json";
 
@@ -97,7 +96,7 @@ fn may_read(package: &Package, macros: &BTreeSet<&str>) -> bool {
         dependencies.iter().any(|dependency| names(&dependency.package))
     };
     package.build_script.is_some()
-        || depends(&package.elsewhere, &|name| EMBEDDING.contains(&name))
+        || depends(&package.elsewhere, &|name| EMBEDDING_PACKAGES.contains(&name))
         || depends(&package.dependencies, &|name| macros.contains(name))
 }
 

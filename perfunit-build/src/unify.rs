@@ -2,7 +2,8 @@
 //!
 //! Cargo enables in a package what any of the packages on the command line needs of it. A build of fewer packages
 //! may so have fewer features, and fewer tests. Naming all costs what cargo builds of the others, so only those
-//! are named that make a difference; which these are cargo's own resolver says (`cargo tree`).
+//! are named that make a difference. Which ones make a difference is computed in this process; cargo's own resolver
+//! (`cargo tree`) confirms the result.
 //!
 //! Cargo builds targets of each package that is named. The code of one that is named for its features alone, and that
 //! nothing wanted depends on, is never run: it is *idle*, and its crates are compiled empty.
@@ -10,15 +11,16 @@
 use super::request::Request;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{TargetId, TargetKind};
-use perfunit_project::cargo::{Cargo, Package};
+use perfunit_project::cargo::{Cargo, FeatureResolver, Features, Package};
 use perfunit_system::process;
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// So many questions are worth less than building what may be needless.
-const MOST_QUESTIONS: usize = 40;
+/// Stop after this many `cargo tree` calls; a superfluous build is cheaper.
+const MOST_CALLS: usize = 40;
 
 /// The packages to name to cargo.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,9 +38,16 @@ pub(super) struct Flags {
 }
 
 impl<'a> Named<'a> {
-    /// Asks cargo's resolver.
+    /// Finds the packages to name for a request.
     pub fn find(cargo: &Cargo, request: &Request<'a>) -> Result<Self> {
-        packages(request, &mut |packages| resolved(cargo, request, packages))
+        // Opened only if it is needed, and once.
+        let resolver = LazyCell::new(|| {
+            let resolver = FeatureResolver::open(cargo, &request.manifest, &request.options.arguments);
+            resolver.inspect_err(|error| tracing::debug!(%error, "features cannot be resolved here")).ok()
+        });
+        packages(request, &mut |packages| resolved(cargo, request, packages), &mut |packages| {
+            resolver.as_ref().and_then(|resolver| resolver.resolve(packages).ok())
+        })
     }
 
     /// Cargo does not take both kinds of targets at once.
@@ -78,14 +87,13 @@ impl<'a> Named<'a> {
     }
 }
 
-/// A package and the features that are enabled in it, as `cargo tree` prints both.
-type Features = BTreeSet<(String, String)>;
-
-/// The packages to name: those with targets to build, and those without which these would be built otherwise.
-/// `resolved` tells what is enabled if packages are named; nothing if cargo refuses them.
+/// Returns the packages to name: those with targets to build, and those without which these would be built otherwise.
+/// `resolved` returns what is enabled if packages are named, or nothing if cargo refuses them; `simulated` does the same
+/// faster and may err.
 fn packages<'a>(
     request: &Request<'a>,
     resolved: &mut dyn FnMut(&BTreeSet<&'a str>) -> Result<Option<Features>>,
+    simulated: &mut dyn FnMut(&BTreeSet<&'a str>) -> Option<Features>,
 ) -> Result<Named<'a>> {
     let needed: BTreeSet<&str> = request.targets.iter().map(|target| target.package.as_str()).collect();
     let mut named: BTreeSet<&str> = needed.iter().copied().chain(request.packages.keys().map(String::as_str)).collect();
@@ -100,10 +108,17 @@ fn packages<'a>(
     }
     let dispensable = |package: &&str| !needed.contains(package) && costs(request, package);
     let dispensable: Vec<&str> = named.iter().copied().filter(dispensable).collect();
-    for package in dispensable.into_iter().take(MOST_QUESTIONS) {
-        named.remove(package);
-        if !resolved(&named)?.is_some_and(|features| is_part(&features, &wanted)) {
-            named.insert(package);
+    let mut suffices = |packages: &BTreeSet<&'a str>| -> Result<bool> {
+        Ok(resolved(packages)?.is_some_and(|features| is_part(&features, &wanted)))
+    };
+    match propose(&named, &dispensable, simulated)? {
+        Some(proposed) if proposed == named || suffices(&proposed)? => named = proposed,
+        _ => {
+            let mut calls = 0;
+            drop_dispensable(&mut named, &dispensable, &mut |packages| {
+                calls += 1;
+                Ok(calls <= MOST_CALLS && suffices(packages)?)
+            })?;
         }
     }
     // Without the resolver's word nothing is idle.
@@ -112,6 +127,44 @@ fn packages<'a>(
         named.iter().copied().filter(|package| !needed.contains(package) && !used.contains(package)).collect()
     });
     Ok(Named { packages: named, idle })
+}
+
+/// Returns the packages to name as the simulation has them.
+fn propose<'a>(
+    named: &BTreeSet<&'a str>,
+    dispensable: &[&'a str],
+    simulated: &mut dyn FnMut(&BTreeSet<&'a str>) -> Option<Features>,
+) -> Result<Option<BTreeSet<&'a str>>> {
+    if dispensable.is_empty() {
+        return Ok(None);
+    }
+    let Some(wanted) = simulated(named) else { return Ok(None) };
+    let mut proposed = named.clone();
+    drop_dispensable(&mut proposed, dispensable, &mut |packages| {
+        Ok(simulated(packages).is_some_and(|features| is_part(&features, &wanted)))
+    })?;
+    Ok(Some(proposed))
+}
+
+/// Removes from the packages those without which they still suffice. That packages enable more features of each other,
+/// and never fewer, lets whole groups be tried at once.
+fn drop_dispensable<'a>(
+    packages: &mut BTreeSet<&'a str>,
+    dispensable: &[&'a str],
+    suffices: &mut dyn FnMut(&BTreeSet<&'a str>) -> Result<bool>,
+) -> Result<()> {
+    if dispensable.is_empty() {
+        return Ok(());
+    }
+    let fewer: BTreeSet<&str> = packages.iter().copied().filter(|package| !dispensable.contains(package)).collect();
+    if suffices(&fewer)? {
+        *packages = fewer;
+    } else if dispensable.len() > 1 {
+        let (first, second) = dispensable.split_at(dispensable.len() / 2);
+        drop_dispensable(packages, first, suffices)?;
+        drop_dispensable(packages, second, suffices)?;
+    }
+    Ok(())
 }
 
 /// True if what is enabled in some packages is what is enabled in them among others.
@@ -268,35 +321,57 @@ mod tests {
             }
         }
 
-        /// The packages that are named, with those that are idle, and how often cargo was asked, if `needy` enables such a
-        /// feature and `demo` depends on `other`.
-        fn named(&self, feature: &str) -> (Vec<&str>, Vec<&str>, usize) {
-            let mut asked = 0;
-            let request = self.request();
-            let named = packages(&request, &mut |packages| {
-                asked += 1;
+        /// Returns the packages that are named, those that are idle, and the number of calls of cargo, if `needy` enables
+        /// such a feature and `demo` depends on `other`. A simulation that errs finds everything dispensable.
+        fn named(&self, feature: &str, simulation_errs: bool) -> (Vec<&str>, Vec<&str>, usize) {
+            let features = |packages: &BTreeSet<&str>, feature: &str| -> Features {
                 let has = |name: &str| packages.contains(name);
                 let demo = if has("needy") { feature } else { "" };
                 let others = packages.iter().map(|package| ((*package).to_owned(), String::new()));
                 let others = others.filter(|(package, _)| package != "demo");
                 let always = [("demo v1 (/a)", demo), ("other v1 (/b)", "")];
                 let always = always.map(|(package, features)| (package.to_owned(), features.to_owned()));
-                Ok(Some(others.chain(always).collect()))
-            });
+                others.chain(always).collect()
+            };
+            let mut calls = 0;
+            let request = self.request();
+            let mut resolved = |packages: &BTreeSet<&str>| {
+                calls += 1;
+                Ok(Some(features(packages, feature)))
+            };
+            let simulated = |packages: &BTreeSet<&str>| features(packages, if simulation_errs { "" } else { feature });
+            let named = packages(&request, &mut resolved, &mut |packages| Some(simulated(packages)));
             let Named { packages, idle } = named.unwrap();
-            (packages.into_iter().collect(), idle.into_iter().collect(), asked)
+            (packages.into_iter().collect(), idle.into_iter().collect(), calls)
         }
     }
 
     #[test]
     fn who_enables_features_is_named_as_well() {
         let story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
-        assert_eq!(story.named(""), (vec!["demo"], vec![], 2));
-        // Without `needy`, without `other`.
-        assert_eq!(story.named("fast"), (vec!["demo", "needy"], vec!["needy"], 4));
+        assert_eq!(story.named("", false), (vec!["demo"], vec![], 2));
+        // The third call confirms the simulation.
+        assert_eq!(story.named("fast", false), (vec!["demo", "needy"], vec!["needy"], 3));
+        // Cargo contradicts the simulation: then without both, without `needy`, without `other`.
+        assert_eq!(story.named("fast", true), (vec!["demo", "needy"], vec!["needy"], 6));
         // Cargo builds nothing of the others.
         let story = Story::new(&[id("demo", TargetKind::Test, "it")]);
-        assert_eq!(story.named("fast"), (vec!["demo", "needy", "other"], vec!["needy"], 2));
+        assert_eq!(story.named("fast", false), (vec!["demo", "needy", "other"], vec!["needy"], 2));
+    }
+
+    #[test]
+    fn few_questions_find_what_is_indispensable() {
+        let names: Vec<String> = (0..100).map(|number| format!("p{number:02}")).collect();
+        let mut packages: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let all: Vec<&str> = packages.iter().copied().collect();
+        let mut questions = 0;
+        drop_dispensable(&mut packages, &all, &mut |packages| {
+            questions += 1;
+            Ok(["p07", "p93"].iter().all(|package| packages.contains(package)))
+        })
+        .unwrap();
+        assert_eq!(packages.into_iter().collect::<Vec<_>>(), ["p07", "p93"]);
+        assert!(questions < 30, "{questions}");
     }
 
     #[test]
@@ -335,7 +410,7 @@ mod tests {
     fn nothing_is_asked_where_all_packages_are_built() {
         let mut story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
         story.packages.retain(|package, _| package == "demo");
-        assert_eq!(story.named("fast"), (vec!["demo"], vec![], 0));
+        assert_eq!(story.named("fast", false), (vec!["demo"], vec![], 0));
     }
 
     #[test]
@@ -383,5 +458,55 @@ mod tests {
         // A bench target with `bench = false`.
         let named = |request: &mut Request<'_>| (request.requires_features, request.names_benches) = (true, true);
         check(&[&bench], &named, "--tests --bench speed");
+    }
+
+    /// Members that enable features of each other: for builds, for tests, by macros, by optional dependencies.
+    const MEMBERS: [(&str, &str); 6] = [
+        ("engine", "[features]\ndefault = [\"std\"]\nstd = []\nturbo = []\nquiet = []\nslim = []\n"),
+        (
+            "user",
+            "[dependencies]\nengine = { path = \"../engine\", features = [\"turbo\"], default-features = false }\n",
+        ),
+        ("tester", "[dev-dependencies]\nengine = { path = \"../engine\", features = [\"quiet\"] }\n"),
+        ("builder", "[build-dependencies]\nengine = { path = \"../engine\", features = [\"slim\"] }\n"),
+        ("macros", "[lib]\nproc-macro = true\n[dependencies]\nengine = { path = \"../engine\" }\n"),
+        (
+            "chooser",
+            "[dependencies]\nengine = { path = \"../engine\", optional = true }\nmacros = { path = \"../macros\" }\n\
+             [features]\nfast = [\"engine?/turbo\"]\nall = [\"dep:engine\", \"fast\"]\n",
+        ),
+    ];
+
+    #[test]
+    fn the_simulation_enables_what_cargo_enables() {
+        let cargo = Cargo::find(Path::new("/")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| perfunit_system::fs::write(&dir.path().join(file), text).unwrap();
+        for (name, rest) in MEMBERS {
+            let head = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+            write(&format!("{name}/Cargo.toml"), &(head + rest));
+            write(&format!("{name}/src/lib.rs"), "");
+            write(&format!("{name}/build.rs"), "fn main() {}");
+        }
+        let all = MEMBERS.map(|(name, _)| name);
+        let mut story = Story::new(&[]);
+        story.folders = all.map(|name| (name.to_owned(), dir.path().join(name))).into();
+        for (resolver, arguments) in [("1", &[][..]), ("2", &[]), ("2", &["--features", "all"])] {
+            write("Cargo.toml", &format!("[workspace]\nmembers = {all:?}\nresolver = \"{resolver}\"\n"));
+            story.options.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+            let mut request = story.request();
+            request.manifest = dir.path().join("Cargo.toml");
+            let simulation = FeatureResolver::open(&cargo, &request.manifest, &story.options.arguments).unwrap();
+            for packages in [&all[..], &["engine", "chooser", "tester"], &["builder", "chooser"]] {
+                let packages = packages.iter().copied().collect();
+                let of_cargo = resolved(&cargo, &request, &packages).unwrap().expect("cargo takes these packages");
+                // Cargo says where each package is.
+                let without_folder = |(package, features): (String, String)| {
+                    (package.split(' ').take(2).collect::<Vec<_>>().join(" "), features)
+                };
+                let of_cargo: Features = of_cargo.into_iter().map(without_folder).collect();
+                assert_eq!(simulation.resolve(&packages).unwrap(), of_cargo, "{packages:?} {arguments:?}");
+            }
+        }
     }
 }

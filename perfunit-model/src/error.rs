@@ -1,5 +1,6 @@
 //! Expected failures: what was wrong, where, what to do, and the exit code. Anything else is our bug (code 70).
 
+use super::guesses::PASSING_FAILURES;
 use super::{Conclusion, Side};
 use std::fmt;
 
@@ -106,20 +107,10 @@ pub struct Broken {
     pub output: String,
 }
 
-/// What is said where the network, the disk or the machine failed, and not the code.
-const PASSING: [&str; 6] = [
-    "failed to download",
-    "failed to fetch",
-    "download of ",
-    "spurious network error",
-    "No space left on device",
-    "(signal: 9, SIGKILL",
-];
-
 impl Broken {
     /// Whether another try may end otherwise.
     pub fn may_pass(&self) -> bool {
-        PASSING.iter().any(|sign| self.output.contains(sign))
+        PASSING_FAILURES.iter().any(|sign| self.output.contains(sign))
     }
 
     /// Cargo's first error, in a line.

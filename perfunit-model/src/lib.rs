@@ -13,6 +13,7 @@ mod explanation;
 pub mod format;
 mod generated;
 mod growth;
+pub mod guesses;
 mod history;
 mod hot_spots;
 pub mod json_forms;

@@ -10,8 +10,9 @@ use super::code::FunctionCode;
 use super::names::Names;
 use super::reach::{Callers, Files, NameIndex, Named};
 use super::selected::Selected;
-use super::source::{ChangedItem, Item, ItemKind, compiled};
+use super::source::{ChangedItem, Configuration, Item, ItemKind, compiled};
 use super::target_code::{TargetCode, TestCode};
+use perfunit_model::guesses::CALLED_FROM_ELSEWHERE;
 use perfunit_model::{
     ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
 };
@@ -141,10 +142,6 @@ struct Paired<'a> {
     /// Its tests, if there was anything to build.
     candidates: Option<&'a Candidates>,
 }
-
-/// Attributes of code that is called without being named.
-const CALLED_FROM_ELSEWHERE: [&str; 6] =
-    ["no_mangle", "export_name", "link_section", "ctor", "global_allocator", "panic_handler"];
 
 impl Coverage<'_> {
     /// Whether a doc test of the package can have changed: its text is none of the sources in which names are looked up.
@@ -336,8 +333,8 @@ impl Coverage<'_> {
             return Some(false);
         }
         let condition = &named.item.condition;
-        let mut holds = self.features(&named.path).map(|features| condition.holds(Some(features)));
-        let first = holds.next().unwrap_or_else(|| condition.holds(None));
+        let mut holds = self.builds(&named.path).map(|build| condition.holds(&build));
+        let first = holds.next().unwrap_or_else(|| condition.holds(&Configuration::of_any_build()));
         // Targets may have features of their own.
         if holds.all(|other| other == first) { first } else { None }
     }
@@ -358,9 +355,9 @@ impl Coverage<'_> {
             return false;
         }
         let is_same =
-            |features| compiled(&base.text, features).is_some_and(|base| Some(base) == compiled(&head.text, features));
-        let mut features = self.features(&in_head.path).peekable();
-        features.peek().is_some() && features.all(is_same)
+            |build| compiled(&base.text, &build).is_some_and(|base| Some(base) == compiled(&head.text, &build));
+        let mut builds = self.builds(&in_head.path).peekable();
+        builds.peek().is_some() && builds.all(is_same)
     }
 
     /// The root files of the targets that head's file belongs to.
@@ -368,13 +365,13 @@ impl Coverage<'_> {
         self.holding(path).filter_map(|target| self.selected.root(target))
     }
 
-    /// The features of the targets that head's file belongs to, for each of their builds.
-    fn features(&self, path: &str) -> impl Iterator<Item = &BTreeSet<String>> {
-        let features = move |root: &str| {
+    /// Returns each build of the targets that head's file belongs to.
+    fn builds(&self, path: &str) -> impl Iterator<Item = Configuration<'_>> {
+        let compilations = move |root: &str| {
             let root = self.in_workspace(root);
-            self.found.iter().filter_map(move |found| found.compiled.features(&root)).flatten()
+            self.found.iter().filter_map(move |found| found.compiled.compilations(&root)).flatten()
         };
-        self.roots(path).flat_map(features)
+        self.roots(path).flat_map(compilations).map(Configuration::of_build)
     }
 
     fn in_workspace(&self, path: &str) -> String {

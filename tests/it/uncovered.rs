@@ -64,6 +64,33 @@ fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
 }
 
 #[test]
+fn debug_assertions_are_those_of_the_build() {
+    let uncovered_and_not_compiled = |config: &str| {
+        let project = Project::empty();
+        let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+        for step in [3, 5] {
+            let function = |name: &str| format!("pub fn {name}(seed: u64) -> u64 {{ seed / {step} }}\n");
+            let (checked, quick) = (function("checked"), function("quick"));
+            let both = format!("#[cfg(debug_assertions)]\n{checked}#[cfg(not(debug_assertions))]\n{quick}");
+            project.write("Cargo.toml", manifest);
+            project.write(".cargo/config.toml", config);
+            project.write("src/lib.rs", source(500) + &both);
+            project.commit("version");
+        }
+        let document = project.diff(&[]).expect(0).json();
+        let names_of = |key: &str| {
+            let functions = document["selection"][key].as_array().unwrap();
+            functions.iter().map(|function| function["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        (names_of("uncovered"), names_of("not_compiled"))
+    };
+    let (checked, quick) = (vec!["checked".to_owned()], vec!["quick".to_owned()]);
+    assert_eq!(uncovered_and_not_compiled(""), (quick.clone(), checked.clone()));
+    // Whatever the profile says.
+    assert_eq!(uncovered_and_not_compiled("[build]\nrustflags = [\"-Cdebug-assertions\"]\n"), (checked, quick));
+}
+
+#[test]
 fn tests_that_need_other_features_execute_nothing() {
     let project = Project::empty();
     let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[features]\nwide = []\n\n\

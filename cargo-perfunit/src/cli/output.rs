@@ -10,7 +10,7 @@ use perfunit_project::config::{NoTests, Settings};
 use perfunit_report as report;
 use perfunit_report::history::HistoryFormat;
 use perfunit_report::live::{self, Line};
-use perfunit_report::{Format, Rendering, TextOptions, WhenFine, render};
+use perfunit_report::{Format, Rendering, TextOptions, WhenFine, github, render};
 use perfunit_session as session;
 use perfunit_session::Options;
 use perfunit_system::term::{self, Terminal};

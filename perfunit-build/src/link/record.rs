@@ -225,23 +225,6 @@ impl LinkRecord {
     }
 }
 
-/// The variables that are noted: `gcc(1)`, `clang(1)`, `ld(1)`, and what rustc sets.
-pub(super) const VARIABLES: [&str; 13] = [
-    "PATH",
-    "TMPDIR",
-    "LC_ALL",
-    "LIBRARY_PATH",
-    "COMPILER_PATH",
-    "GCC_EXEC_PREFIX",
-    "CCC_OVERRIDE_OPTIONS",
-    "LDEMULATION",
-    "LD_RUN_PATH",
-    "LD_LIBRARY_PATH",
-    "GNUTARGET",
-    "SOURCE_DATE_EPOCH",
-    "LD_PRELOAD",
-];
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

@@ -4,8 +4,9 @@ use super::super::wrapper::WrapperConfig;
 use super::arguments::{expand, parse};
 use super::inputs::Keeper;
 use super::place::{behind, is_place};
-use super::record::{LinkRecord, Output, VARIABLES, VERSION, folder_of};
+use super::record::{LinkRecord, Output, VERSION, folder_of};
 use perfunit_model::error::{Error, Result};
+use perfunit_model::guesses::LINKER_VARIABLES;
 use perfunit_system::fs;
 use perfunit_system::os;
 use perfunit_system::process;
@@ -72,7 +73,8 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
     let folder = fs::with_ending(&folder_of(&output), ".new");
     // Of a link that was killed. Cargo's lock keeps others out of its folder.
     fs::remove_dir_all(&folder).and_then(|()| fs::create_dir_all(&folder)).ok()?;
-    let env = VARIABLES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect();
+    let env =
+        LINKER_VARIABLES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect();
     let config = WrapperConfig::load(wrapper_folder).ok()?;
     let mut keeper = Keeper::new(&folder, &cwd, &config.sysroot, &env);
     let linker = linker.to_string_lossy().into_owned();

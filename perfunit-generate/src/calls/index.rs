@@ -1,13 +1,13 @@
 //! What a crate consists of: modules with their names, types, traits, impl blocks and functions.
 
-use super::conditions::Conditions;
 use super::syntax::{UnsafeWords, attributes, imports};
 use perfunit_model::ModulePlace;
-use perfunit_select::source::{bare, is_test};
+use perfunit_select::source::{Condition, Configuration, ModuleTree, bare, is_test};
 use std::collections::BTreeMap;
+use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Block, Fields, Generics, ImplItem, Item, ItemImpl, ItemTrait, Signature, TraitItem, TraitItemFn,
-    Visibility,
+    Attribute, Block, Fields, Generics, ImplItem, Item, ItemImpl, ItemTrait, Meta, Path, Signature, Token, TraitItem,
+    TraitItemFn, Visibility,
 };
 
 pub type ModuleId = usize;
@@ -133,13 +133,14 @@ pub struct Index {
 pub const ROOT: ModuleId = 0;
 
 impl Index {
-    /// The crate of these files, each with its module path: `a::b`. Files of modules that are not compiled are left out.
-    pub fn new(root: &str, files: &BTreeMap<String, (String, syn::File)>, conditions: &Conditions<'_>) -> Self {
-        let unsafe_words = UnsafeWords::of(files.values().map(|(_, parsed)| parsed));
-        let mut reader = Reader { index: Self { unsafe_words, ..Self::default() }, files, conditions };
-        if let Some((_, parsed)) = files.get(root) {
+    /// Builds the index of the crate with this root as it is compiled in such a build.
+    pub fn new(root: &str, tree: &ModuleTree, files: &BTreeMap<&String, syn::File>, build: &Configuration<'_>) -> Self {
+        let of_crate = files.iter().filter(|(path, _)| tree.files.contains_key(**path));
+        let unsafe_words = UnsafeWords::of(of_crate.map(|(_, parsed)| parsed));
+        let mut reader = Reader { index: Self { unsafe_words, ..Self::default() }, tree, files, build };
+        if let Some(parsed) = files.get(&root.to_owned()) {
             let place = ModulePlace { file: root.to_owned(), inline: Vec::new() };
-            reader.module(None, "", place, &parsed.items);
+            reader.module(None, place, &parsed.items);
         }
         reader.index
     }
@@ -186,23 +187,28 @@ impl Index {
 
 struct Reader<'a> {
     index: Index,
-    files: &'a BTreeMap<String, (String, syn::File)>,
-    conditions: &'a Conditions<'a>,
+    tree: &'a ModuleTree,
+    files: &'a BTreeMap<&'a String, syn::File>,
+    build: &'a Configuration<'a>,
 }
 
 impl<'a> Reader<'a> {
-    fn module(&mut self, parent: Option<ModuleId>, path: &str, place: ModulePlace, items: &[Item]) -> ModuleId {
+    fn is_compiled(&self, attributes: &[Attribute]) -> bool {
+        self.build.may_satisfy(&Condition::of(attributes))
+    }
+
+    fn module(&mut self, parent: Option<ModuleId>, place: ModulePlace, items: &[Item]) -> ModuleId {
         let id = self.index.modules.len();
         let module = Module { parent, place, names: Vec::new(), globs: Vec::new(), has_unsafe: false };
         self.index.modules.push(module);
         for item in items {
-            self.item(id, path, item);
+            self.item(id, item);
         }
         id
     }
 
-    fn item(&mut self, module: ModuleId, path: &str, item: &Item) {
-        if !self.conditions.hold(attributes(item)) {
+    fn item(&mut self, module: ModuleId, item: &Item) {
+        if !self.is_compiled(attributes(item)) {
             return;
         }
         if !matches!(item, Item::Mod(_)) && self.index.unsafe_words.are_in(item) {
@@ -211,18 +217,21 @@ impl<'a> Reader<'a> {
         match item {
             Item::Mod(item) => {
                 let ident = bare(&item.ident);
-                let below = if path.is_empty() { ident.clone() } else { format!("{path}::{ident}") };
+                let mut place = self.index.modules[module].place.clone();
+                place.inline.push(ident.clone());
                 let id = if let Some((_, items)) = &item.content {
-                    let mut place = self.index.modules[module].place.clone();
-                    place.inline.push(ident.clone());
-                    self.module(Some(module), &below, place, items)
+                    self.module(Some(module), place, items)
                 } else {
-                    let Some((file, parsed)) = self.file(&below, &ident) else { return };
-                    if !self.conditions.hold(&parsed.attrs) {
+                    let declared = self.tree.file_of(&place.file, &place.inline.join("::"), self.build);
+                    let Some((file, parsed)) = declared.and_then(|file| self.files.get_key_value(&file.to_owned()))
+                    else {
+                        return;
+                    };
+                    if !self.is_compiled(&parsed.attrs) {
                         return;
                     }
-                    let place = ModulePlace { file: file.clone(), inline: Vec::new() };
-                    self.module(Some(module), &below, place, &parsed.items)
+                    let place = ModulePlace { file: (*file).clone(), inline: Vec::new() };
+                    self.module(Some(module), place, &parsed.items)
                 };
                 self.name(module, ident, &item.vis, Meaning::Module(id));
             }
@@ -231,7 +240,7 @@ impl<'a> Reader<'a> {
                 self.type_def(module, &item.ident, &item.vis, (&item.generics, shape, &item.attrs));
             }
             Item::Enum(item) => {
-                let variants = item.variants.iter().filter(|variant| self.conditions.hold(&variant.attrs));
+                let variants = item.variants.iter().filter(|variant| self.is_compiled(&variant.attrs));
                 let each = variants.map(|variant| (bare(&variant.ident), self.compiled(&variant.fields)));
                 let shape = Shape::Enum(each.collect());
                 self.type_def(module, &item.ident, &item.vis, (&item.generics, shape, &item.attrs));
@@ -273,7 +282,7 @@ impl<'a> Reader<'a> {
             // Some macros take items and leave them as they are, more or less: `pin_project!`.
             Item::Macro(item) if item.ident.is_none() => {
                 let inner = syn::parse2::<syn::File>(item.mac.tokens.clone());
-                inner.into_iter().flat_map(|file| file.items).for_each(|item| self.item(module, path, &item));
+                inner.into_iter().flat_map(|file| file.items).for_each(|item| self.item(module, &item));
             }
             _ => {}
         }
@@ -286,16 +295,20 @@ impl<'a> Reader<'a> {
             Fields::Unnamed(unnamed) => &mut unnamed.unnamed,
             Fields::Unit => return fields,
         };
-        *list = std::mem::take(list).into_iter().filter(|field| self.conditions.hold(&field.attrs)).collect();
+        *list = std::mem::take(list).into_iter().filter(|field| self.is_compiled(&field.attrs)).collect();
         fields
     }
 
-    /// The file of a module; others of the same path are included in it, or for other platforms.
-    fn file(&self, path: &str, ident: &str) -> Option<(&'a String, &'a syn::File)> {
-        let (own, nested) = (format!("{ident}.rs"), format!("{ident}/mod.rs"));
-        let of_module = self.files.iter().filter(|(_, (known, _))| known == path);
-        let first = of_module.min_by_key(|(file, _)| !(file.ends_with(&own) || file.ends_with(&nested)));
-        first.map(|(file, (_, parsed))| (file, parsed))
+    /// Returns the last names of the derived traits.
+    fn derives(&self, attributes: &[Attribute]) -> Vec<String> {
+        let applied = self.build.applied(attributes);
+        let lists = applied.iter().filter_map(|meta| match meta {
+            Meta::List(list) if list.path.is_ident("derive") => {
+                list.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated).ok()
+            }
+            _ => None,
+        });
+        lists.flatten().filter_map(|path| Some(path.segments.last()?.ident.to_string())).collect()
     }
 
     fn name(&mut self, module: ModuleId, ident: String, visibility: &Visibility, meaning: Meaning) {
@@ -315,7 +328,7 @@ impl<'a> Reader<'a> {
             module,
             generics: generics.clone(),
             shape,
-            derives: self.conditions.derives(attributes),
+            derives: self.derives(attributes),
         });
         let id = self.index.types.len() - 1;
         self.name(module, bare(ident), visibility, Meaning::Type(id));
@@ -335,7 +348,7 @@ impl<'a> Reader<'a> {
         self.name(module, bare(&item.ident), &item.vis, Meaning::Trait(id));
         for inner in &item.items {
             if let TraitItem::Fn(function) = inner
-                && self.conditions.hold(&function.attrs)
+                && self.is_compiled(&function.attrs)
             {
                 let code = (&function.sig, function.default.clone(), false);
                 self.function(module, Visible::Everywhere, Owner::Trait(id), code);
@@ -358,7 +371,7 @@ impl<'a> Reader<'a> {
         let id = self.index.impls.len() - 1;
         for inner in &item.items {
             if let ImplItem::Fn(function) = inner
-                && self.conditions.hold(&function.attrs)
+                && self.is_compiled(&function.attrs)
             {
                 let visible = match item.trait_ {
                     Some(_) => Visible::Everywhere,

@@ -10,7 +10,6 @@ mod bounds;
 mod callee;
 mod callers;
 mod candidates;
-mod conditions;
 mod constructed;
 mod functions;
 mod implements;
@@ -29,14 +28,13 @@ mod value;
 
 use callers::callers;
 use candidates::candidates;
-use conditions::Conditions;
 use functions::callables;
 use index::Index;
 use literals::Literals;
 use maker::Maker;
 use names::Names;
 use perfunit_model::{Function, GeneratedCall, NotGenerated};
-use perfunit_select::source::modules;
+use perfunit_select::source::{Configuration, modules};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls of one function.
@@ -59,11 +57,7 @@ pub fn calls(sources: &CrateSources<'_>, wanted: &[Function]) -> (Vec<GeneratedC
         sources.files.iter().filter_map(|(path, text)| Some((path, syn::parse_file(text).ok()?))).collect();
     let literals = Literals::new(parsed.iter().map(|(path, file)| (path.as_str(), file)));
     let tree = modules(sources.root, &|path| sources.files.get(path).map(|text| text.clone().into_bytes()));
-    let of_crate = tree.files.into_iter().filter_map(|(path, info)| {
-        let file = parsed.get(&path)?.clone();
-        Some((path, (info.module, file)))
-    });
-    let index = Index::new(sources.root, &of_crate.collect(), &Conditions { features: sources.features });
+    let index = Index::new(sources.root, &tree, &parsed, &Configuration::of_unit_tests(sources.features));
     let names = Names::new(&index, sources.name);
     let callables = callables(&names);
     let maker = Maker::new(&names, &callables, &literals);

@@ -5,23 +5,8 @@ use super::index::TypeId;
 use super::invariants::Invariants;
 use super::kinds::Kind;
 use super::names::Names;
+use perfunit_model::guesses::FILLING_METHODS;
 use std::collections::BTreeMap;
-
-/// Methods that put something into a collection, the simplest first.
-const FILLING: [&str; 12] = [
-    "push",
-    "push_back",
-    "insert",
-    "push_str",
-    "add",
-    "append",
-    "extend",
-    "enqueue",
-    "write_str",
-    "put",
-    "extend_from_slice",
-    "set",
-];
 
 /// What a function can make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +52,7 @@ impl Producers {
                 && callable.has_receiver
                 && callable.inputs.len() > 1
                 && let Kind::Local { id, .. } = **to
-                && FILLING.contains(&function.ident.as_str())
+                && FILLING_METHODS.contains(&function.ident.as_str())
             {
                 filling.entry(id).or_default().push(callable.id);
             }
@@ -76,7 +61,9 @@ impl Producers {
             found.sort_by_key(|producer| difficulty(names, &callables[*producer], product));
         }
         for found in filling.values_mut() {
-            found.sort_by_key(|method| FILLING.iter().position(|name| *name == names.index.functions[*method].ident));
+            found.sort_by_key(|method| {
+                FILLING_METHODS.iter().position(|name| *name == names.index.functions[*method].ident)
+            });
         }
         Self { making, filling }
     }

@@ -460,3 +460,25 @@ impl<P> Square<P> where P: Point {
     let call = format!("{{ ((), ({square},)) }} => <Square<[i64; 8]>>::area(&lent.0)");
     check(&[("src/lib.rs", text)], "area", &[&call]);
 }
+
+#[test]
+fn functions_of_builds_with_and_without_debug_assertions_have_calls() {
+    // Which one is compiled depends on the profile: `bench` has no debug assertions, `dev` has them.
+    let both = "#[cfg(debug_assertions)]\npub fn checked(x: u64) -> u64 { x }\n#[cfg(not(debug_assertions))]\n\
+                pub fn quick(x: u64) -> u64 { x }";
+    for name in ["checked", "quick"] {
+        let found = found(&[("src/lib.rs", both)], name);
+        assert!(found.iter().any(|call| call.contains(&format!("super::{name}("))), "{found:?}");
+    }
+}
+
+#[test]
+fn a_module_is_the_file_that_its_declaration_stands_for() {
+    let files = [
+        ("src/lib.rs", "#[cfg(windows)] #[path = \"a.rs\"] pub mod os; #[cfg(unix)] #[path = \"b.rs\"] pub mod os;"),
+        ("src/a.rs", "pub fn length(x: u64) -> u64 { x }"),
+        ("src/b.rs", "\n\npub fn width(x: u64) -> u64 { x }"),
+    ];
+    let found = found(&files, "width");
+    assert!(found.iter().any(|call| call.contains("super::width(")), "{found:?}");
+}

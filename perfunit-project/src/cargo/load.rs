@@ -5,6 +5,7 @@ use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use super::{Cargo, manifest};
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 use perfunit_model::error::{Error, Result};
+use perfunit_model::guesses::NO_MANIFEST;
 use perfunit_model::{TargetId, TargetKind};
 use perfunit_system::{fs, process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -319,7 +320,7 @@ fn metadata_text(
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let error = Error::setup(format!("cargo metadata failed in {}:\n{}", folder.display(), stderr.trim_end()));
-        return Err(if stderr.contains("could not find `Cargo.toml`") {
+        return Err(if stderr.contains(NO_MANIFEST) {
             error.hint("run inside a cargo project, or name one with --manifest-path")
         } else {
             error.hint("`cargo metadata` there shows the same: the working tree must be a project that cargo can read")

@@ -6,6 +6,7 @@
 mod command;
 mod load;
 mod manifest;
+mod resolver;
 pub mod rustup;
 pub mod toolchains;
 mod workspace;
@@ -15,4 +16,5 @@ pub use load::{
     Location, Resolution, add_patched, external_dependencies, features, generate_lock_file, load, locate,
     package_graph, target_kind,
 };
+pub use resolver::{FeatureResolver, Features};
 pub use workspace::{Counterpart, Dependency, Package, Target, Workspace};

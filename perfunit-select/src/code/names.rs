@@ -1,5 +1,6 @@
 //! What symbols are called: for people, across versions, and by whom.
 
+use perfunit_model::guesses::REPLACED_C_FUNCTIONS;
 use std::borrow::Cow;
 
 /// Returns the name for people: demangled, without hashes, the same for all toolchains.
@@ -45,32 +46,12 @@ pub(super) fn is_anonymous(symbol: &str) -> bool {
 /// True for names under which std or the C library, which are not read, call into what is linked with them: the
 /// allocator, and functions of the C library that programs are known to bring along themselves.
 pub(super) fn is_called_from_outside(symbol: &str) -> bool {
-    const FAMILIAR: [&str; 20] = [
-        "aligned_alloc",
-        "bcmp",
-        "calloc",
-        "free",
-        "malloc",
-        "malloc_usable_size",
-        "memalign",
-        "memchr",
-        "memcmp",
-        "memcpy",
-        "memmove",
-        "memrchr",
-        "memset",
-        "posix_memalign",
-        "pvalloc",
-        "realloc",
-        "reallocarray",
-        "rust_eh_personality",
-        "strlen",
-        "valloc",
-    ];
     // Since 1.88 the shims belong to a crate `__rustc` (`_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc`); before, they had
     // these prefixes and no mangling.
     let shim = symbol.strip_prefix("_RNvC").is_some_and(|rest| rest.contains("7___rustc"));
-    shim || symbol.starts_with("__rust_") || symbol.starts_with("__rg_") || FAMILIAR.binary_search(&symbol).is_ok()
+    shim || symbol.starts_with("__rust_")
+        || symbol.starts_with("__rg_")
+        || REPLACED_C_FUNCTIONS.binary_search(&symbol).is_ok()
 }
 
 /// What a linker encloses with `__start_NAME` and `__stop_NAME`.

@@ -3,6 +3,7 @@
 use super::digest::{Hash, Table, hash};
 use super::program::Program;
 use super::reach::{Goals, leading_to};
+use perfunit_model::guesses::C_STARTERS;
 use std::collections::BTreeSet;
 
 /// Of these tests those whose code leads to a function that starts a program.
@@ -34,20 +35,5 @@ fn is_own_path(name: &str) -> bool {
 
 /// Functions of the C library that start programs, and those of std's `Command` in both manglings.
 fn is_starter(name: &str) -> bool {
-    const C: [&str; 13] = [
-        "execl",
-        "execle",
-        "execlp",
-        "execv",
-        "execve",
-        "execveat",
-        "execvp",
-        "execvpe",
-        "fexecve",
-        "popen",
-        "posix_spawn",
-        "posix_spawnp",
-        "system",
-    ];
-    C.contains(&name) || (name.contains("7process") && name.contains("7Command"))
+    C_STARTERS.contains(&name) || (name.contains("7process") && name.contains("7Command"))
 }

@@ -1,5 +1,7 @@
 //! Attributes: those of a part of the source, and what they say about tests.
 
+use super::condition::Condition;
+use perfunit_model::guesses::TEST_ATTRIBUTES;
 use quote::ToTokens;
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
@@ -16,23 +18,9 @@ pub(super) fn outer_attributes(part: &impl ToTokens) -> Vec<Attribute> {
     parser.parse2(part.to_token_stream()).unwrap_or_default()
 }
 
-/// True if the attributes keep the item out of every build but tests.
+/// Returns whether the attributes keep the item out of all builds except those of tests.
 pub fn is_test_only(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg")
-            && attribute.parse_args_with(Metas::parse_terminated).is_ok_and(|metas| metas.iter().any(implies_test))
-    })
-}
-
-/// True if the condition holds in test builds only.
-fn implies_test(condition: &Meta) -> bool {
-    let Meta::List(list) = condition else { return condition.path().is_ident("test") };
-    let Ok(conditions) = list.parse_args_with(Metas::parse_terminated) else { return false };
-    if list.path.is_ident("all") {
-        conditions.iter().any(implies_test)
-    } else {
-        list.path.is_ident("any") && !conditions.is_empty() && conditions.iter().all(implies_test)
-    }
+    Condition::of(attributes).implies_test()
 }
 
 /// True if the attributes make a function a test: `#[test]`, `#[tokio::test]`, `#[rstest]`, `#[cfg_attr(.., test)]`, ...
@@ -47,8 +35,7 @@ fn makes_test(meta: &Meta) -> bool {
         return list.parse_args_with(Metas::parse_terminated).is_ok_and(|metas| metas.iter().skip(1).any(makes_test));
     }
     let name = segment.ident.to_string();
-    matches!(name.as_str(), "test" | "rstest" | "test_case" | "test_matrix" | "quickcheck" | "gtest" | "bench")
-        || name.ends_with("_test")
+    TEST_ATTRIBUTES.contains(&name.as_str()) || name.ends_with("_test")
 }
 
 /// True for attributes that leave the work of a test alone: lint levels, `#[ignore]`, `#[cfg]`.
@@ -192,16 +179,6 @@ mod tests {
         assert!(reads(parse_quote!(#[derive(Debug, clap::Parser)])));
         assert!(reads(parse_quote!(#[cfg_attr(feature = "cli", derive(Parser))])));
         assert!(reads(parse_quote!(#[pymethods])));
-    }
-
-    #[test]
-    fn only_conditions_that_imply_test_are_test_only() {
-        assert!(is_test_only(&[parse_quote!(#[cfg(test)])]));
-        assert!(is_test_only(&[parse_quote!(#[cfg(all(feature = "a", test))])]));
-        assert!(is_test_only(&[parse_quote!(#[cfg(any(all(test, unix), all(test, windows)))])]));
-        assert!(!is_test_only(&[parse_quote!(#[cfg(any(test, feature = "a"))])]));
-        assert!(!is_test_only(&[parse_quote!(#[cfg(not(test))])]));
-        assert!(!is_test_only(&[parse_quote!(#[cfg(feature = "test")])]));
     }
 
     #[test]

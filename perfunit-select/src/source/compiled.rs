@@ -1,27 +1,26 @@
 //! What of a function is compiled: its code without what conditions inside of it leave out.
 
 use super::attributes::outer_attributes;
-use super::condition::Condition;
+use super::condition::{Condition, Configuration};
 use super::normalise::Code;
 use quote::ToTokens;
-use std::collections::BTreeSet;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Block, ExprMatch, ExprStruct, ImplItemFn};
 
-/// The code of a function or method with these features, from its tokens; `None` if they cannot be parsed.
-pub fn compiled(function: &str, features: &BTreeSet<String>) -> Option<String> {
+/// Returns the code of a function or method in such a build, from its tokens; `None` if they cannot be parsed.
+pub fn compiled(function: &str, build: &Configuration<'_>) -> Option<String> {
     let mut function: ImplItemFn = syn::parse_str(function).ok()?;
-    LeaveOut { features }.visit_impl_item_fn_mut(&mut function);
+    LeaveOut { build }.visit_impl_item_fn_mut(&mut function);
     Some(Code::of(function).text)
 }
 
 struct LeaveOut<'a> {
-    features: &'a BTreeSet<String>,
+    build: &'a Configuration<'a>,
 }
 
 impl LeaveOut<'_> {
     fn keeps(&self, part: &impl ToTokens) -> bool {
-        Condition::of(&outer_attributes(part)).holds(Some(self.features)) != Some(false)
+        self.build.may_satisfy(&Condition::of(&outer_attributes(part)))
     }
 }
 
@@ -50,7 +49,9 @@ mod tests {
     #[track_caller]
     fn check(function: &str, expected: &str) {
         let code = |text: &str| Code::of(syn::parse_str::<ImplItemFn>(text).unwrap()).text;
-        assert_eq!(compiled(&code(function), &["std".to_owned()].into()).as_deref(), Some(code(expected).as_str()));
+        let features = ["std".to_owned()].into();
+        let build = Configuration { features: Some(&features), ..Configuration::of_any_build() };
+        assert_eq!(compiled(&code(function), &build).as_deref(), Some(code(expected).as_str()));
     }
 
     #[test]
@@ -69,6 +70,6 @@ mod tests {
     fn what_is_compiled_or_may_be_stays() {
         let all = "#[inline] pub fn f<'a>(x: &'a u8) { #[cfg(feature = \"std\")] a(); #[cfg(ours)] b(); c!(x) }";
         check(all, all);
-        assert_eq!(compiled("fn f(", &BTreeSet::new()), None);
+        assert_eq!(compiled("fn f(", &Configuration::of_any_build()), None);
     }
 }

@@ -1,99 +1,167 @@
-//! Conditions of `#[cfg]`: whether what stands below them is compiled, as far as that is known.
+//! Conditions of `#[cfg]`, and the one evaluator of them.
 
+use cfg_expr::{Expression, Predicate, TargetPredicate};
+use perfunit_build::Compilation;
+use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::env::consts;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token};
+use syn::{Attribute, Meta, Token};
 
-/// What decides whether an item is there at all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
-    /// All of these hold; of none it is always true.
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    Feature(String),
-    /// Known of every program that runs here.
-    Here(bool),
-    /// Variables of the compiler, of build scripts and of the target: not looked up.
-    Unknown,
+/// The conditions that an item is compiled under: those of its own attributes and of everything around it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// The arguments of the `#[cfg]`s, all of which must hold. Text that does not parse is neither true nor false.
+    all: Vec<String>,
 }
 
-impl Default for Condition {
-    fn default() -> Self {
-        Self::All(Vec::new())
-    }
+/// The facts about a compilation that decide conditions. A fact that is not known is `None`, and decides nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Configuration<'a> {
+    pub features: Option<&'a BTreeSet<String>>,
+    pub test: Option<bool>,
+    /// Depends on the profile, on the options of single packages, and on `RUSTFLAGS`: known only of a finished build.
+    pub debug_assertions: Option<bool>,
+    /// What to take the other conditions for: options of the compiler and of build scripts, and the target.
+    pub others: Others,
+}
+
+/// How conditions are decided that say nothing of features, tests and debug assertions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Others {
+    /// Not at all: they may hold or not.
+    #[default]
+    Open,
+    /// By this machine, which runs the program: its family and system are known, its architecture may be a narrower one.
+    OnThisMachine,
+    /// As in most builds: for exactly this machine, and without any option that a crate invents (`docsrs`, `loom`).
+    Typical,
 }
 
 impl Condition {
-    /// What the `#[cfg]`s among these attributes ask for.
-    pub(super) fn of(attributes: &[Attribute]) -> Self {
+    /// Returns the condition of the `#[cfg]`s among these attributes.
+    pub fn of(attributes: &[Attribute]) -> Self {
         let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
-        Self::All(
-            conditions.map(|attribute| attribute.parse_args().map_or(Self::Unknown, |meta| read(&meta))).collect(),
-        )
+        let arguments = |attribute: &Attribute| match &attribute.meta {
+            Meta::List(list) => list.tokens.to_string(),
+            _ => String::new(),
+        };
+        Self { all: conditions.map(arguments).collect() }
     }
 
-    pub(super) fn and(&self, other: Self) -> Self {
-        let is_always = |condition: &Self| *condition == Self::default();
-        match (is_always(self), is_always(&other)) {
-            (true, _) => other,
-            (false, true) => self.clone(),
-            (false, false) => Self::All(vec![self.clone(), other]),
+    /// Returns the condition that is the first argument of `cfg_attr(..)`.
+    pub(super) fn of_argument(condition: &Meta) -> Self {
+        Self { all: vec![condition.to_token_stream().to_string()] }
+    }
+
+    /// Returns a condition of which nothing is known.
+    pub fn unknown() -> Self {
+        Self { all: vec![String::new()] }
+    }
+
+    #[must_use]
+    pub fn and(&self, other: Self) -> Self {
+        Self { all: self.all.iter().cloned().chain(other.all).collect() }
+    }
+
+    /// Returns whether the condition holds, as far as the facts decide it.
+    pub fn holds(&self, configuration: &Configuration<'_>) -> Option<bool> {
+        let each = self.all.iter().map(|text| {
+            // A bracket alone would make cfg-expr cut off `cfg(` and `)`.
+            let expression = Expression::parse(&format!("cfg({text})")).ok()?;
+            expression.eval(|predicate| configuration.decides(predicate))
+        });
+        each.fold(Some(true), |all, one| match (all, one) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        })
+    }
+
+    /// Returns whether only test builds can satisfy the condition.
+    pub fn implies_test(&self) -> bool {
+        let with = |test: bool| self.holds(&Configuration { test: Some(test), ..Configuration::default() });
+        with(false) == Some(false) && with(true) != Some(false)
+    }
+}
+
+impl<'a> Configuration<'a> {
+    /// Returns the facts about a finished compilation, whose program runs here.
+    pub fn of_build(compilation: &'a Compilation) -> Self {
+        Self {
+            features: Some(&compilation.features),
+            debug_assertions: compilation.debug_assertions,
+            ..Self::of_any_build()
         }
     }
 
-    /// Whether it holds with these features, of a package of which they are known.
-    pub fn holds(&self, features: Option<&BTreeSet<String>>) -> Option<bool> {
+    /// Returns what is known of each build whose program runs here. Its libraries are compiled with and without tests.
+    pub fn of_any_build() -> Self {
+        Self { others: Others::OnThisMachine, ..Self::default() }
+    }
+
+    /// Returns the likely facts about unit tests that are yet to be built with these features.
+    pub fn of_unit_tests(features: &'a BTreeSet<String>) -> Self {
+        Self { features: Some(features), test: Some(true), debug_assertions: None, others: Others::Typical }
+    }
+
+    /// Returns whether the condition holds, for all that is known.
+    pub fn may_satisfy(&self, condition: &Condition) -> bool {
+        condition.holds(self) != Some(false)
+    }
+
+    /// Returns the attributes that apply: those in `cfg_attr(..)` only if its condition may hold.
+    pub fn applied(&self, attributes: &[Attribute]) -> Vec<Meta> {
+        let mut found = Vec::new();
+        for attribute in attributes {
+            self.add_applied(&attribute.meta, &mut found);
+        }
+        found
+    }
+
+    fn add_applied(&self, meta: &Meta, found: &mut Vec<Meta>) {
+        let Meta::List(list) = meta else { return found.push(meta.clone()) };
+        if !list.path.is_ident("cfg_attr") {
+            return found.push(meta.clone());
+        }
+        let Ok(metas) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else { return };
+        let mut metas = metas.iter();
+        if metas.next().is_some_and(|condition| self.may_satisfy(&Condition::of_argument(condition))) {
+            metas.for_each(|meta| self.add_applied(meta, found));
+        }
+    }
+
+    fn decides(&self, predicate: &Predicate<'_>) -> Option<bool> {
+        match predicate {
+            // Since Rust 1.88; cfg-expr reads them as options of these names.
+            Predicate::Flag("true") => Some(true),
+            Predicate::Flag("false") => Some(false),
+            Predicate::Test => self.test,
+            Predicate::DebugAssertions => self.debug_assertions,
+            Predicate::Feature(name) => self.features.map(|features| features.contains(*name)),
+            Predicate::Target(target) => self.others.decides(target),
+            _ => (self.others == Others::Typical).then_some(false),
+        }
+    }
+}
+
+impl Others {
+    fn decides(self, target: &TargetPredicate) -> Option<bool> {
+        let of_machine = match target {
+            TargetPredicate::Family(family) => Some(family.as_str() == consts::FAMILY),
+            TargetPredicate::Os(os) => Some(os.as_str() == consts::OS),
+            TargetPredicate::Arch(arch) if !may_run_here(arch.as_str()) => Some(false),
+            _ => None,
+        };
         match self {
-            Self::All(all) => every(all.iter().map(|condition| condition.holds(features))),
-            Self::Any(any) => every(any.iter().map(|condition| condition.holds(features).map(|is| !is))).map(|is| !is),
-            Self::Not(condition) => condition.holds(features).map(|is| !is),
-            Self::Feature(name) => features.map(|features| features.contains(name)),
-            Self::Here(is) => Some(*is),
-            Self::Unknown => None,
+            Self::Open => None,
+            Self::OnThisMachine => of_machine,
+            Self::Typical => Some(of_machine.unwrap_or_else(|| is_here(target))),
         }
     }
 }
 
-fn every(all: impl Iterator<Item = Option<bool>>) -> Option<bool> {
-    let all: Vec<Option<bool>> = all.collect();
-    if all.contains(&Some(false)) { Some(false) } else { all.into_iter().collect::<Option<Vec<bool>>>().map(|_| true) }
-}
-
-fn read(meta: &Meta) -> Condition {
-    let name = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
-    match meta {
-        Meta::List(list) => {
-            let Ok(inner) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
-                return Condition::Unknown;
-            };
-            let mut inner: Vec<Condition> = inner.iter().map(read).collect();
-            match name.as_str() {
-                "all" => Condition::All(inner),
-                "any" => Condition::Any(inner),
-                "not" if inner.len() == 1 => Condition::Not(Box::new(inner.remove(0))),
-                _ => Condition::Unknown,
-            }
-        }
-        Meta::Path(_) if name == consts::FAMILY => Condition::Here(true),
-        Meta::Path(_) if ["unix", "windows"].contains(&name.as_str()) => Condition::Here(false),
-        Meta::Path(_) => Condition::Unknown,
-        Meta::NameValue(pair) => {
-            let Expr::Lit(ExprLit { lit: Lit::Str(value), .. }) = &pair.value else { return Condition::Unknown };
-            let value = value.value();
-            match name.as_str() {
-                "feature" => Condition::Feature(value),
-                "target_os" => Condition::Here(value == consts::OS),
-                "target_family" => Condition::Here(value == consts::FAMILY),
-                "target_arch" if !may_run_here(&value) => Condition::Here(false),
-                _ => Condition::Unknown,
-            }
-        }
-    }
-}
-
-/// Whether programs for this architecture may run here: builds can be for a narrower one than ours.
+/// Returns whether programs for this architecture may run here: builds can be for a narrower one than ours.
 fn may_run_here(architecture: &str) -> bool {
     let ours: &[&str] = match consts::ARCH {
         "x86_64" => &["x86_64", "x86"],
@@ -101,6 +169,18 @@ fn may_run_here(architecture: &str) -> bool {
         _ => return true,
     };
     ours.contains(&architecture)
+}
+
+/// Returns whether a target like this machine has the property. Test executables unwind.
+fn is_here(target: &TargetPredicate) -> bool {
+    match target {
+        TargetPredicate::Arch(arch) => arch.as_str() == consts::ARCH,
+        TargetPredicate::PointerWidth(bits) => u32::from(*bits) == usize::BITS,
+        TargetPredicate::Endian(endian) => (*endian == cfg_expr::targets::Endian::big) == cfg!(target_endian = "big"),
+        TargetPredicate::HasAtomic(_) => true,
+        TargetPredicate::Panic(panic) => panic.as_str() == "unwind",
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +191,8 @@ mod tests {
     #[track_caller]
     fn check(attribute: Attribute, expected: Option<bool>) {
         let features = ["alloc".to_owned()].into();
-        assert_eq!(Condition::of(&[attribute]).holds(Some(&features)), expected);
+        let configuration = Configuration { features: Some(&features), ..Configuration::of_any_build() };
+        assert_eq!(Condition::of(&[attribute]).holds(&configuration), expected);
     }
 
     #[test]
@@ -122,7 +203,8 @@ mod tests {
         check(parse_quote!(#[cfg(any(feature = "std", feature = "alloc"))]), Some(true));
         check(parse_quote!(#[cfg(all(feature = "std", feature = "alloc"))]), Some(false));
         check(parse_quote!(#[inline]), Some(true));
-        assert_eq!(Condition::of(&[parse_quote!(#[cfg(feature = "alloc")])]).holds(None), None);
+        let condition = Condition::of(&[parse_quote!(#[cfg(feature = "alloc")])]);
+        assert_eq!(condition.holds(&Configuration::of_any_build()), None);
     }
 
     #[test]
@@ -133,6 +215,7 @@ mod tests {
         check(parse_quote!(#[cfg(any(debug_assertions, feature = "alloc"))]), Some(true));
         check(parse_quote!(#[cfg(all(debug_assertions, feature = "std"))]), Some(false));
         check(parse_quote!(#[cfg(all(debug_assertions, feature = "alloc"))]), None);
+        assert_eq!(Condition::unknown().holds(&Configuration::of_any_build()), None);
     }
 
     #[test]
@@ -147,12 +230,82 @@ mod tests {
     }
 
     #[test]
+    fn all_forms_of_conditions_are_read() {
+        check(parse_quote!(#[cfg(true)]), Some(true));
+        check(parse_quote!(#[cfg(not(false))]), Some(true));
+        check(parse_quote!(#[cfg(all(unix, feature = "std",),)]), Some(false));
+        check(parse_quote!(#[cfg(all())]), Some(true));
+        // Unstable, or not valid: neither may hold or not.
+        check(parse_quote!(#[cfg(version("1.80"))]), None);
+        check(parse_quote!(#[cfg(accessible(::std::mem::size_of))]), None);
+        check(parse_quote!(#[cfg(target_thread_local)]), None);
+        check(parse_quote!(#[cfg(not(unix, windows))]), None);
+        check(parse_quote!(#[cfg()]), None);
+        check(parse_quote!(#[cfg(feature = r"std")]), None);
+    }
+
+    #[test]
+    fn debug_assertions_are_those_of_the_build() {
+        let condition = Condition::of(&[parse_quote!(#[cfg(not(debug_assertions))])]);
+        let of_build = |debug_assertions| {
+            let compilation = Compilation { features: BTreeSet::new(), debug_assertions };
+            condition.holds(&Configuration::of_build(&compilation))
+        };
+        assert_eq!([Some(true), Some(false), None].map(of_build), [Some(false), Some(true), None]);
+        // Before it is built, the profile decides nothing.
+        assert_eq!(condition.holds(&Configuration::of_unit_tests(&BTreeSet::new())), None);
+    }
+
+    #[test]
+    fn typical_unit_tests_are_for_this_machine_and_without_options() {
+        let features = BTreeSet::from(["std".to_owned()]);
+        let holds = |attribute: Attribute| Condition::of(&[attribute]).holds(&Configuration::of_unit_tests(&features));
+        let (arch, width) = (consts::ARCH, usize::BITS.to_string());
+        assert_eq!(holds(parse_quote!(#[cfg(all(test, feature = "std"))])), Some(true));
+        assert_eq!(holds(parse_quote!(#[cfg(not(any(feature = "alloc", docsrs)))])), Some(true));
+        assert_eq!(holds(parse_quote!(#[cfg(feature = "alloc")])), Some(false));
+        assert_eq!(holds(parse_quote!(#[cfg(target_os = "none")])), Some(false));
+        assert_eq!(holds(parse_quote!(#[cfg(all(target_arch = #arch, target_pointer_width = #width))])), Some(true));
+        assert_eq!(holds(parse_quote!(#[cfg(all(target_has_atomic = "ptr", panic = "unwind"))])), Some(true));
+        assert_eq!(holds(parse_quote!(#[cfg(target_feature = "avx512f")])), Some(false));
+    }
+
+    #[test]
+    fn only_conditions_that_need_a_test_build_imply_it() {
+        let implies = |attribute: Attribute| Condition::of(&[attribute]).implies_test();
+        assert!(implies(parse_quote!(#[cfg(test)])));
+        assert!(implies(parse_quote!(#[cfg(all(feature = "a", test))])));
+        assert!(implies(parse_quote!(#[cfg(any(all(test, unix), all(test, windows)))])));
+        assert!(!implies(parse_quote!(#[cfg(any(test, feature = "a"))])));
+        assert!(!implies(parse_quote!(#[cfg(not(test))])));
+        assert!(!implies(parse_quote!(#[cfg(feature = "test")])));
+        assert!(!implies(parse_quote!(#[cfg(any())])));
+        assert!(!implies(parse_quote!(#[cfg(windows)])));
+    }
+
+    #[test]
+    fn attributes_below_conditions_apply_where_these_may_hold() {
+        let attributes: [Attribute; 4] = [
+            parse_quote!(#[derive(Debug)]),
+            parse_quote!(#[cfg_attr(feature = "a", derive(Copy))]),
+            parse_quote!(#[cfg_attr(test, inline, cfg_attr(debug_assertions, cold))]),
+            parse_quote!(#[cfg_attr(windows, path = "windows.rs")]),
+        ];
+        let applied = Configuration::of_unit_tests(&BTreeSet::new()).applied(&attributes);
+        let names: Vec<String> = applied.iter().map(|meta| meta.path().to_token_stream().to_string()).collect();
+        assert_eq!(names, ["derive", "inline", "cold"]);
+    }
+
+    #[test]
     fn conditions_of_surroundings_and_item_are_joined() {
         let of = |attribute: Attribute| Condition::of(&[attribute]);
         let joined = of(parse_quote!(#[cfg(feature = "alloc")])).and(of(parse_quote!(#[cfg(feature = "std")])));
-        let features = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<String>>();
-        assert_eq!(joined.holds(Some(&features(&["alloc"]))), Some(false));
-        assert_eq!(joined.holds(Some(&features(&["alloc", "std"]))), Some(true));
+        let holds = |names: &[&str]| {
+            let features = names.iter().map(|name| (*name).to_owned()).collect();
+            joined.holds(&Configuration { features: Some(&features), ..Configuration::default() })
+        };
+        assert_eq!(holds(&["alloc"]), Some(false));
+        assert_eq!(holds(&["alloc", "std"]), Some(true));
         assert_eq!(Condition::default().and(Condition::default()), Condition::default());
     }
 }

@@ -3,20 +3,15 @@
 use super::attributes::{DERIVES_OF_STD, is_attribute_macro};
 use super::normalise::bare;
 use super::parse::parse;
+use perfunit_model::guesses::{ATTRIBUTES_WITHOUT_TESTS, DERIVES_WITHOUT_TESTS, MACROS_WITHOUT_TESTS};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Item, Meta, Path, Token};
 
 /// Of the language, besides what [`is_attribute_macro`] knows.
 const BUILT_IN: [&str; 4] = ["crate_name", "no_implicit_prelude", "panic_handler", "windows_subsystem"];
-/// Attributes of derive macros that make no tests, and `tokio::main` with its like. Others may make some.
-const HELPERS: [&str; 8] = ["arg", "clap", "command", "error", "group", "main", "serde", "value"];
 /// What is only at tests, or leaves out the usual harness.
 const OF_TESTS: [&str; 3] = ["ignore", "no_main", "should_panic"];
-/// Derive macros that make no tests, besides those of the standard library: of serde, thiserror and clap.
-const DERIVES: [&str; 7] = ["Args", "Deserialize", "Error", "Parser", "Serialize", "Subcommand", "ValueEnum"];
-/// Macros of whole items that make no tests.
-const MACROS: [&str; 3] = ["lazy_static", "macro_rules", "thread_local"];
 
 /// Whether a file obviously holds tests.
 pub fn holds_tests(text: &str) -> bool {
@@ -41,7 +36,7 @@ fn may_hold(items: &[Item], scope: &str, is_file: &dyn Fn(&str) -> bool) -> bool
             };
             may || !module.attrs.iter().all(makes_none)
         }
-        Item::Macro(call) => !is_named(&call.mac.path, &MACROS) || !call.attrs.iter().all(makes_none),
+        Item::Macro(call) => !is_named(&call.mac.path, &MACROS_WITHOUT_TESTS) || !call.attrs.iter().all(makes_none),
         Item::Verbatim(_) => true,
         item => !attributes(item).iter().all(makes_none),
     })
@@ -84,10 +79,10 @@ fn meta_makes_none(meta: &Meta) -> bool {
         }
         Meta::List(list) if path.is_ident("derive") => {
             let derived = list.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
-            let makes_none = |path: &Path| is_named(path, &DERIVES_OF_STD) || is_named(path, &DERIVES);
+            let makes_none = |path: &Path| is_named(path, &DERIVES_OF_STD) || is_named(path, &DERIVES_WITHOUT_TESTS);
             derived.is_ok_and(|derived| derived.iter().all(makes_none))
         }
-        _ if is_attribute_macro(path) => is_named(path, &BUILT_IN) || is_named(path, &HELPERS),
+        _ if is_attribute_macro(path) => is_named(path, &BUILT_IN) || is_named(path, &ATTRIBUTES_WITHOUT_TESTS),
         _ => !is_named(path, &OF_TESTS),
     }
 }

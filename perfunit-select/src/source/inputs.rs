@@ -3,6 +3,10 @@
 use super::change::{FileChange, InputKind};
 use super::locked::changes;
 use perfunit_model::Irrelevance;
+use perfunit_model::guesses::{
+    DOCUMENT_EXTENSIONS, DOCUMENT_FOLDERS, DOCUMENTS, PICTURE_EXTENSIONS, RUNNER_SETTINGS, TOOLING_FILES,
+    TOOLING_FOLDERS,
+};
 use toml::{Table, Value};
 
 /// What becomes of a changed file.
@@ -43,46 +47,9 @@ fn has_extension(name: &str, extensions: &[&str]) -> bool {
 }
 
 fn is_tooling(folder: &str, name: &str) -> bool {
-    let below = |tool: &str| folder.split('/').any(|folder| folder == tool);
-    let known = [
-        ".gitignore",
-        ".gitattributes",
-        ".gitmodules",
-        ".editorconfig",
-        ".mailmap",
-        ".pre-commit-config.yaml",
-        ".travis.yml",
-        ".gitlab-ci.yml",
-        ".cirrus.yml",
-        "appveyor.yml",
-        ".appveyor.yml",
-        "azure-pipelines.yml",
-        "bors.toml",
-        "codecov.yml",
-        ".codecov.yml",
-        "rustfmt.toml",
-        ".rustfmt.toml",
-        "clippy.toml",
-        ".clippy.toml",
-        "deny.toml",
-        "cliff.toml",
-        "release.toml",
-        "release-plz.toml",
-        "typos.toml",
-        "_typos.toml",
-        "taplo.toml",
-        "renovate.json",
-        "renovate.json5",
-        ".renovaterc",
-        ".renovaterc.json",
-        "dependabot.yml",
-        "CODEOWNERS",
-    ];
-    // What tests mean to the tools that run them.
+    let below = |tool: &&str| folder.split('/').any(|folder| folder == *tool);
     let config = folder == ".config" || folder.ends_with("/.config");
-    let runners = ["perfunit.toml", "perfunit-ratchet.toml", "nextest.toml"];
-    let folders = [".github", ".gitlab", ".circleci", ".vscode", ".idea"];
-    known.contains(&name) || (config && runners.contains(&name)) || folders.iter().any(|tool| below(tool))
+    TOOLING_FILES.contains(&name) || (config && RUNNER_SETTINGS.contains(&name)) || TOOLING_FOLDERS.iter().any(below)
 }
 
 /// Whether a file is meant for people: programs that read it have its name.
@@ -92,38 +59,13 @@ pub fn is_document(path: &str) -> bool {
 }
 
 fn is_documentation(folder: &str, name: &str) -> bool {
-    let text = has_extension(name, &["md", "txt", "rst", "adoc"]);
+    let text = has_extension(name, &DOCUMENT_EXTENSIONS);
     let start = name.to_ascii_uppercase();
-    let telling = [
-        "README",
-        "CHANGELOG",
-        "CHANGES",
-        "HISTORY",
-        "RELEASE",
-        "NEWS",
-        "UPGRADING",
-        "LICENSE",
-        "LICENCE",
-        "COPYING",
-        "COPYRIGHT",
-        "NOTICE",
-        "UNLICENSE",
-        "AUTHORS",
-        "CONTRIBUTING",
-        "CODE_OF_CONDUCT",
-        "SECURITY",
-        "MAINTAINERS",
-        "AGENTS",
-        "CLAUDE",
-        "GOVERNANCE",
-        "ROADMAP",
-        "ARCHITECTURE",
-    ];
     let known = (text || !name.contains('.') || start.starts_with("LICENSE"))
-        && telling.iter().any(|telling| start.starts_with(telling));
-    let in_docs = folder.split('/').any(|folder| matches!(folder, "doc" | "docs" | "book"));
-    // For the README or the manual; test images lie in a folder of their own.
-    let picture = has_extension(name, &["png", "svg", "jpg", "jpeg", "gif", "webp"]);
+        && DOCUMENTS.iter().any(|document| start.starts_with(document));
+    let in_docs = folder.split('/').any(|folder| DOCUMENT_FOLDERS.contains(&folder));
+    // Test images are in a folder of their own.
+    let picture = has_extension(name, &PICTURE_EXTENSIONS);
     known || (in_docs && (text || picture)) || (folder.is_empty() && picture)
 }
 

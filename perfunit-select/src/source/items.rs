@@ -308,7 +308,7 @@ impl Collector {
         let workload = is_test.then(|| code.text.clone());
         self.within(around, |collector| {
             let item = collector.add(ItemKind::Function, bare(&ident), line(ident.span()), code);
-            item.condition = Condition::Unknown;
+            item.condition = Condition::unknown();
             (item.test_only, item.is_test, item.workload) = (test_only, is_test, workload);
         });
     }

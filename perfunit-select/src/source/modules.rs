@@ -1,14 +1,16 @@
-//! The files of a crate: `mod` declarations followed from its root.
+//! The modules of a crate: `mod` declarations followed from its root, with the files that they stand for.
 //!
 //! Works on tokens, so that declarations inside macro calls (`cfg_if! { .. mod unix; }`) are found too.
 
 use super::attributes::is_test_only;
+use super::condition::{Condition, Configuration};
 use super::normalise::bare;
 use perfunit_project::git::path::{is_rust, join, parent};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::collections::{BTreeMap, VecDeque};
 use syn::parse::Parser;
-use syn::{Attribute, LitStr};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 
 /// A file as part of a target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,11 +23,29 @@ pub struct FileInTarget {
     pub is_behind_link: bool,
 }
 
-/// The files of a target, by path.
+/// The files of a target, and the modules that they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleTree {
-    /// Every file that exists; those of modules for other platforms too.
+    /// Every file that exists, by path; those of modules for other platforms too.
     pub files: BTreeMap<String, FileInTarget>,
+    /// By the file that declares a module, and the module's path in it: `inline::name`.
+    declarations: BTreeMap<(String, String), Vec<Declared>>,
+}
+
+/// A file that a declaration stands for if a condition holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Declared {
+    path: String,
+    condition: Condition,
+}
+
+impl ModuleTree {
+    /// Returns the file of a module that another file declares, in such a build: the first one that may be it and exists.
+    pub fn file_of(&self, declared_in: &str, module: &str, build: &Configuration<'_>) -> Option<&str> {
+        let declared = self.declarations.get(&(declared_in.to_owned(), module.to_owned()))?;
+        let mut files = declared.iter().filter(|declared| build.may_satisfy(&declared.condition));
+        files.find(|declared| self.files.contains_key(&declared.path)).map(|declared| declared.path.as_str())
+    }
 }
 
 /// Follows the `mod` declarations from the root file of a target. `read` gives a file's content by its path from the
@@ -52,7 +72,7 @@ pub fn modules(root_path: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Modul
         let known = tree.files.entry(place.path.clone()).or_insert_with(|| place.info.clone());
         known.test_only = place.info.test_only;
         if let Ok(tokens) = tokens {
-            Walker { place: &place, queue: &mut queue }.file(tokens);
+            Walker { place: &place, queue: &mut queue, declarations: &mut tree.declarations }.file(tokens);
         }
     }
     tree
@@ -74,12 +94,16 @@ struct Scope {
     /// Folder that `#[path]` is relative to.
     path_base: String,
     module: String,
+    /// The inline modules around, from the file's own: `a::b`.
+    inline: String,
     test_only: bool,
+    condition: Condition,
 }
 
 struct Walker<'a> {
     place: &'a Place,
     queue: &'a mut VecDeque<Place>,
+    declarations: &'a mut BTreeMap<(String, String), Vec<Declared>>,
 }
 
 impl Walker<'_> {
@@ -88,7 +112,9 @@ impl Walker<'_> {
             folder: self.place.children.clone(),
             path_base: parent(&self.place.path).to_owned(),
             module: self.place.info.module.clone(),
+            inline: String::new(),
             test_only: self.place.info.test_only,
+            condition: Condition::default(),
         };
         self.tokens(tokens, &scope);
     }
@@ -118,8 +144,10 @@ impl Walker<'_> {
                 }
                 TokenTree::Ident(word) if word == "include" => self.include(&trees[at + 1..], scope),
                 TokenTree::Group(body) if body.delimiter() != Delimiter::Bracket => {
-                    let test_only = scope.test_only || is_test_only(&attributes(&trees[start..at]));
-                    self.tokens(body.stream(), &Scope { test_only, ..scope.clone() });
+                    let attributes = attributes(&trees[start..at]);
+                    let test_only = scope.test_only || is_test_only(&attributes);
+                    let condition = scope.condition.and(Condition::of(&attributes));
+                    self.tokens(body.stream(), &Scope { test_only, condition, ..scope.clone() });
                     if body.delimiter() == Delimiter::Brace {
                         start = at + 1;
                     }
@@ -137,17 +165,22 @@ impl Walker<'_> {
             test_only: scope.test_only || is_test_only(attributes),
             is_behind_link: false,
         };
-        let named = paths(attributes);
-        for path in named.iter().filter_map(|path| join(&scope.path_base, path)) {
-            let children = parent(&path).to_owned();
-            self.queue.push_back(Place { path, children, info: info.clone() });
+        let condition = scope.condition.and(Condition::of(attributes));
+        let mut declare = |path: &str, children: &str, condition| {
+            let key = (self.place.path.clone(), join_module(&scope.inline, name));
+            self.declarations.entry(key).or_default().push(Declared { path: path.to_owned(), condition });
+            self.queue.push_back(Place { path: path.to_owned(), children: children.to_owned(), info: info.clone() });
+        };
+        for (path, own) in paths(attributes) {
+            let Some(path) = join(&scope.path_base, &path) else { continue };
+            declare(&path, parent(&path), condition.and(own));
         }
         if attributes.iter().any(|attribute| attribute.path().is_ident("path")) {
             return;
         }
         let Some(children) = join(&scope.folder, name) else { return };
         for path in [format!("{children}.rs"), format!("{children}/mod.rs")] {
-            self.queue.push_back(Place { path, children: children.clone(), info: info.clone() });
+            declare(&path, &children, condition.clone());
         }
     }
 
@@ -165,7 +198,7 @@ impl Walker<'_> {
 /// The scope inside `mod name { .. }`.
 fn inline(name: &str, attributes: &[Attribute], scope: &Scope) -> Scope {
     let folder = match paths(attributes).first() {
-        Some(path) => join(&scope.path_base, path),
+        Some((path, _)) => join(&scope.path_base, path),
         None => join(&scope.folder, name),
     }
     .unwrap_or_default();
@@ -173,30 +206,37 @@ fn inline(name: &str, attributes: &[Attribute], scope: &Scope) -> Scope {
         path_base: folder.clone(),
         folder,
         module: join_module(&scope.module, name),
+        inline: join_module(&scope.inline, name),
         test_only: scope.test_only || is_test_only(attributes),
+        condition: scope.condition.and(Condition::of(attributes)),
     }
 }
 
-/// The values of `#[path = ".."]`, also inside `cfg_attr`.
-fn paths(attributes: &[Attribute]) -> Vec<String> {
+/// Returns the values of `#[path = ".."]`, those in `cfg_attr` with their conditions.
+fn paths(attributes: &[Attribute]) -> Vec<(String, Condition)> {
     let mut found = Vec::new();
     for attribute in attributes {
-        let tokens = match &attribute.meta {
-            syn::Meta::NameValue(meta) if meta.path.is_ident("path") => quote::quote!(#meta),
-            syn::Meta::List(meta) if meta.path.is_ident("cfg_attr") => meta.tokens.clone(),
-            _ => continue,
-        };
-        let trees: Vec<TokenTree> = tokens.into_iter().collect();
-        found.extend(trees.windows(3).filter_map(|window| match window {
-            [TokenTree::Ident(key), TokenTree::Punct(equals), TokenTree::Literal(value)]
-                if key == "path" && equals.as_char() == '=' =>
-            {
-                syn::parse_str::<LitStr>(&value.to_string()).ok().map(|value| value.value())
-            }
-            _ => None,
-        }));
+        add_paths(&attribute.meta, &Condition::default(), &mut found);
     }
     found
+}
+
+fn add_paths(meta: &Meta, condition: &Condition, found: &mut Vec<(String, Condition)>) {
+    match meta {
+        Meta::NameValue(pair) if pair.path.is_ident("path") => {
+            if let Expr::Lit(ExprLit { lit: Lit::Str(path), .. }) = &pair.value {
+                found.push((path.value(), condition.clone()));
+            }
+        }
+        Meta::List(list) if list.path.is_ident("cfg_attr") => {
+            let Ok(metas) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else { return };
+            let mut metas = metas.iter();
+            let Some(first) = metas.next() else { return };
+            let condition = condition.and(Condition::of_argument(first));
+            metas.for_each(|meta| add_paths(meta, &condition, found));
+        }
+        _ => {}
+    }
 }
 
 /// The outer attributes among the tokens before an item, as far as they parse.
@@ -299,6 +339,39 @@ mod tests {
                 "src/x/z.rs=a::z",
             ],
         );
+    }
+
+    #[test]
+    fn a_declaration_stands_for_the_file_that_is_compiled() {
+        let files = [
+            (
+                "src/lib.rs",
+                "#[cfg(windows)] #[path = \"a.rs\"] mod os; #[cfg(not(windows))] #[path = \"b.rs\"] mod os;
+                 #[cfg_attr(feature = \"x\", path = \"x.rs\")] mod choice; mod inner { mod deep; } mod absent;
+                 cfg_if! { if #[cfg(windows)] { #[path = \"w.rs\"] mod imp; } else { #[path = \"u.rs\"] mod imp; } }",
+            ),
+            ("src/a.rs", ""),
+            ("src/b.rs", ""),
+            ("src/x.rs", ""),
+            ("src/choice.rs", ""),
+            ("src/inner/deep/mod.rs", "mod deeper;"),
+            ("src/inner/deep/deeper.rs", ""),
+            ("src/w.rs", ""),
+            ("src/u.rs", ""),
+        ];
+        let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec());
+        let tree = modules("src/lib.rs", &read);
+        let file = |features: &[&str], from: &str, module: &str| {
+            let features = features.iter().map(|name| (*name).to_owned()).collect();
+            tree.file_of(from, module, &Configuration::of_unit_tests(&features)).map(str::to_owned)
+        };
+        let of_root = |features: &[&str], module: &str| file(features, "src/lib.rs", module).unwrap_or_default();
+        assert_eq!(of_root(&[], "os"), "src/b.rs");
+        assert_eq!([of_root(&[], "choice"), of_root(&["x"], "choice")], ["src/choice.rs", "src/x.rs"]);
+        assert_eq!([of_root(&[], "inner::deep"), of_root(&[], "absent")], ["src/inner/deep/mod.rs", ""]);
+        assert_eq!(of_root(&[], "imp"), "src/u.rs");
+        let deeper = file(&[], "src/inner/deep/mod.rs", "deeper");
+        assert_eq!(deeper.as_deref(), Some("src/inner/deep/deeper.rs"));
     }
 
     #[test]

@@ -134,7 +134,8 @@ mod tests {
 
     #[track_caller]
     fn check(run: &Run, expected: &str) {
-        let lines: String = all(run).into_iter().map(|(word, text)| format!("{word:>12}  {text}\n")).collect();
+        let lines = all(run).into_iter();
+        let lines = lines.fold(String::new(), |lines, (word, text)| format!("{lines}{word:>12}  {text}\n"));
         assert_eq!(lines, expected);
     }
 

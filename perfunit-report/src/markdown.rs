@@ -133,8 +133,8 @@ fn section(section: &Section<'_>, page: &mut String) {
             items(all.map(remark), page);
         }
         Kind::Uncovered | Kind::NotCompiled => {
-            let named = |item: &Item<'_>| format!("{} ({})", code(&item.name), code(&item.place()));
-            let mut names: Vec<String> = all.take(ITEMS).map(named).collect();
+            let with_place = |item: &Item<'_>| format!("{} ({})", code(&item.name), code(&item.place()));
+            let mut names: Vec<String> = all.take(ITEMS).map(with_place).collect();
             if section.items.len() > ITEMS {
                 names.push(format!("... and {} more", section.items.len() - ITEMS));
             }

@@ -15,8 +15,10 @@ const SHOWN: usize = 5;
 /// Says why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     let sections = Sections::of(run, Denied::default());
-    let headlines =
-        |kinds| sections.of_kinds(kinds).map(|section| format!("; {}", section.headline)).collect::<String>();
+    let headlines = |kinds| {
+        let all = sections.of_kinds(kinds);
+        all.fold(String::new(), |all, section| format!("{all}; {}", section.headline))
+    };
     let further = headlines(&[Kind::Ratchet, Kind::Generated]);
     if let Some(because) = &run.selection.nothing_because {
         return format!("{branch}: no test can have changed since {base}, because {because}{further}");
@@ -72,18 +74,18 @@ pub fn unchecked(pushes: usize, base: &str) -> String {
 /// Says why the push of `branch` is blocked after this conclusion, compared with `base`.
 pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
     let sections = Sections::of(run, denied);
-    let named = |kind| {
+    let headline_and_names = |kind| {
         let section = sections.get(kind);
         let headline = section.map(|section| section.headline.as_str()).unwrap_or_default();
         (headline, section.map(|section| some(section.names())).unwrap_or_default())
     };
     let why = match conclusion {
         Conclusion::Uncovered => {
-            let (headline, names) = named(Kind::Uncovered);
+            let (headline, names) = headline_and_names(Kind::Uncovered);
             format!("{headline}, which is denied: {names}")
         }
         Conclusion::Slower => {
-            let (tests, names) = named(Kind::Tests(Verdict::Slower));
+            let (tests, names) = headline_and_names(Kind::Tests(Verdict::Slower));
             let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
             format!("{tests} than at {base}: {names}{lost}")
         }
@@ -91,7 +93,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Concl
             other_losses(run, &sections, denied)
         }
         Conclusion::FailsOnHead => {
-            let (_, names) = named(Kind::Failing);
+            let (_, names) = headline_and_names(Kind::Failing);
             let tests = count(sections.items(Kind::Failing).len(), "test");
             format!("{tests} failing that pass at {base}: {names}")
         }

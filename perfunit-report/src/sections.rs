@@ -140,8 +140,8 @@ impl<'a> Section<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn of_test(test: &'a Outcome, text: String) -> Self {
-        Self { name: one_line(&test.test.to_string()), text, test: Some(test), function: None }
+    fn of_test(outcome: &'a Outcome, text: String) -> Self {
+        Self { name: one_line(&outcome.test.to_string()), text, test: Some(outcome), function: None }
     }
 
     fn of_function(function: &'a Function, text: String) -> Self {

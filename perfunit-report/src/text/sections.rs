@@ -25,7 +25,6 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
     match (kind, sections.get(kind)) {
         (Kind::Growth, _) => growth(run, sections, detail, screen),
         (Kind::Generated, _) => generated(run, detail, screen),
-        (_, None) => {}
         (Kind::Failing, Some(section)) => failing(section, detail, screen),
         (Kind::Uncovered | Kind::NotCompiled, Some(section)) => functions(section, detail, screen),
         (Kind::Scaling, Some(section)) => {
@@ -45,7 +44,7 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
                 screen.status("Undecided", BAD, &Text::plain(&item.text));
             }
         }
-        (Kind::ProbablySlower | Kind::Tests(_) | Kind::GrowthUnknown, Some(_)) => {}
+        (Kind::ProbablySlower | Kind::Tests(_) | Kind::GrowthUnknown, Some(_)) | (_, None) => {}
     }
 }
 
@@ -231,7 +230,9 @@ fn with_remark(row: Row, remark: impl FnOnce() -> Option<String>) -> Row {
 
 fn write_rows(rows: &[Row], screen: &mut Screen) {
     let layout = Layout::of(rows.iter(), screen.width());
-    rows.iter().for_each(|row| layout.write(row, screen));
+    for row in rows {
+        layout.write(row, screen);
+    }
 }
 
 /// Writes the functions without a generated call.
@@ -288,7 +289,9 @@ pub fn written(run: &Run, kinds: &[Kind], detail: Detail) -> String {
     use perfunit_model::format::{Glyphs, without_escapes};
     let mut screen = Screen::new(0, Glyphs::Ascii);
     let sections = Sections::of(run, Denied::default());
-    kinds.iter().for_each(|kind| write(*kind, run, &sections, detail, &mut screen));
+    for kind in kinds {
+        write(*kind, run, &sections, detail, &mut screen);
+    }
     without_escapes(&screen.finish())
 }
 

@@ -1,7 +1,8 @@
 //! Cargo's feature resolution, simulated in this process: a fraction of the time that `cargo tree` takes.
 //!
-//! The simulation, guppy's, knows neither unstable options nor what configuration files say of the resolver. What is
-//! concluded from it must be confirmed by cargo.
+//! The simulation, guppy's, knows neither unstable options nor what configuration files say of the resolver, and it leaves
+//! out the build dependencies of packages without a build script, which `cargo tree` lists (`pest_meta` 2.7 has such ones).
+//! Cargo must confirm what is concluded from it.
 
 use super::Cargo;
 use super::load::{Resolution, package_graph};

@@ -3,8 +3,7 @@
 use super::digest::Digest;
 use super::elf::{Elf, Place, Relocation, Role};
 use super::instructions::Instructions;
-use super::unit::{Atom, Binding, Edge, Kind, Symbol, To, Unit};
-use super::unreadable::Why;
+use super::unit::{Atom, Binding, Edge, Kind, Symbol, To, Unit, Why};
 use super::{digest, names, pieces, shapes};
 use perfunit_build::CompiledFiles;
 use std::collections::HashMap;

@@ -4,8 +4,7 @@
 //! explicit addend leave the field zero, and if one does not, two objects look more different than they are.
 
 use super::names;
-use super::unit::{Binding, Kind};
-use super::unreadable::Why;
+use super::unit::{Binding, Kind, Why};
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, Rela, SectionHeader, SectionTable, Sym, SymbolTable};
 use object::{LittleEndian, SectionIndex, SymbolIndex};

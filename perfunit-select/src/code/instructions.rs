@@ -1,10 +1,12 @@
-//! Where instructions end: a PC-relative reference counts from there.
+//! Machine instructions: where they end, and what single ones do.
 //!
-//! On x86-64 the addend of such a relocation is the distance from the field to the end of the instruction taken away
-//! from the place meant. "4 bytes" is a guess: an immediate may follow (`cmp dword ptr [rip + x], 7` has 5 bytes, with a
-//! 32-bit immediate 8). A wrong guess would name the neighbouring constant.
+//! A PC-relative reference counts from the end of its instruction. On x86-64 the addend of such a relocation is the
+//! distance from the field to that end, taken away from the place meant. "4 bytes" is a guess: an immediate may follow
+//! (`cmp dword ptr [rip + x], 7` has 5 bytes, with a 32-bit immediate 8). A wrong guess would name the neighbouring
+//! constant.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction};
+use object::{Architecture, Object as _, ObjectSection as _, SectionKind};
 
 /// The RIP-relative operands of a stretch of code.
 #[derive(Debug)]
@@ -34,6 +36,36 @@ impl Instructions {
     pub fn bytes_to_end(&self, field: u64) -> Option<u64> {
         let at = self.fields.binary_search_by_key(&field, |(field, _)| *field).ok()?;
         Some(self.fields[at].1 - field)
+    }
+}
+
+/// The machine code of an executable.
+#[derive(Debug, Default)]
+pub struct Operations {
+    /// Addresses and bytes of its sections; none of a processor whose instructions we do not decode.
+    sections: Vec<(u64, Vec<u8>)>,
+}
+
+impl Operations {
+    /// Reads the machine code of an executable.
+    pub fn read(executable: &[u8]) -> Self {
+        let Ok(file) = object::File::parse(executable) else { return Self::default() };
+        if file.architecture() != Architecture::X86_64 {
+            return Self::default();
+        }
+        let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+        let sections = code.filter_map(|section| Some((section.address(), section.data().ok()?.to_vec())));
+        Self { sections: sections.collect() }
+    }
+
+    /// A number that stands for the operation and the kinds of its operands; `None` if it is not known.
+    pub fn at(&self, address: u64) -> Option<u16> {
+        let (start, bytes) = self
+            .sections
+            .iter()
+            .find(|(start, bytes)| address.checked_sub(*start).is_some_and(|offset| offset < bytes.len() as u64))?;
+        let code = bytes.get((address - start) as usize..)?;
+        Some(Decoder::with_ip(64, code, address, DecoderOptions::NONE).decode().code() as u16)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use super::atoms;
 use super::elf::Elf;
-use super::unit::Unit;
-use super::unreadable::{Unreadable, Why};
+use super::unit::{Unit, Unreadable, Why};
 use object::read::archive::ArchiveFile;
 use perfunit_build::CompiledFiles;
 

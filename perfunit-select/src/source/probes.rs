@@ -6,10 +6,7 @@
 //! one file alone.
 
 mod function;
-mod rules;
-mod signature;
 mod site;
-mod trivial;
 mod walk;
 
 use perfunit_model::Unprobed;

@@ -7,8 +7,6 @@
 
 #[cfg(target_os = "linux")]
 mod available;
-#[cfg(target_os = "linux")]
-mod breakpoints;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod executed;
@@ -16,7 +14,6 @@ mod executed;
 mod places;
 #[cfg(target_os = "linux")]
 mod ptrace;
-mod rounds;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(all(test, target_os = "linux"))]
@@ -29,9 +26,8 @@ mod unseen;
 pub use available::available;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{available, executes};
-pub use executed::{Executed, Program};
+pub use executed::{Executed, LONGEST, Program, in_any_run};
 pub use places::Places;
-pub use rounds::{LONGEST, in_any_run};
 #[cfg(target_os = "linux")]
 pub use run::executes;
 pub use unseen::Unseen;

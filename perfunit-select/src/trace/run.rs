@@ -1,8 +1,7 @@
 //! One run of a test, from the question to the answer.
 
-use super::breakpoints::Breakpoints;
 use super::executed::{Executed, Program};
-use super::tracer::{self, End};
+use super::tracer::{self, Breakpoints, End};
 use super::unseen::Unseen;
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{Resource, setrlimit};

@@ -1,10 +1,7 @@
 //! All functions of a file, with names, keys and places.
 
-use super::function::Function;
-use super::rules::{Context, unprobed};
-use super::signature;
+use super::function::{self, Context, Function, is_trivial, unprobed};
 use super::site::{Extent, LeftOut, Place, Site};
-use super::trivial::is_trivial;
 use crate::source::attributes::is_test;
 use crate::source::macros::{InnerFn, makes_tests, names_in_definition, take_functions};
 use crate::source::modules::without_first_line_script;
@@ -77,7 +74,7 @@ impl Walker {
             None => {
                 let Owner { ident: owner, implements, header } = self.around.owner.clone();
                 let (line, trivial) = (sig.ident.span().start().line, is_trivial(sig, body));
-                let (arguments, returns) = (signature::arguments(sig), signature::returns(sig, &owner));
+                let (arguments, returns) = (function::arguments(sig), function::returns(sig, &owner));
                 let site = Site { key, name, line, owner, implements, header, test_only, trivial, arguments, returns };
                 self.found.functions.push((self.offset + function.start(), site));
             }

@@ -1,6 +1,6 @@
 //! The conclusion of a run: the one answer that the exit code, the hook, headlines and output variables give.
 
-use super::{GeneratedCalls, NotCompared, Outcome, Reason, Run, Side, Undecided, Verdict};
+use super::{GeneratedCalls, NotCompared, Outcome, Run, Side, Undecided, Verdict};
 use std::iter;
 
 /// What fails a run in addition to tests that got slower or fail on head alone (`--deny`, `--no-tests=fail`).
@@ -62,8 +62,8 @@ impl Denied {
 
     /// Returns whether this test has no verdict and that is denied.
     pub fn is_open(self, outcome: &Outcome) -> bool {
-        let is_probably_slower = matches!(outcome.reason, Some(Reason::Unconfirmed { seen: Verdict::Slower }));
-        outcome.verdict == Verdict::Inconclusive && (self.inconclusive || self.unconfirmed && is_probably_slower)
+        outcome.verdict == Verdict::Inconclusive
+            && (self.inconclusive || self.unconfirmed && outcome.is_probably_slower())
     }
 }
 
@@ -161,6 +161,7 @@ fn is_empty_shard(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reason;
     use crate::samples;
     use crate::{
         FailedOn, Failure, Generation, Growth, NotCounted, NotGenerated, Ratchet, Untraceable, VersionName, Warning,

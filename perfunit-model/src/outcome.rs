@@ -107,6 +107,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Returns whether the first pairs showed a slowdown that the budget left no time to confirm.
+    pub fn is_probably_slower(&self) -> bool {
+        let was_slower = matches!(self.reason, Some(Reason::Unconfirmed { seen: Verdict::Slower }));
+        self.verdict == Verdict::Inconclusive && was_slower
+    }
+
     /// True if another shard of the run is to measure it.
     pub fn is_of_other_shard(&self) -> bool {
         matches!(self.reason, Some(Reason::OtherShard { .. }))
@@ -236,10 +242,9 @@ impl Run {
         self.outcomes.iter().filter(move |outcome| outcome.fails_only_on(side))
     }
 
-    /// The tests that are probably slower: there was no time to confirm it.
+    /// Returns the tests that are probably slower: there was no time to confirm it.
     pub fn probably_slower(&self) -> impl Iterator<Item = &Outcome> {
-        let is_slower = |reason: &Reason| matches!(reason, Reason::Unconfirmed { seen: Verdict::Slower });
-        self.outcomes.iter().filter(move |outcome| outcome.reason.as_ref().is_some_and(is_slower))
+        self.outcomes.iter().filter(|outcome| outcome.is_probably_slower())
     }
 
     /// True if nothing was measured, because tests that were selected fail on base.

@@ -257,6 +257,7 @@ fn a_target_folder_elsewhere() {
 fn a_cache_folder_that_others_may_write() {
     let project = project();
     let cache = tempfile::tempdir().unwrap();
+    Project::share_cached("libraries", cache.path());
     fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let open = || {
         let mut command = Project::tool(project.path());

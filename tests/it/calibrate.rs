@@ -3,8 +3,7 @@
 use crate::support::{Project, Run};
 use serde_json::Value;
 use std::fs;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -20,12 +19,10 @@ impl Place {
     fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("perfunit-calibrate-test-").tempdir().unwrap();
         fs::create_dir(folder.path().join("tmp")).unwrap();
-        let shared = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calibrate-cache");
         let cache = folder.path().join("cache");
         fs::create_dir(&cache).unwrap();
         for part in ["libraries", "wrappers"] {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(shared.join(part)).unwrap();
-            std::os::unix::fs::symlink(shared.join(part), cache.join(part)).unwrap();
+            Project::share_cached(part, &cache);
         }
         Self { folder, cache }
     }

@@ -1,6 +1,6 @@
 //! Killed, interrupted, without space: the project stays as it was, nothing keeps running, and the next run works.
 
-use crate::support::{Project, Run};
+use crate::support::{Project, Run, skipped};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -220,13 +220,18 @@ fn two_runs_take_turns_and_one_that_waits_can_be_stopped() {
     unharmed(&project, &before, "by two runs");
 }
 
-/// A file system of this size, where we may mount one.
+/// A mounted file system.
 struct Mount(tempfile::TempDir);
 
 impl Mount {
+    /// Mounts a file system in memory; without the right to mount, reports that the test is skipped and returns `None`.
     fn new(options: &str) -> Option<Self> {
         let mount = Self(tempfile::tempdir().unwrap());
-        mount.call(&["-t", "tmpfs", "-o", options, "none"]).then_some(mount)
+        if !mount.call(&["-t", "tmpfs", "-o", options, "none"]) {
+            skipped("mounting a file system is not permitted");
+            return None;
+        }
+        Some(mount)
     }
 
     fn call(&self, arguments: &[&str]) -> bool {

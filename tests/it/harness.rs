@@ -1,6 +1,6 @@
 //! Test targets with a harness of their own, ours among them.
 
-use crate::support::{Case, Project, Run};
+use crate::support::{Case, Project, Run, skipped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -89,7 +89,7 @@ fn cargo_test_fails_for_what_got_slower() {
 fn under_nextest(project: &Project) {
     let nextest = || beside_the_tool(project, "cargo-nextest");
     if nextest().arg("nextest").arg("--version").output().is_err() {
-        eprintln!("not tested: cargo-nextest is not installed");
+        skipped("cargo-nextest is not installed");
         return;
     }
     let failed = run(nextest(), &["nextest", "run", "--test", "performance", "--color", "never"]).expect(100);

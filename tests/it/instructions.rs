@@ -1,6 +1,6 @@
 //! `--engine callgrind`: responsible functions, in instructions.
 
-use crate::support::Project;
+use crate::support::{Project, skipped};
 use serde_json::Value;
 use std::process::Command;
 
@@ -75,8 +75,13 @@ const MORE_IN_A_MACRO: Edit = (
 /// All of them.
 pub const EDITS: [Edit; 4] = [MORE_IN_A_COPY, OFTENER, MORE_IN_A_CONSTANT_FUNCTION, MORE_IN_A_MACRO];
 
+/// Returns whether valgrind is installed; if not, reports that the test is skipped.
 pub fn has_valgrind() -> bool {
-    Command::new("valgrind").arg("--version").output().is_ok()
+    let is_installed = Command::new("valgrind").arg("--version").output().is_ok();
+    if !is_installed {
+        skipped("valgrind is not installed");
+    }
+    is_installed
 }
 
 /// The first responsible function after a replacement in the library: name, kind, and its share; with the whole explanation.

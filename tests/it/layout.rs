@@ -1,6 +1,6 @@
 //! Matched layouts: what is the same in both versions lies at the same addresses.
 
-use crate::support::Project;
+use crate::support::{Project, skipped};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -111,7 +111,7 @@ fn a_project_that_clang_links_is_measured_by_lld() {
 #[test]
 fn a_project_that_mold_links_is_measured_by_lld() {
     if Command::new("mold").arg("--version").output().is_err() {
-        eprintln!("not tested: mold is not installed");
+        skipped("mold is not installed");
         return;
     }
     let config = "[build]\nrustflags = [\"-Clink-arg=-fuse-ld=mold\"]\n";

@@ -10,7 +10,6 @@ mod book;
 mod bound;
 mod by_clock;
 mod calibrate;
-mod cases;
 mod causes;
 mod ci;
 mod clean;

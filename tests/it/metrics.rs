@@ -1,8 +1,8 @@
 //! What a test costs besides time.
 
+use crate::instructions::has_valgrind;
 use crate::support::Project;
 use serde_json::Value;
-use std::process::Command;
 
 /// So much arithmetic that a block or two are nothing beside it, whatever an allocation takes, and a map whose order is random.
 fn source(blocks: usize) -> String {
@@ -165,7 +165,7 @@ fn instructions_come_from_callgrind_where_it_is() {
     let project = Project::library(&source(2), &source(2).replace("0..40_000", "0..44_000"));
     let run =
         project.diff(&["--all-tests", "--instructions", "callgrind", "--metric", "instructions", "--skip", "writes"]);
-    if Command::new("valgrind").arg("--version").output().is_err() {
+    if !has_valgrind() {
         // What is asked for and not there is an error, before anything is built.
         assert!(run.expect(102).stderr.contains("needs valgrind"));
         return;
@@ -214,7 +214,7 @@ fn starting(bytes: usize) -> String {
 #[test]
 fn what_started_processes_do_counts_or_is_not_known() {
     let project = Project::library(&starting(1000), &starting(3000));
-    let valgrind = Command::new("valgrind").arg("--version").output().is_ok();
+    let valgrind = has_valgrind();
     let counting: &[&str] = if valgrind { &["--instructions", "callgrind"] } else { &[] };
     let document = project.diff(&[&["--all-tests", "--metric", "allocations"], counting].concat()).expect(0).json();
     for name in ["tests::starts", "tests::forks"] {

@@ -90,7 +90,7 @@ mod cores {
 #[test]
 fn tests_see_the_cores_that_they_would_have_without_the_tool() {
     let project =
-        Project::library(&format!("{}{TESTS}", crate::source(1000)), &format!("{}{TESTS}", crate::source(20_000_000)));
+        Project::library(&format!("{}{TESTS}", crate::source(1000)), &format!("{}{TESTS}", crate::source(2_000_000)));
     let parallelism = std::thread::available_parallelism().unwrap().get().to_string();
     let nproc = String::from_utf8(Command::new("nproc").output().unwrap().stdout).unwrap();
     let mut command = Project::tool(project.path());

@@ -1,7 +1,7 @@
 //! Versions that ask for different toolchains, and what toolchains do differently.
 
 use crate::source;
-use crate::support::{Project, Run};
+use crate::support::{Project, Run, skipped};
 use perfunit_build::LinkRecord;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,12 +20,11 @@ fn project(asked: &str) -> Project {
 }
 
 /// The tool as it is started by hand: no rustup in between says what it has chosen.
-fn list(project: &Project, cache: Option<&Path>) -> Run {
+fn list(project: &Project) -> Run {
     let mut command = Project::tool(project.path());
     for name in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
         command.env_remove(name);
     }
-    command.envs(cache.map(|cache| ("PERFUNIT_CACHE_DIR", cache)));
     Run::of({
         command.args(["list", "HEAD~1", "--message-format", "json"]);
         command
@@ -46,7 +45,7 @@ fn has_rustup() -> bool {
 
 #[test]
 fn a_toolchain_that_is_not_there_is_named_and_both_are_built_with_heads() {
-    let run = list(&project("channel = \"nightly-2015-05-15\""), None).expect(0);
+    let run = list(&project("channel = \"nightly-2015-05-15\"")).expect(0);
     assert_eq!(selected(&run), ["tests::mixes"]);
     let why = if has_rustup() { "that of base is not installed" } else { "rustup is not there" };
     for words in ["different toolchains (base for nightly-2015-05-15, head for none)", "both are built with rustc", why]
@@ -58,7 +57,7 @@ fn a_toolchain_that_is_not_there_is_named_and_both_are_built_with_heads() {
 #[test]
 fn each_version_is_built_with_its_own_toolchain() {
     if !has_rustup() {
-        eprintln!("not tested: there is no rustup");
+        skipped("rustup is not installed");
         return;
     }
     // A toolchain that calls itself another one, and notes what it compiles.
@@ -73,7 +72,7 @@ fn each_version_is_built_with_its_own_toolchain() {
     std::fs::write(&compiler, script).unwrap();
     std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
     let project = project(&format!("path = \"{}\"", folder.path().join("other").display()));
-    let run = list(&project, Some(&folder.path().join("cache"))).expect(0);
+    let run = list(&project).expect(0);
     // The standard library differs, which nobody compares.
     assert_eq!(selected(&run), ["others::stands", "tests::mixes"]);
     assert!(run.stderr.contains("(another), head with rustc"), "{}", run.stderr);
@@ -148,7 +147,7 @@ fn without_link(project: &Project) -> Vec<PathBuf> {
 fn the_new_layout_of_cargos_build_folder_is_understood() {
     let help = Command::new("cargo").args(["-Z", "help"]).env("RUSTC_BOOTSTRAP", "1").output().unwrap();
     if !String::from_utf8_lossy(&help.stdout).contains("build-dir-new-layout") {
-        eprintln!("not tested: this cargo has one layout of its build folder");
+        skipped("this cargo has only one layout of its build folder");
         return;
     }
     let project = of_all_kinds();

@@ -9,9 +9,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Runs more of a case whose tests were inconclusive.
-const TRIES_MORE: usize = 2;
-
 /// `case.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,36 +79,6 @@ impl OneOrMore {
     fn is_change(&self) -> bool {
         matches!(self, Self::One(one) if one == "slower" || one == "faster")
     }
-}
-
-/// What came out otherwise than expected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
-    /// Wrong on any machine.
-    Wrong(String),
-    /// What a test that is inconclusive explains: on a machine too busy to tell, that is the right answer.
-    Inconclusive(String),
-}
-
-/// What is wrong in any try, and what is still inconclusive in the last: an inconclusive test is worth another try, which
-/// makes no wrong answer right.
-pub fn unsettled(mut attempt: impl FnMut() -> Vec<Problem>) -> Vec<String> {
-    let mut wrong = Vec::new();
-    let mut open = Vec::new();
-    for _ in 0..=TRIES_MORE {
-        open.clear();
-        for problem in attempt() {
-            match problem {
-                Problem::Wrong(text) => wrong.push(text),
-                Problem::Inconclusive(text) => open.push(text),
-            }
-        }
-        if open.is_empty() {
-            break;
-        }
-    }
-    wrong.extend(open);
-    wrong
 }
 
 /// The root of our own repository.
@@ -191,23 +158,16 @@ impl Case {
     }
 
     /// Runs `diff` on the two commits; the differences between what came out and what was expected, one a line.
+    ///
+    /// A test that must get a verdict has the tool's own budget, which is enough on a busy machine; a case whose tests
+    /// may be inconclusive limits it.
     pub fn check(&self, project: &Project) -> Result<(), String> {
-        let mut runs = Vec::new();
-        let attempt = || {
-            let explain = if self.responsible.is_empty() { "never" } else { "always" };
-            let mut more = vec!["--message-format", "json", "--explain", explain];
-            if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
-                more.extend(["--per-test-budget", "3s"]);
-            }
-            let run = self.run(project, &more);
-            let problems = match serde_json::from_str(&run.stdout) {
-                Ok(document) => self.problems(&document, &run, project),
-                Err(error) => vec![Problem::Wrong(format!("no document on stdout ({error})"))],
-            };
-            runs.push(run);
-            problems
+        let explain = if self.responsible.is_empty() { "never" } else { "always" };
+        let run = self.run(project, &["--message-format", "json", "--explain", explain]);
+        let problems = match serde_json::from_str(&run.stdout) {
+            Ok(document) => self.problems(&document, &run, project),
+            Err(error) => vec![format!("no document on stdout ({error})")],
         };
-        let problems = unsettled(attempt);
         if problems.is_empty() {
             return Ok(());
         }
@@ -215,26 +175,21 @@ impl Case {
         for problem in problems {
             let _ = writeln!(text, "- {problem}");
         }
-        for Run { code, stdout, stderr } in runs {
-            let _ = writeln!(text, "exit code {code}, stdout:\n{stdout}\nstderr:\n{stderr}");
-        }
+        let Run { code, stdout, stderr } = run;
+        let _ = writeln!(text, "exit code {code}, stdout:\n{stdout}\nstderr:\n{stderr}");
         Err(text)
     }
 
-    fn problems(&self, document: &Value, run: &Run, project: &Project) -> Vec<Problem> {
+    fn problems(&self, document: &Value, run: &Run, project: &Project) -> Vec<String> {
         let mut problems = self.test_problems(document);
         problems.extend(self.generated_problems(document));
-        let is_open = problems.iter().any(|problem| matches!(problem, Problem::Inconclusive(_)));
         if run.code != self.exit {
-            let text = format!("exit code {} instead of {}", run.code, self.exit);
-            // With a test that could not be decided it is another one, but never that of success beside a regression.
-            let is_due = is_open && (run.code != 0 || document["summary"]["verdicts"]["slower"] == 0);
-            problems.push(if is_due { Problem::Inconclusive(text) } else { Problem::Wrong(text) });
+            problems.push(format!("exit code {} instead of {}", run.code, self.exit));
         }
-        problems.extend(self.other_problems(document, project).into_iter().map(Problem::Wrong));
+        problems.extend(self.other_problems(document, project));
         let (announced, due) = (announced(&run.stderr), to_announce(document));
         if announced != due {
-            problems.push(Problem::Wrong(format!("announced were {announced:?} instead of {due:?}")));
+            problems.push(format!("announced were {announced:?} instead of {due:?}"));
         }
         problems
     }
@@ -281,7 +236,7 @@ impl Case {
     }
 
     /// Each function with generated calls must be expected: all of its calls have one of the verdicts, one has the first.
-    fn generated_problems(&self, document: &Value) -> Vec<Problem> {
+    fn generated_problems(&self, document: &Value) -> Vec<String> {
         let generated = &document["generated"];
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let mut verdicts: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -301,12 +256,10 @@ impl Case {
                     || is_small(expected.first()) && is_small(verdict) && expected.contains(verdict)
             });
             if !has_first || !found.iter().all(|verdict| expected.contains(verdict)) {
-                let is_open = found.iter().any(|verdict| verdict == "inconclusive");
-                let problem = if is_open { Problem::Inconclusive } else { Problem::Wrong };
-                problems.push(problem(format!("calls of {function}: {found:?} instead of {expected:?}")));
+                problems.push(format!("calls of {function}: {found:?} instead of {expected:?}"));
             }
         }
-        problems.extend(verdicts.into_iter().map(|call| Problem::Wrong(format!("not expected: {call:?}"))));
+        problems.extend(verdicts.into_iter().map(|call| format!("not expected: {call:?}")));
         let without: BTreeMap<String, String> = list(&generated["without"])
             .iter()
             .map(|without| (&without["function"]["name"], &without["because"]))
@@ -317,44 +270,42 @@ impl Case {
             })
             .collect();
         if without != self.not_generated {
-            problems.push(Problem::Wrong(format!("without calls: {without:?} instead of {:?}", self.not_generated)));
+            problems.push(format!("without calls: {without:?} instead of {:?}", self.not_generated));
         }
         problems
     }
 
     /// Every test of the document must be expected, and every expected one be there.
-    fn test_problems(&self, document: &Value) -> Vec<Problem> {
+    fn test_problems(&self, document: &Value) -> Vec<String> {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         for test in document["tests"].as_array().into_iter().flatten() {
             let (target, name) = (test["target"].as_str().unwrap(), test["name"].as_str().unwrap());
             let full = format!("{target} {name}");
             let verdict = test["verdict"].as_str().unwrap();
-            let problem: fn(String) -> Problem =
-                if verdict == "inconclusive" { Problem::Inconclusive } else { Problem::Wrong };
             let key = |known: &dyn Fn(&str) -> bool| {
                 [full.as_str(), name].into_iter().find(|key| known(key)).map(str::to_owned)
             };
             if let Some(key) = key(&|key| self.note.contains_key(key)) {
                 let expected = std::slice::from_ref(&self.note[&key]);
-                problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]).into_iter().map(problem));
+                problems.extend(missing(&format!("{full}: a note"), expected, &test["notes"]));
             }
             if let Some(key) = key(&|key| self.responsible.contains_key(key)) {
                 let (first, expected) = (first_responsible(test), self.responsible[&key].as_str());
                 if first != Some(expected) {
-                    problems.push(problem(format!("{full}: {first:?} is responsible instead of {expected}")));
+                    problems.push(format!("{full}: {first:?} is responsible instead of {expected}"));
                 }
             }
             if let Some(key) = key(&|key| self.bound.contains_key(key))
                 && test["bound"]["ratio"].as_f64().is_none_or(|ratio| ratio < self.bound[&key])
             {
                 let (bound, least) = (&test["bound"], self.bound[&key]);
-                problems.push(problem(format!("{full}: bound {bound} instead of {least} or more")));
+                problems.push(format!("{full}: bound {bound} instead of {least} or more"));
             }
             if let Some(key) = key(&|key| self.verdict.contains_key(key)) {
                 if !self.verdict[&key].contains(verdict) {
                     let (change, reason) = (&test["change"], &test["reason"]["text"]);
                     let expected = &self.verdict[&key];
-                    problems.push(problem(format!("{full}: {verdict} ({change}, {reason}) instead of {expected:?}")));
+                    problems.push(format!("{full}: {verdict} ({change}, {reason}) instead of {expected:?}"));
                 }
                 seen.insert(key);
             } else if let Some(key) = key(&|key| self.reason.contains_key(key)) {
@@ -364,17 +315,16 @@ impl Case {
                 let is = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
                 if is != self.reason[&key] {
                     let expected = &self.reason[&key];
-                    problems
-                        .push(problem(format!("{full}: {verdict} ({is}: {}) instead of {expected}", reason["text"])));
+                    problems.push(format!("{full}: {verdict} ({is}: {}) instead of {expected}", reason["text"]));
                 }
                 seen.insert(key);
             } else {
-                problems.push(Problem::Wrong(format!("{full}: not expected, {verdict}")));
+                problems.push(format!("{full}: not expected, {verdict}"));
             }
         }
         let expected = self.verdict.keys().chain(self.reason.keys());
         let absent = expected.filter(|key| !seen.contains(*key)).map(|key| format!("{key}: not in the document"));
-        problems.extend(absent.map(Problem::Wrong));
+        problems.extend(absent);
         problems
     }
 }

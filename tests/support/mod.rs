@@ -6,10 +6,13 @@ mod case;
 mod project;
 mod refuse;
 mod run;
+mod skip;
 
 #[allow(unused_imports, reason = "each test target uses its own part")]
-pub use case::{Case, Problem, announced, first_responsible, repository_root, to_announce, unsettled};
+pub use case::{Case, announced, first_responsible, repository_root, to_announce};
 pub use project::Project;
 #[allow(unused_imports, reason = "each test target uses its own part")]
 pub use refuse::{PINNING, RANDOM_ADDRESSES, Refused, keep_on_one_core, refuse};
 pub use run::Run;
+#[allow(unused_imports, reason = "each test target uses its own part")]
+pub use skip::skipped;

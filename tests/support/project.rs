@@ -3,6 +3,7 @@
 use super::{Run, repository_root};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature, Time};
 use std::ffi::OsStr;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
@@ -134,6 +135,20 @@ impl Project {
         for name in UNSET {
             command.env_remove(name);
         }
+        command.env("PERFUNIT_CACHE_DIR", Self::cache());
+    }
+
+    /// Returns the cache of all tests. What the tool builds once per toolchain is built once for all of them, and no
+    /// calibration of the user's counts.
+    pub fn cache() -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfunit-cache")
+    }
+
+    /// Links a folder of the common cache into another cache.
+    pub fn share_cached(folder: &str, cache: &Path) {
+        let common = Self::cache().join(folder);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&common).unwrap();
+        symlink(common, cache.join(folder)).unwrap();
     }
 
     /// Runs `diff` on the last two commits and reads its document.

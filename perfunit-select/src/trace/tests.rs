@@ -7,6 +7,7 @@ use perfunit_model::error::{Error, Result};
 use perfunit_model::{Harness, TargetId, TargetKind};
 use perfunit_system::temporary::TestFolder;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, Weak};
@@ -93,7 +94,8 @@ impl Stories {
 fn stories() -> Option<Arc<Stories>> {
     let available = available();
     if let Err(why) = &available {
-        eprintln!("not tested: {why}");
+        // Past the test harness, which drops what passing tests print.
+        let _ = writeln!(std::io::stderr(), "skipped: {}: {why}", module_path!());
     }
     available.ok().map(|()| Stories::shared())
 }

@@ -192,7 +192,7 @@ struct Reader<'a> {
     build: &'a Configuration<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl Reader<'_> {
     fn is_compiled(&self, attributes: &[Attribute]) -> bool {
         self.build.may_satisfy(&Condition::of(attributes))
     }

@@ -9,7 +9,7 @@ use super::load::{Resolution, package_graph};
 use guppy::CargoMetadata;
 use guppy::graph::cargo::{CargoOptions, CargoResolverVersion};
 use guppy::graph::feature::{FeatureId, FeatureLabel, StandardFeatures, feature_id_filter, named_feature_filter};
-use guppy::graph::{DependencyDirection, PackageGraph};
+use guppy::graph::{DependencyDirection, PackageGraph, PackageMetadata};
 use guppy::platform::{Platform, TargetFeatures};
 use perfunit_model::error::{Error, Result};
 use perfunit_system::fs;
@@ -67,7 +67,7 @@ impl FeatureResolver {
             Some(FeatureId::new(package.id(), FeatureLabel::Named(feature)))
         });
         let filter = feature_id_filter(named_feature_filter(self.base, of_all), of_package.collect::<Vec<_>>());
-        let initials = self.graph.resolve_ids(members.iter().map(guppy::graph::PackageMetadata::id)).map_err(failed)?;
+        let initials = self.graph.resolve_ids(members.iter().map(PackageMetadata::id)).map_err(failed)?;
         let mut options = CargoOptions::new();
         options.set_resolver(self.version).set_include_dev(true).set_platform(Arc::clone(&self.platform));
         let set = initials.to_feature_set(filter).into_cargo_set(&options).map_err(failed)?;

@@ -67,15 +67,12 @@ impl Condition {
     /// Returns whether the condition holds, as far as the facts decide it.
     pub fn holds(&self, configuration: &Configuration<'_>) -> Option<bool> {
         let each = self.all.iter().map(|text| {
-            // A bracket alone would make cfg-expr cut off `cfg(` and `)`.
+            // cfg-expr strips one `cfg(..)`, and nothing else of the text.
             let expression = Expression::parse(&format!("cfg({text})")).ok()?;
             expression.eval(|predicate| configuration.decides(predicate))
         });
-        each.fold(Some(true), |all, one| match (all, one) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        })
+        let each: Vec<Option<bool>> = each.collect();
+        if each.contains(&Some(false)) { Some(false) } else { each.iter().all(Option::is_some).then_some(true) }
     }
 
     /// Returns whether only test builds can satisfy the condition.

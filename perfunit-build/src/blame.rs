@@ -3,7 +3,7 @@
 //! An error in a function is that function's. An error in the call of a macro may be in any test that the macro makes; by
 //! what names these go only the macro knows, so that all words of the call count, the nearest ones first.
 
-use super::messages::ErrorPlace;
+use super::cargo_output::ErrorPlace;
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use syn::spanned::Spanned;

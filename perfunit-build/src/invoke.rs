@@ -1,30 +1,23 @@
 //! Runs cargo on one side of the shadow tree.
 
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
-use super::cargo_output::{follow, only_tests};
+use super::cargo_output::{ErrorPlace, Messages, follow, only_tests, read_messages};
 use super::configuration::configured_targets;
 use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
-use super::in_place;
 use super::kept::{self, Artifacts, SideBuild};
 use super::key::{self, side_key};
-use super::messages::{ErrorPlace, Messages, read_messages};
-use super::request::Request;
+use super::pairing::Request;
 use super::toolchain::Toolchain;
-use super::undeclared;
 use super::unify::Flags;
+use super::{out_dirs, undeclared};
 use perfunit_model::error::{Error, ExitCode, Result, Stop, Tried};
 use perfunit_model::guesses::{BUS_ERROR, DISK_FULL, RUNNER_CONFLICT};
 use perfunit_project::cargo::{Cargo, Package};
 use perfunit_project::git::{FileSet, Repository};
-use perfunit_system::cache;
-use perfunit_system::fs;
-use perfunit_system::interrupt;
-use perfunit_system::os;
 use perfunit_system::os::unix::fs::symlink;
-use perfunit_system::process;
 use perfunit_system::progress::Progress;
-use perfunit_system::term;
+use perfunit_system::{cache, fs, interrupt, os, process, term};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -124,7 +117,7 @@ impl<'a> Making<'a> {
     pub fn run(&self, cargo: &Cargo, flags: &Flags, empty: &BTreeSet<PathBuf>) -> Tried<SideBuild, BuildFailure> {
         let _span = tracing::info_span!("build").entered();
         let Self { toolchain, request, watch, key } = self;
-        in_place::put_back(request.ours)?;
+        out_dirs::put_back(request.ours)?;
         let notes = request.ours.join("capture");
         cache::empty_private_dir(&notes)?;
         let workspace = request.manifest.parent().unwrap_or(Path::new("/"));

@@ -1,10 +1,11 @@
 //! A call of rustc as cargo makes it: the crate, and how it is compiled.
 
-use super::{codegen, shadow};
+use super::shadow;
 use perfunit_project::git::path::is_rust;
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::fs;
-use std::ffi::OsString;
+use perfunit_system::os::unix::ffi::OsStrExt;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// The parts of a rustc command line that matter here.
@@ -62,7 +63,7 @@ impl Call {
                 call.target = Some(target);
             }
         }
-        for (name, value) in codegen::options(arguments) {
+        for (name, value) in options(arguments) {
             call.codegen(name, &value.to_string_lossy());
         }
         call.identity.sort();
@@ -156,6 +157,79 @@ impl Call {
     }
 }
 
+/// An argument, with the word behind it if that is a code generation option's value.
+pub(super) struct Argument<'a> {
+    pub words: &'a [OsString],
+    /// The code generation option that it is: `name=value`, or a name alone.
+    pub codegen: Option<&'a OsStr>,
+}
+
+/// The arguments in their order.
+pub(super) fn arguments(all: &[OsString]) -> impl Iterator<Item = Argument<'_>> {
+    let mut rest = all;
+    std::iter::from_fn(move || {
+        let first = rest.first()?.as_bytes();
+        let (length, codegen) = match first {
+            b"-C" | b"--codegen" => (rest.len().min(2), rest.get(1).map(OsString::as_os_str)),
+            b"-g" => (1, Some(OsStr::new("debuginfo=2"))),
+            b"-O" => (1, Some(OsStr::new("opt-level=3"))),
+            _ => (1, first.strip_prefix(b"--codegen=").or_else(|| first.strip_prefix(b"-C")).map(OsStr::from_bytes)),
+        };
+        let (words, after) = rest.split_at(length);
+        rest = after;
+        Some(Argument { words, codegen })
+    })
+}
+
+/// Names and values of the code generation options, in their order; of two of one name the later counts.
+pub(super) fn options(all: &[OsString]) -> impl Iterator<Item = (&str, &OsStr)> {
+    arguments(all).filter_map(|argument| Some(split(argument.codegen?)))
+}
+
+/// The name, and the value if it has one.
+pub(super) fn split(option: &OsStr) -> (&str, &OsStr) {
+    let bytes = option.as_bytes();
+    let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
+    let value = bytes.get(end + 1..).unwrap_or_default();
+    (std::str::from_utf8(&bytes[..end]).unwrap_or_default(), OsStr::from_bytes(value))
+}
+
+/// What debug information a crate gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DebugInformation {
+    /// As the profile has it.
+    AsAsked,
+    /// In the objects, which are kept, and not in what is linked of them: that is as the profile has it.
+    InObjects,
+    /// In what is linked, too.
+    Linked,
+}
+
+impl DebugInformation {
+    /// For the measured build only where the profile has none and the linker drops that of std: a panic that prints a
+    /// backtrace would otherwise find more in the executable than in the user's.
+    pub fn of_measured(arguments: &[OsString]) -> Self {
+        let (mut is_stripped, mut is_asked) = (false, false);
+        for (name, value) in options(arguments) {
+            match name {
+                "strip" => is_stripped = value != "none",
+                "debuginfo" => is_asked = value != "0" && value != "none",
+                _ => {}
+            }
+        }
+        if is_stripped && !is_asked { Self::InObjects } else { Self::AsAsked }
+    }
+
+    /// Where each function is written and inlined, and nothing of variables and types.
+    pub fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::AsAsked => &[],
+            Self::InObjects => &["-C", "debuginfo=limited", "-C", "split-debuginfo=off", "-C", "strip=debuginfo"],
+            Self::Linked => &["-C", "debuginfo=limited", "-C", "split-debuginfo=off"],
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,5 +302,36 @@ mod tests {
         assert_eq!(plain, metadata("--crate-name demo --test -C metadata=def"));
         assert_ne!(plain, metadata("--crate-name demo --test --cfg feature=\"x\""));
         assert_ne!(plain, metadata("--crate-name demo"));
+    }
+
+    #[test]
+    fn an_option_counts_in_every_spelling() {
+        let line = "--test -C a=1 -Cb=x=y --codegen c --codegen=d=2 -g src/lib.rs -O -C";
+        let all: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let found: Vec<_> = options(&all).map(|(name, value)| format!("{name} {}", value.display())).collect();
+        assert_eq!(found, ["a 1", "b x=y", "c ", "d 2", "debuginfo 2", "opt-level 3"]);
+        let words: Vec<OsString> = super::arguments(&all).flat_map(|argument| argument.words).cloned().collect();
+        assert_eq!(words, all);
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: DebugInformation) {
+        let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        assert_eq!(DebugInformation::of_measured(&arguments), expected, "{line}");
+    }
+
+    #[test]
+    fn objects_get_debug_information_that_the_link_drops_again() {
+        check("--crate-name demo -C strip=debuginfo", DebugInformation::InObjects);
+        check("--crate-name demo -C debuginfo=0 -Cstrip=symbols", DebugInformation::InObjects);
+    }
+
+    #[test]
+    fn what_is_linked_stays_what_the_profile_says() {
+        check("--crate-name demo -C opt-level=3", DebugInformation::AsAsked);
+        check("--crate-name demo -C debuginfo=2 -C strip=debuginfo", DebugInformation::AsAsked);
+        check("--crate-name demo -C strip=debuginfo -Cdebuginfo=line-tables-only", DebugInformation::AsAsked);
+        check("--crate-name demo -g -C strip=debuginfo", DebugInformation::AsAsked);
+        check("--crate-name demo -C strip=debuginfo -C strip=none", DebugInformation::AsAsked);
     }
 }

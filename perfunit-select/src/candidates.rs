@@ -1,14 +1,13 @@
 //! The tests of both sides, joined: which to measure, in which order, and why not the others.
 
-use super::changed_functions::changed_functions;
 use super::comparer::Comparer;
-use super::data;
+use super::functions::changed_functions;
 use super::names::Names;
-use super::other_inputs::{self, Libraries};
 use super::reach::{self, Files, NameIndex, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::TargetCode;
+use super::test_inputs::{self, Libraries};
 use perfunit_build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, list_tests};
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{
@@ -150,7 +149,7 @@ pub fn candidates(
                 candidates.code.insert(target.clone(), code);
             }
         }
-        let data_files = data::read_by(selected.data_files.get(target), &built.sides, executables)?;
+        let data_files = test_inputs::read_by(selected.data_files.get(target), &built.sides, executables)?;
         candidates.note_data_files(target, &tests, &data_files, &selected.rules);
         candidates.add_target(target, reached_by, &tests, selected, &|candidates, test| {
             if same {
@@ -361,8 +360,8 @@ fn same_program(
             unknown => *unknown.insert(are_binaries_same(sides)?),
         }
         && Libraries::of(sides, paths)?.is_empty()
-        && other_inputs::variables(sides, Sides { base, head })?.is_empty()
-        && other_inputs::made(sides, Sides { base, head })?.is_empty())
+        && test_inputs::variables(sides, Sides { base, head })?.is_empty()
+        && test_inputs::build_script_files(sides, Sides { base, head })?.is_empty())
 }
 
 /// The same for all targets.

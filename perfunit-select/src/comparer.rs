@@ -1,12 +1,11 @@
 //! Which tests can reach machine code that differs, target by target.
 
-use super::changed_functions;
 use super::code::{self, ChangedCode, Code, Unreadable, What};
-use super::other_inputs::{self, Libraries};
+use super::functions;
 use super::selection_cache::Remembered;
 use super::source::ChangedItem;
-use super::target_code::{Place, TargetCode, TestCode};
-use super::units::Units;
+use super::target_code::{Place, TargetCode, TestCode, Units};
+use super::test_inputs::{self, Libraries};
 use object::Object as _;
 use object::read::NameOrOrdinal;
 use perfunit_build::{BuiltSides, CompiledFiles, LinkRecord, SideBuild, TestExecutable};
@@ -93,9 +92,9 @@ impl<'a> Comparer<'a> {
         code.in_libraries = !libraries.links.base.is_empty();
         let others = &mut code.others;
         others.extend(self.changed_libraries(libraries)?.into_iter().map(|name| OtherInput::Library { name }));
-        let variables = other_inputs::variables(self.sides, executables)?;
+        let variables = test_inputs::variables(self.sides, executables)?;
         others.extend(variables.into_iter().map(|name| OtherInput::Variable { name }));
-        let made = other_inputs::made(self.sides, executables)?;
+        let made = test_inputs::build_script_files(self.sides, executables)?;
         others.extend(made.into_iter().map(|path| OtherInput::OutDirFile { path }));
         others.extend(binary.filter(|_| is_told_of_binaries).map(|name| OtherInput::Binary { name }));
         self.remembered.insert(target, &code);
@@ -104,9 +103,9 @@ impl<'a> Comparer<'a> {
 
     /// What a program has of the changed functions.
     fn functions_in(&self, programs: &Sides<code::Program>, places: &[Place]) -> BTreeMap<String, code::FunctionCode> {
-        let names: Vec<_> = self.functions.iter().map(|item| changed_functions::name(item)).collect();
+        let names: Vec<_> = self.functions.iter().map(|item| functions::name(item)).collect();
         let places: Vec<&BTreeSet<String>> = places.iter().map(|place| &place.head).collect();
-        let keys = self.functions.iter().map(|item| changed_functions::key(item));
+        let keys = self.functions.iter().map(|item| functions::key(item));
         keys.zip(code::functions(programs, &names, &places)).collect()
     }
 

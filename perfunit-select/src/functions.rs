@@ -1,10 +1,10 @@
 //! Functions by their names, whether tests execute them or not.
 
+use super::code::SourceName;
 use super::selected::Selected;
-use super::source::{ItemKind, items};
+use super::source::{ChangedItem, ItemKind, SourceDiff, items};
 use perfunit_model::error::{Error, Result};
-use perfunit_model::suggest;
-use perfunit_model::{Function, TargetId, TargetKind};
+use perfunit_model::{ChangeKind, Function, TargetId, TargetKind, suggest};
 use perfunit_project::git::Versions;
 use std::collections::BTreeSet;
 
@@ -57,6 +57,27 @@ fn is_called(function: &Function, name: &str) -> bool {
 
 fn last(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
+}
+
+/// Functions that head has and that are new or other than base's; tests are none of them.
+pub fn changed_functions(diff: &SourceDiff) -> Vec<&ChangedItem> {
+    let is_function = |item: &&ChangedItem| {
+        matches!(item.kind, ItemKind::Function | ItemKind::Method)
+            && matches!(item.change, ChangeKind::Added | ChangeKind::Changed)
+            && !item.test_only
+    };
+    diff.items.iter().filter(is_function).collect()
+}
+
+/// What a function is called among others.
+pub fn key(item: &ChangedItem) -> String {
+    format!("{}:{} {}", item.path, item.line, item.name)
+}
+
+/// What its symbol holds.
+pub fn name(item: &ChangedItem) -> SourceName<'_> {
+    let around = [item.owner.as_str(), &item.implements];
+    SourceName { ident: &item.ident, around: around.into_iter().filter(|name| !name.is_empty()).collect() }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! The packages of both versions, and how they depend on each other.
 
-use super::data;
-use super::included::TakenIn;
 use super::reach::{External, Graph, PackageNode, Refeatured, TargetNode};
 use super::source::{InputKind, SourceDiff};
 use super::target_files::{TargetFiles, modules};
+use super::test_inputs;
+use super::test_inputs::TakenIn;
 use perfunit_build::shadow::Injections;
 use perfunit_build::{Builder, Place, names_file, vendored_folders};
 use perfunit_model::error::Result;
@@ -63,7 +63,7 @@ pub fn graph(
     let (external, refeatured) = resolved(builder, versions, workspace, diff)?;
     let (root, taken_in, decisive) = (workspace.root.clone(), taken_in.clone(), decisive(versions, diff));
     let mut graph = Graph { root, packages, external, refeatured, decisive, outside, taken_in, ..Graph::default() };
-    (graph.named_by, graph.started_by) = data::named_in_code(versions, &graph, diff);
+    (graph.named_by, graph.started_by) = test_inputs::named_in_code(versions, &graph, diff);
 
     Ok((graph, files))
 }

@@ -7,20 +7,14 @@
 //! code of each test, and what a run of it executes.
 
 mod candidates;
-mod changed_functions;
 pub mod code;
 mod comparer;
-mod data;
 mod executed;
 mod functions;
 mod graph;
-mod included;
 mod moves;
 mod names;
-mod on_request;
-mod other_inputs;
 pub mod reach;
-mod read_sources;
 mod rules;
 mod scope;
 mod selected;
@@ -28,21 +22,18 @@ mod selection_cache;
 pub mod source;
 mod target_code;
 mod target_files;
+mod test_inputs;
 pub mod trace;
 mod uncovered;
-mod units;
-mod unused_filters;
-mod wanted;
 mod without_tests;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
-pub use changed_functions::changed_functions;
 pub use executed::{Tracing, leave_out_unexecuted};
-pub use functions::functions;
+pub use functions::{changed_functions, functions};
 pub use names::Names;
+pub use rules::unused_filters;
+pub use scope::{Filter, Scope, Wanted};
 pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;
+pub use target_code::Units;
 pub use uncovered::{LedTo, Unseen, hidden, unseen};
-pub use units::Units;
-pub use unused_filters::unused_filters;
-pub use wanted::{Filter, Scope, Wanted};

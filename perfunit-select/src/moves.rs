@@ -3,9 +3,9 @@
 //! Packages and targets are matched by base's own metadata. The files of a package follow its folder; the files of a target
 //! whose root moved are matched by their modules.
 
+use super::scope::Wanted;
 use super::source::{InputKind, SourceDiff};
 use super::target_files::modules;
-use super::wanted::Wanted;
 use perfunit_build::shadow::Injections;
 use perfunit_build::{Builder, Place};
 use perfunit_model::Side;

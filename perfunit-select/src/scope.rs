@@ -1,12 +1,17 @@
 //! The targets that cargo would test with the flags for packages and targets.
 
-use super::wanted::Scope;
+use super::target_files::{self, TargetFiles};
 use globset::{Glob, GlobMatcher};
+use perfunit_build::contains;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::suggest;
-use perfunit_model::{TargetId, TargetKind};
+use perfunit_model::{Ignored, TargetId, TargetKind, UnmeasuredTarget, suggest};
 use perfunit_project::cargo::{Location, Package, Target, Workspace};
+use perfunit_project::config::{Rules, Terms};
+use perfunit_project::git::Versions;
+use perfunit_project::git::path::is_rust;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// What cargo would test.
 pub struct InScope {
@@ -146,8 +151,130 @@ fn unknown(kind: TargetKind, name: &str, known: &[&str]) -> Error {
     }
 }
 
+/// What these packages have of it, and was not asked for.
+pub fn unmeasured<'a>(
+    versions: &Versions,
+    files: &TargetFiles,
+    packages: impl Iterator<Item = &'a Package>,
+    asks_for: &dyn Fn(TargetKind) -> bool,
+) -> Vec<UnmeasuredTarget> {
+    let (doctests, benches) = (asks_for(TargetKind::Doctest), asks_for(TargetKind::Bench));
+    let of_package = |package: &Package| {
+        let name = &package.name;
+        let has_benches = || package.targets.iter().any(|target| target.id.kind == TargetKind::Bench && target.benched);
+        let of_doc = !doctests && package.doctests && may_have_doctests(versions, files, package);
+        let of_bench = !benches && has_benches();
+        let of_doc = of_doc.then(|| UnmeasuredTarget::Doctests { package: name.clone() });
+        let of_bench = of_bench.then(|| UnmeasuredTarget::Benches { package: name.clone() });
+        of_doc.into_iter().chain(of_bench)
+    };
+    packages.flat_map(of_package).collect()
+}
+
+/// Whether some file of a target of unit tests has a `#[bench]`. Modules are followed only where the package has one.
+pub fn has_benches(versions: &Versions, package: &Package, target: &Target) -> bool {
+    let head = &versions.files.head;
+    let has = |path: &str| versions.read_file(head, path).is_some_and(|text| contains(&text, b"#[bench]"));
+    let benches = Path::new(&package.dir).join("benches");
+    let of_package = head.entries.keys().filter(|path| path.starts_with(&package.dir) && !path.starts_with(&benches));
+    let mut rust = of_package.filter(|path| is_rust(path));
+    rust.any(|path| has(&path.to_string_lossy()))
+        && target_files::modules(versions, head, &target.root).keys().any(|path| has(path))
+}
+
+/// Whether some file of the package's library has what can be code in documentation.
+fn may_have_doctests(versions: &Versions, files: &TargetFiles, package: &Package) -> bool {
+    let library = package.targets.iter().find(|target| target.id.kind == TargetKind::Lib);
+    let paths = library.and_then(|library| files.get(&library.id)).into_iter().flat_map(|sides| sides.head.keys());
+    let mut texts = paths.filter_map(|path| versions.read_file(&versions.files.head, path));
+    texts.any(|text| may_hold_doctests(&String::from_utf8_lossy(&text)))
+}
+
+/// Whether a source has a fence, an indented line in a documentation comment, or documentation from another file.
+fn may_hold_doctests(source: &str) -> bool {
+    let is_indented = |line: &str| {
+        let comment = line.trim_start();
+        let text = comment.strip_prefix("///").or_else(|| comment.strip_prefix("//!"));
+        text.is_some_and(|text| text.starts_with("     ") || text.starts_with('\t') || text.starts_with(" \t"))
+    };
+    let holds_any = ["```", "~~~", "include_str!"].iter().any(|mark| source.contains(mark));
+    holds_any || source.lines().any(is_indented)
+}
+
+/// All that decides which tests are taken, besides the change.
+pub struct Wanted<'a> {
+    /// Whether head is the user's tree as it is.
+    pub is_head_live: bool,
+    pub scope: &'a Scope,
+    pub filter: &'a Filter,
+    pub rules: &'a Rules,
+    /// Take all tests in scope, whether the change reaches them or not.
+    pub all_tests: bool,
+    /// The terms of a test of which nothing else is said.
+    pub terms: Terms,
+}
+
+impl Wanted<'_> {
+    /// Adds the targets that a run takes on request only: doc tests, and benchmarks where `has_benches` finds some.
+    pub fn complete(&self, workspace: &mut Workspace, has_benches: &dyn Fn(&Package, &Target) -> bool) {
+        if self.scope.asks_for(TargetKind::Doctest) {
+            workspace.add_doctests();
+        }
+        if self.scope.asks_for(TargetKind::Bench) {
+            let all = self.scope.targets.contains(&(TargetKind::Bench, None));
+            workspace.add_benches(all, has_benches);
+        }
+    }
+}
+
+/// Cargo's package and target selection.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Scope {
+    /// `-p`; empty for cargo's default.
+    pub packages: Vec<String>,
+    pub workspace: bool,
+    pub exclude: Vec<String>,
+    /// The kinds and names that were asked for; empty for all.
+    pub targets: Vec<(TargetKind, Option<String>)>,
+}
+
+impl Scope {
+    /// Doc tests and benchmarks are measured on request only.
+    pub fn asks_for(&self, wanted: TargetKind) -> bool {
+        self.targets.iter().any(|(kind, _)| *kind == wanted)
+    }
+
+    /// True if nothing of the workspace was left out.
+    pub fn is_everything(&self) -> bool {
+        self.workspace && self.exclude.is_empty() && self.targets.is_empty()
+    }
+}
+
+/// Test names to take.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Filter {
+    /// Take tests that contain one of these; all if empty.
+    pub names: Vec<String>,
+    /// Of those, tests that one of these filtersets takes; all if empty.
+    pub expressions: Vec<String>,
+    /// The names must be equal, not contained.
+    pub exact: bool,
+    /// Leave out tests that contain one of these.
+    pub skip: Vec<String>,
+    pub ignored: Ignored,
+}
+
+impl Filter {
+    /// True if the name passes.
+    pub fn takes(&self, name: &str) -> bool {
+        let is = |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };
+        (self.names.is_empty() || self.names.iter().any(is)) && !self.skip.iter().any(is)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::may_hold_doctests;
     use super::*;
 
     fn package(name: &str, version: &str) -> Package {
@@ -196,5 +323,33 @@ mod tests {
         assert!(error("aap").contains("did you mean app?"));
         assert!(error("x*").contains("it has core-io, app"));
         assert!(error("co[re").contains("no pattern of names"));
+    }
+
+    #[test]
+    fn code_in_documentation_is_fenced_indented_or_elsewhere() {
+        for source in [
+            "/// ```\n/// f();\n/// ```\nfn f() {}",
+            "#[doc = \"~~~\\nf();\\n~~~\"]\nfn f() {}",
+            "//! So:\n//!\n//!     f();\n",
+            "    ///\tf();\n",
+            "#![doc = include_str!(\"../README.md\")]",
+        ] {
+            assert!(may_hold_doctests(source), "{source}");
+        }
+        assert!(!may_hold_doctests("/// Calls `g`,\n///   twice.\n//     g();\nfn f() { /* // */ g() }\n"));
+    }
+
+    #[test]
+    fn filters_are_substrings_or_whole_names() {
+        let filter = |exact| Filter {
+            names: vec!["a::b".to_owned()],
+            exact,
+            skip: vec!["slow".to_owned()],
+            ..Filter::default()
+        };
+        assert!(filter(false).takes("x::a::bc"));
+        assert!(!filter(false).takes("a::b_slow"));
+        assert!(filter(true).takes("a::b") && !filter(true).takes("a::bc"));
+        assert!(Filter::default().takes("anything"));
     }
 }

@@ -1,17 +1,13 @@
 //! What the change can reach: source difference, workspace graph, targets.
 
-use super::data::{self, Ruled};
 use super::graph::graph;
-use super::included::taken_in;
 use super::moves;
-use super::on_request;
 use super::reach::{self, Graph, Reached};
-use super::read_sources;
 use super::rules::{Data, TestRules};
-use super::scope::{self, InScope};
+use super::scope::{self, InScope, Wanted};
 use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
 use super::target_files::{TargetFiles, modules};
-use super::wanted::Wanted;
+use super::test_inputs::{self, Ruled, taken_in};
 use super::without_tests::is_without_tests;
 use perfunit_build::shadow::{Injected, Injections};
 use perfunit_build::{Builder, Pairing, Place, TestCode, contains};
@@ -155,20 +151,20 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
     let _span = tracing::info_span!("select").entered();
     let code = OnceCell::new();
     let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
-    wanted.complete(&mut workspace, &|package, target| on_request::has_benches(versions, package, target));
-    let all_code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+    wanted.complete(&mut workspace, &|package, target| scope::has_benches(versions, package, target));
+    let all_code = || code.get_or_init(|| test_inputs::all_rust(versions)).as_slice();
     let mut diff = source_diff(versions, &all_code)?;
     let moved = moves::find(builder, versions, &workspace, &diff, wanted)?;
     if let Some((counterpart, moves)) = moved {
         workspace.counterpart = Some(Rc::new(counterpart));
         if !moves.is_empty() {
             versions.files.base.relocate(Arc::new(moves));
-            let all_code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+            let all_code = || code.get_or_init(|| test_inputs::all_rust(versions)).as_slice();
             diff = source_diff(versions, &all_code)?;
         }
     }
     let versions = &*versions;
-    let code = || code.get_or_init(|| data::all_rust(versions)).as_slice();
+    let code = || code.get_or_init(|| test_inputs::all_rust(versions)).as_slice();
     let taken_in = taken_in(versions, &workspace, &mut diff);
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
@@ -192,7 +188,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
         on_request: Vec::new(),
     };
     selected.leave_out_unwanted();
-    let Ruled { reaching, ignored, warnings } = data::apart(&code, &selected.rules, &mut selected.diff);
+    let Ruled { reaching, ignored, warnings } = test_inputs::apply_rules(&code, &selected.rules, &mut selected.diff);
     selected.ignored = ignored;
     selected.warnings.extend(warnings);
     let moved = selected.workspace.counterpart.is_some();
@@ -207,7 +203,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
         selected.reach_moved(versions);
         selected.reach_by_rules(reaching);
         selected.leave_out_without_tests(versions);
-        let read = read_sources::warnings(versions, &selected.target_files, selected.targets.keys());
+        let read = test_inputs::source_input_warnings(versions, &selected.target_files, selected.targets.keys());
         selected.warnings.extend(read);
     }
     if selected.targets.is_empty() {
@@ -235,7 +231,7 @@ impl Selected {
         let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
         nowhere.retain(|path| self.diff.is_data(path));
         self.nowhere = nowhere;
-        self.data_files = data::files(&reached, &self.diff);
+        self.data_files = test_inputs::data_files(&reached, &self.diff);
         let members = self.workspace.members();
         let others = members.filter(|package| !self.packages.contains(&package.name));
         let is_reached =
@@ -289,7 +285,7 @@ impl Selected {
         let reached = self.targets.keys().chain(&self.without_tests);
         let reached: BTreeSet<&String> = reached.map(|target| &target.package).collect();
         let packages = self.workspace.packages.iter().filter(|package| reached.contains(&package.name));
-        on_request::unmeasured(versions, &self.target_files, packages, asks_for)
+        scope::unmeasured(versions, &self.target_files, packages, asks_for)
     }
 
     /// Takes besides the targets that changed data files reach by the configuration.

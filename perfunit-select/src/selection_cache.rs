@@ -1,7 +1,7 @@
 //! Answers about two built sides that were found before. The sides' keys are of content, so the answers about code stay
 //! true; those about runs hold in the surroundings in which the tests ran.
 
-use super::changed_functions;
+use super::functions;
 use super::source::ChangedItem;
 use super::target_code::TargetCode;
 use perfunit_build::SideBuild;
@@ -66,7 +66,7 @@ impl Remembered {
     ) -> Option<TargetCode> {
         let known = self.answers.targets.get(&target.to_string())?;
         let covers = tests.iter().all(|test| known.tests.contains_key(test))
-            && functions.iter().all(|item| known.functions.contains_key(&changed_functions::key(item)));
+            && functions.iter().all(|item| known.functions.contains_key(&functions::key(item)));
         (known.unknown.is_some() || covers).then(|| known.clone())
     }
 

@@ -5,8 +5,8 @@
 //! conditions, constants, macros or code written by build scripts decide is left out: nothing is claimed that is not known.
 
 use super::candidates::Candidates;
-use super::changed_functions::{changed_functions, key};
 use super::code::FunctionCode;
+use super::functions::{changed_functions, key};
 use super::names::Names;
 use super::reach::{Callers, Files, NameIndex, Named};
 use super::selected::Selected;

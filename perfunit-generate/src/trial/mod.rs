@@ -3,7 +3,6 @@
 
 mod candidate;
 mod compile;
-mod counter;
 mod ladder;
 mod one;
 

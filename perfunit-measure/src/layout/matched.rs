@@ -113,7 +113,11 @@ impl Matched {
             tracing::debug!(linker = name, "layout");
             match apart(Self::by(linker, natural, &images, folder, outputs, position))? {
                 Ok(prepared) => return Ok(prepared),
-                Err(why) => tried.push((name, why)),
+                Err(why) => {
+                    // Where a later linker succeeds, the log alone says why this one was refused.
+                    tracing::debug!(linker = name, %why, "layout refused");
+                    tried.push((name, why));
+                }
             }
         }
         Err(Stop::Because(NoLayout::NoLinker { tried, has_lld: are_by_lld || linkers.has_lld() }))

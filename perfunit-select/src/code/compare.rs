@@ -1,10 +1,13 @@
 //! The answer for each test.
 
 use super::digest::{Hash, Table, hash};
+use super::inlining::UnreadableExecutable;
 use super::names::entered;
-use super::pairs::{Node, Pair, Pairs};
-use super::program::Program;
+use super::program::{Program, Reached};
 use super::trace::{Touched, Trace};
+use super::unit::Kind;
+use iced_x86::{Code as Operation, Decoder, DecoderOptions};
+use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
 use perfunit_model::{Side, Sides};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -199,5 +202,172 @@ fn describe(pairs: &Pairs<'_>, Touched { frontier, by }: Touched) -> ChangedCode
             head: symbols(&pairs.programs.head, atoms.head),
         },
         what,
+    }
+}
+
+/// rustc writes into it where a debugger finds its printers, if there is debug information.
+const ENTRY: &str = "main";
+
+/// The functions of one executable that another has with other instructions, by the linker's names; or why they cannot
+/// be compared. Operands are not looked at: in them are the places of other things.
+pub fn unlike(executable: &[u8], other: &[u8]) -> Result<Vec<String>, UnreadableExecutable> {
+    let (ours, others) = (shapes(executable)?, shapes(other)?);
+    let differs = |(name, shape): (&String, &Shape)| others.get(name).is_some_and(|other| other != shape);
+    Ok(ours.iter().filter(|(name, shape)| differs((name, shape))).map(|(name, _)| name.clone()).collect())
+}
+
+/// Whether two executables hold the same machine code at the same addresses.
+pub fn is_same_code(executable: &[u8], other: &[u8]) -> Result<bool, UnreadableExecutable> {
+    let (one, two) = (object::File::parse(executable)?, object::File::parse(other)?);
+    Ok(code_sections(&one)? == code_sections(&two)?)
+}
+
+fn code_sections<'data>(file: &object::File<'data>) -> Result<Vec<(u64, &'data [u8])>, UnreadableExecutable> {
+    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    Ok(code.map(|section| Ok((section.address(), section.data()?))).collect::<object::Result<_>>()?)
+}
+
+/// A function's bytes, less what the linker fills in.
+#[derive(Debug, PartialEq, Eq)]
+enum Shape {
+    Operations(Vec<Operation>),
+    /// Of a processor whose instructions we do not decode.
+    Size(u64),
+    /// Several functions have this name.
+    Ambiguous,
+}
+
+fn shapes(executable: &[u8]) -> Result<BTreeMap<String, Shape>, UnreadableExecutable> {
+    let file = object::File::parse(executable)?;
+    let mut shapes = BTreeMap::new();
+    for symbol in file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0) {
+        let Ok(name) = symbol.name() else { continue };
+        let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+        let Some(section) = section.filter(|_| name != ENTRY) else { continue };
+        let shape = match section.data_range(symbol.address(), symbol.size()) {
+            Ok(Some(bytes)) if file.architecture() == Architecture::X86_64 => Shape::Operations(operations(bytes)),
+            _ => Shape::Size(symbol.size()),
+        };
+        shapes.entry(name.to_owned()).and_modify(|known| *known = Shape::Ambiguous).or_insert(shape);
+    }
+    Ok(shapes)
+}
+
+fn operations(code: &[u8]) -> Vec<Operation> {
+    Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter().map(|instruction| instruction.code()).collect()
+}
+
+/// The number of a pair in its graph.
+pub(super) type Node = u32;
+
+/// An atom of each side; none on a side where the counterpart is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pair(pub Sides<Option<u32>>);
+
+/// Pairs and what they lead to.
+#[derive(Debug)]
+pub(super) struct Pairs<'a> {
+    pub programs: &'a Sides<Program>,
+    nodes: Vec<Pair>,
+    known: Table<u64, Node>,
+    /// Where the targets of each pair end; frontiers have none.
+    ends: Vec<u32>,
+    targets: Vec<Node>,
+    frontier: Vec<bool>,
+}
+
+impl<'a> Pairs<'a> {
+    pub fn new(programs: &'a Sides<Program>) -> Self {
+        let (nodes, ends, targets, frontier) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { programs, nodes, known: Table::default(), ends, targets, frontier }
+    }
+
+    /// The node of a pair, which is new until [`explore`](Self::explore).
+    pub fn node(&mut self, base: Option<u32>, head: Option<u32>) -> Node {
+        let key = |atom: Option<u32>| u64::from(atom.map_or(u32::MAX, |atom| atom));
+        let nodes = &mut self.nodes;
+        *self.known.entry(key(base) << 32 | key(head)).or_insert_with(|| {
+            nodes.push(Pair(Sides { base, head }));
+            nodes.len() as u32 - 1
+        })
+    }
+
+    /// The nodes of two lists, taken in step; what one has more has no counterpart.
+    pub fn in_step(&mut self, base: &[u32], head: &[u32]) -> Vec<Node> {
+        let longer = base.len().max(head.len());
+        (0..longer).map(|at| self.node(base.get(at).copied(), head.get(at).copied())).collect()
+    }
+
+    /// Follows all pairs to the end.
+    pub fn explore(&mut self) {
+        while let Some(pair) = self.nodes.get(self.ends.len()).copied() {
+            let start = self.targets.len();
+            let is_equal = self.follow(pair);
+            if !is_equal {
+                self.targets.truncate(start);
+            }
+            self.frontier.push(!is_equal);
+            self.ends.push(self.targets.len() as u32);
+        }
+    }
+
+    /// Adds what an equal pair leads to; false if it is not equal, and then what was added means nothing.
+    fn follow(&mut self, pair: Pair) -> bool {
+        let Pair(Sides { base: Some(base), head: Some(head) }) = pair else { return false };
+        let Sides { base: of_base, head: of_head } = self.programs;
+        if of_base.identity(base) != of_head.identity(head) {
+            return false;
+        }
+        let (mut in_base, mut in_head) = (of_base.targets(base), of_head.targets(head));
+        loop {
+            match (in_base.next(), in_head.next()) {
+                (None, None) => return true,
+                (
+                    Some(Reached::Atom { atom: base, offset: at_base }),
+                    Some(Reached::Atom { atom: head, offset: at_head }),
+                ) => {
+                    // In different atoms, places cannot be compared; that pair will be a frontier of its own.
+                    if at_base != at_head && of_base.identity(base) == of_head.identity(head) {
+                        return false;
+                    }
+                    let node = self.node(Some(base), Some(head));
+                    self.targets.push(node);
+                }
+                (Some(base), Some(head)) if base == head && matches!(base, Reached::Outside { .. }) => {}
+                _ => return false,
+            }
+        }
+    }
+
+    pub fn pair(&self, node: Node) -> Pair {
+        self.nodes[node as usize]
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn is_frontier(&self, node: Node) -> bool {
+        self.frontier[node as usize]
+    }
+
+    /// What an equal pair leads to, in order.
+    pub fn targets(&self, node: Node) -> &[Node] {
+        let start = node.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.targets[start as usize..self.ends[node as usize] as usize]
+    }
+
+    /// True if an execution can be in this pair, as opposed to reading it.
+    pub fn is_code(&self, node: Node) -> bool {
+        let Pair(Sides { base, head }) = self.pair(node);
+        let is_code = |program: &Program, atom: Option<u32>| atom.is_some_and(|atom| program.kind(atom) == Kind::Code);
+        is_code(&self.programs.base, base) || is_code(&self.programs.head, head)
+    }
+
+    /// What people call the pair: by head's name, if it has one.
+    pub fn name(&self, node: Node) -> Option<String> {
+        let Pair(Sides { base, head }) = self.pair(node);
+        let name = |program: &Program, atom: Option<u32>| program.readable_name(atom?);
+        name(&self.programs.head, head).or_else(|| name(&self.programs.base, base))
     }
 }

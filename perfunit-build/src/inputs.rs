@@ -2,10 +2,11 @@
 //! for in cargo's folder one version takes the place of the other.
 
 use super::capture_role::Invocation;
+use super::cargo_layout;
 use super::compiled::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
+use super::dispatch_role;
 use super::link::{self, LIBRARIES};
-use super::out_dirs::Made;
-use super::{cargo_layout, dispatch_role};
+use super::made::Made;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
 use object::Object as _;
 use object::read::NameOrOrdinal;

@@ -7,10 +7,10 @@ use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
 use super::kept::{self, Artifacts, SideBuild};
 use super::key::{self, side_key};
-use super::pairing::Request;
+use super::request::Request;
 use super::toolchain::Toolchain;
 use super::unify::Flags;
-use super::{out_dirs, undeclared};
+use super::{in_place, undeclared};
 use perfunit_model::error::{Error, ExitCode, Result, Stop, Tried};
 use perfunit_model::guesses::{BUS_ERROR, DISK_FULL, RUNNER_CONFLICT};
 use perfunit_project::cargo::{Cargo, Package};
@@ -117,7 +117,7 @@ impl<'a> Making<'a> {
     pub fn run(&self, cargo: &Cargo, flags: &Flags, empty: &BTreeSet<PathBuf>) -> Tried<SideBuild, BuildFailure> {
         let _span = tracing::info_span!("build").entered();
         let Self { toolchain, request, watch, key } = self;
-        out_dirs::put_back(request.ours)?;
+        in_place::put_back(request.ours)?;
         let notes = request.ours.join("capture");
         cache::empty_private_dir(&notes)?;
         let workspace = request.manifest.parent().unwrap_or(Path::new("/"));

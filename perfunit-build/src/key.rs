@@ -2,7 +2,7 @@
 
 use super::configuration::{Configuration, file_in};
 use super::doctests;
-use super::pairing::{Options, Request};
+use super::request::{Options, Request};
 use super::toolchain::Toolchain;
 use perfunit_model::TargetId;
 use perfunit_model::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use super::embedded::CRITERION_NAME;
 use super::rustc_call::Call;
-use super::rustc_role::WrapperConfig;
+use super::wrapper::WrapperConfig;
 use perfunit_model::error::Result;
 use perfunit_system::fs;
 use std::collections::BTreeMap;

@@ -1,10 +1,11 @@
 //! A small program that is built as cargo builds the user's programs, with its link kept, to try what can be done with it.
 
 use super::link;
-use super::rustc_role::{Inlining, Probes, WRAPPER_NAME, WrapperConfig};
+use super::wrapper::{Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use perfunit_model::error::{Error, Result};
 use perfunit_project::cargo::Cargo;
-use perfunit_system::{fs, process};
+use perfunit_system::fs;
+use perfunit_system::process;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -3,13 +3,15 @@
 use super::embedded::{
     EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
 };
-use super::rustc_role::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
+use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use perfunit_model::error::{Error, Result};
 use perfunit_project::cargo::{Cargo, anchored};
 use perfunit_system::cache::{self, KeyBuilder};
+use perfunit_system::fs;
+use perfunit_system::interrupt;
+use perfunit_system::process;
 use perfunit_system::progress::Progress;
 use perfunit_system::term::Terminal;
-use perfunit_system::{fs, interrupt, process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

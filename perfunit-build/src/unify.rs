@@ -8,7 +8,7 @@
 //! Cargo builds targets of each package that is named. The code of one that is named for its features alone, and that
 //! nothing wanted depends on, is never run: it is *idle*, and its crates are compiled empty.
 
-use super::pairing::Request;
+use super::request::Request;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{TargetId, TargetKind};
 use perfunit_project::cargo::{Cargo, FeatureResolver, Features, Package};

@@ -92,10 +92,10 @@ fn temporary(project: &Project) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("harmless").join(project.path().file_name().unwrap())
 }
 
-/// The folders in it.
+/// Returns the folders in it. A C compiler that is killed while it links leaves files there, as with cargo.
 fn of_tests(project: &Project) -> Vec<PathBuf> {
     let entries = fs::read_dir(temporary(project)).into_iter().flatten();
-    entries.map(|entry| entry.unwrap().path()).collect()
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
 }
 
 #[track_caller]

@@ -5,6 +5,7 @@
 //! pipeline and measured by the engine like any other; then, for every effect size, the rule decides over consecutive,
 //! disjoint stretches of the recorded pairs. `trial`, `tally` and `compare` are pure.
 
+mod compare;
 mod profile;
 mod project;
 mod recording;
@@ -81,7 +82,7 @@ fn level(recordings: &Recordings, terms: &Terms, operations: u32) -> Level {
     let of = |operations: u32| -> Vec<&Recorded> { recordings.of(operations).collect() };
     let (changed, equal) = (of(operations), of(BASE));
     let cells: Vec<_> =
-        changed.iter().zip(&equal).map(|(changed, equal)| trial::cell(terms, threshold, changed, equal)).collect();
-    let compared = trial::rules(terms, effect(operations), &cells, &changed, &equal);
+        changed.iter().zip(&equal).map(|(changed, equal)| compare::cell(terms, threshold, changed, equal)).collect();
+    let compared = compare::rules(terms, effect(operations), &cells, &changed, &equal);
     Level { base_operations: BASE, operations, threshold, cells, compared }
 }

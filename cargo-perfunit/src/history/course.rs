@@ -2,7 +2,7 @@
 //! until a direct comparison over several commits takes their place.
 
 use super::comparing::{Compared, Comparing};
-use super::log::Progress;
+use super::progress::Progress;
 use perfunit_model::error::Result;
 use perfunit_model::{
     Anchor, Change, Commit, Course, Entry, History, Point, Skipped, Span, Step, StepOutcome, StepTest, TestId, Verdict,

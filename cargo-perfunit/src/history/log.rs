@@ -2,14 +2,15 @@
 
 use super::comparing::{Compared, Comparing};
 use super::course::anchor;
+use super::progress::{Pace, Progress};
 use perfunit_model::error::Result;
-use perfunit_model::{Commit, Entry, History, Joined, Release, Releases, Side, Skipped, Step, StepOutcome};
+use perfunit_model::{Commit, Entry, History, Release, Releases, Side, Skipped, Step, StepOutcome};
 use perfunit_project::git::{Repository, Walk};
 use perfunit_session::Options;
 use perfunit_system::fs;
 use perfunit_system::term::Terminal;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::time::Instant;
 
 /// What to look at.
 pub struct LogRequest {
@@ -101,46 +102,6 @@ pub(super) fn outcome(comparing: &mut Comparing, line: &[&Commit]) -> Result<Ste
     Ok(StepOutcome::Skipped(Skipped::NothingBefore))
 }
 
-/// How far a log is, and what happens in it.
-pub enum Progress<'a> {
-    /// A file was joined.
-    Joined { file: &'a Path, joined: Joined },
-    /// A commit is known.
-    Commit {
-        entry: &'a Entry,
-        done: usize,
-        of: usize,
-        /// How long the others will take, if they take as long as those that were not known before.
-        left: Option<Duration>,
-    },
-    /// So many tests are to be compared directly over several commits.
-    Anchoring { base: &'a Commit, head: &'a Commit, tests: usize },
-    /// That is not possible.
-    NotAnchored { base: &'a Commit, head: &'a Commit, why: Skipped },
-}
-
-/// How long commits take that were not known before.
-#[derive(Default)]
-pub struct Pace {
-    times: Vec<Duration>,
-}
-
-impl Pace {
-    /// Out of the store an answer comes at once.
-    const KNOWN: Duration = Duration::from_millis(100);
-
-    pub fn note(&mut self, time: Duration) {
-        if time > Self::KNOWN {
-            self.times.push(time);
-        }
-    }
-
-    pub fn left(&self, commits: usize) -> Option<Duration> {
-        let mean = self.times.iter().sum::<Duration>().checked_div(u32::try_from(self.times.len()).ok()?)?;
-        (commits > 0).then(|| mean * u32::try_from(commits).unwrap_or(u32::MAX))
-    }
-}
-
 /// Compares the tags on the line, and its end; the commits between them are looked up and not measured. `announce` hears of
 /// each release as it is known.
 pub fn releases(
@@ -203,17 +164,6 @@ fn recalled(comparing: &Comparing, line: &[Commit]) -> Result<StepOutcome> {
 mod tests {
     use super::*;
     use crate::history::samples;
-
-    #[test]
-    fn what_is_left_takes_as_long_as_what_was_not_known() {
-        let mut pace = Pace::default();
-        pace.note(Duration::from_millis(1));
-        assert_eq!(pace.left(3), None);
-        pace.note(Duration::from_secs(2));
-        pace.note(Duration::from_secs(4));
-        assert_eq!(pace.left(5), Some(Duration::from_secs(15)));
-        assert_eq!(pace.left(0), None);
-    }
 
     #[test]
     fn a_line_is_divided_at_its_tags() {

@@ -12,6 +12,7 @@ mod ends;
 mod found;
 mod function;
 mod log;
+mod progress;
 mod ratchet;
 #[cfg(test)]
 mod samples;
@@ -20,6 +21,7 @@ mod store;
 
 pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;
-pub use log::{LogRequest, Progress, log, releases};
+pub use log::{LogRequest, log, releases};
+pub use progress::Progress;
 pub use ratchet::Project;
 pub use store::{Key, Store};

@@ -10,14 +10,15 @@ mod arguments;
 mod comparable;
 mod inputs;
 mod linkers;
+mod place;
 mod record;
 mod relink;
 mod role;
 
 pub(super) use inputs::carry;
 pub use linkers::{Dialect, Linker, Linkers};
+pub(super) use place::{place_for, users_linker};
 pub use record::LinkRecord;
 pub(super) use record::{LIBRARIES, executable_of};
 pub use relink::{ALIGNMENT, Extra, Freed, Position, Relink, free, relink, relink_with_debug_information};
 pub use role::{is_link, link};
-pub(super) use role::{place_for, users_linker};

@@ -1,79 +1,17 @@
-//! The `OUT_DIR` folders of build scripts: kept with a side, and in their places while tests of that side run.
+//! The folders that a side's build scripts made, in their places while tests of that side run.
+//!
+//! Where the copies of the sides differ a link takes the place of the folder. It leads through a descriptor, which each
+//! process has inherited open on the folder of its own side.
 
 use super::kept::SideBuild;
+use super::made::FOLDER;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Side, Sides};
+use perfunit_system::fs;
+use perfunit_system::json;
 use perfunit_system::os::{Folder, Inherited};
-use perfunit_system::{cache, fs, json};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Name of the folder with the copies of a side.
-pub(super) const FOLDER: &str = "out";
-/// What a build script made.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
-    /// Our copy, from the side's folder.
-    pub(super) copy: PathBuf,
-    /// What tests may read, with a hash of the content. What was compiled in is in the machine code.
-    files: BTreeMap<PathBuf, String>,
-}
-
-impl Made {
-    /// Copies what is in `out_dir` into a side's folder, for processes of that side. What only linkers read is left out.
-    pub(super) fn keep(out_dir: &Path, side: &Path, compiled: &BTreeSet<String>) -> Result<Self> {
-        // `<package>-<hash>/out` or `<package>/<hash>/out`.
-        let name = out_dir.parent().and_then(Path::file_name).unwrap_or_default();
-        let copy = Path::new(FOLDER).join(name);
-        let mut made = Self { files: BTreeMap::new(), copy };
-        fs::create_dir_all(&side.join(&made.copy))?;
-        for file in files_below(out_dir)? {
-            let path = out_dir.join(&file);
-            fs::copy(&path, &side.join(&made.copy).join(&file))?;
-            if !compiled.contains(&*path.to_string_lossy()) {
-                made.files.insert(file, cache::hash(&fs::read(&path)?));
-            }
-        }
-        Ok(made)
-    }
-
-    /// A file that is not the same in both.
-    pub fn differs<'a>(&'a self, other: &'a Self) -> Option<&'a Path> {
-        let mut names = self.files.keys().chain(other.files.keys());
-        names.find(|name| self.files.get(*name) != other.files.get(*name)).map(PathBuf::as_path)
-    }
-
-    /// True if the files in a folder are these.
-    pub(super) fn is_in(&self, folder: &Path) -> Result<bool> {
-        for (name, hash) in &self.files {
-            let found = fs::read_if_exists(&folder.join(name))?;
-            if found.map(|bytes| cache::hash(&bytes)).as_ref() != Some(hash) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-}
-
-/// The files in a folder and below, from there; links are followed to files only.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    const FOR_LINKERS: [&str; 4] = ["a", "d", "o", "rlib"];
-    let (mut found, mut queue) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(below) = queue.pop() {
-        for path in fs::list_dir(&folder.join(&below))? {
-            let name = below.join(path.file_name().unwrap_or_default());
-            if path.is_dir() && !path.is_symlink() {
-                queue.push(name);
-            } else if path.is_file()
-                && !name.extension().is_some_and(|end| FOR_LINKERS.iter().any(|known| end == *known))
-            {
-                found.push(name);
-            }
-        }
-    }
-    Ok(found)
-}
 
 /// Ending of the folder whose place a link has taken.
 const ASIDE: &str = ".perfunit-aside";

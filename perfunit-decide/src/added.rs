@@ -3,7 +3,7 @@
 //! Both do the same on the same inputs, so what decides about base's work besides lengths decides about head's: base's work
 //! at a length explains it better than the length does. `head - base = c + f base + a n^p`, fitted by weighted least squares.
 
-use super::estimate::Interval;
+use super::location::Interval;
 use super::power::{not_rejected, powers};
 use perfunit_model::Sides;
 

@@ -8,19 +8,11 @@
 //! 7 % errors of a nominal 0.14 % at n = 8: if seven values or eight are of one group, trimming hides the other. So the rule
 //! does not rely on this interval alone for few values ([`sequential`](super::sequential)).
 
-use super::location::{cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance};
+use super::location::{Interval, cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The proportion trimmed at each end.
 pub const TRIMMING: f64 = 0.2;
-
-/// An estimate with the ends of its confidence interval, in the units of the values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    pub estimate: f64,
-    pub low: f64,
-    pub high: f64,
-}
 
 /// A trimmed mean and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@
 //! constant, a larger factor and a logarithm are no other power.
 
 use super::added::{Added, WorkAt, added};
-use super::estimate::Interval;
+use super::location::Interval;
 use super::power::{Sized, exponent, most_grown, power_and_logarithm, powers};
 use perfunit_model::Sides;
 

@@ -1,8 +1,15 @@
 //! Location and spread of values: quantiles, trimmed means and their parts, the median with an interval that presumes
 //! nothing about the noise, and, for comparison with the robust rule only, Welch's t test (1947).
 
-use super::estimate::Interval;
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
+
+/// An estimate with the ends of its confidence interval, in the units of the values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    pub estimate: f64,
+    pub low: f64,
+    pub high: f64,
+}
 
 /// Quartiles of normal noise lie so many standard deviations from each other.
 const BETWEEN_QUARTILES: f64 = 1.349;

@@ -2,7 +2,7 @@
 //!
 //! The offset keeps what is done once per call from looking like slow growth; `p = 0` stands for a logarithm.
 
-use super::estimate::Interval;
+use super::location::Interval;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// Exponents that are tried: up to the fourth power, in steps of a twentieth.

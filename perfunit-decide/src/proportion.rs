@@ -1,6 +1,6 @@
 //! Rates of right and wrong answers, each with its interval, and F1, which sums up both.
 
-use super::estimate::Interval;
+use super::location::Interval;
 use perfunit_model::Share;
 use statrs::distribution::{Beta, ContinuousCDF};
 

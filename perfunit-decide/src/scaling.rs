@@ -2,7 +2,7 @@
 //!
 //! Three times give one power law with an offset, `c + a n^p`. How far `p` is known follows from the errors of the times.
 
-use super::estimate::Interval;
+use super::location::Interval;
 use perfunit_model::Sides;
 
 /// The largest parameter is at least so many times the smallest.

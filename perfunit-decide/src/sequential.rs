@@ -17,7 +17,8 @@
 //! holds 0 flags nothing.
 
 use super::error_budget::{FEW_VALUES, Looks};
-use super::estimate::{Estimate, Interval, TRIMMING};
+use super::estimate::{Estimate, TRIMMING};
+use super::location::Interval;
 use super::location::{forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
 use perfunit_model::{Change, Verdict, margin};
 

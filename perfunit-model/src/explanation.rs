@@ -2,10 +2,7 @@
 //!
 //! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
 
-use super::{
-    Cause, ChangeKind, Engine, ExplanationNote, Measured, Metric, Sides, Strategy, TestId, Unexplained, Unprobed,
-    Verdict, VersionName, Warning,
-};
+use super::{Cause, ChangeKind, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained, Unprobed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -177,27 +174,4 @@ impl Explanation {
         const MOST: f64 = 0.5;
         self.causes.first().filter(|cause| self.code_changed == Some(false) && cause.share >= MOST)
     }
-}
-
-/// What there is to say.
-#[derive(Debug)]
-pub struct Explanations {
-    /// What was compared.
-    pub versions: Sides<VersionName>,
-    pub tests: Vec<TestExplained>,
-    /// What the user should know.
-    pub warnings: Vec<Warning>,
-}
-
-/// A test of the last run.
-#[derive(Debug)]
-pub struct TestExplained {
-    pub test: TestId,
-    /// What the run found.
-    pub verdict: Verdict,
-    /// The metrics that decide.
-    pub gates: Vec<Metric>,
-    pub measured: Option<Measured>,
-    /// Why, or why that is not known.
-    pub answer: Result<Explanation, Unexplained>,
 }

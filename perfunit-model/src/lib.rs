@@ -8,8 +8,11 @@ mod cause;
 pub mod checkup;
 mod choice;
 mod conclusion;
+mod environment;
 pub mod error;
 mod explanation;
+mod explanations;
+mod failure;
 pub mod format;
 mod generated;
 mod growth;
@@ -18,6 +21,7 @@ mod history;
 mod hot_spots;
 pub mod json_forms;
 mod layout;
+mod listing;
 mod metric;
 mod note;
 mod outcome;
@@ -32,6 +36,7 @@ mod sides;
 pub mod suggest;
 mod test;
 mod threshold;
+mod uncovered;
 mod undecided;
 mod unexplained;
 mod verdict;
@@ -45,9 +50,10 @@ pub use calibration::{
 pub use cause::{Cause, ChangeKind, Changed, CodeChange};
 pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
 pub use conclusion::{Conclusion, Denied};
-pub use explanation::{
-    CallNode, Difference, Explanation, Explanations, Function, Responsibility, ResponsibleFunction, TestExplained,
-};
+pub use environment::{Environment, Stages};
+pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
+pub use explanations::{Explanations, TestExplained};
+pub use failure::Failure;
 pub use generated::{
     CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
 };
@@ -59,25 +65,26 @@ pub use history::{
 pub use hot_spots::{Forest, ForestNode, FunctionImpact, Impact, Ranked, Score, Spread, TestImpact};
 pub use json_forms::variant_name;
 pub use layout::{LayoutMatch, LostInputs, MeasuringLinker, NoLayout};
+pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
 };
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
-pub use outcome::{Environment, GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, Stages, VersionName};
+pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
-pub use reason::{Failure, NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem};
+pub use reason::{NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem};
 pub use selection::{
-    ChangedFunction, ChangedPart, Effect, Irrelevance, ListSeconds, Listed, Listing, NoTests, NothingBecause,
-    OtherInput, ReachedBy, SelectedBecause, Selection, Uncompared, Uncovered, UncoveredBecause, Unlisted,
-    UnmeasuredTarget, Untraceable, Why,
+    ChangedFunction, ChangedPart, Effect, Irrelevance, NoTests, NothingBecause, OtherInput, ReachedBy, SelectedBecause,
+    Selection, Uncompared, Unlisted, UnmeasuredTarget, Untraceable, Why,
 };
 pub use sides::{FailedOn, Side, Sides};
 pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };
+pub use uncovered::{Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, ExplanationNote, Unexplained, Unprobed, Unsteady};
 pub use verdict::{Bound, Change, EffectClass, EffectSize, Mode, Sample, Verdict};

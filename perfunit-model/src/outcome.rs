@@ -2,15 +2,13 @@
 
 use super::format::short_commit;
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Explanation, Function, Generation, Growth, GrowthFinding,
-    LayoutMatch, Metric, Metrics, Mode, NoLayout, NotCompared, Note, Reason, Sample, Scaling, SelectedBecause,
-    Selection, Sharding, Side, Sides, TargetId, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
-    WorkUnit, margin,
+    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Sample, Scaling, SelectedBecause, Selection,
+    Sharding, Side, Sides, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why, WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeSet;
 
 /// What was measured of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -322,41 +320,6 @@ pub struct Repeat {
     pub folder: String,
     /// The words behind `cargo`.
     pub arguments: Vec<String>,
-}
-
-/// What the figures depend on besides the code.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Environment {
-    /// First line of `rustc -vV`.
-    pub rustc: String,
-    pub host: String,
-    /// Cargo profile of the build.
-    pub profile: String,
-    /// CPU model as the kernel names it.
-    pub cpu: String,
-    /// The core that ran the measured processes.
-    pub core: usize,
-    /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
-    pub paired_address_space: bool,
-    /// How far the code of base and head lay at the same places, by target that was measured; or why nothing was done
-    /// about it.
-    #[serde(with = "super::json_forms::as_list")]
-    pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
-}
-
-/// Wall time of the stages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stages {
-    /// Versions, source difference, selection, shadow tree.
-    pub prepare: Duration,
-    /// Both builds, including the toolchain part on first use.
-    pub build: Duration,
-    /// Comparison of machine code, confirmation by execution.
-    pub select: Duration,
-    /// Pilots, pairs and confirmation.
-    pub measure: Duration,
-    /// Builds with probes, and what they are run for.
-    pub explain: Duration,
 }
 
 #[cfg(test)]

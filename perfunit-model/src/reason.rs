@@ -1,7 +1,9 @@
 //! Why a test has no verdict, or less of one.
 
 use super::format::{count, limit};
-use super::{CodeChange, FailedOn, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict};
+use super::{
+    CodeChange, FailedOn, Failure, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -453,41 +455,6 @@ impl fmt::Display for TestCodeDifference {
             Self::GoneInHead => f.write_str("it is gone in head"),
             Self::NewInHead => f.write_str("it is new in head"),
             Self::Changed { item } => write!(f, "its own code changed: {item}"),
-        }
-    }
-}
-
-/// How a call failed, or the process that made it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Failure {
-    /// What it says: its panic, or its last line.
-    Said(String),
-    /// It returned an error, or did not panic as it should.
-    NotAsExpected,
-    /// It passes once and not again.
-    PassesOnce,
-    /// Its process did not finish.
-    Unfinished,
-    /// Its process was killed before.
-    Killed,
-    /// Its process exited.
-    Exited { code: i32 },
-    /// A signal ended its process.
-    Signal { number: i32, name: Option<String> },
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Said(text) => f.write_str(text),
-            Self::NotAsExpected => f.write_str("returned an error, or did not panic as it should"),
-            Self::PassesOnce => f.write_str("passes once and not again"),
-            Self::Unfinished => f.write_str("its process did not finish"),
-            Self::Killed => f.write_str("killed"),
-            Self::Exited { code } => write!(f, "exit status {code}"),
-            Self::Signal { number, name: Some(name) } => write!(f, "signal {number} ({name})"),
-            Self::Signal { number, name: None } => write!(f, "signal {number}"),
         }
     }
 }

@@ -1,15 +1,12 @@
 //! What selection did: which changes reach which targets, and why a test was selected or none was.
 
 use super::format::{count, some};
-use super::{
-    Capture, CodeChange, Function, LostInputs, NoBench, NotExtracted, Reason, Side, Sides, TargetId, TestId,
-    VersionName, WithoutWorkload,
-};
+use super::{CodeChange, Function, LostInputs, NoBench, NotExtracted, Side, TargetId, Uncovered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::{fmt, io};
+use std::fmt;
+use std::io;
 
 /// What selection did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -527,76 +524,4 @@ impl fmt::Display for Uncompared {
             Self::Unreadable { why } => f.write_str(why),
         }
     }
-}
-
-/// A function that is new or changed in head, and that no test executes, or none that can be measured.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Uncovered {
-    /// Which function.
-    #[serde(flatten)]
-    pub function: Function,
-    /// How that is known.
-    pub because: UncoveredBecause,
-}
-
-/// How it is known that no test executes a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UncoveredBecause {
-    /// No test can reach it.
-    Unreached,
-    /// Tests can reach it, and were seen not to execute it.
-    NotExecuted,
-    /// Only what is new in test code leads to it, and tests are measured with base's.
-    NewTestCode,
-    /// Tests may execute it, and none of them can be measured.
-    NotMeasured,
-}
-
-/// What selection found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listing {
-    /// The version compared against.
-    pub base: VersionName,
-    /// The version under test.
-    pub head: VersionName,
-    /// Every test found, in the order to show; within a target those that use changed code directly come first.
-    pub tests: Vec<Listed>,
-    /// What selection did.
-    pub selection: Selection,
-    /// Changed functions that no test executes and that have no generated call, where calls were asked for.
-    pub without: Vec<WithoutWorkload>,
-    /// Folders of the executables of both versions; `None` if nothing was built.
-    pub kept: Option<Sides<PathBuf>>,
-    /// The library that gives both processes of a pair the same random numbers, if there is one.
-    pub seeds: Option<PathBuf>,
-    /// Wall time of the stages.
-    pub seconds: ListSeconds,
-}
-
-/// Wall time of the stages of `list`, in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ListSeconds {
-    /// Versions, source difference, targets reached.
-    pub prepare: f64,
-    /// Both builds; a version that was built before costs next to nothing.
-    pub build: f64,
-    /// From the executables to the tests that can have changed.
-    pub select: f64,
-}
-
-/// One test found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
-    pub test: TestId,
-    /// Whether names lead from it to a changed item; selects nothing, but tells what a call graph by names would.
-    pub by_name: bool,
-    /// How it was captured, if it was.
-    pub capture: Option<Capture>,
-    /// Why it was selected; `None` if it was not.
-    pub selected_because: Option<SelectedBecause>,
-    /// What of its machine code differs, where that was compared.
-    pub why: Option<Why>,
-    /// Why it was left out, or cannot be measured.
-    pub reason: Option<Reason>,
 }

@@ -25,15 +25,16 @@ mod target_files;
 mod test_inputs;
 pub mod trace;
 mod uncovered;
+mod unused_filters;
 mod without_tests;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
 pub use executed::{Tracing, leave_out_unexecuted};
 pub use functions::{changed_functions, functions};
 pub use names::Names;
-pub use rules::unused_filters;
 pub use scope::{Filter, Scope, Wanted};
 pub use selected::{Selected, select};
 pub use selection_cache::file as selection_file;
 pub use target_code::Units;
 pub use uncovered::{LedTo, Unseen, hidden, unseen};
+pub use unused_filters::unused_filters;

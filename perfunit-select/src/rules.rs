@@ -1,19 +1,18 @@
 //! What filters and the configuration say of targets, tests and files, understood: expressions and patterns, compiled.
 
-use super::scope::{Filter, Scope, Wanted};
-use super::selected::Selected;
+use super::scope::{Filter, Wanted};
 use super::target_files::TargetFiles;
 use crate::source::{self, Asked};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use perfunit_build::shadow::Injections;
 use perfunit_build::{Builder, Place};
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{AcceptedLoss, Among, Generated, Reason, TargetId, TestId, Unused, Warning, suggest};
+use perfunit_model::{AcceptedLoss, Generated, Reason, TargetId, TestId, Unused};
 use perfunit_project::cargo::{self, Package, Resolution, Workspace};
 use perfunit_project::config::filterset::{Expression, Universe, needs_dependencies};
 use perfunit_project::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
 use perfunit_project::git::Versions;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// How an expression of the command line is called.
@@ -324,73 +323,4 @@ fn packages(
     builder.settle_lock_file(&mut versions, &workspace.root)?;
     builder.checkout(Place::Measured, &versions.files.head, &Injections::none())?;
     cargo::package_graph(cargo, &manifest(builder.root(Place::Measured)?), resolution)
-}
-
-/// Names each; `found` are all tests of the targets that were built, `calls` are compared besides.
-pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>, calls: Generated) -> Vec<Warning> {
-    let found: Vec<&TestId> = found.iter().copied().collect();
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let among = Among { tests: found.len(), only_reached: !is_built(selected) };
-    let mut unused = names(&selected.rules.filter, &found, among);
-    let idle = selected.rules.idle(&found, calls).into_iter();
-    unused.extend(idle.map(|(text, from)| Unused::Filterset { text, from, among }));
-    // Of tests that were not built nothing is known.
-    if !among.only_reached && scope.is_everything() {
-        unused.extend(selected.rules.useless(&found, calls));
-    }
-    unused.into_iter().map(Warning::Unused).collect()
-}
-
-/// True if every target of the workspace that may hold tests was built.
-fn is_built(selected: &Selected) -> bool {
-    let members = selected.workspace.members();
-    let tested: BTreeSet<&TargetId> =
-        members.flat_map(|package| &package.targets).filter(|target| target.tested).map(|target| &target.id).collect();
-    tested.iter().all(|target| selected.targets.contains_key(*target) || selected.without_tests.contains(*target))
-}
-
-/// Names of the command line that no test has.
-fn names(filter: &Filter, tests: &[&TestId], among: Among) -> Vec<Unused> {
-    let idle = filter.names.iter().filter(|name| {
-        let alone = Filter { names: vec![(*name).clone()], exact: filter.exact, ..Filter::default() };
-        !tests.iter().any(|test| alone.takes(&test.name))
-    });
-    let unused = |name: &String| {
-        let near = suggest::near(name, tests.iter().map(|test| test.name.as_str()), "::");
-        let near = near.into_iter().map(str::to_owned).collect();
-        Unused::Name { name: name.clone(), exact: filter.exact, near, among }
-    };
-    idle.map(unused).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use perfunit_model::TargetKind;
-
-    #[test]
-    fn names_that_no_test_has_are_told_with_near_ones() {
-        let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
-        let tests =
-            ["parser::long", "parser::short"].map(|name| TestId { target: target.clone(), name: name.to_owned() });
-        let tests: Vec<&TestId> = tests.iter().collect();
-        let check = |name: &str, exact, only_reached, expected: &[&str]| {
-            let filter = Filter { names: vec![name.to_owned()], exact, ..Filter::default() };
-            let unused = names(&filter, &tests, Among { tests: 2, only_reached });
-            assert_eq!(unused.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
-        };
-        check("long", false, false, &[]);
-        check("long", true, false, &["no test found is called `long`: did you mean parser::long?"]);
-        check(
-            "lonng",
-            false,
-            true,
-            &[
-                "no test found in the targets that the change can reach has `lonng` in its name: did you mean parser::long?",
-            ],
-        );
-        check("xyz", false, false, &["no test found has `xyz` in its name"]);
-    }
 }

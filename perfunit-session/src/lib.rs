@@ -20,6 +20,7 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
+mod prepared;
 mod ratchet;
 pub mod runs;
 mod second;

@@ -1,6 +1,6 @@
 //! The pairing with head's test code: which tests it takes from the first one, and what it says about them.
 
-use super::pairings::Prepared;
+use super::prepared::Prepared;
 use super::shared::Session;
 use perfunit_build::{Builder, Pairing};
 use perfunit_model::error::{Error, Result};

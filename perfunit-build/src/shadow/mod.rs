@@ -13,15 +13,15 @@
 //!
 //! Who calls must see to it that two runs do not use one tree at the same time.
 
+mod disk;
 mod inject;
 mod plan;
+mod state;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
-pub use inject::{
-    CalledWhole, GROWTH_CFG, Injected, Injections, MACROS, PROBES_CFG, ROOT_CFG, called_whole, has_probes,
-    has_unit_benches, is_bench, probes_text, root_key,
-};
+pub use inject::{CalledWhole, GROWTH_CFG, Injected, Injections, MACROS, PROBES_CFG, ROOT_CFG};
+pub use inject::{called_whole, has_probes, has_unit_benches, is_bench, probes_text, root_key};
 pub use tree::{Tree, place_in_tree};

@@ -1,7 +1,9 @@
 //! The calls of one function.
 
-use super::bounds::{choices, implements};
-use super::functions::{Callable, callee};
+use super::bounds::choices;
+use super::callee::callee;
+use super::functions::Callable;
+use super::implements::implements;
 use super::index::{Index, Owner};
 use super::kinds::{Bound, Chosen, Kind};
 use super::maker::{DEEPEST, Maker};

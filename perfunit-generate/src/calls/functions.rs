@@ -1,13 +1,12 @@
 //! Functions with the types of their signatures.
 
-use super::index::{FunctionDef, FunctionId, Index, ModuleId, Owner, Visible};
-use super::kinds::{Bound, Chosen, Kind};
+use super::index::{FunctionDef, FunctionId, Index, Owner, Visible};
+use super::kinds::{Bound, Kind};
 use super::literals::snake_case;
-use super::maker::Maker;
 use super::names::{Definition, Names};
 use super::types::{Place, parameter_names, segments};
 use perfunit_select::source::bare;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use syn::{FnArg, GenericParam, Generics, Pat, ReceiverKind, Safety, Type, WherePredicate};
 
 pub struct Callable {
@@ -185,94 +184,4 @@ pub fn is_public(names: &Names<'_>, callable: &Callable) -> bool {
             Some(_) => true,
             None => has_path(&Definition::Function(callable.id)),
         }
-}
-
-/// The function as source in a module, with the types chosen for its parameters; none if it has no name there.
-pub fn callee(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: ModuleId) -> Option<String> {
-    let function = &names.index.functions[callable.id];
-    let turbofish = turbofish(names, callable, chosen, from);
-    let Some(self_kind) = &callable.self_kind else {
-        let path = names.path(&Definition::Function(callable.id), Some(from))?;
-        // A variable of the call may have its name.
-        let outer = if path.contains("::") { "" } else { "super::" };
-        return Some(format!("{outer}{path}{turbofish}"));
-    };
-    let self_kind = self_kind.with(chosen);
-    let printed = self_kind.print(names, from);
-    let ident = &function.ident;
-    if let Some(bound) = &callable.of_trait {
-        let bound = bound.with(chosen).print(names, from)?;
-        if printed == "_" && !callable.has_receiver {
-            return None;
-        }
-        return Some(format!("<{printed} as {bound}>::{ident}{turbofish}"));
-    }
-    if !names.index.sees(Some(from), function.visible) || printed == "_" {
-        return None;
-    }
-    let is_plain = matches!(&self_kind, Kind::Local { arguments, .. } if arguments.is_empty());
-    let printed = if is_plain { printed } else { format!("<{printed}>") };
-    Some(format!("{printed}::{ident}{turbofish}"))
-}
-
-/// Types of parameters that no argument decides.
-fn turbofish(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: ModuleId) -> String {
-    let decided = |name: &String| callable.inputs.iter().any(|input| names_parameter(&input.kind, name));
-    if callable.own.iter().all(decided) {
-        return String::new();
-    }
-    let kinds =
-        callable.own.iter().map(|name| chosen.get(name).map_or_else(|| "_".to_owned(), |kind| kind.print(names, from)));
-    format!("::<{}>", kinds.collect::<Vec<_>>().join(", "))
-}
-
-fn names_parameter(kind: &Kind, name: &str) -> bool {
-    match kind {
-        Kind::Parameter(own) => own == name,
-        Kind::Local { arguments, .. } | Kind::Std { arguments, .. } | Kind::Foreign { arguments, .. } => {
-            arguments.iter().any(|argument| names_parameter(argument, name))
-        }
-        Kind::Reference { to, .. } => names_parameter(to, name),
-        Kind::Slice(of) => names_parameter(of, name),
-        Kind::Array { of, length } => names_parameter(of, name) || names_parameter(length, name),
-        Kind::Tuple(parts) => parts.iter().any(|part| names_parameter(part, name)),
-        Kind::Function { inputs, output } => {
-            inputs.iter().any(|input| names_parameter(input, name)) || names_parameter(output, name)
-        }
-        _ => false,
-    }
-}
-
-/// From caller to caller.
-const LONGEST_WAY: usize = 4;
-const MOST: usize = 4;
-
-/// Callers that may be called with any arguments, the nearest first. Calls are recognised by name: that a call executes
-/// the function must be seen.
-pub fn callers<'m>(maker: &'m Maker<'_>, callable: &Callable) -> Vec<&'m Callable> {
-    let index = maker.names.index;
-    let mut seen = BTreeSet::from([callable.id]);
-    let mut front = vec![callable.id];
-    let mut found: Vec<&Callable> = Vec::new();
-    for _ in 0..LONGEST_WAY {
-        let idents: BTreeSet<&str> = front.iter().map(|id| index.functions[*id].ident.as_str()).collect();
-        let mut next: Vec<usize> = (0..index.functions.len())
-            .filter(|id| !seen.contains(id) && !index.functions[*id].is_test)
-            .filter(|id| maker.invariants.is_named_in(*id, &idents))
-            .collect();
-        next.sort_by_key(|id| index.functions[*id].module != index.functions[callable.id].module);
-        seen.extend(&next);
-        for id in &next {
-            let caller = &maker.callables[*id];
-            if !caller.is_unsafe && !maker.invariants.may_break(caller) {
-                found.push(caller);
-            }
-        }
-        if found.len() >= MOST || next.is_empty() {
-            break;
-        }
-        front = next;
-    }
-    found.truncate(MOST);
-    found
 }

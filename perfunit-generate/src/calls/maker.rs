@@ -1,14 +1,15 @@
 //! Makes values of any type: of the language, of the standard library, of the crate.
 
 use super::bounds::{choices, for_bounds};
-use super::constructed::{Reach, shaped};
-use super::functions::{Callable, callee};
+use super::callee::callee;
+use super::functions::Callable;
 use super::index::{AliasDef, ModuleId, TypeId};
 use super::invariants::Invariants;
 use super::kinds::{Chosen, Kind};
 use super::literals::{Literal, Literals};
 use super::names::{Definition, Names};
 use super::producers::{Producers, Product, Way, made};
+use super::shapes::{Reach, shaped};
 use super::std_values;
 use super::types::Place;
 use super::value::{Borrows, Fresh, Make, Size, Value, Wish};

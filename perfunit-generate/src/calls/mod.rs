@@ -7,9 +7,12 @@
 //! A call is made for a module inside the function's own one that has `use super::*` and `extern crate std`.
 
 mod bounds;
+mod callee;
+mod callers;
 mod candidates;
 mod constructed;
 mod functions;
+mod implements;
 mod index;
 mod invariants;
 mod kinds;
@@ -17,14 +20,15 @@ mod literals;
 mod maker;
 mod names;
 mod producers;
+mod shapes;
 mod std_values;
 mod syntax;
 mod types;
 mod value;
 
+use callers::callers;
 use candidates::candidates;
 use functions::callables;
-use functions::callers;
 use index::Index;
 use literals::Literals;
 use maker::Maker;

@@ -6,12 +6,8 @@ use perfunit_build as build;
 use perfunit_model::{Function, GeneratedCall, NotGenerated, TargetId};
 use perfunit_project::git::Versions;
 use perfunit_select::Selected;
-use proc_macro2::Span;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Instant;
-use syn::spanned::Spanned as _;
-use syn::visit::{self, Visit};
-use syn::{AttrStyle, Attribute, Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
 /// What calls are tried with.
 pub struct Trials<'a> {
@@ -67,63 +63,6 @@ fn identifier(name: &str) -> String {
     words.trim_matches('_').to_owned()
 }
 
-/// The text of a file in which those of the functions count that can, and their numbers. Functions are given by the lines of
-/// their names.
-pub fn counted(text: &str, functions: &BTreeMap<usize, u64>) -> (String, BTreeSet<u64>) {
-    let Ok(parsed) = syn::parse_str(text) else { return (text.to_owned(), BTreeSet::new()) };
-    let mut finder = Finder { wanted: functions, found: Vec::new() };
-    finder.visit_file(&parsed);
-    finder.found.sort_unstable();
-    let mut counted = text.to_owned();
-    for (at, number) in finder.found.iter().rev() {
-        counted.insert_str(*at, &counter(*number));
-    }
-    (counted, finder.found.into_iter().map(|(_, number)| number).collect())
-}
-
-/// Without a line of its own.
-fn counter(number: u64) -> String {
-    format!(" #[cfg(test)] perfunit_executed!({number});")
-}
-
-struct Finder<'a> {
-    wanted: &'a BTreeMap<usize, u64>,
-    /// Where bodies begin, and the numbers of their functions.
-    found: Vec<(usize, u64)>,
-}
-
-impl Finder<'_> {
-    fn function(&mut self, sig: &Signature, attributes: &[Attribute], body: &Block) {
-        // A const fn cannot count.
-        let Some(number) = self.wanted.get(&sig.ident.span().start().line).filter(|_| sig.constness.is_none()) else {
-            return;
-        };
-        let inner = attributes.iter().filter(|attribute| matches!(attribute.style, AttrStyle::Inner(_)));
-        let end = |span: Span| span.byte_range().end;
-        let brace = end(body.brace_token.span.open());
-        self.found.push((inner.map(|attribute| end(attribute.span())).max().unwrap_or(brace), *number));
-    }
-}
-
-impl<'ast> Visit<'ast> for Finder<'_> {
-    fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.function(&item.sig, &item.attrs, &item.block);
-        visit::visit_item_fn(self, item);
-    }
-
-    fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.function(&item.sig, &item.attrs, &item.block);
-        visit::visit_impl_item_fn(self, item);
-    }
-
-    fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
-        if let Some(body) = &item.default {
-            self.function(&item.sig, &item.attrs, body);
-        }
-        visit::visit_trait_item_fn(self, item);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,27 +71,5 @@ mod tests {
     fn names_are_identifiers() {
         assert_eq!(identifier("a::Parser<'_>::next_line"), "parser_____next_line");
         assert_eq!(identifier("plain"), "plain");
-    }
-
-    #[track_caller]
-    fn check(text: &str, line: usize, expected: &str) {
-        let (found, numbers) = counted(text, &BTreeMap::from([(line, 7)]));
-        assert_eq!(found, expected);
-        assert_eq!(numbers.contains(&7), text != expected);
-    }
-
-    #[test]
-    fn a_counter_stands_first_in_the_body() {
-        let with = |before: &str, after: &str| format!("{before} #[cfg(test)] perfunit_executed!(7);{after}");
-        check("fn a() {}\nfn b() { 1 }\n", 2, &with("fn a() {}\nfn b() {", " 1 }\n"));
-        check("impl S {\nfn a() {}\n}\n", 2, &with("impl S {\nfn a() {", "}\n}\n"));
-        check("fn a() { #![allow(x)] }", 1, &with("fn a() { #![allow(x)]", " }"));
-        check("trait T {\nfn a();\nfn b() {} }", 3, &with("trait T {\nfn a();\nfn b() {", "} }"));
-    }
-
-    #[test]
-    fn what_cannot_count_stays_as_it_is() {
-        check("const fn a() {}", 1, "const fn a() {}");
-        check("not rust", 1, "not rust");
     }
 }

@@ -1,6 +1,7 @@
 //! Builds all candidates into the test executables of both versions; those with errors are dropped until the rest compiles.
 
-use super::candidate::{Candidate, Trials, counted};
+use super::candidate::{Candidate, Trials};
+use super::counter::counted;
 use crate::place::{self, Lines, Placing};
 use perfunit_build::shadow::Injections;
 use perfunit_build::{Attempt, Both, BuildFailure, Builder, Inlining, Job, Next, Place, Probes, SideBuild, Variant};

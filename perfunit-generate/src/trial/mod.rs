@@ -3,6 +3,7 @@
 
 mod candidate;
 mod compile;
+mod counter;
 mod ladder;
 mod one;
 

@@ -1,10 +1,7 @@
 //! Which cargo and toolchain to run, settled once for both sides.
 
-use super::{Location, Workspace};
-use perfunit_model::Side;
 use perfunit_model::error::{Error, Result};
 use perfunit_system::process;
-use perfunit_system::term::Terminal;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -149,40 +146,6 @@ fn output(command: &mut Command) -> Result<String> {
 pub fn user_folder() -> Option<PathBuf> {
     let given = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))
-}
-
-/// What is the same for all steps of a comparison, whatever its versions hold.
-pub struct Context {
-    /// The toolchain, that of head.
-    pub cargo: Cargo,
-    /// That of base, where it is another one.
-    pub base_cargo: Option<Cargo>,
-    /// Where the user stands.
-    pub location: Location,
-    /// The workspace as it is in the user's tree.
-    pub live: Workspace,
-    /// Our folder below cargo's target folder.
-    pub ours: PathBuf,
-    pub terminal: Terminal,
-}
-
-impl Context {
-    /// The toolchain that a side is built with.
-    pub fn cargo_of(&self, side: Side) -> &Cargo {
-        match (side, &self.base_cargo) {
-            (Side::Base, Some(base)) => base,
-            _ => &self.cargo,
-        }
-    }
-
-    /// The compilers of both sides in words.
-    pub fn rustc(&self) -> String {
-        let head = self.cargo.rustc_release();
-        match &self.base_cargo {
-            Some(base) => format!("{head}, base {}", base.rustc_release()),
-            None => head.to_owned(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! only `cargo metadata --no-deps` runs, which never writes a lock file.
 
 mod command;
+mod context;
 mod load;
 mod manifest;
 mod resolver;
@@ -11,7 +12,8 @@ pub mod rustup;
 pub mod toolchains;
 mod workspace;
 
-pub use command::{Cargo, Context, anchored, user_folder};
+pub use command::{Cargo, anchored, user_folder};
+pub use context::Context;
 pub use load::{
     Location, Resolution, add_patched, external_dependencies, features, generate_lock_file, load, locate,
     package_graph, target_kind,

@@ -1,8 +1,8 @@
 //! The keys of the configuration file: its JSON schema, and errors for unknown keys with the line and a near known key.
 
-use super::rules::{DataTable, SkipTable};
 use super::settings::ProfileTable;
 use super::source::position;
+use super::tables::{DataTable, SkipTable};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
 use schemars::JsonSchema;

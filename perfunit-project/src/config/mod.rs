@@ -13,12 +13,15 @@ mod ratchet;
 mod rules;
 mod settings;
 mod source;
+mod tables;
+mod terms;
 mod values;
 
 pub use keys::schema;
 pub use open::{Configuration, Resolved};
 pub use ratchet::{PATH as RATCHET_FILE, RatchetRequest, read_accepted, request as ratchet_request, write_accepted};
-pub use rules::{DataFate, DataRule, Override, Rules, SkipRule, Terms};
+pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
+pub use terms::Terms;
 pub use values::{Auto, Deny, Features, Gates, Limit, NoTests, Revision, Time, Value, duration, metric, word_of};

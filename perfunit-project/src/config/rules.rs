@@ -2,11 +2,11 @@
 
 use super::settings::Settings;
 use super::source::{At, Source, Sourced};
+use super::tables::{DataTable, OverrideTable, SkipTable};
 use super::values::{Gates, Time, Value};
 use globset::Glob;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{AcceptedLoss, Metric, Threshold};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
@@ -163,68 +163,4 @@ fn filterset(at: &At<String>, place: Place<'_>) -> Sourced<String> {
 
 fn time(at: Option<&At<Time>>) -> Option<Duration> {
     at.map(|at| at.value().0)
-}
-
-/// `[[profile.NAME.overrides]]`, as it stands in the file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Override", deny_unknown_fields)]
-pub struct OverrideTable {
-    /// The tests: an expression of nextest's filterset language.
-    pub filter: At<String>,
-    /// Smallest change that counts as slower or faster.
-    #[serde(default)]
-    pub threshold: Option<At<Threshold>>,
-    /// Longest measuring of one test.
-    #[serde(default)]
-    pub per_test_budget: Option<At<Time>>,
-    /// Longest life of one measured process.
-    #[serde(default)]
-    pub timeout: Option<At<Time>>,
-    /// The metrics that decide.
-    #[serde(default)]
-    pub metrics: Option<At<Gates>>,
-}
-
-/// `[[skip]]`, as it stands in the file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Skip", deny_unknown_fields)]
-pub struct SkipTable {
-    /// The tests: an expression of nextest's filterset language.
-    pub filter: At<String>,
-    /// Why they are not measured; shown in the report.
-    pub reason: At<String>,
-}
-
-/// `[[data]]`, as it stands in the file.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(rename = "Data", deny_unknown_fields)]
-pub struct DataTable {
-    /// Patterns of paths from the root of the repository: `*` and `?` within a name, `**` for any folders, `{a,b}`, `[a-z]`.
-    pub paths: At<Vec<String>>,
-    /// Ignore changes of these files.
-    #[serde(default)]
-    pub ignore: Option<At<bool>>,
-    /// The tests that may read these files, and no others: an expression of nextest's filterset language.
-    #[serde(default)]
-    pub reaches: Option<At<String>>,
-}
-
-/// On what terms one test is measured: the user's settings, of which a test can have its own.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Terms {
-    /// Smallest change that counts, as a fraction of base.
-    pub threshold: Threshold,
-    /// Longest measuring, screening and confirmation each.
-    pub per_test_budget: Duration,
-    /// Longest life of one measured process.
-    pub timeout: Duration,
-    /// The metrics that decide.
-    pub gates: Vec<Metric>,
-    /// Where the threshold is set, if the test has its own.
-    pub threshold_from: Option<String>,
-    /// Where the metrics are set, if the test has its own.
-    pub gates_from: Option<String>,
-    /// The loss that is accepted of it.
-    pub accepted: Option<AcceptedLoss>,
 }

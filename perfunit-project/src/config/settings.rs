@@ -1,7 +1,7 @@
 //! The settings: every key with its type and what is built in, in layers of which the uppermost counts.
 
-use super::rules::OverrideTable;
 use super::source::{At, Source, Sourced};
+use super::tables::OverrideTable;
 use super::values::{Auto, Deny, Features, Gates, Limit, NoTests, Revision, Time, Value};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Engine, Explain, Generated, Ignored, Instructions, Metric, Strategy, Threshold};

@@ -1,7 +1,7 @@
 //! Gathers the files of a version: from trees, and for a working tree from what differs on disk.
 
 use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
-use super::{Repository, Version, filters, problem};
+use super::{Repository, Version, lfs, problem};
 use git2::{IndexEntryExtendedFlag, ObjectType, Oid, Status, StatusOptions};
 use perfunit_model::Warning;
 use perfunit_model::error::{Error, Result};
@@ -41,7 +41,7 @@ impl Repository {
         let mut files = FileSet::default();
         self.add_version(&self.inner, version.commit, Path::new(""), scope, &mut files)?;
         files.entries.retain(|path, _| !self.is_excluded(path));
-        filters::replace_pointers(self, &mut files)?;
+        lfs::replace_pointers(self, &mut files)?;
         self.add_lock_files(&mut files)?;
         files.warnings.extend(self.filters.warnings());
         Ok(files)
@@ -220,7 +220,7 @@ pub(super) fn changes(
             (None, None) => true,
             (Some(before), Some(now)) => {
                 (before.mode, before.id) == (now.mode, now.id)
-                    || filters::is_checked_out(repository, before.id, &root.join(&path))
+                    || lfs::is_checked_out(repository, before.id, &root.join(&path))
             }
             _ => false,
         };

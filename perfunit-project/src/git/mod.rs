@@ -13,9 +13,12 @@
 //!   is used.
 
 mod collect;
+mod command;
 mod discover;
 mod files;
 mod filters;
+mod hooks;
+mod lfs;
 pub mod path;
 mod problem;
 mod pushed;
@@ -28,9 +31,11 @@ pub mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use discover::{HooksFolder, HooksOwner, LOCAL_VARIABLES, Repository};
+pub use command::LOCAL_VARIABLES;
+pub use discover::Repository;
 pub use files::{Entry, FileSet, Mode, Moves, Source};
 pub use git2::Oid;
+pub use hooks::{HooksFolder, HooksOwner};
 pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::{Comparison, Request, Version};
 pub use versions::Versions;

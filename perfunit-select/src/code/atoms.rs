@@ -1,13 +1,12 @@
 //! From an object to atoms: identities, edges, symbols.
 
 use super::digest::Digest;
-use super::elf::{Elf, Place, Relocation, Role, Section};
+use super::elf::{Elf, Place, Relocation, Role};
 use super::instructions::Instructions;
 use super::unit::{Atom, Binding, Edge, Kind, Symbol, To, Unit, Why};
-use super::{digest, names};
+use super::{digest, names, pieces, shapes};
 use perfunit_build::CompiledFiles;
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// Adds what an object holds to a unit.
 pub(super) fn add(unit: &mut Unit, elf: &Elf<'_>, files: &CompiledFiles) -> Result<(), Why> {
@@ -72,11 +71,11 @@ impl<'a, 'data> Builder<'a, 'data> {
         if names::is_c_identifier(section.name) {
             self.unit.collected.push((name, atom));
         }
-        if is_location(elf, section, self.files) {
+        if shapes::is_location(elf, section, self.files) {
             self.push(kind, Digest::default().bytes(b"location"), section.name);
             return;
         }
-        for text in names_in_descriptor(elf, section) {
+        for text in shapes::names_in_descriptor(elf, section) {
             self.unit.descriptors.push((digest::hash(text), atom));
         }
         let mut identity = Digest::default().number(section.align).number(section.size).bytes(section.content);
@@ -177,7 +176,7 @@ impl<'a, 'data> Builder<'a, 'data> {
     /// The atom of the piece that holds an offset.
     fn piece(&mut self, section: usize, offset: u64) -> Option<u32> {
         let Role::Mergeable { size, strings } = self.elf.sections[section].role else { return None };
-        let range = piece_at(self.elf.sections[section].content, size, strings, offset)?;
+        let range = pieces::piece_at(self.elf.sections[section].content, size, strings, offset)?;
         let next = self.first_piece + self.pieces.len() as u32;
         Some(*self.of_piece.entry((section, range.start)).or_insert_with(|| {
             self.pieces.push((section, range.start, range.end));
@@ -227,104 +226,5 @@ impl<'a, 'data> Builder<'a, 'data> {
             let section = &elf.sections[section];
             self.push(Kind::Constant, Digest::default().bytes(&section.content[start..end]), section.name);
         }
-    }
-}
-
-/// The entry of a section that holds the byte at this offset; none outside of the content.
-pub(super) fn piece_at(content: &[u8], size: u64, strings: bool, offset: u64) -> Option<Range<usize>> {
-    let size = usize::try_from(size).ok()?;
-    let offset = usize::try_from(offset).ok().filter(|offset| *offset < content.len())?;
-    let entry = offset / size;
-    if !strings {
-        return Some(entry * size..(entry + 1) * size);
-    }
-    let is_end = |entry: usize| content[entry * size..(entry + 1) * size].iter().all(|byte| *byte == 0);
-    let start = (0..entry).rev().find(|before| is_end(*before)).map_or(0, |before| before + 1);
-    let end =
-        (entry..content.len() / size).find(|after| is_end(*after)).map_or(content.len() / size, |after| after + 1);
-    Some(start * size..end * size)
-}
-
-/// True for a `core::panic::Location`: pointer and length of a file name, line, column. Its content changes with every
-/// line that is inserted above and means nothing but a message.
-///
-/// Only anonymous constants: whoever names a static means what is in it. And only places in files that were compiled: a
-/// constant of the user's may have the same form.
-pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>, files: &CompiledFiles) -> bool {
-    let [relocation] = section.relocations.as_slice() else { return false };
-    if section.role != Role::Whole(Kind::Constant)
-        || section.is_named
-        || section.content.len() != 24
-        || relocation.offset != 0
-    {
-        return false;
-    }
-    let number = |at: usize| u32::from_le_bytes(section.content[at..at + 4].try_into().unwrap_or_default());
-    // Newer compilers end the name with a zero byte.
-    let file = string(elf, section, relocation).map(|file| file.strip_suffix(b"\0").unwrap_or(file));
-    let file = file.and_then(|file| std::str::from_utf8(file).ok());
-    file.is_some_and(|file| files.holds(file, number(16), number(20)))
-}
-
-/// The strings in a constant that also points to something else than strings, as a `test::TestDescAndFn` does: if one
-/// of them is the name of a test, the constant is its descriptor.
-pub(super) fn names_in_descriptor<'data>(elf: &Elf<'data>, section: &Section<'data>) -> Vec<&'data [u8]> {
-    /// Paths of tests are short; longer strings need not be kept.
-    const LONGEST: usize = 2000;
-    if section.role != Role::Whole(Kind::Constant) || !section.relocations.iter().any(|to| may_be_code(elf, to)) {
-        return Vec::new();
-    }
-    let strings = section.relocations.iter().filter_map(|relocation| string(elf, section, relocation));
-    strings.filter(|text| (1..=LONGEST).contains(&text.len())).collect()
-}
-
-fn may_be_code(elf: &Elf<'_>, relocation: &Relocation) -> bool {
-    let symbol = &elf.symbols[relocation.symbol];
-    match symbol.place {
-        Place::Section(section) => elf.sections[section].role == Role::Whole(Kind::Code),
-        Place::Elsewhere => symbol.binding != Binding::Local,
-        Place::Absolute | Place::Common => false,
-    }
-}
-
-/// The bytes of a `&str` in a constant: a pointer into constant data, followed by a length that fits.
-fn string<'data>(elf: &Elf<'data>, section: &Section<'data>, relocation: &Relocation) -> Option<&'data [u8]> {
-    if relocation.kind != elf.machine.pointer() {
-        return None;
-    }
-    let at = usize::try_from(relocation.offset).ok()?.checked_add(8)?;
-    let length = u64::from_le_bytes(section.content.get(at..at.checked_add(8)?)?.try_into().ok()?);
-    let symbol = &elf.symbols[relocation.symbol];
-    let Place::Section(target) = symbol.place else { return None };
-    let target = &elf.sections[target];
-    if !matches!(target.role, Role::Whole(Kind::Constant) | Role::Mergeable { .. }) {
-        return None;
-    }
-    let start = usize::try_from(symbol.value.checked_add_signed(relocation.addend)?).ok()?;
-    target.content.get(start..start.checked_add(usize::try_from(length).ok()?)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_has_the_size_of_the_section_s_entries() {
-        let content = [0_u8; 32];
-        assert_eq!(piece_at(&content, 16, false, 0), Some(0..16));
-        assert_eq!(piece_at(&content, 16, false, 31), Some(16..32));
-        assert_eq!(piece_at(&content, 16, false, 32), None);
-    }
-
-    #[test]
-    fn a_string_ends_with_its_nul() {
-        let content = b"one\0two\0";
-        assert_eq!(piece_at(content, 1, true, 0), Some(0..4));
-        assert_eq!(piece_at(content, 1, true, 3), Some(0..4));
-        assert_eq!(piece_at(content, 1, true, 6), Some(4..8));
-        assert_eq!(piece_at(content, 1, true, 8), None);
-        let wide = b"a\0b\0\0\0c\0\0\0";
-        assert_eq!(piece_at(wide, 2, true, 2), Some(0..6));
-        assert_eq!(piece_at(wide, 2, true, 6), Some(6..10));
     }
 }

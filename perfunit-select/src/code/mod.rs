@@ -20,6 +20,7 @@
 //! where something is uncertain, the answer errs towards [`Code::Changed`]. Not seen: addresses compared as numbers,
 //! exception tables, what is loaded at run time.
 
+mod alike;
 mod atoms;
 mod compare;
 mod digest;
@@ -28,18 +29,26 @@ mod functions;
 mod inlining;
 mod instructions;
 mod names;
+mod pairs;
+mod pieces;
 mod program;
 mod reach;
+mod read;
+mod shapes;
+mod starts;
 #[cfg(test)]
 mod tests;
 mod trace;
 mod unit;
 
-pub use compare::{ChangedCode, Code, Comparison, What, compare, compare_symbols, is_same_code, unlike};
+pub use alike::{is_same_code, unlike};
+pub use compare::{ChangedCode, Code, Comparison, What, compare, compare_symbols};
 pub use functions::{FunctionCode, SourceName, functions};
 pub use inlining::{Inlining, Origin, UnreadableExecutable};
 pub use instructions::Operations;
 pub use names::{is_c_identifier, stable as stable_name, with_old_drop};
 pub use program::{Program, link};
-pub use reach::{Reach, reach, restarting, starting};
-pub use unit::{Unit, Unreadable, read};
+pub use reach::{Reach, reach};
+pub use read::read;
+pub use starts::{restarting, starting};
+pub use unit::{Unit, Unreadable};

@@ -1,6 +1,6 @@
 //! From a test to the frontiers it can reach, and who touches them.
 
-use super::compare::{Node, Pairs};
+use super::pairs::{Node, Pairs};
 use std::collections::BTreeMap;
 
 /// Walks the explored pairs, once per root.

@@ -1,7 +1,7 @@
 //! Files besides Rust code: which of them can reach a build or a run, and which changes of them cannot.
 
 use super::change::{FileChange, InputKind};
-use super::manifests::changes;
+use super::locked::changes;
 use perfunit_model::Irrelevance;
 use perfunit_model::guesses::{
     DOCUMENT_EXTENSIONS, DOCUMENT_FOLDERS, DOCUMENTS, PICTURE_EXTENSIONS, RUNNER_SETTINGS, TOOLING_FILES,

@@ -1,0 +1,58 @@
+//! Whether two executables hold the same functions although these lie at other places.
+
+use super::inlining::UnreadableExecutable;
+use iced_x86::{Code as Operation, Decoder, DecoderOptions};
+use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
+use std::collections::BTreeMap;
+
+/// rustc writes into it where a debugger finds its printers, if there is debug information.
+const ENTRY: &str = "main";
+
+/// The functions of one executable that another has with other instructions, by the linker's names; or why they cannot
+/// be compared. Operands are not looked at: in them are the places of other things.
+pub fn unlike(executable: &[u8], other: &[u8]) -> Result<Vec<String>, UnreadableExecutable> {
+    let (ours, others) = (shapes(executable)?, shapes(other)?);
+    let differs = |(name, shape): (&String, &Shape)| others.get(name).is_some_and(|other| other != shape);
+    Ok(ours.iter().filter(|(name, shape)| differs((name, shape))).map(|(name, _)| name.clone()).collect())
+}
+
+/// Whether two executables hold the same machine code at the same addresses.
+pub fn is_same_code(executable: &[u8], other: &[u8]) -> Result<bool, UnreadableExecutable> {
+    let (one, two) = (object::File::parse(executable)?, object::File::parse(other)?);
+    Ok(code_sections(&one)? == code_sections(&two)?)
+}
+
+fn code_sections<'data>(file: &object::File<'data>) -> Result<Vec<(u64, &'data [u8])>, UnreadableExecutable> {
+    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    Ok(code.map(|section| Ok((section.address(), section.data()?))).collect::<object::Result<_>>()?)
+}
+
+/// A function's bytes, less what the linker fills in.
+#[derive(Debug, PartialEq, Eq)]
+enum Shape {
+    Operations(Vec<Operation>),
+    /// Of a processor whose instructions we do not decode.
+    Size(u64),
+    /// Several functions have this name.
+    Ambiguous,
+}
+
+fn shapes(executable: &[u8]) -> Result<BTreeMap<String, Shape>, UnreadableExecutable> {
+    let file = object::File::parse(executable)?;
+    let mut shapes = BTreeMap::new();
+    for symbol in file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0) {
+        let Ok(name) = symbol.name() else { continue };
+        let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
+        let Some(section) = section.filter(|_| name != ENTRY) else { continue };
+        let shape = match section.data_range(symbol.address(), symbol.size()) {
+            Ok(Some(bytes)) if file.architecture() == Architecture::X86_64 => Shape::Operations(operations(bytes)),
+            _ => Shape::Size(symbol.size()),
+        };
+        shapes.entry(name.to_owned()).and_modify(|known| *known = Shape::Ambiguous).or_insert(shape);
+    }
+    Ok(shapes)
+}
+
+fn operations(code: &[u8]) -> Vec<Operation> {
+    Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter().map(|instruction| instruction.code()).collect()
+}

@@ -1,0 +1,64 @@
+//! Data that rustc writes and whose shape tells what it is: source locations and descriptors of tests.
+
+use super::elf::{Elf, Place, Relocation, Role, Section};
+use super::unit::{Binding, Kind};
+use perfunit_build::CompiledFiles;
+
+/// True for a `core::panic::Location`: pointer and length of a file name, line, column. Its content changes with every
+/// line that is inserted above and means nothing but a message.
+///
+/// Only anonymous constants: whoever names a static means what is in it. And only places in files that were compiled: a
+/// constant of the user's may have the same form.
+pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>, files: &CompiledFiles) -> bool {
+    let [relocation] = section.relocations.as_slice() else { return false };
+    if section.role != Role::Whole(Kind::Constant)
+        || section.is_named
+        || section.content.len() != 24
+        || relocation.offset != 0
+    {
+        return false;
+    }
+    let number = |at: usize| u32::from_le_bytes(section.content[at..at + 4].try_into().unwrap_or_default());
+    // Newer compilers end the name with a zero byte.
+    let file = string(elf, section, relocation).map(|file| file.strip_suffix(b"\0").unwrap_or(file));
+    let file = file.and_then(|file| std::str::from_utf8(file).ok());
+    file.is_some_and(|file| files.holds(file, number(16), number(20)))
+}
+
+/// The strings in a constant that also points to something else than strings, as a `test::TestDescAndFn` does: if one
+/// of them is the name of a test, the constant is its descriptor.
+pub(super) fn names_in_descriptor<'data>(elf: &Elf<'data>, section: &Section<'data>) -> Vec<&'data [u8]> {
+    /// Paths of tests are short; longer strings need not be kept.
+    const LONGEST: usize = 2000;
+    if section.role != Role::Whole(Kind::Constant) || !section.relocations.iter().any(|to| may_be_code(elf, to)) {
+        return Vec::new();
+    }
+    let strings = section.relocations.iter().filter_map(|relocation| string(elf, section, relocation));
+    strings.filter(|text| (1..=LONGEST).contains(&text.len())).collect()
+}
+
+fn may_be_code(elf: &Elf<'_>, relocation: &Relocation) -> bool {
+    let symbol = &elf.symbols[relocation.symbol];
+    match symbol.place {
+        Place::Section(section) => elf.sections[section].role == Role::Whole(Kind::Code),
+        Place::Elsewhere => symbol.binding != Binding::Local,
+        Place::Absolute | Place::Common => false,
+    }
+}
+
+/// The bytes of a `&str` in a constant: a pointer into constant data, followed by a length that fits.
+fn string<'data>(elf: &Elf<'data>, section: &Section<'data>, relocation: &Relocation) -> Option<&'data [u8]> {
+    if relocation.kind != elf.machine.pointer() {
+        return None;
+    }
+    let at = usize::try_from(relocation.offset).ok()?.checked_add(8)?;
+    let length = u64::from_le_bytes(section.content.get(at..at.checked_add(8)?)?.try_into().ok()?);
+    let symbol = &elf.symbols[relocation.symbol];
+    let Place::Section(target) = symbol.place else { return None };
+    let target = &elf.sections[target];
+    if !matches!(target.role, Role::Whole(Kind::Constant) | Role::Mergeable { .. }) {
+        return None;
+    }
+    let start = usize::try_from(symbol.value.checked_add_signed(relocation.addend)?).ok()?;
+    target.content.get(start..start.checked_add(usize::try_from(length).ok()?)?)
+}

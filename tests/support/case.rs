@@ -159,11 +159,15 @@ impl Case {
 
     /// Runs `diff` on the two commits; the differences between what came out and what was expected, one a line.
     ///
-    /// A test that must get a verdict has the tool's own budget, which is enough on a busy machine; a case whose tests
-    /// may be inconclusive limits it.
+    /// A test that must get a verdict has far more time than it needs on a quiet machine; a case whose tests may be
+    /// inconclusive limits it.
     pub fn check(&self, project: &Project) -> Result<(), String> {
         let explain = if self.responsible.is_empty() { "never" } else { "always" };
-        let run = self.run(project, &["--message-format", "json", "--explain", explain]);
+        let mut more = vec!["--message-format", "json", "--explain", explain];
+        if !self.arguments.iter().any(|argument| argument == "--per-test-budget") {
+            more.extend(["--per-test-budget", "30s"]);
+        }
+        let run = self.run(project, &more);
         let problems = match serde_json::from_str(&run.stdout) {
             Ok(document) => self.problems(&document, &run, project),
             Err(error) => vec![format!("no document on stdout ({error})")],

@@ -1,9 +1,8 @@
 //! Options that are one word of a few: the same on the command line, in the configuration and in saved runs.
 
-use super::suggest::deserialize_word;
 use clap::ValueEnum;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 /// For which tests to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
@@ -90,15 +89,4 @@ pub enum Engine {
     Callgrind,
 }
 
-/// Reads a choice by its name; the error proposes a near one.
-macro_rules! by_name {
-    ($($name:ident),*) => {$(
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserialize_word(deserializer)
-            }
-        }
-    )*};
-}
-
-by_name!(Explain, Generated, Ignored, Instructions);
+crate::deserialized_by_name!(Explain, Generated, Ignored, Instructions);

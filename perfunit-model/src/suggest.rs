@@ -1,9 +1,8 @@
 //! Words that people type: those that are known, and the ones near to a typing error.
 
 use clap::ValueEnum;
-use serde::de::{self, Deserializer};
+use serde::de;
 use std::fmt;
-use std::marker::PhantomData;
 
 /// Typing errors that are forgiven.
 const MOST_ERRORS: usize = 2;
@@ -70,23 +69,53 @@ pub fn word_of<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Deserializes a variant by its name.
-pub fn deserialize_word<'de, T: ValueEnum, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    struct Word<T>(PhantomData<T>);
+/// Deserializes a value that is written as a text, or as a number where that will do.
+pub struct Written<T, E> {
+    /// The form that is wanted, for the error.
+    pub expected: &'static str,
+    /// Reads a text.
+    pub read: fn(&str) -> Result<T, E>,
+    /// Reads a number, if that will do.
+    pub number: Option<fn(f64) -> Result<T, E>>,
+}
 
-    impl<T: ValueEnum> de::Visitor<'_> for Word<T> {
-        type Value = T;
+impl<T, E: fmt::Display> de::Visitor<'_> for Written<T, E> {
+    type Value = T;
 
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a word")
-        }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
 
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-            word(text).map_err(E::custom)
+    fn visit_str<Error: de::Error>(self, text: &str) -> Result<T, Error> {
+        (self.read)(text).map_err(Error::custom)
+    }
+
+    fn visit_f64<Error: de::Error>(self, number: f64) -> Result<T, Error> {
+        match self.number {
+            Some(read) => read(number).map_err(Error::custom),
+            None => Err(Error::invalid_type(de::Unexpected::Float(number), &self)),
         }
     }
 
-    deserializer.deserialize_str(Word(PhantomData))
+    fn visit_i64<Error: de::Error>(self, number: i64) -> Result<T, Error> {
+        match self.number {
+            Some(read) => read(number as f64).map_err(Error::custom),
+            None => Err(Error::invalid_type(de::Unexpected::Signed(number), &self)),
+        }
+    }
+}
+
+/// Lets enumerations be deserialized by the names of their variants; the error proposes a near one.
+#[macro_export]
+macro_rules! deserialized_by_name {
+    ($($name:ident),*) => {$(
+        impl<'de> ::serde::Deserialize<'de> for $name {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let read = $crate::suggest::word;
+                deserializer.deserialize_str($crate::suggest::Written { expected: "a word", read, number: None })
+            }
+        }
+    )*};
 }
 
 #[cfg(test)]

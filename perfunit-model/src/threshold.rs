@@ -1,8 +1,9 @@
 //! The smallest change that counts.
 
+use super::suggest::Written;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use serde::de::{self, Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -91,32 +92,11 @@ impl FromStr for Threshold {
     }
 }
 
-/// Reads a threshold as it is written in the configuration: a text or a number.
-struct Written;
-
-impl de::Visitor<'_> for Written {
-    type Value = Threshold;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a change like \"2%\" or 0.02")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Threshold, E> {
-        text.parse().map_err(E::custom)
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Threshold, E> {
-        self.visit_str(&number.to_string())
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Threshold, E> {
-        self.visit_f64(number as f64)
-    }
-}
-
 impl<'de> Deserialize<'de> for Threshold {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Written)
+        let number = |number: f64| number.to_string().parse();
+        let expected = "a change like \"2%\" or 0.02";
+        deserializer.deserialize_any(Written { expected, read: Self::from_str, number: Some(number) })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser, ValueParserFactory};
-use perfunit_model::suggest::deserialize_word;
+use perfunit_model::suggest::Written;
 use perfunit_model::{
     Engine, Explain, Generated, Ignored, Instructions, InvalidThreshold, Metric, Strategy, Threshold, suggest,
 };
@@ -10,7 +10,6 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
 use serde_json::json;
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 /// Far more than anybody waits, and far less than what overflows a clock.
@@ -189,42 +188,6 @@ impl Value for String {
 
     fn shown(&self) -> String {
         self.clone()
-    }
-}
-
-/// Reads a text with a function, or a number with another.
-pub struct Written<T> {
-    /// What is wanted, for the error.
-    pub expected: &'static str,
-    /// Reads a text.
-    pub read: fn(&str) -> Result<T, Invalid>,
-    /// Reads a number, if that will do.
-    pub number: Option<fn(f64) -> Result<T, Invalid>>,
-}
-
-impl<T> de::Visitor<'_> for Written<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.expected)
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        (self.read)(text).map_err(E::custom)
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
-        match self.number {
-            Some(read) => read(number).map_err(E::custom),
-            None => Err(E::invalid_type(de::Unexpected::Float(number), &self)),
-        }
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
-        match self.number {
-            Some(read) => read(number as f64).map_err(E::custom),
-            None => Err(E::invalid_type(de::Unexpected::Signed(number), &self)),
-        }
     }
 }
 
@@ -436,17 +399,7 @@ macro_rules! words {
 
 words!(Explain, Instructions, Ignored, Generated, NoTests, Deny);
 
-impl<'de> Deserialize<'de> for NoTests {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_word(deserializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Deny {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_word(deserializer)
-    }
-}
+perfunit_model::deserialized_by_name!(NoTests, Deny);
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ macro_rules! embed {
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
     "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
-    "serve.rs", "serve/batch.rs", "serve/begin.rs", "serve/forked.rs", "serve/pilot.rs", "serve/repeated.rs", "serve/seat.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs",
+    "serve.rs", "serve/batch.rs", "serve/begin.rs", "serve/fork_server.rs", "serve/forked.rs", "serve/pilot.rs", "serve/repeated.rs", "serve/seat.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs",
     "probe/mod.rs", "probe/activation.rs", "probe/arena.rs", "probe/batch.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs", "probe/lookup.rs", "probe/place.rs", "probe/process.rs",
     "probe/site.rs", "probe/ticks.rs"
 );

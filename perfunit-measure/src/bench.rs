@@ -2,6 +2,7 @@
 
 use super::call_trees::CallTrees;
 use super::cores::quietest;
+use super::fork_server::ForkServers;
 use super::gauge::{Gauge, Gauges};
 use super::kernel;
 use super::noise::Watch;
@@ -96,6 +97,8 @@ pub struct Bench {
     pub made: Option<InPlace>,
     /// The page of the running pair.
     pub page: SharedPage,
+    /// Processes that fork those of the next pairs.
+    pub fork_servers: RefCell<ForkServers>,
     /// `TMPDIR` of each side; equally long paths.
     pub temporary: Sides<TestFolder>,
     /// For all that is gone after the run.
@@ -149,6 +152,7 @@ impl Bench {
             tables: RefCell::default(),
             made: None,
             page: SharedPage::new()?,
+            fork_servers: RefCell::default(),
             temporary,
             folder,
             core: Cell::new(core),
@@ -206,6 +210,8 @@ impl Bench {
             self.cores.release();
             let core = quietest(&self.cores.allowed).unwrap_or(self.core.get());
             self.core.set(core);
+            // They and their variables belong to the former core.
+            self.fork_servers.borrow_mut().clear();
             self.cores.keep_away_from(core);
             watch.move_to(core);
         }

@@ -130,7 +130,7 @@ mod tests {
     }
 
     fn pilot(base: SideEnd, head: SideEnd) -> PairEnd {
-        let shape = Shape { repetitions: 10, batches: 48, warm: 1 };
+        let shape = Shape { repetitions: 10, batches: 32, warm: 1 };
         PairEnd {
             sides: Sides { base, head },
             shape,
@@ -177,7 +177,7 @@ mod tests {
         slow.shape.repetitions = 2000;
         slow.sides.base.times = vec![50.0 * 2000.0; 48];
         slow.sides.head.times = vec![25_000.0 * 2000.0; 48];
-        check(&slow, &Class::Steady(Shape { repetitions: 2, batches: 48, warm: 1 }));
+        check(&slow, &Class::Steady(Shape { repetitions: 2, batches: 32, warm: 1 }));
     }
 
     #[test]

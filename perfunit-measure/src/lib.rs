@@ -13,6 +13,7 @@ mod confirmation;
 pub mod cores;
 mod doubt;
 mod first_calls;
+mod fork_server;
 mod gauge;
 mod instrumentation;
 pub mod kernel;

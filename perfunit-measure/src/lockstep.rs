@@ -1,14 +1,16 @@
 //! One pair: starts a process of each side, lets them take turns, and reads what they left on the page.
 
 use super::bench::Bench;
+use super::fork_server;
 use super::gauge::Gauge;
 use super::running::{self, Inheritance, Pads, Programs, Running, Start, how_ended};
+use super::shared_memory::SharedPage;
 use perfunit_decide as decide;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Failure, Mode, Side, Sides, WorkUnit};
 use perfunit_runtime::page::{
-    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, SideArea, WHOLE, child, reading, state,
-    unit,
+    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, Page, SideArea, WHOLE, child, reading,
+    state, unit,
 };
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::process;
@@ -73,6 +75,11 @@ impl Task {
     /// Nobody times a process that counts.
     fn is_timed(self) -> bool {
         !matches!(self, Task::Meter(..) | Task::MeterBoth(..) | Task::Growth)
+    }
+
+    /// Tells whether children of a fork server can do this task: repeated calls, or first calls in children of their own.
+    fn can_be_forked(self) -> bool {
+        matches!(self, Task::Pilot | Task::Steady(_) | Task::ForkPilot(_) | Task::Fork(..))
     }
 
     fn gauge(self) -> Option<Gauge> {
@@ -177,7 +184,18 @@ impl PairEnd {
 pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
     let started = Instant::now();
     bench.clean_temporary()?;
-    write_request(bench, task, pads);
+    let forked = if task.can_be_forked() { fork_server::run(bench, programs, task, pads, limit)? } else { None };
+    let end = match forked {
+        Some(end) => end,
+        None => run_fresh(bench, programs, task, pads, limit)?,
+    };
+    Ok(PairEnd { took: started.elapsed(), ..end })
+}
+
+/// Runs a pair of processes that are started for it.
+fn run_fresh(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
+    let page = &bench.page;
+    write_request(page, bench, task, pads);
     if let Some(trees) = bench.trees.borrow().as_ref() {
         trees.reset()?;
     }
@@ -186,10 +204,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     // callgrind would lose sight of code that moves.
     let common = if task.is_timed() { bench.common_pages(programs.executables)? } else { None };
-    let inheritance = Inheritance::prepare(bench, common.as_deref())?;
-    bench.page.common.store(inheritance.common(), Relaxed);
+    let inheritance = Inheritance::prepare(bench, page, common.as_deref())?;
+    page.common.store(inheritance.common(), Relaxed);
     for side in Side::BOTH {
-        bench.page.sides[side.index()].tree.store(inheritance.tree(side), Relaxed);
+        page.sides[side.index()].tree.store(inheritance.tree(side), Relaxed);
     }
     let wanted: &[Side] = match task.single() {
         Some(Side::Base) => &[Side::Base],
@@ -203,29 +221,43 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         processes.push(Running::start(bench, programs, *side, start)?);
     }
     drop(inheritance);
-    let timed_out = running::wait(bench, &mut processes, limit);
+    let timed_out = running::wait(page, &mut processes, limit, running::sleep_until_end);
     let mut status = Sides { base: None, head: None };
     for process in processes {
         *status.get_mut(process.side) = process.status;
     }
     process::kill_leftovers();
-    let unsettled = |side: &page::SideArea| side.state.load(Acquire) == state::DONE && side.settled.load(Relaxed) == 0;
-    if task.is_timed() && wanted.iter().any(|side| unsettled(&bench.page.sides[side.index()])) {
-        bench.note_unsettled();
-    }
-    let batches = if matches!(task, Task::Cold | Task::Growth) { 0 } else { bench.page.batches.load(Relaxed) };
-    let shape =
-        Shape { repetitions: bench.page.repetitions.load(Relaxed), batches, warm: bench.page.warm.load(Relaxed) };
-    let sides = Sides {
-        base: read_side(bench, Side::Base, batches, status.base),
-        head: read_side(bench, Side::Head, batches, status.head),
-    };
-    let sides = if let Task::Fork(..) | Task::ForkPilot(_) = task { sides.map(with_typical_first_call) } else { sides };
-    Ok(PairEnd { sides, shape, starter: running::owner(bench, 0), timed_out, took: started.elapsed() })
+    Ok(read_end(bench, page, task, status, timed_out))
 }
 
-fn write_request(bench: &Bench, task: Task, pads: Pads) {
-    let page = &bench.page;
+/// Returns what the processes of a pair left on their page.
+pub fn read_end(
+    bench: &Bench,
+    page: &Page,
+    task: Task,
+    status: Sides<Option<ExitStatus>>,
+    timed_out: Option<Side>,
+) -> PairEnd {
+    let is_unsettled = |side: Side| {
+        let area = &page.sides[side.index()];
+        area.state.load(Acquire) == state::DONE && area.settled.load(Relaxed) == 0
+    };
+    let has_unsettled = Side::BOTH.into_iter().any(is_unsettled);
+    if task.is_timed() && has_unsettled {
+        bench.note_unsettled();
+    }
+    let batches = if matches!(task, Task::Cold | Task::Growth) { 0 } else { page.batches.load(Relaxed) };
+    let shape = Shape { repetitions: page.repetitions.load(Relaxed), batches, warm: page.warm.load(Relaxed) };
+    let sides = Sides {
+        base: read_side(page, Side::Base, batches, status.base),
+        head: read_side(page, Side::Head, batches, status.head),
+    };
+    let sides = if let Task::Fork(..) | Task::ForkPilot(_) = task { sides.map(with_typical_first_call) } else { sides };
+    PairEnd { sides, shape, starter: running::owner(page, 0), timed_out, took: Duration::ZERO }
+}
+
+/// Writes what the processes of a pair are to do.
+pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.reset();
     page.batch_ns.store(BATCH_NS, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
@@ -283,8 +315,8 @@ fn meter_flags(gauge: Gauge, later: u64) -> u32 {
     METER | gauge | if later == 0 { COLD } else { 0 }
 }
 
-fn read_side(bench: &Bench, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {
-    let area = &bench.page.sides[side.index()];
+fn read_side(page: &Page, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {
+    let area = &page.sides[side.index()];
     let length = (area.message_len.load(Relaxed) as usize).min(page::MESSAGE_LEN);
     let message: Vec<u8> = area.message[..length].iter().map(|byte| byte.load(Relaxed)).collect();
     SideEnd {

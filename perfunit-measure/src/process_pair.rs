@@ -75,7 +75,7 @@ pub fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked,
 fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Result<SideEnd> {
     process::mark(command)?;
     let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-    let inheritance = Inheritance::prepare(bench, None)?;
+    let inheritance = Inheritance::prepare(bench, &bench.page, None)?;
     let own_delay = kernel::RunDelay::of("thread-self");
     let visit = bench.visit_core();
     let started = Instant::now();

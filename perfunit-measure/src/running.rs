@@ -2,10 +2,11 @@
 
 use super::bench::Bench;
 use super::gauge::Gauge;
+use super::shared_memory::SharedPage;
 use perfunit_build::{SIDE_VARIABLE, Seed, TestClock, TestExecutable};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Failure, Side, Sides};
-use perfunit_runtime::page::{PRELOAD_VARIABLE, SERVE_VARIABLE, TEST_VARIABLE, state};
+use perfunit_runtime::page::{PRELOAD_VARIABLE, Page, SERVE_VARIABLE, TEST_VARIABLE, state};
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::os::{self, EndOf, FixedAddresses, Inherited, NoCoreFiles};
 use perfunit_system::process;
@@ -18,6 +19,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
+/// Longest sleep.
+const LOOK: Duration = Duration::from_millis(100);
 /// Random shift of the environment and so of the main thread's stack, bytes.
 const ENVIRONMENT_PAD: usize = 4096;
 
@@ -36,12 +39,12 @@ pub struct Programs<'a> {
 /// Random shifts, the seed of all other randomness and the clock, equal for both processes of a pair and different between pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pads {
-    environment: usize,
+    pub(super) environment: usize,
     pub(super) heap: u32,
     pub(super) stack: u32,
     pub(super) head_first: bool,
-    seed: Seed,
-    clock: TestClock,
+    pub(super) seed: Seed,
+    pub(super) clock: TestClock,
 }
 
 impl Pads {
@@ -116,9 +119,14 @@ impl Running {
         let is_independent = gauge.is_some();
         Ok(Self { side, child, ended, status: None, over: false, is_independent })
     }
+}
 
-    /// Checks whether the process has ended.
-    fn look(&mut self) -> bool {
+impl Awaited for Running {
+    fn side(&self) -> Side {
+        self.side
+    }
+
+    fn has_ended(&mut self) -> bool {
         if !self.over
             && let Ok(Some(status)) = self.child.try_wait()
         {
@@ -133,6 +141,10 @@ impl Running {
             let _ = self.child.wait();
             self.over = true;
         }
+    }
+
+    fn is_independent(&self) -> bool {
+        self.is_independent
     }
 }
 
@@ -162,50 +174,66 @@ fn room(environment: &BTreeMap<OsString, OsString>) -> usize {
     bytes.sum::<usize>() + environment.len() * size_of::<*const u8>()
 }
 
-/// Waits for all processes. Kills the rest as soon as one has failed, or when a turn takes longer than the limit or the pair
-/// longer than twice the limit; returns the side whose turn it was then.
-pub fn wait(bench: &Bench, running: &mut [Running], limit: Duration) -> Option<Side> {
+/// A process of a pair that the tool waits for.
+pub trait Awaited {
+    fn side(&self) -> Side;
+
+    /// Checks whether the process has ended.
+    fn has_ended(&mut self) -> bool;
+
+    fn kill(&mut self);
+
+    /// Tells whether the tool waits for the other side's process although this one failed.
+    fn is_independent(&self) -> bool {
+        false
+    }
+}
+
+/// Waits for all processes; `sleep` waits for the next change, at most for so long. Kills the rest as soon as one has failed,
+/// or when a turn takes longer than the limit or the pair longer than twice the limit; returns the side whose turn it was then.
+pub fn wait<P: Awaited>(
+    page: &Page,
+    processes: &mut [P],
+    limit: Duration,
+    mut sleep: impl FnMut(&mut [P], Duration),
+) -> Option<Side> {
     let started = Instant::now();
     let (mut turn, mut turn_began) = (0, started);
     loop {
-        let turn_now = bench.page.turn.load(Acquire);
+        let turn_now = page.turn.load(Acquire);
         if turn_now != turn {
             (turn, turn_began) = (turn_now, Instant::now());
         }
         let deadline = (turn_began + limit).min(started + 2 * limit);
-        let mut failed = false;
-        for process in running.iter_mut() {
-            let over = process.look();
-            failed |= over
-                && !process.is_independent
-                && bench.page.sides[process.side.index()].state.load(Acquire) != state::DONE;
+        let (mut failed, mut is_over) = (false, true);
+        for process in processes.iter_mut() {
+            let has_ended = process.has_ended();
+            is_over &= has_ended;
+            failed |= has_ended
+                && !process.is_independent()
+                && page.sides[process.side().index()].state.load(Acquire) != state::DONE;
         }
-        let waiting = running.iter().any(|process| !process.over);
-        if !waiting {
+        if is_over {
             return None;
         }
         let late = Instant::now() >= deadline;
         if failed || late || perfunit_system::interrupt::requested() {
-            running.iter_mut().for_each(Running::kill);
-            return late.then(|| whose_turn(bench));
+            processes.iter_mut().for_each(P::kill);
+            return late.then(|| owner(page, page.turn.load(Acquire) as usize));
         }
-        sleep_until_end(running, deadline);
+        // Not for long, so that Ctrl-C is seen.
+        sleep(processes, deadline.saturating_duration_since(Instant::now()).min(LOOK));
     }
 }
 
-fn whose_turn(bench: &Bench) -> Side {
-    owner(bench, bench.page.turn.load(Acquire) as usize)
-}
-
 /// Returns the side whose turn this is.
-pub fn owner(bench: &Bench, turn: usize) -> Side {
-    let owner = bench.page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
+pub fn owner(page: &Page, turn: usize) -> Side {
+    let owner = page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
     if owner == 0 { Side::Base } else { Side::Head }
 }
 
-/// Sleeps until a process ends, at most a tenth of a second (so that Ctrl-C is seen).
-fn sleep_until_end(running: &[Running], deadline: Instant) {
-    let left = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
+/// Sleeps until a process ends.
+pub fn sleep_until_end(running: &mut [Running], left: Duration) {
     let waited_for = running.iter().filter(|process| !process.over);
     EndOf::wait_for_one(waited_for.filter_map(|process| process.ended.as_ref()), left);
 }
@@ -230,8 +258,8 @@ pub struct Inheritance {
 }
 
 impl Inheritance {
-    /// Sets the state for the next processes.
-    pub fn prepare(bench: &Bench, common: Option<&File>) -> Result<Self> {
+    /// Sets the state for the next processes, which share this page.
+    pub fn prepare(bench: &Bench, page: &SharedPage, common: Option<&File>) -> Result<Self> {
         let (trees, tables) = (bench.trees.borrow(), bench.tables.borrow());
         // A program has probes of one kind only.
         let file = |side: Side| {
@@ -240,7 +268,7 @@ impl Inheritance {
         };
         let fixed = bench.paired_address_space.then(FixedAddresses::switch_on).transpose();
         Ok(Self {
-            page: inherited(bench.page.file())?,
+            page: inherited(page.file())?,
             common: common.map(inherited).transpose()?,
             probed: Sides { base: file(Side::Base)?, head: file(Side::Head)? },
             _addresses: fixed

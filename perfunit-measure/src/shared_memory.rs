@@ -77,7 +77,15 @@ impl Deref for SharedPage {
 }
 
 /// The identity of a file and its content, unless its modification time is set back.
-type Identity = (u64, u64, i64, i64);
+pub type Identity = (u64, u64, i64, i64);
+
+/// Returns the identities of two executables.
+pub fn identities(executables: Sides<&TestExecutable>) -> Result<Sides<Identity>> {
+    executables.try_map(|_, executable| {
+        let data = fs::metadata(&executable.path)?;
+        Ok((data.dev(), data.ino(), data.mtime(), data.mtime_nsec()))
+    })
+}
 
 /// The file for the pair of executables that is being measured.
 #[derive(Debug, Default)]
@@ -88,10 +96,7 @@ pub struct CommonFile {
 impl CommonFile {
     /// Returns the file; `None` if the programs have to stay where they are loaded.
     pub fn of(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Rc<File>>> {
-        let identities = executables.try_map(|_, executable| {
-            let data = fs::metadata(&executable.path)?;
-            Ok::<_, Error>((data.dev(), data.ino(), data.mtime(), data.mtime_nsec()))
-        })?;
+        let identities = identities(executables)?;
         if self.current.as_ref().is_none_or(|(known, _)| *known != identities) {
             let programs = executables.try_map(|_, executable| fs::read(&executable.path))?;
             self.current = Some((identities, write(&programs)?.map(Rc::new)));

@@ -119,7 +119,7 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
     for side in Side::BOTH {
         bench.clean_temporary()?;
         let mut command = command(bench, programs, side, Asked::Test, Pads::default());
-        let inheritance = Inheritance::prepare(bench, None)?;
+        let inheritance = Inheritance::prepare(bench, &bench.page, None)?;
         let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let output = process::output_within(&mut command, Streams::Both, config.timeout)?;
         drop((inheritance, entered));

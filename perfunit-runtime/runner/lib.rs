@@ -6,7 +6,7 @@
 extern crate perfunit_runtime;
 extern crate test;
 
-use perfunit_runtime::__private::{request, serve_function, Request};
+use perfunit_runtime::__private::{next_test, request, serve_function, Request};
 use std::fmt::Write;
 use std::path::Path;
 use test::{ShouldPanic, TestDescAndFn, TestFn};
@@ -17,6 +17,7 @@ pub fn main(tests: &[&TestDescAndFn]) {
         None => libtest(tests),
         Some(Request::List(path)) => list(&path, tests),
         Some(Request::Serve { test }) => serve(&test, tests),
+        Some(Request::ForkServer) => serve(&next_test(), tests),
     }
 }
 

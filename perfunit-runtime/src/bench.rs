@@ -5,7 +5,7 @@
 
 use crate::page::BENCH_MARKER;
 use crate::request::{request, Request};
-use crate::serve::{take_over_body, taken_seat};
+use crate::serve::{next_test, take_over_body, taken_seat};
 use std::collections::HashSet;
 use std::fs::File;
 use std::hint::black_box;
@@ -43,6 +43,11 @@ fn program() -> &'static Program {
             },
             Some(Request::Serve { test }) => {
                 // Before the program does anything: what it starts is not part of the protocol.
+                let _seat = taken_seat();
+                Wanted::Serve(test)
+            }
+            Some(Request::ForkServer) => {
+                let test = next_test();
                 let _seat = taken_seat();
                 Wanted::Serve(test)
             }

@@ -18,8 +18,8 @@ pub struct Plan {
     pub shortest_ns: f64,
 }
 
-/// Batches a side of short bodies: so many that starting and ending two processes takes less than 30 % of a pair.
-const MANY_BATCHES: u32 = 48;
+/// Batches a side of short bodies: at the flat optimum of precision for the time spent, given what two more processes cost.
+const MANY_BATCHES: u32 = 32;
 /// Above this a process measures one call only: starting it costs little beside the call.
 const SINGLE_CALL_NS: f64 = 50e6;
 /// Calibration ends after this time even if its figures still fall.

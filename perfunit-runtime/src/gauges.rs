@@ -13,7 +13,6 @@ extern "C" {
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn getrusage(who: c_int, usage: *mut [c_long; USAGE]) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
-    fn waitid(kind: c_int, id: c_int, info: *mut [u64; SIGINFO], options: c_int) -> c_int;
 }
 
 const RUSAGE_SELF: c_int = 0;
@@ -33,12 +32,6 @@ pub fn counters_at(address: usize) -> &'static Counters {
     // SAFETY: a static of that library, which is never unloaded and consists of atomics.
     unsafe { &*(address as *const Counters) }
 }
-
-/// Size of `siginfo_t` in words.
-const SIGINFO: usize = 16;
-const P_ALL: c_int = 0;
-/// `WEXITED | WNOHANG | WNOWAIT | __WALL`: looks for children of any kind, and leaves them as they are.
-const LOOK_FOR_CHILDREN: c_int = 0x4 | 0x1 | 0x0100_0000 | 0x4000_0000;
 
 fn resource_usage(of: c_int) -> [c_long; USAGE] {
     let mut usage = [0; USAGE];
@@ -69,13 +62,6 @@ fn children_cpu_ns() -> u64 {
 pub fn has_waited_for_processes() -> bool {
     let usage = resource_usage(RUSAGE_CHILDREN);
     usage[MINOR_FAULTS] + usage[MAJOR_FAULTS] > 0
-}
-
-/// Returns whether this process has children now, running or ended.
-pub fn has_children() -> bool {
-    let mut info = [0; SIGINFO];
-    // SAFETY: the kernel fills in the structure that it is given, which is as long as it expects.
-    unsafe { waitid(P_ALL, 0, &mut info, LOOK_FOR_CHILDREN) == 0 }
 }
 
 /// Bytes read and written so far, all threads.
@@ -258,7 +244,7 @@ mod tests {
         let before = (usage().0, children_cpu_ns());
         let spins = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
         let mut child = std::process::Command::new("sh").args(["-c", spins]).spawn().unwrap();
-        assert!(has_children());
+        assert!(crate::sys::has_children());
         assert!(child.wait().unwrap().success());
         assert!(has_waited_for_processes());
         assert!(usage().0 > before.0 && children_cpu_ns() > before.1);

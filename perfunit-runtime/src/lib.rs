@@ -73,6 +73,8 @@ pub mod __private {
     pub use crate::probe::{probed, Guard, Site};
     #[cfg(target_os = "linux")]
     pub use crate::request::{request, Request};
+    #[cfg(target_os = "linux")]
+    pub use crate::serve::next_test;
     pub use crate::serve::serve_function;
     pub use core;
     pub use core::hint::black_box;

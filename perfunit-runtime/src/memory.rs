@@ -77,41 +77,63 @@ struct Program {
     headers: &'static [Header],
 }
 
-/// Moves the program; `common` is the descriptor of the file with the pages that base and head share, which is closed.
-/// False if the system refused some of it: what was refused stays where it was.
-pub fn settle_program(common: i32) -> bool {
-    let runs = Runs::open(common);
-    let moved = match (Program::find(), &runs) {
-        (Some(program), Some(runs)) => {
-            let read_only = program.loaded().filter(|header| header.flags & WRITABLE == 0);
-            let moved = read_only.fold(true, |moved, header| moved & move_segment(program, header, runs, common));
-            program.loaded().filter(|header| header.flags & WRITABLE != 0).for_each(|header| own_data(program, header));
-            moved
-        }
-        _ => false,
-    };
-    // SAFETY: the descriptor was given to us, and nobody else knows of it.
-    unsafe { close(common) };
-    moved
+/// The pages of a program that was moved; its forked children draw theirs anew.
+#[derive(Clone, Copy)]
+pub struct Settled {
+    program: Program,
+    runs: &'static CommonPages,
+    /// Whether the system refused to move some pages, which stayed where they were.
+    is_complete: bool,
 }
 
-/// The list of common runs, mapped for as long as it is read.
-struct Runs(&'static CommonPages);
+/// Moves the program; `common` is the descriptor of the file with the pages that base and head share, which is closed.
+/// Returns `None` if the program or the list of these pages was not found.
+pub fn settle_program(common: i32) -> Option<Settled> {
+    let settled = Runs::open(common).and_then(|runs| {
+        let program = Program::find()?;
+        let is_complete = program.read_only().fold(true, |moved, (header, protection)| {
+            moved & for_each_part(program, header, runs, |part| part.place(protection, common))
+        });
+        program.writable().for_each(|header| own_data(program, header));
+        Some(Settled { program, runs, is_complete })
+    });
+    // SAFETY: the descriptor was given to us, and nobody else knows of it.
+    unsafe { close(common) };
+    settled
+}
 
-impl Runs {
-    fn open(common: i32) -> Option<Self> {
-        // SAFETY: the file begins with a `CommonPages`, which is as long as a page and valid for every bit pattern.
-        unsafe {
-            let address = mmap(null_mut(), PAGE, PROT_READ, MAP_PRIVATE, common, 0);
-            (address as isize != -1).then(|| Self(&*address.cast::<CommonPages>()))
-        }
+impl Settled {
+    /// Tells whether all pages are where they should be.
+    pub fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// Copies all pages that base and head do not share to new ones, in a forked child, which has them from its parent.
+    /// Returns whether all pages are where they should be.
+    pub fn renew(&self) -> bool {
+        let program = self.program;
+        let moved = program.read_only().fold(self.is_complete, |moved, (header, protection)| {
+            moved & for_each_part(program, header, self.runs, |part| part.renew(protection))
+        });
+        let relocated = program.headers.iter().find(|header| header.kind == READ_ONLY_AFTER_LOADING);
+        let moved = moved & relocated.map_or(true, |header| own(program.whole_pages(header), PROT_READ));
+        // The libraries' data, too: each child writes to its own pages of it.
+        // SAFETY: `own_all_data` takes no data.
+        unsafe { dl_iterate_phdr(own_all_data, null_mut()) };
+        moved
     }
 }
 
-impl Drop for Runs {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `open` made; the reference to it goes with us.
-        unsafe { munmap(std::ptr::from_ref(self.0).cast_mut().cast(), PAGE) };
+/// The list of common runs, which stays mapped.
+struct Runs;
+
+impl Runs {
+    fn open(common: i32) -> Option<&'static CommonPages> {
+        // SAFETY: the file begins with a `CommonPages`, which is as long as a page and valid for every bit pattern.
+        unsafe {
+            let address = mmap(null_mut(), PAGE, PROT_READ, MAP_PRIVATE, common, 0);
+            (address as isize != -1).then(|| &*address.cast::<CommonPages>())
+        }
     }
 }
 
@@ -127,6 +149,17 @@ impl Program {
         self.headers.iter().filter(|header| header.kind == LOAD)
     }
 
+    /// Returns the segments that nobody writes, with their protection.
+    fn read_only(self) -> impl Iterator<Item = (&'static Header, c_int)> {
+        let protection = |flags: u32| if flags & EXECUTABLE != 0 { PROT_READ_EXECUTE } else { PROT_READ };
+        let read_only = self.loaded().filter(|header| header.flags & WRITABLE == 0);
+        read_only.map(move |header| (header, protection(header.flags)))
+    }
+
+    fn writable(self) -> impl Iterator<Item = &'static Header> {
+        self.loaded().filter(|header| header.flags & WRITABLE != 0)
+    }
+
     /// The first page stays a page of the executable: std finds the path of the program by it when it names functions. Only
     /// a program that is free to move begins at its base.
     fn first_page(self) -> usize {
@@ -138,6 +171,13 @@ impl Program {
         let start = self.base + header.address as usize;
         Range { start: start & !(PAGE - 1), end: (start + header.file_size as usize).next_multiple_of(PAGE) }
     }
+
+    /// The pages that belong to a part of the program as a whole: the dynamic linker protects no others.
+    fn whole_pages(self, header: &Header) -> Range {
+        let start = self.base + header.address as usize;
+        let end = start + header.memory_size as usize;
+        Range { start: start.next_multiple_of(PAGE), end: end & !(PAGE - 1) }
+    }
 }
 
 /// The first object is the program itself.
@@ -146,36 +186,81 @@ impl Program {
 ///
 /// As of [`Visit`]; `data` is an `Option<Program>` that nobody else uses.
 unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the dynamic linker gives a description of a loaded object, whose headers stay where they are.
-    unsafe {
-        let headers = std::slice::from_raw_parts((*object).headers, usize::from((*object).count));
-        *data.cast::<Option<Program>>() = Some(Program { base: (*object).base, headers });
-    }
+    // SAFETY: as the caller promises.
+    unsafe { *data.cast::<Option<Program>>() = Some(loaded_program(object)) };
     1
 }
 
-/// Maps common runs from their file and copies what is between them.
-fn move_segment(program: Program, header: &Header, runs: &Runs, common: i32) -> bool {
+/// Gives this process pages of its own for the data of an object.
+///
+/// # Safety
+///
+/// As of [`Visit`].
+unsafe extern "C" fn own_all_data(object: *const Object, _: usize, _: *mut c_void) -> c_int {
+    // SAFETY: as the caller promises.
+    let program = unsafe { loaded_program(object) };
+    program.writable().for_each(|header| own_data(program, header));
+    0
+}
+
+/// # Safety
+///
+/// `object` describes a loaded object.
+unsafe fn loaded_program(object: *const Object) -> Program {
+    // SAFETY: the headers of a loaded object stay where they are.
+    unsafe {
+        let headers = std::slice::from_raw_parts((*object).headers, usize::from((*object).count));
+        Program { base: (*object).base, headers }
+    }
+}
+
+/// Runs of pages of a segment that nobody writes.
+enum Part {
+    /// Equal in both programs, at this place of the file.
+    Common(Range, i64),
+    /// All others.
+    Own(Range),
+}
+
+impl Part {
+    /// Maps common pages from their file and copies all others.
+    fn place(self, protection: c_int, common: i32) -> bool {
+        match self {
+            Self::Own(pages) => own(pages, protection),
+            // SAFETY: what is mapped is what is there already: the tool compared both files page by page.
+            Self::Common(pages, offset) => unsafe {
+                let flags = MAP_PRIVATE | MAP_FIXED | MAP_POPULATE;
+                let length = pages.end - pages.start;
+                mmap(pages.start as *mut c_void, length, protection, flags, common, offset) as isize != -1
+            },
+        }
+    }
+
+    /// Copies what is not common.
+    fn renew(self, protection: c_int) -> bool {
+        match self {
+            Self::Own(pages) => own(pages, protection),
+            Self::Common(..) => true,
+        }
+    }
+}
+
+/// Applies `place` to all parts of a segment; returns whether all succeeded.
+fn for_each_part(program: Program, header: &Header, runs: &CommonPages, place: impl Fn(Part) -> bool) -> bool {
     let Range { start, end } = program.pages(header);
     let mut at = start.max(program.first_page() + PAGE);
-    let protection = if header.flags & EXECUTABLE != 0 { PROT_READ_EXECUTE } else { PROT_READ };
-    let mut moved = true;
-    for run in runs.0.runs.iter().take((runs.0.count as usize).min(MOST_RUNS)) {
+    let mut all = true;
+    for run in runs.runs.iter().take((runs.count as usize).min(MOST_RUNS)) {
         let run_start = program.base + run.address as usize;
         let run_end = run_start + run.length as usize;
         if run_start < at || run_end > end {
             continue;
         }
-        moved &= own(Range { start: at, end: run_start }, protection);
-        // SAFETY: what is mapped is what is there already: the tool compared both files page by page.
-        moved &= unsafe {
-            let flags = MAP_PRIVATE | MAP_FIXED | MAP_POPULATE;
-            let length = run_end - run_start;
-            mmap(run_start as *mut c_void, length, protection, flags, common, run.offset) as isize != -1
-        };
+        all &= place(Part::Own(Range { start: at, end: run_start }));
+        all &= place(Part::Common(Range { start: run_start, end: run_end }, run.offset));
         at = run_end;
     }
-    moved & own(Range { start: at, end }, protection)
+    all & place(Part::Own(Range { start: at, end }))
 }
 
 /// Copies pages that nobody writes to new ones and puts these in their place.
@@ -249,7 +334,8 @@ mod tests {
         list.resize(PAGE, 0);
         file.write_all(&list).and_then(|()| file.write_all(&content)).unwrap();
 
-        assert!(settle_program(file.into_raw_fd()));
+        let settled = settle_program(file.into_raw_fd()).unwrap();
+        assert!(settled.is_complete() && settled.renew());
         let from = mapped_from(shared);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(from, path.to_str().unwrap());

@@ -52,13 +52,15 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0008;
+pub const MAGIC: u64 = 0x7065_7266_756e_0009;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
 pub const FEW_BATCHES: u32 = 20;
 /// Two preparation turns and all batches.
 pub const MAX_TURNS: usize = 2 + 2 * MAX_BATCHES;
+/// Bytes of a test's name that fit the page.
+pub const NAME_LEN: usize = 512;
 /// Bytes kept of a panic message.
 pub const MESSAGE_LEN: usize = 240;
 
@@ -177,6 +179,14 @@ pub mod state {
     pub const NO_FORK: u32 = 8;
 }
 
+/// What a fork server can do; [`SideArea::server`].
+pub mod server {
+    /// It has said nothing else.
+    pub const ABLE: u32 = 0;
+    /// It cannot fork for us: it has threads that its children would lack, or the system refuses.
+    pub const UNABLE: u32 = 1;
+}
+
 /// What one process writes.
 #[repr(C)]
 pub struct SideArea {
@@ -213,6 +223,12 @@ pub struct SideArea {
     pub io_is_counted: AtomicU32,
     /// 1 if the process has started other processes; of a process that counts only.
     pub starts_processes: AtomicU32,
+    /// One of [`server`].
+    pub server: AtomicU32,
+    /// The last request of [`Page::asked`] that a fork server has answered: its child has ended.
+    pub answered: AtomicU32,
+    /// How that child ended, as `waitpid` says.
+    pub status: AtomicU32,
     /// How the last forked child ended: one of [`child`].
     pub child_status: AtomicU32,
     /// One of [`unit`].
@@ -256,6 +272,16 @@ pub struct Page {
     pub common: AtomicI32,
     /// The core to run on; [`ANY_CORE`] leaves that to the system.
     pub core: AtomicU32,
+    /// Number of the last pair that the tool asked fork servers for, from 1 on; a futex.
+    pub asked: AtomicU32,
+    /// Counts the children of fork servers that have ended; the futex of the tool.
+    pub ended: AtomicU32,
+    /// Seed of the random numbers of a fork server's child; 0 leaves it those of the kernel.
+    pub seed: AtomicU64,
+    /// Bytes of `name` in use.
+    pub name_len: AtomicU32,
+    /// Name of the test that a fork server's child serves, UTF-8.
+    pub name: [AtomicU8; NAME_LEN],
     /// Who runs in each turn: 0 base, 1 head.
     pub schedule: [AtomicU8; MAX_TURNS],
     /// What each side writes.
@@ -311,5 +337,20 @@ impl Page {
             self.schedule[2 + i as usize].store((abba ^ starter) as u8, Relaxed);
         }
         self.turns.store(2 + 2 * batches, Relaxed);
+    }
+
+    /// Writes the name of the test to serve, of at most [`NAME_LEN`] bytes.
+    pub fn set_name(&self, name: &str) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.name.iter().zip(name.bytes()).for_each(|(slot, byte)| slot.store(byte, Relaxed));
+        self.name_len.store(name.len().min(NAME_LEN) as u32, Relaxed);
+    }
+
+    /// Returns the name of the test to serve.
+    pub fn name(&self) -> String {
+        use std::sync::atomic::Ordering::Relaxed;
+        let length = (self.name_len.load(Relaxed) as usize).min(NAME_LEN);
+        let bytes: Vec<u8> = self.name[..length].iter().map(|byte| byte.load(Relaxed)).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -18,6 +18,8 @@ pub enum Request {
         /// As libtest prints it.
         test: String,
     },
+    /// Fork a child for each test that the page asks for, see `next_test`.
+    ForkServer,
 }
 
 /// The request, or `None` in an ordinary `cargo test`.
@@ -26,7 +28,7 @@ pub fn request() -> Option<Request> {
         return Some(Request::List(path.into()));
     }
     let _page = page_descriptor()?;
-    Some(Request::Serve { test: env::var(TEST_VARIABLE).ok()? })
+    Some(env::var(TEST_VARIABLE).map_or(Request::ForkServer, |test| Request::Serve { test }))
 }
 
 /// Side index and descriptor of the page.

@@ -2,6 +2,7 @@
 
 mod batch;
 mod begin;
+mod fork_server;
 mod forked;
 mod pilot;
 mod repeated;
@@ -17,6 +18,7 @@ use std::process::{ExitCode, Termination};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
+pub use fork_server::next_test;
 pub use seat::taken_seat;
 pub use untimed::{timed_by_itself, untimed};
 

@@ -27,11 +27,15 @@ impl Streams {
         Some(Self { source, seed: source.seed.load(Relaxed), key: source.key.load(Relaxed) })
     }
 
-    /// In a forked child: starts the streams of the child with this number, for the thread that calls.
+    /// Starts the streams of the child with this number, for the calling thread of a forked child.
     pub fn restart(&self, number: u64) {
         // Any bijection of the number does: the library mixes the bits of what it is given.
-        let seed = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.source.seed.store(seed.max(1), Relaxed);
+        self.start((self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)).max(1));
+    }
+
+    /// Starts the streams of this seed, for the calling thread of a forked child; 0 leaves the kernel's random numbers.
+    pub fn start(&self, seed: u64) {
+        self.source.seed.store(seed, Relaxed);
         self.source.threads.store(0, Relaxed);
         self.source.key.store(self.key, Relaxed);
         // SAFETY: the library's own key; its values are numbers, and none means "no stream yet".

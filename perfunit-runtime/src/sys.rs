@@ -4,7 +4,7 @@ use crate::page::{Page, PAGE_BYTES};
 
 pub use crate::page::PAGE;
 
-use std::ffi::{c_char, c_int, c_long, c_void, CStr};
+use std::ffi::{c_char, c_int, c_long, c_uint, c_void, CStr};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32};
@@ -29,6 +29,7 @@ extern "C" {
     fn getpid() -> c_int;
     fn prctl(option: c_int, ...) -> c_int;
     fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
+    fn waitid(kind: c_int, process: c_uint, end: *mut SignalInfo, options: c_int) -> c_int;
     fn _exit(status: c_int) -> !;
 }
 
@@ -38,6 +39,32 @@ struct Timespec {
     seconds: i64,
     nanoseconds: i64,
 }
+
+/// `siginfo_t` of a child's end on the 64-bit platforms that we serve.
+#[derive(Default)]
+#[repr(C)]
+struct SignalInfo {
+    signal: c_int,
+    error: c_int,
+    code: c_int,
+    reserved: c_int,
+    process: c_int,
+    user: c_uint,
+    status: c_int,
+    padding: c_int,
+    rest: [u64; 12],
+}
+
+const P_ALL: c_int = 0;
+const P_PID: c_int = 1;
+const WNOHANG: c_int = 1;
+const WEXITED: c_int = 4;
+const WNOWAIT: c_int = 0x0100_0000;
+/// Children of any kind.
+const WALL: c_int = 0x4000_0000;
+const CLD_EXITED: c_int = 1;
+const CLD_DUMPED: c_int = 3;
+const CORE_DUMPED: c_int = 0x80;
 
 /// As many as a `cpu_set_t` holds.
 const MOST_CORES: usize = 1024;
@@ -303,6 +330,33 @@ pub fn wait_for(id: i32) -> u32 {
         }
     }
     status as u32
+}
+
+/// Waits until a child has ended and returns its status, as `waitpid` has it, but leaves it to be reaped; 0 where the program
+/// has its children reaped unseen.
+///
+/// The kernel wakes us before the last thread of the child is gone. To reap the child then would have us wait for that thread
+/// in a busy loop in the kernel, on the core where the thread is to run.
+pub fn see_end_of(id: i32) -> u32 {
+    let mut end = SignalInfo::default();
+    // SAFETY: the place lives through the call.
+    while unsafe { waitid(P_PID, id as c_uint, &mut end, WEXITED | WNOWAIT) } < 0 {
+        if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+            return 0;
+        }
+    }
+    let status = match end.code {
+        CLD_EXITED => (end.status & 0xff) << 8,
+        CLD_DUMPED => end.status | CORE_DUMPED,
+        _ => end.status,
+    };
+    status as u32
+}
+
+/// Returns whether this process has children now, running or ended.
+pub fn has_children() -> bool {
+    // SAFETY: the place lives through the call.
+    unsafe { waitid(P_ALL, 0, &mut SignalInfo::default(), WEXITED | WNOHANG | WNOWAIT | WALL) == 0 }
 }
 
 /// Has the kernel end this process when the thread that forked it ends.

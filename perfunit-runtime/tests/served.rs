@@ -1,16 +1,19 @@
 //! A process that serves a test with probes leaves its batches in the tree. The test is this program, started once more, with
 //! the page as standard input and the tree as standard output: both are files that the two share.
 
-use perfunit_runtime::__private::{serve_function, Site};
+use perfunit_runtime::__private::{next_test, serve_function, Site};
 use perfunit_runtime::page::{
-    self, child, state, Page, SideArea, ANY_CORE, COLD, FORK, PAGE_BYTES, SERVE_VARIABLE, WHOLE,
+    self, child, server, state, Page, SideArea, ANY_CORE, COLD, FORK, PAGE_BYTES, SERVE_VARIABLE, TEST_VARIABLE, WHOLE,
 };
 use perfunit_runtime::tree::{self, mode, Figures, Header, Layout, Node};
+use std::ffi::{c_int, c_long, c_void};
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::mem::{offset_of, size_of};
+use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::time::Duration;
 
 static OUTER: Site = Site::new(11);
 static INNER: Site = Site::new(22);
@@ -22,6 +25,12 @@ const LAYOUT: Layout = Layout { keys: 1, capacity: 64, rows: 24 };
 
 fn main() {
     if std::env::var_os(SERVE_VARIABLE).is_some() {
+        if std::env::var_os(TEST_VARIABLE).is_none() {
+            if std::env::var_os(THREAD_VARIABLE).is_some() {
+                std::thread::spawn(|| std::thread::sleep(Duration::from_secs(60)));
+            }
+            serve_function(&next_test(), false, by_name);
+        }
         serve_function("served", false, if std::env::var_os(ONCE_VARIABLE).is_some() { once } else { body });
     }
     many_batches_have_their_rows_without_the_untimed_runs();
@@ -30,7 +39,9 @@ fn main() {
     a_cold_process_has_no_tree();
     each_forked_child_makes_a_first_call();
     a_child_that_ends_is_told_from_one_that_fails();
-    println!("6 cases passed");
+    a_fork_server_serves_test_after_test();
+    a_program_with_threads_is_no_fork_server();
+    println!("8 cases passed");
 }
 
 /// Set for [`once`]: what a child does in its call.
@@ -172,6 +183,7 @@ fn serve_with(request: &Request, once: Option<&str>) -> End {
     );
     let status = Command::new(std::env::current_exe().unwrap())
         .env(SERVE_VARIABLE, "0:0")
+        .env(TEST_VARIABLE, "served")
         .envs(once.map(|what| (ONCE_VARIABLE, what)))
         .stdin(Stdio::from(page.try_clone().unwrap()))
         .stdout(Stdio::from(tree.try_clone().unwrap()))
@@ -242,4 +254,109 @@ fn a_child_that_ends_is_told_from_one_that_fails() {
     assert!(![child::RUNNING, child::PASSED, child::FAILED].contains(&status), "{status}");
     // SIGABRT.
     assert_eq!(status & 0x7f, 6);
+}
+
+extern "C" {
+    fn mmap(
+        address: *mut c_void,
+        length: usize,
+        protection: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: c_long,
+    ) -> *mut c_void;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+#[cfg(target_arch = "x86_64")]
+const SYS_FUTEX: c_long = 202;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_FUTEX: c_long = 98;
+const FUTEX_WAKE: c_int = 1;
+const READ_WRITE: c_int = 3;
+const SHARED: c_int = 1;
+
+/// Set for a fork server that has another thread.
+const THREAD_VARIABLE: &str = "PERFUNIT_SERVED_THREAD";
+
+/// The test of a fork server's child: its thread has the test's name, and nobody has called it in this process before.
+fn by_name() -> Result<(), String> {
+    static CALLED: AtomicBool = AtomicBool::new(false);
+    match std::thread::current().name() {
+        Some("aborts") => std::process::abort(),
+        Some("passes") if !CALLED.swap(true, Relaxed) => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// A fork server and its page.
+struct ForkServer {
+    process: std::process::Child,
+    page: &'static Page,
+    asked: u32,
+}
+
+impl ForkServer {
+    fn start(has_thread: bool) -> Self {
+        let file = shared(
+            PAGE_BYTES,
+            &[
+                (offset_of!(Page, magic), &page::MAGIC.to_ne_bytes()),
+                (offset_of!(Page, flags), &COLD.to_ne_bytes()),
+                (offset_of!(Page, core), &ANY_CORE.to_ne_bytes()),
+            ],
+        );
+        // SAFETY: a fresh mapping of a file that is long enough; `Page` consists of atomics.
+        let page = unsafe {
+            let address = mmap(std::ptr::null_mut(), PAGE_BYTES, READ_WRITE, SHARED, file.as_raw_fd(), 0);
+            assert!(address as isize != -1);
+            &*address.cast::<Page>()
+        };
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.env(SERVE_VARIABLE, "0:0").envs(has_thread.then_some((THREAD_VARIABLE, "1"))).stdin(Stdio::from(file));
+        Self { process: command.spawn().unwrap(), page, asked: 0 }
+    }
+
+    /// Has a child serve a test: its state, and how it ended.
+    fn ask(&mut self, test: &str) -> (u32, u32) {
+        let area = &self.page.sides[0];
+        area.state.store(state::STARTING, Relaxed);
+        area.message_len.store(0, Relaxed);
+        self.page.turn.store(0, Relaxed);
+        self.page.turns.store(1, Relaxed);
+        self.page.set_name(test);
+        self.asked += 1;
+        self.page.asked.store(self.asked, Release);
+        // SAFETY: the word is a live, aligned u32.
+        unsafe { syscall(SYS_FUTEX, self.page.asked.as_ptr(), FUTEX_WAKE, c_int::MAX) };
+        while area.answered.load(Acquire) != self.asked {
+            assert!(self.process.try_wait().unwrap().is_none(), "the server is gone");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (area.state.load(Acquire), area.status.load(Relaxed))
+    }
+}
+
+impl Drop for ForkServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn a_fork_server_serves_test_after_test() {
+    let mut server = ForkServer::start(false);
+    assert_eq!(server.ask("passes"), (state::DONE, 0));
+    let (ended_in, status) = server.ask("aborts");
+    // SIGABRT, with or without a core.
+    assert_eq!((ended_in, status & 0x7f), (state::FIRST_CALL, 6));
+    assert_eq!(server.ask("unknown"), (state::FAILED_FIRST, 0));
+    // A process of its own: in the first one the second call would fail.
+    assert_eq!(server.ask("passes"), (state::DONE, 0));
+}
+
+fn a_program_with_threads_is_no_fork_server() {
+    let mut server = ForkServer::start(true);
+    assert!(server.process.wait().unwrap().success());
+    assert_eq!(server.page.sides[0].server.load(Acquire), server::UNABLE);
 }

@@ -158,6 +158,37 @@ pub fn spare_children() {
     let _ = SPARED.set(os::children());
 }
 
+/// Our children that serve test after test: their ends are not ends of tests.
+static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// A child that [`kill_leftovers`] leaves alone, and that is killed when this is dropped.
+#[derive(Debug)]
+pub struct Server(Child);
+
+impl Server {
+    pub fn new(child: Child) -> Self {
+        SERVERS.lock().unwrap_or_else(PoisonError::into_inner).insert(child.id());
+        Self(child)
+    }
+
+    /// Tells whether the process has ended by itself.
+    pub fn is_gone(&mut self) -> bool {
+        !matches!(self.0.try_wait(), Ok(None))
+    }
+
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        SERVERS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0.id());
+    }
+}
+
 /// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
 ///
 /// Call only while no child is wanted any more.
@@ -167,10 +198,10 @@ pub fn kill_leftovers() -> usize {
     // A leftover's own children come to us when it ends, so there may be more each time; a process that forks faster
     // than this is the keeper's.
     for _ in 0..LEFTOVER_ROUNDS {
-        let leftovers: Vec<u32> = os::children()
-            .into_iter()
-            .filter(|id| *id != keeper && !SPARED.get().is_some_and(|spared| spared.contains(id)))
-            .collect();
+        let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_spared = |id: &u32| SPARED.get().is_some_and(|spared| spared.contains(id)) || servers.contains(id);
+        let leftovers: Vec<u32> = os::children().into_iter().filter(|id| *id != keeper && !is_spared(id)).collect();
+        drop(servers);
         if leftovers.is_empty() {
             break;
         }

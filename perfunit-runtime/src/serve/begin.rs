@@ -73,7 +73,7 @@ pub fn lock_in(seat: &Seat) {
 /// Notes whether the test started processes, which a process that counts does not see. In the cage none can be started, and
 /// looking for them is not allowed.
 pub fn note_processes(seat: &Seat) {
-    let started = gauges::has_waited_for_processes() || !CAGED.load(Relaxed) && gauges::has_children();
+    let started = gauges::has_waited_for_processes() || !CAGED.load(Relaxed) && sys::has_children();
     seat.area().starts_processes.store(u32::from(started), Relaxed);
 }
 

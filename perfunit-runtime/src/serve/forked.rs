@@ -75,7 +75,7 @@ fn plan(seat: &Seat, ns: u64) {
 
 /// A forked child has the thread that forked it and no other: neither the main thread, which only waits for us, nor what
 /// the program started before its tests.
-fn has_other_threads() -> bool {
+pub fn has_other_threads() -> bool {
     let ours = if sys::is_main_thread() { 1 } else { 2 };
     std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() > ours)
 }

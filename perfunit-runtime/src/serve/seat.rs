@@ -1,5 +1,7 @@
 //! This process's place at the page: which side it is, whose turn it is, and how it leaves.
 
+use super::fork_server;
+use crate::memory::Settled;
 use crate::page::{state, Page, SideArea, ANY_CORE, COLD, FORK, GROWTH, MAGIC, MESSAGE_LEN, METER};
 use crate::probe::Tree;
 use crate::readings::Gauges;
@@ -77,6 +79,19 @@ pub fn armed_seat() -> Option<&'static Seat> {
 }
 
 fn open_seat(should_panic: bool) -> Option<Seat> {
+    if let Some(seat) = fork_server::inherited(should_panic) {
+        return Some(seat);
+    }
+    let (seat, settled) = open(should_panic)?;
+    if settled.is_some_and(|settled| settled.is_complete()) {
+        seat.area().settled.store(1, Relaxed);
+    }
+    let tree = probe::open(tree_descriptor(seat.page, seat.area()));
+    Some(Seat { tree, ..seat })
+}
+
+/// Takes the place that the environment names, and moves the program.
+pub fn open(should_panic: bool) -> Option<(Seat, Option<Settled>)> {
     let (side, descriptor) = request::page_descriptor()?;
     let page = sys::map_page(descriptor)?;
     if page.magic.load(Relaxed) != MAGIC {
@@ -95,11 +110,8 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     // Programs that the test starts are not part of the protocol.
     request::forget();
     let common = page.common.load(Relaxed);
-    if common != 0 && memory::settle_program(common) {
-        page.sides[side].settled.store(1, Relaxed);
-    }
-    let tree = probe::open(tree_descriptor(page, &page.sides[side]));
-    Some(Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree })
+    let settled = if common == 0 { None } else { memory::settle_program(common) };
+    Some((Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree: None }, settled))
 }
 
 /// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none; where the growth of

@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 pub const OWN_EXECUTABLE: &str = "";
@@ -130,6 +131,12 @@ impl EndOf {
         std::thread::sleep(left.min(Duration::from_millis(1)));
     }
 }
+
+pub fn wait_for_change(_word: &AtomicU32, _value: u32, left: Duration) {
+    std::thread::sleep(left);
+}
+
+pub fn announce_change(_word: &AtomicU32) {}
 
 pub fn is_over(_child: &Child) -> bool {
     false

@@ -22,6 +22,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// The executable of this process, even if it was removed.
@@ -228,6 +229,19 @@ impl EndOf {
         // SAFETY: the array lives through the call and its length is given.
         unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, milliseconds) };
     }
+}
+
+/// Sleeps until this word, which other processes share, is no longer `value`, at most for so long; may return early.
+pub fn wait_for_change(word: &AtomicU32, value: u32, left: Duration) {
+    let left = libc::timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+    // SAFETY: the word is a live, aligned u32, and the call only reads it and the time.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const left) };
+}
+
+/// Wakes all processes that sleep on this word.
+pub fn announce_change(word: &AtomicU32) {
+    // SAFETY: the word is a live, aligned u32; waking touches no memory.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 /// Whether a process has ended; leaves it to be reaped.

@@ -1,0 +1,93 @@
+//! A process that forks a child for each test that the tool asks for, and itself runs none.
+//!
+//! A child is a fresh process as far as tests can tell: it has the memory of a process that has just begun its main function,
+//! and shares no thread, no lock and no random number with its siblings. It costs a tenth of starting the program, which
+//! takes the dynamic linker, page faults, and copies of pages.
+//!
+//! Pages that base and head do not have in common are copied again in each child, as their places in physical memory must
+//! vary between pairs.
+
+use super::forked::has_other_threads;
+use super::seat::{self, Seat};
+use crate::memory::Settled;
+use crate::page::server;
+use crate::streams::Streams;
+use crate::sys::{self, Forked};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::OnceLock;
+
+/// The server that this process was forked from; null in all other processes.
+static FORKED_FROM: AtomicUsize = AtomicUsize::new(0);
+
+/// What a server leaves to its children.
+struct Server {
+    seat: Seat,
+    settled: Option<Settled>,
+}
+
+/// Forks a child for each request. Returns in the children, with the name of the test to serve.
+pub fn next_test() -> String {
+    let Some((seat, settled)) = seat::open(false) else { sys::exit_now(2) };
+    // A box, because a static with this type would move what lies behind it in the program.
+    let server: &'static Server = Box::leak(Box::new(Server { seat, settled }));
+    let (page, area) = (server.seat.page, server.seat.area());
+    if has_other_threads() {
+        unable(server);
+    }
+    let streams = Streams::find(server.seat.streams);
+    let (mut answered, mut ended) = (0, None);
+    loop {
+        let asked = page.asked.load(Acquire);
+        if asked == answered {
+            sys::futex_wait(&page.asked, asked);
+            continue;
+        }
+        ended.take().map(sys::wait_for);
+        match sys::fork_process() {
+            Forked::Child => return begin(server, streams),
+            Forked::Refused => unable(server),
+            Forked::Parent(id) => {
+                area.status.store(sys::see_end_of(id), Relaxed);
+                ended = Some(id);
+            }
+        }
+        answered = asked;
+        area.answered.store(asked, Release);
+        tell(server);
+    }
+}
+
+fn tell(server: &Server) {
+    server.seat.page.ended.fetch_add(1, Release);
+    sys::futex_wake(&server.seat.page.ended);
+}
+
+/// Ends a server that cannot fork. The tool sees that it is gone.
+fn unable(server: &Server) -> ! {
+    server.seat.area().server.store(server::UNABLE, Release);
+    tell(server);
+    sys::exit_now(0)
+}
+
+/// Makes a child what a fresh process is.
+fn begin(server: &'static Server, streams: Option<Streams>) -> String {
+    sys::die_with_parent();
+    let (page, area) = (server.seat.page, server.seat.area());
+    if let Some(streams) = streams {
+        streams.start(page.seed.load(Relaxed));
+    }
+    if server.settled.as_ref().is_some_and(Settled::renew) {
+        area.settled.store(1, Relaxed);
+    }
+    FORKED_FROM.store(std::ptr::from_ref(server) as usize, Release);
+    page.name()
+}
+
+/// Returns the seat of a child.
+pub fn inherited(should_panic: bool) -> Option<Seat> {
+    let server = FORKED_FROM.load(Acquire) as *const Server;
+    // SAFETY: null, or a leaked box, which lives as long as the process.
+    let Seat { page, side, streams, .. } = unsafe { server.as_ref() }?.seat;
+    Some(Seat { page, side, should_panic, counters: None, streams, gauges: OnceLock::new(), tree: None })
+}

@@ -75,7 +75,7 @@ fn measure_all(
     started: Instant,
 ) -> Result<(Option<partition::Dealt>, LedTo)> {
     let plan = pairings::prepare(session, builder)?;
-    run.stages.select = plan.selecting();
+    run.stages.select = plan.selecting;
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
     let unseen = plan.unseen(session);
     run.selection = plan.describe(std::mem::take(&mut run.selection), &unseen, session);
@@ -86,7 +86,7 @@ fn measure_all(
         show(&unused, session.context.terminal);
     }
     run.warnings.extend(unused);
-    let dealt = plan.dealt();
+    let dealt = plan.dealt.clone();
     let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;

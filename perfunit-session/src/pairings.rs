@@ -127,8 +127,8 @@ impl Plan {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
+        unseen.describe(&mut selection);
         selection.uncovered = unseen.uncovered_after(excluded.into_iter());
-        selection.not_compiled.clone_from(&unseen.not_compiled);
         selection
     }
 

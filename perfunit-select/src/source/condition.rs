@@ -2,6 +2,7 @@
 
 use cfg_expr::{Expression, Predicate, TargetPredicate};
 use perfunit_build::Compilation;
+use perfunit_model::LeftOutBy;
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::env::consts;
@@ -100,6 +101,15 @@ impl<'a> Configuration<'a> {
     /// Returns the likely facts about unit tests that are yet to be built with these features.
     pub fn of_unit_tests(features: &'a BTreeSet<String>) -> Self {
         Self { features: Some(features), test: Some(true), debug_assertions: None, others: Others::Typical }
+    }
+
+    /// Returns the facts without one of them.
+    pub fn without(self, fact: LeftOutBy) -> Self {
+        match fact {
+            LeftOutBy::Features => Self { features: None, ..self },
+            LeftOutBy::Platform => Self { others: Others::Open, ..self },
+            LeftOutBy::Profile => Self { debug_assertions: None, ..self },
+        }
     }
 
     /// Returns whether the condition holds, for all that is known.
@@ -202,6 +212,24 @@ mod tests {
         check(parse_quote!(#[inline]), Some(true));
         let condition = Condition::of(&[parse_quote!(#[cfg(feature = "alloc")])]);
         assert_eq!(condition.holds(&Configuration::of_any_build()), None);
+    }
+
+    #[test]
+    fn the_fact_that_decides_is_the_one_without_which_the_condition_is_open() {
+        let features = ["alloc".to_owned()].into();
+        let known = Configuration { debug_assertions: Some(false), ..Configuration::of_any_build() };
+        let known = Configuration { features: Some(&features), ..known };
+        let deciding = |attribute: Attribute| {
+            let condition = Condition::of(&[attribute]);
+            assert_eq!(condition.holds(&known), Some(false));
+            let is_open = |fact: &LeftOutBy| condition.holds(&known.without(*fact)).is_none();
+            LeftOutBy::ALL.into_iter().filter(is_open).collect::<Vec<_>>()
+        };
+        assert_eq!(deciding(parse_quote!(#[cfg(feature = "std")])), [LeftOutBy::Features]);
+        assert_eq!(deciding(parse_quote!(#[cfg(all(feature = "std", feature = "alloc"))])), [LeftOutBy::Features]);
+        assert_eq!(deciding(parse_quote!(#[cfg(debug_assertions)])), [LeftOutBy::Profile]);
+        assert_eq!(deciding(parse_quote!(#[cfg(target_family = "wasm")])), [LeftOutBy::Platform]);
+        assert_eq!(deciding(parse_quote!(#[cfg(all(debug_assertions, feature = "std"))])), []);
     }
 
     #[test]

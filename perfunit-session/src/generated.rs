@@ -256,11 +256,14 @@ impl Ground {
         selected: &Selected,
         functions: &[Function],
     ) -> Result<Generation> {
-        let (crates, homeless) = generate::sources(versions, selected, &self.options.build.arguments, functions);
+        let Selected { workspace, packages, .. } = selected;
+        let enabled = builder.features(versions, workspace, &self.options.build, packages)?;
+        let (crates, homeless) = generate::sources(versions, selected, enabled.as_ref(), functions);
         let mut failures: Vec<_> = homeless.into_iter().map(|function| (function, NotGenerated::NoTarget)).collect();
         let mut calls = Vec::new();
         for Sources { files, root, name, features, wanted } in &crates {
-            let (found, without) = generate::calls(&CrateSources { files, root, name, features }, wanted);
+            let (found, without) =
+                generate::calls(&CrateSources { files, root, name, features: features.as_ref() }, wanted);
             calls.extend(found);
             failures.extend(without);
         }

@@ -98,9 +98,9 @@ impl<'a> Configuration<'a> {
         Self { others: Others::OnThisMachine, ..Self::default() }
     }
 
-    /// Returns the likely facts about unit tests that are yet to be built with these features.
-    pub fn of_unit_tests(features: &'a BTreeSet<String>) -> Self {
-        Self { features: Some(features), test: Some(true), debug_assertions: None, others: Others::Typical }
+    /// Returns the likely facts about unit tests that are yet to be built with these features, if they are known.
+    pub fn of_unit_tests(features: Option<&'a BTreeSet<String>>) -> Self {
+        Self { features, test: Some(true), debug_assertions: None, others: Others::Typical }
     }
 
     /// Returns the facts without one of them.
@@ -278,13 +278,14 @@ mod tests {
         };
         assert_eq!([Some(true), Some(false), None].map(of_build), [Some(false), Some(true), None]);
         // Before it is built, the profile decides nothing.
-        assert_eq!(condition.holds(&Configuration::of_unit_tests(&BTreeSet::new())), None);
+        assert_eq!(condition.holds(&Configuration::of_unit_tests(Some(&BTreeSet::new()))), None);
     }
 
     #[test]
     fn typical_unit_tests_are_for_this_machine_and_without_options() {
         let features = BTreeSet::from(["std".to_owned()]);
-        let holds = |attribute: Attribute| Condition::of(&[attribute]).holds(&Configuration::of_unit_tests(&features));
+        let holds =
+            |attribute: Attribute| Condition::of(&[attribute]).holds(&Configuration::of_unit_tests(Some(&features)));
         let (arch, width) = (consts::ARCH, usize::BITS.to_string());
         assert_eq!(holds(parse_quote!(#[cfg(all(test, feature = "std"))])), Some(true));
         assert_eq!(holds(parse_quote!(#[cfg(not(any(feature = "alloc", docsrs)))])), Some(true));
@@ -316,7 +317,7 @@ mod tests {
             parse_quote!(#[cfg_attr(test, inline, cfg_attr(debug_assertions, cold))]),
             parse_quote!(#[cfg_attr(windows, path = "windows.rs")]),
         ];
-        let applied = Configuration::of_unit_tests(&BTreeSet::new()).applied(&attributes);
+        let applied = Configuration::of_unit_tests(Some(&BTreeSet::new())).applied(&attributes);
         let names: Vec<String> = applied.iter().map(|meta| meta.path().to_token_stream().to_string()).collect();
         assert_eq!(names, ["derive", "inline", "cold"]);
     }

@@ -196,7 +196,7 @@ impl<'a> Builder<'a> {
         packages: &BTreeSet<String>,
     ) -> Result<Option<Features>> {
         self.checkout(Place::Measured, &versions.files.head, &Injections::none())?;
-        let manifest = self.tree.path(&Path::new(&workspace.root).join("Cargo.toml"));
+        let manifest = self.tree.path(Path::new(&workspace.root).join("Cargo.toml"));
         let resolver = FeatureResolver::open(&self.context.cargo, &manifest, &options.arguments);
         let packages = packages.iter().map(String::as_str).collect();
         let features = resolver.and_then(|resolver| resolver.resolve(&packages));

@@ -187,6 +187,28 @@ fn functions_behind_enabled_features_have_calls() {
 }
 
 #[test]
+fn features_of_calls_are_those_of_the_tests() {
+    let project = Project::empty();
+    let manifest = |name: &str, more: &str| {
+        let package = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        project.write(&format!("{name}/Cargo.toml"), package + more);
+    };
+    project.write("Cargo.toml", "[workspace]\nmembers = [\"sums\", \"user\"]\nresolver = \"2\"\n");
+    manifest("sums", "[features]\nwide = []\n");
+    manifest("user", "[dependencies]\nsums = { path = \"../sums\", features = [\"wide\"] }\n");
+    let code = "pub fn wide(values: &[u64]) -> u64 { values.iter().fold(7, |sum, x| sum ^ x) }\n";
+    project.write("sums/src/lib.rs", format!("#[cfg(feature = \"wide\")]\n{code}"));
+    project.write("user/src/lib.rs", "pub use sums::wide;\n");
+    project.commit("base");
+    let calls = |more: &[&str]| {
+        let arguments = ["generate", "HEAD", "--all", "--message-format", "json"];
+        run(&project, &[&arguments, more].concat()).json()["calls"].as_array().unwrap().len()
+    };
+    assert!(calls(&[]) > 0);
+    assert_eq!(calls(&["--package", "sums"]), 0);
+}
+
+#[test]
 fn calls_are_handed_over_as_tests() {
     let project = project();
     let found = run(&project, &["generate", "HEAD~1", "shown", "--write", "generated.rs"]);

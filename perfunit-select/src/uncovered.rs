@@ -195,7 +195,7 @@ impl Coverage<'_> {
             .collect();
         let may_be_without_code = is_const(text) || self.is_compiled(named, self.found, None).is_none();
         let is_in_string = || self.pairings.iter().any(|paired| paired.callers.is_in_string(&item.ident));
-        if code.is_empty() && may_be_without_code || is_in_string() || self.is_generated_code_naming(named) {
+        if code.is_empty() && may_be_without_code || is_in_string() {
             return Leads::Unknown;
         }
         let mut tests = BTreeSet::new();

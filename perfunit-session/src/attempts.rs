@@ -96,12 +96,12 @@ mod tests {
         Reason::Fails { side, how: Failure::Said(String::new()), intermittent }
     }
 
-    fn changed() -> Option<TestCodeItem> {
-        Some(TestCodeItem::Doctest("t".to_owned()))
+    fn item() -> TestCodeItem {
+        TestCodeItem::Doctest("t".to_owned())
     }
 
     fn test_changed() -> Reason {
-        Reason::TestChanged { item: changed().unwrap() }
+        Reason::TestChanged { item: item() }
     }
 
     /// A test that takes longer on head than the limit.
@@ -128,7 +128,7 @@ mod tests {
         ];
         for (first, expected) in cases {
             let holds = |fallback: &Fallback| fallback.outcome.as_ref().is_some_and(|outcome| *outcome == first);
-            let fallback = Fallback::after(&first, changed);
+            let fallback = Fallback::after(&first, || Some(item()));
             let found = fallback.as_ref().map(|fallback| (fallback.reason.clone(), holds(fallback)));
             assert_eq!(found, expected, "{:?}", first.reason);
             // A test with the same code in both versions needs no other.
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_test_that_did_not_end_on_head_stays_slower_unless_its_new_code_is_measured() {
-        let fallback = Fallback::after(&endless(), changed).unwrap();
+        let fallback = Fallback::after(&endless(), || Some(item())).unwrap();
         let same = samples::outcome("t", Verdict::Same, Some(samples::measured(1e3, 0.0)));
         assert_eq!(fallback.clone().decide(same).verdict, Verdict::Same);
         let second = unmeasured("t", Some(Reason::New));

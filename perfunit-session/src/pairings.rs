@@ -218,7 +218,9 @@ impl Plan {
         // Whatever goes wrong from here on, what was measured is not lost.
         let error = widen(session, builder, &mut second, &open).err();
         measured.warnings.extend(error.as_ref().and_then(|error| not_made(session, error)));
-        second.iter_mut().for_each(|second| second.take_failed(&mut open));
+        if let Some(second) = &mut second {
+            second.take_failed(&mut open);
+        }
         let built = second.as_ref().map(|second| second.built.targets.clone()).unwrap_or_default();
         let without_turn = open.into_iter().map(|(outcome, fallback)| {
             let is_built = built.contains(&outcome.test.target);

@@ -191,7 +191,7 @@ fn features_of_calls_are_those_of_the_tests() {
     let project = Project::empty();
     let manifest = |name: &str, more: &str| {
         let package = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
-        project.write(&format!("{name}/Cargo.toml"), package + more);
+        project.write(format!("{name}/Cargo.toml"), package + more);
     };
     project.write("Cargo.toml", "[workspace]\nmembers = [\"sums\", \"user\"]\nresolver = \"2\"\n");
     manifest("sums", "[features]\nwide = []\n");

@@ -501,7 +501,7 @@ mod tests {
         let path = folder.path().join("h.sqlite");
         let mut step = samples::step("a", &[("one", Verdict::Slower, 0.12), ("two", Verdict::Same, 0.0)]);
         step.unlisted.insert(step.tests[0].test.target.clone());
-        let mut store = Store::open(&path, "p").unwrap();
+        let store = Store::open(&path, "p").unwrap();
         assert_eq!(store.step(key("b")).unwrap(), None);
         store.keep(key("b"), &step).unwrap();
         store.skip("c", "t", "m", &Skipped::DoesNotBuild { error: "error: no".to_owned() }).unwrap();
@@ -522,7 +522,7 @@ mod tests {
         let path = folder.path().join("h.sqlite");
         let mut step = samples::step("a", &[("one", Verdict::NotMeasured, 0.0)]);
         (step.tests[0].reason, step.tests[0].figures) = (Some(ReasonKind::NotExecuted), None);
-        let mut store = Store::open(&path, "p").unwrap();
+        let store = Store::open(&path, "p").unwrap();
         store.keep(key("b"), &step).unwrap();
         assert_eq!(store.step(key("b")).unwrap(), Some(step));
         let words = "SELECT verdict || ' ' || reason FROM outcome";
@@ -536,7 +536,7 @@ mod tests {
     fn of_two_processes_the_first_answer_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("h.sqlite");
-        let (mut one, mut two) = (Store::open(&path, "p").unwrap(), Store::open(&path, "p").unwrap());
+        let (one, two) = (Store::open(&path, "p").unwrap(), Store::open(&path, "p").unwrap());
         let steps = [0.1, 0.2].map(|change| samples::step("a", &[("one", Verdict::Slower, change)]));
         one.keep(key("b"), &steps[0]).unwrap();
         two.keep(key("b"), &steps[1]).unwrap();
@@ -567,7 +567,7 @@ mod tests {
     #[test]
     fn of_several_machines_the_own_answer_comes_first() {
         let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&folder.path().join("h.sqlite"), "p").unwrap();
+        let store = Store::open(&folder.path().join("h.sqlite"), "p").unwrap();
         let on = |machine| Step { machine: String::from(machine), ..samples::step("a", &[]) };
         let key = |machine| Key { machine, ..key("b") };
         store.keep(key("n"), &on("n")).unwrap();
@@ -581,11 +581,11 @@ mod tests {
     fn files_are_joined_and_contradictions_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let (mut one, mut two) = (Store::open(&path("1"), "p").unwrap(), Store::open(&path("2"), "p").unwrap());
+        let (one, two) = (Store::open(&path("1"), "p").unwrap(), Store::open(&path("2"), "p").unwrap());
         let step = |change| samples::step("a", &[("one", Verdict::Slower, change)]);
         let why = Skipped::DoesNotBuild { error: "error: no".to_owned() };
         for (head, ours, theirs) in [("b", Some(0.1), Some(0.1)), ("c", Some(0.1), Some(0.2)), ("d", None, Some(0.3))] {
-            for (store, change) in [(&mut one, ours), (&mut two, theirs)] {
+            for (store, change) in [(&one, ours), (&two, theirs)] {
                 change.map_or(Ok(()), |change| store.keep(key(head), &step(change))).unwrap();
             }
         }
@@ -605,9 +605,9 @@ mod tests {
     fn what_cannot_be_joined_is_refused_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let mut store = Store::open(&path("1"), "p").unwrap();
+        let store = Store::open(&path("1"), "p").unwrap();
         let other = Store::open(&path("2"), "q").unwrap();
-        let mut message = |name: &str| store.join(&path(name), "p", "t").unwrap_err().to_string();
+        let message = |name: &str| store.join(&path(name), "p", "t").unwrap_err().to_string();
         assert!(message("2").contains("another project"), "{}", message("2"));
         other.connection.pragma_update(None, "user_version", 9).unwrap();
         assert!(message("2").contains("version 9 of the schema"), "{}", message("2"));
@@ -627,7 +627,7 @@ mod tests {
     fn a_full_disk_loses_the_step_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("h.sqlite");
-        let mut store = Store::open(&path, "p").unwrap();
+        let store = Store::open(&path, "p").unwrap();
         let small = samples::step("a", &[("one", Verdict::Slower, 0.1)]);
         store.keep(key("b"), &small).unwrap();
         let pages: u32 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

@@ -104,6 +104,7 @@ impl<'a> Configuration<'a> {
     }
 
     /// Returns the facts without one of them.
+    #[must_use]
     pub fn without(self, fact: LeftOutBy) -> Self {
         match fact {
             LeftOutBy::Features => Self { features: None, ..self },

@@ -9,7 +9,7 @@ use super::toolchain::{self, Toolchain, Variant};
 use super::unify::Named;
 use perfunit_model::error::{Error, Result, Stop, Tried};
 use perfunit_model::{Side, Sides, TargetId, TargetKind};
-use perfunit_project::cargo::{self, Context, Counterpart, Package, Target, Workspace};
+use perfunit_project::cargo::{self, Context, Counterpart, FeatureResolver, Features, Package, Target, Workspace};
 use perfunit_project::git::{Entry, FileSet, Repository, Versions};
 use perfunit_system::cache::{self, KeyBuilder};
 use perfunit_system::fs;
@@ -185,6 +185,22 @@ impl<'a> Builder<'a> {
         let text = fs::read(&lock)?;
         fs::write_atomically(kept, &text)?;
         Ok(text)
+    }
+
+    /// Returns the features that builds of these packages of head enable, of all packages; `None` if cargo alone can tell.
+    pub fn features(
+        &mut self,
+        versions: &Versions,
+        workspace: &Workspace,
+        options: &Options,
+        packages: &BTreeSet<String>,
+    ) -> Result<Option<Features>> {
+        self.checkout(Place::Measured, &versions.files.head, &Injections::none())?;
+        let manifest = self.tree.path(Path::new(&workspace.root).join("Cargo.toml"));
+        let resolver = FeatureResolver::open(&self.context.cargo, &manifest, &options.arguments);
+        let packages = packages.iter().map(String::as_str).collect();
+        let features = resolver.and_then(|resolver| resolver.resolve(&packages));
+        Ok(features.inspect_err(|error| tracing::debug!(%error, "features cannot be resolved here")).ok())
     }
 
     /// Builds both versions, again and again while the attempt knows something to try.

@@ -12,7 +12,7 @@ use perfunit_build::{
     Attempt, BuildFailure, Builder, InPlace, Linkers, Next, Place, Probes, Seeds, SideBuild, Variant,
 };
 use perfunit_measure::{Bench, Config, Layouts, ProbeRequest, ProbedPairs, ROOT, Subject, THREADS};
-use perfunit_model::error::{Error, Result, Tried, apart};
+use perfunit_model::error::{Error, Result, Stop, Tried, apart};
 use perfunit_model::{
     BuiltWith, Engine, Explanation, Function, Side, Sides, Strategy, TargetId, Unexplained, Unprobed, Warning,
 };
@@ -72,8 +72,7 @@ struct Finding {
 }
 
 /// Something found out, or why it is not.
-type Told<T> = std::result::Result<T, Unexplained>;
-type Found = Told<Finding>;
+type Told<T> = Tried<T, Unexplained>;
 
 /// The trees of pairs.
 struct Pairs {
@@ -125,7 +124,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             Goal::Responsible => examiner.explain(question, limit),
             Goal::Profile => examiner.profile(question, limit),
         };
-        match answer {
+        match apart(answer) {
             Ok(answer) => drop(answers.tests.insert(question.test.clone(), answer)),
             Err(error) => {
                 answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() });
@@ -139,31 +138,28 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
 
 impl Examiner<'_> {
     /// Explains one test until the deadline, or says why that cannot be done.
-    fn explain(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+    fn explain(&mut self, question: &Question, deadline: Instant) -> Told<Explanation> {
         let started = Instant::now();
         let finding = match self.inquiry.explaining.strategy {
             Some(Strategy::Complete) => self.complete(question, deadline)?,
-            strategy => match self.survey(question, deadline)? {
-                Err(why) => Err(why),
-                Ok(calls) => match strategy {
+            strategy => {
+                let calls = self.survey(question, deadline)?;
+                match strategy {
                     Some(strategy) => self.by(strategy, question, &calls, deadline)?,
                     None => self.by_choice(question, &calls, started.elapsed(), deadline)?,
-                },
-            },
+                }
+            }
         };
-        let told =
-            |finding: Finding| unless_contrary(self.told(question, &finding, started.elapsed()), question.change);
-        Ok(finding.map(told))
+        Ok(unless_contrary(self.told(question, &finding, started.elapsed()), question.change))
     }
 
     /// Who calls whom and how often: a pair with probes that only count.
-    fn survey(&mut self, question: &Question, deadline: Instant) -> Result<Told<Merged>> {
+    fn survey(&mut self, question: &Question, deadline: Instant) -> Told<Merged> {
         let request = ProbeRequest { default_mode: mode::COUNTING, listed_mode: mode::INACTIVE, keys: Vec::new() };
-        let counted = self.pairs(question, request, deadline, |_| true)?;
-        Ok(counted.map(|pairs| pairs.merged))
+        Ok(self.pairs(question, request, deadline, |_| true)?.merged)
     }
 
-    fn by(&mut self, strategy: Strategy, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+    fn by(&mut self, strategy: Strategy, question: &Question, calls: &Merged, deadline: Instant) -> Told<Finding> {
         match strategy {
             Strategy::Complete => self.complete(question, deadline),
             Strategy::Levelwise => self.levelwise(question, calls, deadline),
@@ -174,7 +170,7 @@ impl Examiner<'_> {
     /// One strategy after the other until somebody is found. All functions at once where that is light; else the ways to
     /// what changed, for most differences come from there. No more strategies than there is time for: `survey` is what
     /// it took to settle how to run the test, and a pair.
-    fn by_choice(&mut self, question: &Question, calls: &Merged, survey: Duration, deadline: Instant) -> Result<Found> {
+    fn by_choice(&mut self, question: &Question, calls: &Merged, survey: Duration, deadline: Instant) -> Told<Finding> {
         let is_light = all_calls(calls) * PROBE_NS <= LIGHT * question.base_ns;
         let order = if is_light && question.change.abs() >= SMALL_CHANGE {
             [Strategy::Complete, Strategy::UntilSourceChange, Strategy::Levelwise]
@@ -184,11 +180,11 @@ impl Examiner<'_> {
         let left = deadline.saturating_duration_since(Instant::now());
         let fitting = left.as_secs_f64() / (LOOKS[0] as f64 * survey.as_secs_f64() / 2.0);
         let order = &order[..(fitting as usize).clamp(1, order.len())];
-        let mut best: Option<Found> = None;
+        let mut best: Option<std::result::Result<Finding, Unexplained>> = None;
         for (index, strategy) in order.iter().copied().enumerate() {
             let left = deadline.saturating_duration_since(Instant::now());
             let share = left / (order.len() - index) as u32;
-            let found = self.by(strategy, question, calls, Instant::now() + share)?;
+            let found = apart(self.by(strategy, question, calls, Instant::now() + share))?;
             let is_enough = found.as_ref().is_ok_and(|finding| finding.is_enough(question));
             let is_better = match (&best, &found) {
                 (None | Some(Err(_)), _) => true,
@@ -202,48 +198,46 @@ impl Examiner<'_> {
                 break;
             }
         }
-        Ok(best.unwrap_or(Err(Unexplained::NoTimeLeft)))
+        best.unwrap_or(Err(Unexplained::NoTimeLeft)).map_err(Stop::Because)
     }
 
     /// All functions at once.
-    fn complete(&mut self, question: &Question, deadline: Instant) -> Result<Found> {
+    fn complete(&mut self, question: &Question, deadline: Instant) -> Told<Finding> {
         self.find(question, Strategy::Complete, ALL, deadline)
     }
 
     /// What the test calls; then what those call who pay; and so on.
-    fn levelwise(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+    fn levelwise(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Told<Finding> {
         let mut timed = first_level(calls);
         let mut found = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
         for _ in 1..MOST_LEVELS {
-            let Ok(finding) = &found else { break };
-            let more = closer(calls, &finding.attribution, &timed);
+            let more = closer(calls, &found.attribution, &timed);
             if more.is_empty() || Instant::now() >= deadline {
                 break;
             }
             timed.extend(more);
-            let closer = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
+            let closer = apart(self.timing(question, Strategy::Levelwise, &timed, deadline))?;
             // What is known already is better than a level for which no time was left.
-            if closer.as_ref().is_ok_and(|closer| closer.attribution.responsible().next().is_some()) {
-                found = closer;
-            } else {
-                break;
+            match closer {
+                Ok(closer) if closer.attribution.responsible().next().is_some() => found = closer,
+                _ => break,
             }
         }
         Ok(found)
     }
 
     /// The functions on the ways to those whose source changed, and what these call.
-    fn until_source_change(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Result<Found> {
+    fn until_source_change(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Told<Finding> {
         let is_changed = |key: &u64| self.inquiry.has_changed(&self.probed.functions, *key);
         let called: BTreeSet<u64> = calls.nodes.iter().map(|node| node.key).collect();
         let wanted: Keys = called.into_iter().filter(is_changed).collect();
         match ways_to(calls, &wanted) {
             Some(keys) => self.timing(question, Strategy::UntilSourceChange, &keys, deadline),
-            None => Ok(Err(Unexplained::NoChangeCalled)),
+            None => Err(Stop::Because(Unexplained::NoChangeCalled)),
         }
     }
 
-    fn timing(&mut self, question: &Question, strategy: Strategy, keys: &Keys, deadline: Instant) -> Result<Found> {
+    fn timing(&mut self, question: &Question, strategy: Strategy, keys: &Keys, deadline: Instant) -> Told<Finding> {
         let renamed = self.probed.renamed.iter().filter(|(_, old)| keys.contains(old)).map(|(new, _)| *new);
         // Sorted, as a request has to be.
         let keys = keys.iter().copied().chain(renamed).collect::<Keys>().into_iter().collect();
@@ -258,7 +252,7 @@ impl Examiner<'_> {
         strategy: Strategy,
         request: ProbeRequest,
         deadline: Instant,
-    ) -> Result<Found> {
+    ) -> Told<Finding> {
         let (probed, inquiry) = (self.probed, self.inquiry);
         let is_enough = |merged: &Merged| {
             LOOKS.contains(&merged.pairs)
@@ -266,16 +260,15 @@ impl Examiner<'_> {
                     .is_some_and(|(_, attribution)| explained(&attribution, question) >= EXPLAINED)
                     || merged.pairs == LOOKS[LOOKS.len() - 1])
         };
-        let pairs = self.pairs(question, request, deadline, is_enough)?;
-        Ok(pairs.and_then(|pairs| pairs.judged(question, strategy, probed, inquiry)))
+        self.pairs(question, request, deadline, is_enough)?.judged(question, strategy, probed, inquiry)
     }
 
     /// Where the time of both versions goes, whoever is responsible.
-    fn profile(&mut self, question: &Question, deadline: Instant) -> Result<Told<Explanation>> {
+    fn profile(&mut self, question: &Question, deadline: Instant) -> Told<Explanation> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
-        let finding = pairs.and_then(|pairs| pairs.judged(question, Strategy::Complete, self.probed, self.inquiry));
-        Ok(finding.map(|finding| self.told(question, &finding, started.elapsed())))
+        let finding = pairs.judged(question, Strategy::Complete, self.probed, self.inquiry)?;
+        Ok(self.told(question, &finding, started.elapsed()))
     }
 
     /// The trees of pairs until there are enough or no time is left.
@@ -285,24 +278,21 @@ impl Examiner<'_> {
         request: ProbeRequest,
         deadline: Instant,
         is_enough: impl Fn(&Merged) -> bool,
-    ) -> Result<Told<Pairs>> {
+    ) -> Told<Pairs> {
         let executable = |side: Side| {
             let mut executables = self.probed.sides.get(side).executables.iter();
             executables.find(|executable| executable.target == question.test.target)
         };
         let (Some(base), Some(head)) = (executable(Side::Base), executable(Side::Head)) else {
-            return Ok(Err(Unexplained::TargetNotBuilt { with: BuiltWith::Probes }));
+            return Err(Stop::Because(Unexplained::TargetNotBuilt { with: BuiltWith::Probes }));
         };
         let built = Sides { base, head };
         let executables = self.layouts.first(built)?.unwrap_or(built);
         let subject = Subject { test: question.test.clone(), executables, terms: None, ignored: false };
         self.config.deadline = Some(self.end);
         let sides = self.probed.sides.as_ref();
-        let opened = apart(ProbedPairs::open(self.bench, &self.config, sides, subject, request))?;
-        let mut pairs = match opened {
-            Ok(pairs) => pairs,
-            Err(why) => return Ok(Err(Unexplained::NoLaterCalls(why))),
-        };
+        let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request);
+        let mut pairs = opened.map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
         let mut merged = Merged::default();
         let mut overflow = 0;
         while let Some(runs) = pairs.pair()? {
@@ -315,7 +305,7 @@ impl Examiner<'_> {
                 break;
             }
         }
-        Ok(Ok(Pairs { merged, overflow }))
+        Ok(Pairs { merged, overflow })
     }
 
     fn told(&self, question: &Question, finding: &Finding, took: Duration) -> Explanation {
@@ -340,10 +330,10 @@ impl Examiner<'_> {
 }
 
 impl Pairs {
-    fn judged(self, question: &Question, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Found {
+    fn judged(self, question: &Question, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Told<Finding> {
         let found = attributed(&self.merged, question, probed, inquiry);
-        let (merged, attribution) = found.ok_or(Unexplained::TooFewPairs)?;
-        let differences = differences(&merged, level()).ok_or(Unexplained::TooFewPairs)?;
+        let (merged, attribution) = found.ok_or(Stop::Because(Unexplained::TooFewPairs))?;
+        let differences = differences(&merged, level()).ok_or(Stop::Because(Unexplained::TooFewPairs))?;
         let cost = probe_cost(&merged);
         Ok(Finding { strategy, merged, attribution, differences, cost, overflow: self.overflow })
     }

@@ -84,7 +84,7 @@ pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };
-pub use uncovered::{Uncovered, UncoveredBecause};
+pub use uncovered::{LeftOutBy, Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, ExplanationNote, Unexplained, Unprobed, Unsteady};
 pub use verdict::{Bound, Change, EffectClass, EffectSize, Mode, Sample, Verdict};

@@ -207,6 +207,11 @@ impl GeneratedCalls {
     pub fn run(&self) -> Option<&Run> {
         self.comparison.as_ref()?.as_deref().ok()
     }
+
+    /// Returns the comparison, if there was one, to add to it.
+    pub fn run_mut(&mut self) -> Option<&mut Run> {
+        self.comparison.as_mut()?.as_deref_mut().ok()
+    }
 }
 
 /// The comparison of head with the ratchet's version.
@@ -221,6 +226,11 @@ impl Ratchet {
     /// The comparison, if there was one.
     pub fn run(&self) -> Option<&Run> {
         self.comparison.as_deref().ok()
+    }
+
+    /// Returns the comparison, if there was one, to add to it.
+    pub fn run_mut(&mut self) -> Option<&mut Run> {
+        self.comparison.as_deref_mut().ok()
     }
 }
 

@@ -1,10 +1,10 @@
 //! What selection did: which changes reach which targets, and why a test was selected or none was.
 
 use super::format::{count, some};
-use super::{CodeChange, Function, LostInputs, NoBench, NotExtracted, Side, TargetId, Uncovered};
+use super::{CodeChange, Function, LeftOutBy, LostInputs, NoBench, NotExtracted, Side, TargetId, Uncovered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 
@@ -35,6 +35,9 @@ pub struct Selection {
     /// Functions of which a condition (`cfg`) leaves the change out of both builds, by file and line.
     #[serde(default)]
     pub not_compiled: Vec<Function>,
+    /// What leaves them out; empty if that is not known of each.
+    #[serde(default)]
+    pub left_out_by: BTreeSet<LeftOutBy>,
     /// Targets and kinds of test that are not measured at all.
     pub unmeasured_targets: Vec<UnmeasuredTarget>,
 }

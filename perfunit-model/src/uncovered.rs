@@ -3,6 +3,7 @@
 use super::Function;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A function that is new or changed in head, and that no test executes, or none that can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -26,4 +27,28 @@ pub enum UncoveredBecause {
     NewTestCode,
     /// Tests may execute it, and none of them can be measured.
     NotMeasured,
+}
+
+/// What leaves code out of a build by its condition (`cfg`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftOutBy {
+    Features,
+    Platform,
+    /// The profile, which decides on debug assertions.
+    Profile,
+}
+
+impl LeftOutBy {
+    pub const ALL: [Self; 3] = [Self::Features, Self::Platform, Self::Profile];
+}
+
+impl fmt::Display for LeftOutBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Features => "the features (--features)",
+            Self::Platform => "the platform",
+            Self::Profile => "the profile (debug assertions)",
+        })
+    }
 }

@@ -275,7 +275,7 @@ fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
         };
         list("Growth not known", &texts(Kind::GrowthUnknown, ""), page);
         list("Note", &texts(Kind::Caveats, "Note"), page);
-        list("Warning", &run.warnings, page);
+        list("Warning", &texts(Kind::Caveats, "Warning"), page);
         if let Some(repeat) = &run.repeat {
             let _ = write!(page, "\n```sh\n{}\n```\n", command(repeat));
         }

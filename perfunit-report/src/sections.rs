@@ -5,8 +5,8 @@ use super::figures::{self, Words, sorted};
 use super::{caveats, generated, growth, ratchet};
 use perfunit_model::format::{count, first, one_line};
 use perfunit_model::{
-    Denied, Function, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided, UnmeasuredTarget,
-    Verdict,
+    Denied, Function, LeftOutBy, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
+    UnmeasuredTarget, Verdict,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -238,7 +238,13 @@ fn not_compiled(selection: &Selection) -> Option<Section<'_>> {
         functions => format!("the changes to {functions} functions are"),
     };
     let items = selection.not_compiled.iter().map(|function| Item::of_function(function, String::new())).collect();
-    let headline = format!("{changes} left out of the build by the features (--features) or the platform");
+    let known: Vec<String> = selection.left_out_by.iter().map(ToString::to_string).collect();
+    let by = if known.is_empty() { LeftOutBy::ALL.map(|by| by.to_string()).to_vec() } else { known };
+    let by = match by.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => by.concat(),
+    };
+    let headline = format!("{changes} left out of the build by {by}");
     Some(Section::new(Kind::NotCompiled, headline, items))
 }
 

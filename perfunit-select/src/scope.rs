@@ -26,7 +26,9 @@ pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result
     let members: Vec<&Package> = workspace.members().collect();
     let (chosen, excluded) = (specs(&scope.packages, &members)?, specs(&scope.exclude, &members)?);
     let wanted = |package: &&&Package| {
-        if scope.workspace {
+        if scope.only.contains(&package.name) {
+            true
+        } else if scope.workspace {
             !excluded.iter().any(|spec| spec.takes(package))
         } else if chosen.is_empty() {
             location.default_packages.contains(&package.name)
@@ -35,7 +37,8 @@ pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result
         }
     };
     let packages: Vec<&&Package> = members.iter().filter(wanted).collect();
-    let targets: Vec<&Target> = packages.iter().flat_map(|package| &package.targets).collect();
+    let holding = packages.iter().filter(|package| scope.only.is_empty() || scope.only.contains(&package.name));
+    let targets: Vec<&Target> = holding.flat_map(|package| &package.targets).collect();
     let kinds = kinds(scope, &targets)?;
     let has = |target: &&&Target| {
         kinds.is_empty()
@@ -236,6 +239,9 @@ pub struct Scope {
     pub exclude: Vec<String>,
     /// The kinds and names that were asked for; empty for all.
     pub targets: Vec<(TargetKind, Option<String>)>,
+    /// Names of the packages whose targets are taken; empty for all. The others still decide which features are enabled.
+    #[serde(skip)]
+    pub only: BTreeSet<String>,
 }
 
 impl Scope {

@@ -14,10 +14,12 @@ use super::source::{ChangedItem, Configuration, Item, ItemKind, compiled};
 use super::target_code::{TargetCode, TestCode};
 use perfunit_model::guesses::CALLED_FROM_ELSEWHERE;
 use perfunit_model::{
-    ChangeKind, Function, Outcome, Reason, Sides, TargetId, TargetKind, TestId, Uncovered, UncoveredBecause,
+    ChangeKind, Function, LeftOutBy, Outcome, Reason, Selection, Sides, TargetId, TargetKind, TestId, Uncovered,
+    UncoveredBecause,
 };
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// The changed functions of which no test says anything.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub struct Unseen {
     pub uncovered: Vec<Uncovered>,
     /// A condition leaves them out of the build, or what changed in them.
     pub not_compiled: Vec<Function>,
+    /// What leaves them out; empty if that is not known of each.
+    pub left_out_by: BTreeSet<LeftOutBy>,
     /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
     pub led_to: LedTo,
     /// Tests that lead to functions by head's code alone, where they have base's.
@@ -57,6 +61,13 @@ enum Leads {
 }
 
 impl Unseen {
+    /// Adds the functions that are known without outcomes to the summary of the selection.
+    pub fn describe(&self, selection: &mut Selection) {
+        selection.uncovered.clone_from(&self.uncovered);
+        selection.not_compiled.clone_from(&self.not_compiled);
+        selection.left_out_by.clone_from(&self.left_out_by);
+    }
+
     /// The functions that no test executes, or none that can be measured, as far as outcomes say so.
     pub fn uncovered_after<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Uncovered> {
         let hidden = hidden(outcomes);
@@ -77,13 +88,15 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
     }
     let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
     let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
+    // By head's own names. They are indexed once, and only where they are looked up.
+    let own_callers = LazyCell::new(|| Rc::new(Callers::new(&names.sides.head)));
     let pairings = found.iter().map(|candidates| {
-        let index = candidates.names_of_head.as_ref().unwrap_or(&names.sides.head);
-        Paired { callers: Callers::new(index), candidates: Some(*candidates) }
+        let overlaid = candidates.names_of_head.as_ref().map(|index| Rc::new(Callers::new(index)));
+        Paired { callers: overlaid.unwrap_or_else(|| Rc::clone(&own_callers)), candidates: Some(*candidates) }
     });
     let mut pairings: Vec<Paired<'_>> = pairings.collect();
     if pairings.is_empty() {
-        pairings.push(Paired { callers: Callers::new(&names.sides.head), candidates: None });
+        pairings.push(Paired { callers: Rc::clone(&own_callers), candidates: None });
     }
     let coverage = Coverage {
         selected,
@@ -93,18 +106,18 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         starts_binaries: codes(found).any(|(_, code)| code.may_start_binaries()),
     };
     let is_overlaid = found.iter().any(|candidates| candidates.names_of_head.is_some());
-    // Looked at only if nothing else leads somewhere.
-    let own_callers = LazyCell::new(|| Callers::new(&names.sides.head));
     let mut by_new_code = BTreeSet::new();
-    let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+    let (mut uncovered, mut not_compiled, mut led_to) = (BTreeSet::new(), BTreeMap::new(), Vec::new());
     for item in changed {
         let Some(in_head) = names.sides.head.at(&item.path, item.line, item.kind) else { continue };
         let Some(package) = coverage.package(item) else { continue };
         let Named { path, item: Item { line, name, .. }, .. } = in_head;
         let function = Function { package, file: path.clone(), line: *line, name: name.clone() };
-        let is_left_out = coverage.is_compiled(in_head, found) == Some(false) && !coverage.has_code(item);
-        if is_left_out || coverage.is_difference_left_out(item, in_head, &names.sides.base) {
-            not_compiled.insert(function);
+        let is_left_out =
+            |open: Option<LeftOutBy>| coverage.is_left_out_of_build(item, in_head, &names.sides.base, open);
+        if is_left_out(None) {
+            let by = LeftOutBy::ALL.into_iter().filter(|fact| !is_left_out(Some(*fact)));
+            not_compiled.insert(function, by.collect::<BTreeSet<_>>());
         } else if !coverage.may_be_in_doc_test(&function.package) {
             match coverage.leads(item, in_head) {
                 Leads::Nowhere(because) => {
@@ -119,8 +132,14 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
             }
         }
     }
-    let (uncovered, not_compiled) = (uncovered.into_iter().collect(), not_compiled.into_iter().collect());
-    Unseen { uncovered, not_compiled, led_to, by_new_code }
+    let is_known = not_compiled.values().all(|by| !by.is_empty());
+    Unseen {
+        uncovered: uncovered.into_iter().collect(),
+        left_out_by: not_compiled.values().filter(|_| is_known).flatten().copied().collect(),
+        not_compiled: not_compiled.into_keys().collect(),
+        led_to,
+        by_new_code,
+    }
 }
 
 fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'a TargetCode)> {
@@ -138,7 +157,7 @@ struct Coverage<'a> {
 
 /// A pairing: what leads where by the names of its head, which may have base's test code.
 struct Paired<'a> {
-    callers: Callers<'a>,
+    callers: Rc<Callers<'a>>,
     /// Its tests, if there was anything to build.
     candidates: Option<&'a Candidates>,
 }
@@ -174,9 +193,9 @@ impl Coverage<'_> {
             .filter_map(|(target, code)| Some((target, code, code.functions.get(&key(item))?)))
             .filter(|(_, _, function)| function.is_reached)
             .collect();
-        let may_be_without_code = is_const(text) || self.is_compiled(named, self.found).is_none();
+        let may_be_without_code = is_const(text) || self.is_compiled(named, self.found, None).is_none();
         let is_in_string = || self.pairings.iter().any(|paired| paired.callers.is_in_string(&item.ident));
-        if code.is_empty() && may_be_without_code || is_in_string() || self.is_generated_code_naming(named) {
+        if code.is_empty() && may_be_without_code || is_in_string() {
             return Leads::Unknown;
         }
         let mut tests = BTreeSet::new();
@@ -301,6 +320,18 @@ impl Coverage<'_> {
         tests.collect::<Vec<_>>().into_iter()
     }
 
+    /// Returns whether all builds leave out a function, or what differs in it; `open` is a fact that is taken as unknown.
+    fn is_left_out_of_build(
+        &self,
+        item: &ChangedItem,
+        in_head: &Named,
+        base: &NameIndex,
+        open: Option<LeftOutBy>,
+    ) -> bool {
+        self.is_compiled(in_head, self.found, open) == Some(false) && !self.has_code(item)
+            || self.is_difference_left_out(item, in_head, base, open)
+    }
+
     fn has_code(&self, item: &ChangedItem) -> bool {
         codes(self.found).any(|(_, code)| code.functions.get(&key(item)).is_some_and(|function| function.is_reached))
     }
@@ -309,7 +340,7 @@ impl Coverage<'_> {
     fn is_left_out(&self, entry: &Named, paired: &Paired<'_>) -> bool {
         let mut holding = self.holding(&entry.path).peekable();
         let is_not_built = |target| self.found.iter().any(|found| found.not_built.contains(target));
-        self.is_compiled(entry, paired.candidates.as_slice()) == Some(false)
+        self.is_compiled(entry, paired.candidates.as_slice(), None) == Some(false)
             || holding.peek().is_some() && holding.all(is_not_built)
     }
 
@@ -325,22 +356,28 @@ impl Coverage<'_> {
     }
 
     /// Whether an item is compiled in some of these: no if a condition leaves it out, or its file, with the features of its
-    /// target.
-    fn is_compiled(&self, named: &Named, found: &[&Candidates]) -> Option<bool> {
+    /// target; `open` is a fact that is taken as unknown.
+    fn is_compiled(&self, named: &Named, found: &[&Candidates], open: Option<LeftOutBy>) -> Option<bool> {
         let is_compiled = |path: &str| found.iter().any(|found| found.compiled.holds(&self.in_workspace(path), 1, 1));
         let is_alone = !is_compiled(&named.path) && !self.is_behind_link(&named.path);
         if is_alone && self.roots(&named.path).any(is_compiled) {
             return Some(false);
         }
         let condition = &named.item.condition;
-        let mut holds = self.builds(&named.path).map(|build| condition.holds(&build));
-        let first = holds.next().unwrap_or_else(|| condition.holds(&Configuration::of_any_build()));
+        let mut holds = self.builds(&named.path, open).map(|build| condition.holds(&build));
+        let first = holds.next().unwrap_or_else(|| condition.holds(&without(Configuration::of_any_build(), open)));
         // Targets may have features of their own.
         if holds.all(|other| other == first) { first } else { None }
     }
 
     /// Whether no build has what differs in a function: conditions inside of it leave that out.
-    fn is_difference_left_out(&self, item: &ChangedItem, in_head: &Named, base: &NameIndex) -> bool {
+    fn is_difference_left_out(
+        &self,
+        item: &ChangedItem,
+        in_head: &Named,
+        base: &NameIndex,
+        open: Option<LeftOutBy>,
+    ) -> bool {
         let head = &in_head.item;
         let is_it = |entry: &&Named| {
             let Item { kind, name, header, condition, decided_by, .. } = &entry.item;
@@ -356,7 +393,7 @@ impl Coverage<'_> {
         }
         let is_same =
             |build| compiled(&base.text, &build).is_some_and(|base| Some(base) == compiled(&head.text, &build));
-        let mut builds = self.builds(&in_head.path).peekable();
+        let mut builds = self.builds(&in_head.path, open).peekable();
         builds.peek().is_some() && builds.all(is_same)
     }
 
@@ -365,13 +402,14 @@ impl Coverage<'_> {
         self.holding(path).filter_map(|target| self.selected.root(target))
     }
 
-    /// Returns each build of the targets that head's file belongs to.
-    fn builds(&self, path: &str) -> impl Iterator<Item = Configuration<'_>> {
+    /// Returns each build of the targets that head's file belongs to, without the open fact.
+    fn builds(&self, path: &str, open: Option<LeftOutBy>) -> impl Iterator<Item = Configuration<'_>> {
         let compilations = move |root: &str| {
             let root = self.in_workspace(root);
             self.found.iter().filter_map(move |found| found.compiled.compilations(&root)).flatten()
         };
-        self.roots(path).flat_map(compilations).map(Configuration::of_build)
+        let builds = self.roots(path).flat_map(compilations).map(Configuration::of_build);
+        builds.map(move |build| without(build, open))
     }
 
     fn in_workspace(&self, path: &str) -> String {
@@ -381,6 +419,10 @@ impl Coverage<'_> {
             _ => path.to_owned(),
         }
     }
+}
+
+fn without(build: Configuration<'_>, open: Option<LeftOutBy>) -> Configuration<'_> {
+    open.map_or(build, |fact| build.without(fact))
 }
 
 /// Whether the function may be evaluated when it is compiled.

@@ -11,7 +11,7 @@ use perfunit_model::error::Result;
 use perfunit_model::{Generated, Run, Selection, Sides, Stages, Warning};
 use perfunit_project::cargo::Context;
 use perfunit_project::git::Versions;
-use perfunit_select::{LedTo, Names, Selected, Unseen, unseen, unused_filters};
+use perfunit_select::{LedTo, Names, Selected, unseen, unused_filters};
 use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
 use std::path::PathBuf;
@@ -75,7 +75,7 @@ fn measure_all(
     started: Instant,
 ) -> Result<(Option<partition::Dealt>, LedTo)> {
     let plan = pairings::prepare(session, builder)?;
-    run.stages.select = plan.selecting();
+    run.stages.select = plan.selecting;
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
     let unseen = plan.unseen(session);
     run.selection = plan.describe(std::mem::take(&mut run.selection), &unseen, session);
@@ -86,7 +86,7 @@ fn measure_all(
         show(&unused, session.context.terminal);
     }
     run.warnings.extend(unused);
-    let dealt = plan.dealt();
+    let dealt = plan.dealt.clone();
     let measured = plan.measure(session, builder)?;
     run.environment = measured.environment;
     run.outcomes = measured.outcomes;
@@ -105,8 +105,8 @@ fn measure_all(
 pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {
-        let Unseen { uncovered, not_compiled, .. } = unseen(selected, &Names::of_versions(versions, selected), &[]);
-        (selection.uncovered, selection.not_compiled) = (uncovered, not_compiled);
+        let unseen = unseen(selected, &Names::of_versions(versions, selected), &[]);
+        unseen.describe(&mut selection);
     }
     selection
 }

@@ -10,11 +10,12 @@ use perfunit_explain::{Answers, Explaining, Goal, Question, check};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
 use perfunit_model::{
-    Engine, Explain, Explanation, Explanations, GeneratedCalls, GeneratedWorkload, Outcome, Run, Side, Sides,
-    TestExplained, TestId, Unexplained, VersionName, Warning,
+    Engine, Explain, Explanation, Explanations, GeneratedCalls, Generation, Outcome, Ratchet, Run, Side, Sides,
+    Strategy, TestExplained, TestId, Unexplained, Warning,
 };
 use perfunit_project::git::Request;
 use perfunit_system::term::Terminal;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -70,7 +71,7 @@ pub struct Profiles {
 
 /// Explains tests and generated calls of the last run.
 pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
-    let [of_tests, of_calls] = apart(request)?;
+    let [of_tests, of_calls] = split(request)?;
     let mut explained = of_tests.map(|request| explain_part(&request, terminal)).transpose()?;
     if let Some(request) = of_calls {
         let calls = explain_part(&request, terminal)?;
@@ -86,8 +87,8 @@ pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanati
     explained.map_or_else(|| explain_part(request, terminal), Ok)
 }
 
-/// What is asked of the tests and what of the generated calls of the last run.
-fn apart(request: &ExplainRequest) -> Result<[Option<ExplainRequest>; 2]> {
+/// Splits a request into what it asks of the tests and what of the generated calls of the last run.
+fn split(request: &ExplainRequest) -> Result<[Option<ExplainRequest>; 2]> {
     let whole = || [Some(request.clone()), None];
     if request.against != Against::Base {
         return Ok(whole());
@@ -111,157 +112,146 @@ fn is_meant(test: &TestId, name: &str, exact: bool) -> bool {
 }
 
 fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
-    let (record, chosen, answers) = ask(request, Goal::Responsible, terminal)?;
-    let tests = chosen.into_iter().map(|index| explained(&record.run, &record.run.outcomes[index], &answers)).collect();
-    Ok(Explanations { versions: versions(record), tests, warnings: answers.warnings })
+    let (saved, chosen, answers) = ask(request, Goal::Responsible, terminal)?;
+    let run = Comparison::of(&saved, request.against)?.run;
+    let tests = chosen.into_iter().map(|index| explained(run, &run.outcomes[index], &answers)).collect();
+    let versions = Sides { base: run.base.clone(), head: run.head.clone() };
+    Ok(Explanations { versions, tests, warnings: answers.warnings })
 }
 
-/// Where the time of tests of the last run goes: of those that are named, or of all that were measured.
+/// Profiles tests of the last run: those that are named, or all that were measured.
 pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
     let engine = request.profiled_by();
-    let (record, chosen, answers) = ask(request, Goal::Profile, terminal)?;
+    let (saved, chosen, answers) = ask(request, Goal::Profile, terminal)?;
+    let comparison = Comparison::of(&saved, request.against)?;
     let mut tests = Vec::new();
     let mut warnings = answers.warnings;
-    for outcome in chosen.into_iter().map(|index| &record.run.outcomes[index]) {
-        let test = &outcome.test;
-        match (record.profile(test, engine), answers.tests.get(test)) {
-            _ if Question::about(outcome).is_none() => {}
-            (Some(found), _) => tests.push(found.clone()),
-            (None, Some(Err(why))) => {
-                warnings.push(Warning::NotExplained { test: test.clone(), why: why.clone() });
-            }
-            (None, _) => {
-                let why = Unexplained::NotReached;
-                warnings.push(Warning::NotExplained { test: test.clone(), why });
+    let chosen = chosen.into_iter().map(|index| &comparison.run.outcomes[index]);
+    for outcome in chosen.filter(|outcome| Question::about(outcome).is_some()) {
+        let answer = answers.tests.get(&outcome.test);
+        let answered = answer.and_then(|answer| answer.as_ref().ok()).filter(|profile| profile.engine == engine);
+        match (answered.or_else(|| comparison.profile(outcome, engine)), answer) {
+            (Some(profile), _) => tests.push(profile.clone()),
+            (None, answer) => {
+                let why = answer.and_then(|answer| answer.clone().err()).unwrap_or(Unexplained::NotReached);
+                warnings.push(Warning::NotExplained { test: outcome.test.clone(), why });
             }
         }
     }
     Ok(Profiles { engine, tests, warnings })
 }
 
-fn versions(record: Record) -> Sides<VersionName> {
-    Sides { base: record.run.base, head: record.run.head }
-}
-
-/// The last run, the places in it of the tests that are meant, and what was found out anew about them.
+/// Returns the last run, the indices of the tests that are meant, and what was found out anew about them.
 fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
     let started = Instant::now();
     check(request.explaining)?;
     let ours = home(&request.folder, request.manifest.as_deref(), request.target_dir.as_deref())?;
     let (path, mut saved) = runs::last(&ours)?;
-    let mut record = compared_as(&saved, request.against)?;
-    let chosen = choose(&record, request, goal)?;
+    let comparison = Comparison::of(&saved, request.against)?;
+    let chosen = choose(comparison.run, request, goal)?;
     let engine = request.profiled_by();
     let is_known = |outcome: &&Outcome| match goal {
         Goal::Responsible => !request.again && outcome.explanation.is_some(),
-        Goal::Profile => record.profile(&outcome.test, engine).is_some(),
+        Goal::Profile => comparison.profile(outcome, engine).is_some(),
     };
-    let open = chosen.iter().map(|index| &record.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
+    let open = chosen.iter().map(|index| &comparison.run.outcomes[*index]).filter(|outcome| !is_known(outcome));
     let open: Vec<Question> = open.filter_map(Question::about).collect();
     if open.is_empty() {
-        return Ok((record, chosen, Answers::default()));
+        return Ok((saved, chosen, Answers::default()));
     }
     let deadline = request.budget.map(|budget| started + budget);
-    let mut options = record.options.clone();
-    options.request = same_commits(&record);
+    let mut options = comparison.options(&saved.options);
     options.explaining = Explaining { explain: Explain::Always, goal, ..request.explaining };
     options.measuring.budget = request.budget;
-    let compared = Compared { contents: &record.contents, calls: calls_of(&saved, request.against) };
-    let mut answers = answer(&options, &compared, &open, deadline, terminal)?;
+    let mut answers = answer(&options, &comparison, &open, deadline, terminal)?;
     if !answers.tests.is_empty() {
         // Another `explain` may have kept something meanwhile.
         saved = runs::read(&path).unwrap_or(saved);
-        record = compared_as(&saved, request.against)?;
-        remember(&mut record, goal, &answers);
-        match (request.against, &mut saved.run) {
-            (Against::Ratchet, Run { ratchet: Some(ratchet), .. }) => {
-                ratchet.comparison = Ok(Box::new(record.run.clone()));
-            }
-            (Against::Generated, Run { generated: Some(generated), .. }) => {
-                generated.comparison = Some(Ok(Box::new(record.run.clone())));
-            }
-            _ => saved = record.clone(),
-        }
+        remember(&mut saved, request.against, goal, &answers);
         if let Err(error) = runs::save(&path, &saved) {
             answers.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
         }
     }
-    Ok((record, chosen, answers))
+    Ok((saved, chosen, answers))
 }
 
-/// What was compared, by the ids of commits: what was typed may mean another one by now.
-fn same_commits(record: &Record) -> Request {
-    let head = (!record.options.request.is_head_live()).then(|| record.run.head.commit.clone());
-    Request::Range { base: record.run.base.commit.clone(), head }
-}
-
-/// The comparison that is meant, as a run of its own.
-fn compared_as(saved: &Record, against: Against) -> Result<Record> {
-    match against {
-        Against::Base => Ok(saved.clone()),
-        Against::Ratchet => of_ratchet(saved),
-        Against::Generated => of_generated(saved),
-    }
-}
-
-/// The comparison with the ratchet's version, as a run of its own. Profiles are those of the other comparison.
-fn of_ratchet(saved: &Record) -> Result<Record> {
-    let compared = saved.run.ratchet.as_ref().zip(saved.of_ratchet.as_ref());
-    let compared = compared.and_then(|(ratchet, contents)| Some((ratchet.run()?, contents)));
-    let Some((run, contents)) = compared else {
-        return Err(Error::usage("the last run was not compared with a ratchet's version")
-            .hint("`cargo perfunit diff --ratchet REV` does that; without --ratchet the run itself is explained"));
-    };
-    let mut record = saved.clone();
-    (record.contents, record.run) = (contents.clone(), run.clone());
-    record.options.ratchet = None;
-    record.profiles.clear();
-    Ok(record)
-}
-
-/// The comparison of generated calls, as a run of its own.
-fn of_generated(saved: &Record) -> Result<Record> {
-    let compared = saved.run.generated.as_ref().and_then(|generated| Some((generated, generated.run()?)));
-    let Some((generated, run)) = compared else {
-        return Err(
-            Error::usage("the last run has no generated calls").hint("`cargo perfunit diff --generated` compares some")
-        );
-    };
-    let mut record = saved.clone();
-    record.options = generated::of_generation(&saved.options, &generated.generation);
-    record.run = run.clone();
-    record.profiles.clear();
-    Ok(record)
-}
-
-/// The calls that a comparison is made with.
-fn calls_of(saved: &Record, against: Against) -> &[GeneratedWorkload] {
-    let calls = saved.run.generated.iter().filter(|_| against == Against::Generated);
-    calls.map(|generated| generated.generation.workloads.as_slice()).next().unwrap_or_default()
-}
-
-/// What a run compared.
-struct Compared<'a> {
+/// A comparison in a saved run.
+struct Comparison<'a> {
+    run: &'a Run,
     /// Keys of the versions' contents.
     contents: &'a Sides<String>,
-    /// The generated calls that were in both.
-    calls: &'a [GeneratedWorkload],
+    /// The generated calls that were in both versions, if these were compared.
+    calls: Option<&'a Generation>,
+    /// The saved profiles, which are those of the run itself.
+    profiles: Option<&'a BTreeMap<TestId, Explanation>>,
 }
 
-/// Adds what was found out to a run.
-fn remember(record: &mut Record, goal: Goal, answers: &Answers) {
-    let found = |outcome: &Outcome| answers.tests.get(&outcome.test).and_then(|answer| answer.as_ref().ok().cloned());
-    for outcome in &mut record.run.outcomes {
-        match (goal, found(outcome)) {
-            (_, None) => {}
-            (Goal::Responsible, Some(explanation)) => {
-                outcome.unexplained = explanation.why_nobody();
-                outcome.explanation = Some(explanation);
+impl<'a> Comparison<'a> {
+    /// Finds a comparison in a saved run.
+    fn of(saved: &'a Record, against: Against) -> Result<Self> {
+        let Record { run, contents, .. } = saved;
+        let of_run = Self { run, contents, calls: None, profiles: None };
+        match against {
+            Against::Base => Ok(Self { profiles: Some(&saved.profiles), ..of_run }),
+            Against::Ratchet => {
+                let compared = run.against_ratchet().zip(saved.of_ratchet.as_ref());
+                compared.map(|(run, contents)| Self { run, contents, ..of_run }).ok_or_else(|| {
+                    Error::usage("the last run was not compared with a ratchet's version").hint(
+                        "`cargo perfunit diff --ratchet REV` does that; without --ratchet the run itself is explained",
+                    )
+                })
             }
-            (Goal::Profile, Some(profile)) => drop(record.profiles.insert(outcome.test.clone(), profile)),
+            Against::Generated => {
+                let compared = run.generated.as_ref().and_then(|calls| Some((calls.run()?, &calls.generation)));
+                compared.map(|(run, calls)| Self { run, calls: Some(calls), ..of_run }).ok_or_else(|| {
+                    Error::usage("the last run has no generated calls")
+                        .hint("`cargo perfunit diff --generated` compares some")
+                })
+            }
         }
     }
-    record.run.drop_executed();
+
+    /// Returns the saved profile of a test by this engine, all functions told apart.
+    fn profile(&self, outcome: &'a Outcome, engine: Engine) -> Option<&'a Explanation> {
+        let saved = self.profiles.and_then(|profiles| profiles.get(&outcome.test));
+        let explained = outcome.explanation.as_ref().filter(|found| found.strategy == Strategy::Complete);
+        saved.into_iter().chain(explained).find(|found| found.engine == engine)
+    }
+
+    /// Returns the options that repeat the comparison, given those of the run. Versions are named by the ids of commits:
+    /// a name may mean another one by now.
+    fn options(&self, of_run: &Options) -> Options {
+        let mut options = match self.calls {
+            Some(calls) => generated::of_generation(of_run, calls),
+            None => of_run.clone(),
+        };
+        let head = (!options.request.is_head_live()).then(|| self.run.head.commit.clone());
+        options.request = Request::Range { base: self.run.base.commit.clone(), head };
+        options
+    }
+}
+
+/// Adds what was found out to a saved run.
+fn remember(saved: &mut Record, against: Against, goal: Goal, answers: &Answers) {
+    let found = answers.tests.iter().filter_map(|(test, answer)| Some((test, answer.as_ref().ok()?)));
+    let run = match (against, goal) {
+        (Against::Base, Goal::Profile) => {
+            saved.profiles.extend(found.map(|(test, profile)| (test.clone(), profile.clone())));
+            return;
+        }
+        (_, Goal::Profile) => return,
+        (Against::Base, Goal::Responsible) => Some(&mut saved.run),
+        (Against::Ratchet, Goal::Responsible) => saved.run.ratchet.as_mut().and_then(Ratchet::run_mut),
+        (Against::Generated, Goal::Responsible) => saved.run.generated.as_mut().and_then(GeneratedCalls::run_mut),
+    };
+    let Some(run) = run else { return };
+    for (test, explanation) in found {
+        for outcome in run.outcomes.iter_mut().filter(|outcome| outcome.test == *test) {
+            outcome.unexplained = explanation.why_nobody();
+            outcome.explanation = Some(explanation.clone());
+        }
+    }
+    run.drop_executed();
 }
 
 fn explained(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {
@@ -283,10 +273,10 @@ fn explained(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {
     }
 }
 
-/// Places in the record of the tests that are meant.
-fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>> {
+/// Returns the indices of the tests that are meant.
+fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>> {
     let places = |takes: &dyn Fn(&Outcome) -> bool| {
-        let tests = record.run.outcomes.iter().enumerate();
+        let tests = run.outcomes.iter().enumerate();
         tests.filter(|(_, test)| takes(test)).map(|(index, _)| index).collect::<Vec<_>>()
     };
     if request.tests.is_empty() {
@@ -300,14 +290,14 @@ fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<u
         let mut meant = places(&|test| is_meant(&test.test, name, true));
         if meant.is_empty() && !request.exact {
             let has_it = |test: &Outcome| test.test.name.contains(name.as_str());
-            // Whoever types a part of a name does not mean tests that the change does not reach.
+            // A part of a name does not mean tests that the change does not reach.
             meant = places(&|test| has_it(test) && Question::about(test).is_some());
             if meant.is_empty() {
                 meant = places(&has_it);
             }
         }
         if meant.is_empty() {
-            return Err(no_such_test(record, name));
+            return Err(no_such_test(run, name));
         }
         chosen.extend(meant);
     }
@@ -316,8 +306,8 @@ fn choose(record: &Record, request: &ExplainRequest, goal: Goal) -> Result<Vec<u
     Ok(chosen)
 }
 
-fn no_such_test(record: &Record, name: &str) -> Error {
-    let Run { base, head, outcomes, .. } = &record.run;
+fn no_such_test(run: &Run, name: &str) -> Error {
+    let Run { base, head, outcomes, .. } = run;
     let (base, head) = (&base.label, &head.label);
     let error = Error::usage(format!(
         "no test of the last run ({base} against {head}, {} {}) has `{name}` in its name",
@@ -329,10 +319,10 @@ fn no_such_test(record: &Record, name: &str) -> Error {
     error.hint(hint.unwrap_or_else(|| "`explain` knows the tests that the last `cargo perfunit diff` found".to_owned()))
 }
 
-/// Builds what the run compared once more, where it is not built any longer, and measures with probes.
+/// Builds again what was compared, where it is not kept, and answers the questions.
 fn answer(
     options: &Options,
-    compared: &Compared<'_>,
+    comparison: &Comparison<'_>,
     questions: &[Question],
     deadline: Option<Instant>,
     terminal: Terminal,
@@ -340,12 +330,14 @@ fn answer(
     let Opened { context, mut versions, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
     for side in Side::BOTH {
-        if contents.get(side) != compared.contents.get(side) {
+        if contents.get(side) != comparison.contents.get(side) {
             return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
                 .hint("run `cargo perfunit diff` again"));
         }
     }
-    generated::lay_over(&mut versions, compared.calls);
+    if let Some(calls) = comparison.calls {
+        generated::lay_over(&mut versions, &calls.workloads);
+    }
     let (mut builder, selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     let session = Session::new(&context, &versions, &selected, options).until(deadline);
     pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)

@@ -23,7 +23,6 @@ use perfunit_select::{Filter, Names, Scope, Selected, Wanted, unseen};
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -191,13 +190,13 @@ fn without_known(mut run: Run, tests: &Run) -> Run {
     run
 }
 
-/// The same with the unit tests of the packages that hold the functions, and nothing else, in scope.
+/// Returns options with only the unit tests of the packages that hold the functions in scope. Features stay those of the
+/// comparison of tests.
 fn with_code_of(options: &Options, functions: &[Function]) -> Options {
-    let packages: BTreeSet<&String> = functions.iter().map(|function| &function.package).collect();
     let scope = Scope {
-        packages: packages.into_iter().cloned().collect(),
+        only: functions.iter().map(|function| function.package.clone()).collect(),
         targets: vec![(TargetKind::Lib, None), (TargetKind::Bin, None)],
-        ..Scope::default()
+        ..options.scope.clone()
     };
     Options { scope, ..options.clone() }
 }
@@ -226,6 +225,7 @@ impl Ground {
         let build = &self.options.build;
         let how = [&context.cargo.version, &build.profile].into_iter().chain(&build.arguments);
         let how = how.fold(generate::key(&versions.contents(), functions), KeyBuilder::with);
+        let how = how.with(serde_json::to_vec(&self.options.scope).unwrap_or_default());
         let folder = context.location.manifest.parent().unwrap_or(&self.options.folder);
         Ok(with_code_settings(how, folder, &versions.repository, &build.arguments)?.finish())
     }
@@ -256,11 +256,14 @@ impl Ground {
         selected: &Selected,
         functions: &[Function],
     ) -> Result<Generation> {
-        let (crates, homeless) = generate::sources(versions, selected, &self.options.build.arguments, functions);
+        let Selected { workspace, packages, .. } = selected;
+        let enabled = builder.features(versions, workspace, &self.options.build, packages)?;
+        let (crates, homeless) = generate::sources(versions, selected, enabled.as_ref(), functions);
         let mut failures: Vec<_> = homeless.into_iter().map(|function| (function, NotGenerated::NoTarget)).collect();
         let mut calls = Vec::new();
         for Sources { files, root, name, features, wanted } in &crates {
-            let (found, without) = generate::calls(&CrateSources { files, root, name, features }, wanted);
+            let (found, without) =
+                generate::calls(&CrateSources { files, root, name, features: features.as_ref() }, wanted);
             calls.extend(found);
             failures.extend(without);
         }

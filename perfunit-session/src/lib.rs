@@ -7,6 +7,7 @@
 
 mod archive;
 mod archived;
+mod attempts;
 mod compare;
 mod environment;
 mod explain;
@@ -20,11 +21,9 @@ mod open;
 mod options;
 mod pairings;
 mod partition;
-mod prepared;
 mod ratchet;
 pub mod runs;
 mod second;
-mod second_pairing;
 mod shared;
 mod summary;
 

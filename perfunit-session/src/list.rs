@@ -51,7 +51,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     interrupt::check()?;
     let unused = unused_filters(&selected, &options.scope, &plan.tests(), options.generated);
     let seconds = &mut listing.seconds;
-    seconds.select = plan.selecting().as_secs_f64();
+    seconds.select = plan.selecting.as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
     listing.selection = plan.describe(selected.summary(), &plan.unseen(&session), &session);
     (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());

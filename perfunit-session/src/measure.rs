@@ -1,7 +1,7 @@
 //! Measures the tests of a pairing on the same data files, first on those of the version that the tests are from.
 
+use super::attempts::{Fallback, may_be_for_other_data, new_code};
 use super::environment;
-use super::news::{may_be_for_old_code, may_be_for_other_data};
 use super::options::Options;
 use super::shared::Session;
 use perfunit_build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
@@ -207,7 +207,8 @@ impl Round<'_> {
 
     /// Whether a pairing that comes later may say something else.
     fn is_open_by_code(&self, outcome: &Outcome) -> bool {
-        self.built.pairing.tests_of == Side::Base && may_be_for_old_code(outcome, &self.session.names)
+        let has_fallback = || Fallback::after(outcome, || new_code(&outcome.test, &self.session.names)).is_some();
+        self.built.pairing.tests_of == Side::Base && has_fallback()
     }
 
     /// Whether the data files of the other version may let it pass.

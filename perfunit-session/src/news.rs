@@ -1,7 +1,6 @@
 //! Verdicts that are announced while others are still measured: each once, when nothing can change it any more.
 
-use perfunit_model::{Outcome, Reason, Side, TargetKind, TestId, Verdict};
-use perfunit_select::Names;
+use perfunit_model::{Outcome, Side, TestId};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -34,31 +33,10 @@ impl<'a> News<'a> {
     }
 }
 
-/// True for a test that fails or does not end on head, with code of its own that differs: that may be for old expectations or
-/// a mistake in them, and head's test code may say something else.
-pub fn may_be_for_old_code(outcome: &Outcome, names: &Names<'_>) -> bool {
-    let fails = |reason: &Reason| reason.always_fails_on().is_some();
-    let fails = outcome.verdict == Verdict::NotMeasured && outcome.reason.as_ref().is_some_and(fails);
-    let bound = outcome.measured.as_ref().and_then(|measured| measured.bound.as_ref());
-    let does_not_end = outcome.verdict == Verdict::Slower && bound.is_some_and(|bound| bound.limit_ns.is_some());
-    (fails || does_not_end) && has_new_code(&outcome.test, names)
-}
-
-/// True for a test with code of its own that differs, and that is still there in head.
-pub fn has_new_code(test: &TestId, names: &Names<'_>) -> bool {
-    let is_there = test.target.kind == TargetKind::Bench || names.test(Side::Head, test).is_some();
-    is_there && names.changed_code(test).is_some()
-}
-
-/// True for a test that fails on one side alone, and may not on that side's data files.
-pub fn may_be_for_other_data(reason: &Reason, data: Side) -> bool {
-    matches!(reason, Reason::Fails { .. }) && reason.failing_side() == Some(data.other())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::{FailedOn, Failure, TargetId, TargetKind};
+    use perfunit_model::{FailedOn, Failure, Reason, TargetId, TargetKind, Verdict};
     use perfunit_select::not_measured;
 
     fn outcome(name: &str, verdict: Verdict, reason: Option<Reason>) -> Outcome {

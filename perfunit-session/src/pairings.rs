@@ -1,32 +1,51 @@
-//! Pairings: every test is measured with base's test code on both versions, or else with head's.
+//! The pairings of a comparison: both versions with base's test code, then both with head's.
 //!
-//! The second pairing is only for tests that the first cannot measure, and is not even built where there are none.
+//! Each test is measured in the first pairing that can. The second pairing is only for tests that the first cannot
+//! measure, and is not even built where there are none.
 
+use super::attempts::{Fallback, lacks_common_code, new_code, says_more};
 use super::measure::{Measured, run_pairing};
-use super::news::may_be_for_old_code;
 use super::partition::{Dealt, deal};
-use super::prepared::Prepared;
-use super::second_pairing::{Second, concerned, left, not_made, or_of_first, settled, unbuilt};
 use super::shared::Session;
 use super::summary;
-use perfunit_build::{Builder, BuiltSides, Pairing};
+use perfunit_build::{Builder, BuiltSides, Inlining, Job, Pairing, Place, Probes, Variant};
 use perfunit_explain::{Answers, Question, explain};
-use perfunit_model::error::Result;
-use perfunit_model::{Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TestCodeItem, TestId, Warning};
-use perfunit_select::{Candidates, Names, Selected, Unseen, leave_out_unexecuted, unseen};
+use perfunit_model::error::{Error, Result};
+use perfunit_model::{
+    ChangeKind, Listed, Outcome, Reason, Selection, Side, Sides, TargetId, TargetKind, TestCodeItem, TestId, Warning,
+};
+use perfunit_select::reach::Files;
+use perfunit_select::source::{ChangedItem, ItemKind};
+use perfunit_select::{
+    Candidate, Candidates, Selected, Unseen, candidates, leave_out_unexecuted, not_measured, unseen,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What is built and which tests are measured in which pairing.
+/// The pairings as they were built, with the tests to measure in each.
 pub struct Plan {
     /// With base's test code.
     first: Prepared,
-    second: Option<Second>,
+    /// With head's, if a test may need it.
+    second: Option<Prepared>,
     warnings: Vec<Warning>,
-    selecting: Duration,
+    /// Time spent on comparing machine code and on tracing.
+    pub selecting: Duration,
     /// All candidates of the run, if it measures one shard of them.
-    dealt: Option<Dealt>,
+    pub dealt: Option<Dealt>,
+}
+
+/// A pairing with its tests.
+struct Prepared {
+    built: BuiltSides,
+    /// Tests to measure here, and those that are excluded for a reason. In the second pairing, these are the tests whose
+    /// attempt with base's test code left something open.
+    candidates: Candidates,
+    /// Tests that the first pairing measures; their turn here comes if they fail there.
+    spare: Vec<Candidate>,
+    /// The fallbacks of the tests to measure here after another attempt.
+    fallbacks: BTreeMap<TestId, Fallback>,
 }
 
 /// Builds the pairing with base's test code and, if it leaves tests out, the one with head's; settles which of them
@@ -40,23 +59,25 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let by_new_code = by_new_code(session, &first);
     concerned.extend(by_new_code.keys().map(|test| test.target.clone()));
     if session.archive.is_in_use() {
-        // What else only a failure would show to be needed cannot be built later.
-        concerned.extend(first.may_move(&session.names));
+        // Tests that fail with base's test code need theirs, which cannot be built later.
+        let tests = first.candidates.chosen.iter().map(|candidate| &candidate.test);
+        let may_fail = tests.filter(|test| new_code(test, &session.names).is_some());
+        concerned.extend(may_fail.map(|test| test.target.clone()));
     }
     let mut second = None;
     if !concerned.is_empty() {
-        let (prepared, took) = Prepared::new(session, builder, pairing, &concerned)?;
+        let (mut prepared, took) = Prepared::new(session, builder, pairing, &concerned)?;
         selecting += took;
-        second = Some(Second::beside(&mut first.candidates, prepared, &by_new_code));
+        prepared.take_open(&mut first.candidates, &by_new_code);
+        second = Some(prepared);
     }
-    let mut both: Vec<&mut Candidates> = vec![&mut first.candidates];
-    both.extend(second.as_mut().map(|second| &mut second.prepared.candidates));
-    let dealt = session.options.partition.map(|partition| deal(partition, &mut both));
+    let mut both: Vec<&mut Prepared> = [&mut first].into_iter().chain(&mut second).collect();
+    let mut candidates: Vec<&mut Candidates> = both.iter_mut().map(|prepared| &mut prepared.candidates).collect();
+    let dealt = session.options.partition.map(|partition| deal(partition, &mut candidates));
     let mut warnings = Vec::new();
     let started = Instant::now();
     // The first comes last: its files are in the tree then, where it is measured next.
-    for prepared in second.iter_mut().map(|second| &mut second.prepared).chain([&mut first]) {
-        let Prepared { built, candidates } = prepared;
+    for Prepared { built, candidates, .. } in both.into_iter().rev() {
         warnings.extend(leave_out_unexecuted(builder, built, candidates, session.tracing())?);
     }
     selecting += started.elapsed();
@@ -99,19 +120,20 @@ impl Plan {
     /// Adds what is now known to the summary of the selection.
     pub fn describe(&self, selection: Selection, unseen: &Unseen, session: &Session<'_>) -> Selection {
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
-        let mut selection = summary::describe(selection, self.chosen(), &excluded, session.selected.targets.len());
+        let chosen = self.candidates().map(|candidates| candidates.chosen.len()).sum();
+        let mut selection = summary::describe(selection, chosen, &excluded, session.selected.targets.len());
         for target in self.candidates().flat_map(|candidates| &candidates.unmeasured_targets) {
             if !selection.unmeasured_targets.contains(target) {
                 selection.unmeasured_targets.push(target.clone());
             }
         }
+        unseen.describe(&mut selection);
         selection.uncovered = unseen.uncovered_after(excluded.into_iter());
-        selection.not_compiled.clone_from(&unseen.not_compiled);
         selection
     }
 
     fn prepared(&self) -> impl Iterator<Item = &Prepared> {
-        std::iter::once(&self.first).chain(self.second.iter().map(|second| &second.prepared))
+        std::iter::once(&self.first).chain(&self.second)
     }
 
     fn candidates(&self) -> impl Iterator<Item = &Candidates> {
@@ -140,27 +162,6 @@ impl Plan {
         all
     }
 
-    /// All candidates of the run, if it measures one shard of them.
-    pub fn dealt(&self) -> Option<Dealt> {
-        self.dealt.clone()
-    }
-
-    /// Tests to measure in both pairings.
-    fn chosen(&self) -> usize {
-        self.candidates().map(|candidates| candidates.chosen.len()).sum()
-    }
-
-    /// Tests for other shards to measure.
-    fn elsewhere(&self) -> usize {
-        let excluded = self.candidates().flat_map(|candidates| &candidates.excluded);
-        excluded.filter(|outcome| outcome.is_of_other_shard()).count()
-    }
-
-    /// Time spent on comparing machine code and on tracing.
-    pub fn selecting(&self) -> Duration {
-        self.selecting
-    }
-
     /// Folders of the sides built with base's test code.
     pub fn kept(&self) -> Sides<PathBuf> {
         self.first.built.sides.as_ref().map(|side| side.folder.clone())
@@ -174,7 +175,7 @@ impl Plan {
     /// All tests, for `list`.
     pub fn into_listed(self) -> Vec<Listed> {
         let Candidates { mut chosen, mut excluded, mut by_name, .. } = self.first.candidates;
-        if let Some(Second { prepared: Prepared { candidates, .. }, .. }) = self.second {
+        if let Some(Prepared { candidates, .. }) = self.second {
             by_name.extend(candidates.by_name);
             chosen.extend(candidates.chosen);
             excluded.extend(candidates.excluded);
@@ -185,78 +186,176 @@ impl Plan {
     /// Answers questions about tests of both pairings.
     pub fn explain(&self, session: &Session<'_>, builder: &mut Builder<'_>, questions: &[Question]) -> Result<Answers> {
         let mut all = Answers::default();
-        let spare = self.second.iter().flat_map(|second| &second.spare);
-        for (prepared, spare) in self.prepared().zip([Vec::new(), spare.collect()]) {
-            let tests = prepared.candidates.chosen.iter().chain(spare);
-            let tests: BTreeSet<&TestId> = tests.map(|candidate| &candidate.test).collect();
+        for Prepared { built, candidates, spare, .. } in self.prepared() {
+            let tests: BTreeSet<&TestId> = candidates.chosen.iter().chain(spare).map(|test| &test.test).collect();
             let is_here =
                 |question: &&Question| tests.contains(&question.test) && !all.tests.contains_key(&question.test);
             let here: Vec<Question> = questions.iter().filter(is_here).cloned().collect();
-            let answers = explain(builder, &session.inquiry(&prepared.built), &here)?;
+            let answers = explain(builder, &session.inquiry(built), &here)?;
             all.tests.extend(answers.tests);
             all.warnings.extend(answers.warnings);
         }
         Ok(all)
     }
 
-    /// Measures both pairings. Tests that fail on head with base's test code, and have code of their own that differs,
-    /// join the second.
-    pub fn measure(mut self, session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Measured> {
-        let elsewhere = self.elsewhere() + session.options.measuring.others;
-        let Candidates { chosen, excluded, .. } = self.first.candidates;
-        let in_second = self.second.as_ref().map_or(0, |second| second.prepared.candidates.chosen.len());
-        let mut measured = run_pairing(session, builder, &self.first.built, chosen, elsewhere + in_second)?;
-        let mut failed = take_failed(&mut measured.outcomes, &session.names);
-        measured.outcomes.extend(excluded);
+    /// Measures both pairings. A test whose attempt with base's test code left something open joins the second one.
+    pub fn measure(self, session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Measured> {
+        let Self { first: Prepared { built, candidates, .. }, mut second, .. } = self;
+        let of_second = second.as_ref().map(|second| &second.candidates);
+        let excluded = candidates.excluded.iter().chain(of_second.iter().flat_map(|second| &second.excluded));
+        let of_other_shards = excluded.filter(|outcome| outcome.is_of_other_shard()).count();
+        let others = of_other_shards + session.options.measuring.others;
+        let in_second = of_second.map_or(0, |second| second.chosen.len());
+        let mut measured = run_pairing(session, builder, &built, candidates.chosen, others + in_second)?;
+        let mut open = Vec::new();
+        for outcome in std::mem::take(&mut measured.outcomes) {
+            match Fallback::after(&outcome, || new_code(&outcome.test, &session.names)) {
+                Some(fallback) => open.push((outcome, fallback)),
+                None => measured.outcomes.push(outcome),
+            }
+        }
+        measured.outcomes.extend(candidates.excluded);
         // Whatever goes wrong from here on, what was measured is not lost.
-        let widened = Second::with_targets_of(session, builder, &mut self.second, &failed);
-        measured.warnings.extend(widened.as_ref().err().and_then(|error| not_made(session, error)));
-        if let Some(second) = &mut self.second {
-            second.take_failed(&mut failed, &session.names);
+        let error = widen(session, builder, &mut second, &open).err();
+        measured.warnings.extend(error.as_ref().and_then(|error| not_made(session, error)));
+        if let Some(second) = &mut second {
+            second.take_failed(&mut open);
         }
-        let built = self.second.as_ref().map(|second| &second.prepared.built.targets);
-        let is_built = |outcome: &Outcome| built.is_some_and(|targets| targets.contains(&outcome.test.target));
-        let unbuilt =
-            |outcome| if is_built(&outcome) { outcome } else { unbuilt(session, outcome, widened.as_ref().err()) };
-        let failed: Vec<Outcome> = failed.into_iter().map(unbuilt).collect();
-        announce(session, &failed);
-        if let Some(second) = self.second {
+        let built = second.as_ref().map(|second| second.built.targets.clone()).unwrap_or_default();
+        let without_turn = open.into_iter().map(|(outcome, fallback)| {
+            let is_built = built.contains(&outcome.test.target);
+            if is_built { outcome } else { unbuilt(session, outcome, fallback, error.as_ref()) }
+        });
+        let without_turn: Vec<Outcome> = without_turn.collect();
+        announce(session, &without_turn);
+        if let Some(second) = second {
             let done = measured.outcomes.iter().filter(|outcome| outcome.measured.is_some()).count();
-            measure_second(session, builder, second, elsewhere + done, &mut measured);
+            second.measure_open(session, builder, others + done, &mut measured);
         }
-        measured.outcomes.extend(failed);
+        measured.outcomes.extend(without_turn);
         Ok(measured)
     }
 }
 
-/// Adds what the second pairing says, or why it says nothing; `others` are the tests that are measured besides its own.
-fn measure_second(
+impl Prepared {
+    /// Builds a pairing, or takes it from an archive, and sorts out its tests, with the time that the latter took.
+    fn new(
+        session: &Session<'_>,
+        builder: &mut Builder<'_>,
+        pairing: Pairing,
+        targets: &BTreeSet<TargetId>,
+    ) -> Result<(Self, Duration)> {
+        let Session { context, versions, selected, options, names, .. } = session;
+        let Selected { workspace, packages, .. } = selected;
+        // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
+        let roots = selected.injections();
+        let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
+        let job = Job { options: &options.build, workspace, packages, targets, deadline: None };
+        let built = match session.archive.recipe(pairing.tests_of, targets)? {
+            Some(recipe) => recipe.follow(&context.ours, workspace, pairing, &roots, variant)?,
+            None => builder.pairing(&job, pairing, roots, variant)?,
+        };
+        if built.pairing.moves() {
+            // Tests are listed in their folders, and a version that moved is not where the other one is.
+            builder.checkout(Place::Measured, built.pairing.data(), &built.injections)?;
+        }
+        let started = Instant::now();
+        let candidates = candidates(context, versions, selected, names, &built)?;
+        Ok((Self { built, candidates, spare: Vec::new(), fallbacks: BTreeMap::new() }, started.elapsed()))
+    }
+
+    /// Keeps the tests whose attempt in the first pairing left something open, as far as this pairing says more about
+    /// them, and the tests that only head has. Removes them from the first pairing.
+    fn take_open(&mut self, first: &mut Candidates, by_new_code: &BTreeMap<TestId, TestCodeItem>) {
+        let Candidates { chosen, excluded, .. } = &mut self.candidates;
+        let in_first: BTreeSet<&TestId> = first.chosen.iter().map(|candidate| &candidate.test).collect();
+        let without: BTreeMap<&TestId, &Outcome> =
+            first.excluded.iter().map(|outcome| (&outcome.test, outcome)).collect();
+        for candidate in std::mem::take(chosen) {
+            let fallback = match without.get(&candidate.test) {
+                Some(outcome) => Fallback::after(outcome, || by_new_code.get(&candidate.test).cloned()),
+                None => (!in_first.contains(&candidate.test)).then_some(Fallback::OF_NEW_TEST),
+            };
+            match fallback {
+                Some(fallback) => {
+                    self.fallbacks.insert(candidate.test.clone(), fallback);
+                    chosen.push(candidate);
+                }
+                None => self.spare.push(candidate),
+            }
+        }
+        excluded.retain(|outcome| match without.get(&outcome.test) {
+            Some(first) => says_more(first, outcome),
+            None => !in_first.contains(&outcome.test),
+        });
+        let taken: BTreeSet<&TestId> = self.candidates.tests().collect();
+        first.excluded.retain(|outcome| !taken.contains(&outcome.test));
+    }
+
+    /// Takes those of the tests that failed in the first pairing that this one can measure.
+    fn take_failed(&mut self, failed: &mut Vec<(Outcome, Fallback)>) {
+        for candidate in std::mem::take(&mut self.spare) {
+            let Some(position) = failed.iter().position(|(outcome, _)| outcome.test == candidate.test) else {
+                continue;
+            };
+            let (_, fallback) = failed.remove(position);
+            self.fallbacks.insert(candidate.test.clone(), fallback);
+            self.candidates.chosen.push(candidate);
+        }
+    }
+
+    /// Measures the second pairing and adds the outcomes of its tests; `others` are the tests that the run measures besides.
+    fn measure_open(self, session: &Session<'_>, builder: &mut Builder<'_>, others: usize, measured: &mut Measured) {
+        let Self { built, candidates: Candidates { chosen, excluded, .. }, mut fallbacks, .. } = self;
+        measured.outcomes.extend(excluded);
+        if chosen.is_empty() {
+            return;
+        }
+        let mut fallback = |test: &TestId| fallbacks.remove(test).unwrap_or(Fallback::OF_NEW_TEST);
+        match run_pairing(session, builder, &built, chosen.clone(), others) {
+            Ok(mut more) => {
+                more.outcomes =
+                    more.outcomes.into_iter().map(|outcome| fallback(&outcome.test).decide(outcome)).collect();
+                announce(session, &more.outcomes);
+                measured.add(more);
+            }
+            Err(error) => {
+                measured.warnings.extend(not_made(session, &error));
+                let left = chosen.into_iter().map(|Candidate { test, capture, because, .. }| {
+                    let fallback = fallback(&test);
+                    let reason = if session.is_over() { Session::stopped() } else { fallback.reason.clone() };
+                    fallback.decide(not_measured(test, reason, capture, Some(because)))
+                });
+                let left: Vec<Outcome> = left.collect();
+                announce(session, &left);
+                measured.outcomes.extend(left);
+            }
+        }
+    }
+}
+
+/// Builds the second pairing with the targets of these tests, if it lacks any of them. If that fails it stays as it is.
+fn widen(
     session: &Session<'_>,
     builder: &mut Builder<'_>,
-    second: Second,
-    others: usize,
-    measured: &mut Measured,
-) {
-    let Second { prepared: Prepared { built, candidates }, otherwise, mut of_first, .. } = second;
-    measured.outcomes.extend(candidates.excluded);
-    if candidates.chosen.is_empty() {
-        return;
+    second: &mut Option<Prepared>,
+    failed: &[(Outcome, Fallback)],
+) -> Result<()> {
+    let has = second.as_ref().map(|second| second.built.targets.clone()).unwrap_or_default();
+    let needed: BTreeSet<TargetId> = failed.iter().map(|(outcome, _)| outcome.test.target.clone()).collect();
+    if needed.is_subset(&has) || session.is_over() {
+        return Ok(());
     }
-    match run_pairing(session, builder, &built, candidates.chosen.clone(), others) {
-        Ok(mut more) => {
-            let settle = |outcome| or_of_first(settled(outcome, &otherwise), &mut of_first);
-            more.outcomes = more.outcomes.into_iter().map(settle).collect();
-            announce(session, &more.outcomes);
-            measured.add(more);
-        }
-        Err(error) => {
-            measured.warnings.extend(not_made(session, &error));
-            let left = |candidate| or_of_first(left(session, candidate, &otherwise), &mut of_first);
-            let left: Vec<Outcome> = candidates.chosen.into_iter().map(left).collect();
-            announce(session, &left);
-            measured.outcomes.extend(left);
-        }
+    let pairing = session.selected.pairing(session.versions, Side::Head);
+    let (mut wider, _) = Prepared::new(session, builder, pairing, &has.union(&needed).cloned().collect())?;
+    let candidates = std::mem::take(&mut wider.candidates);
+    wider.spare.extend(candidates.chosen.into_iter().filter(|candidate| !has.contains(&candidate.test.target)));
+    if let Some(Prepared { candidates, mut spare, fallbacks, .. }) = second.take() {
+        spare.append(&mut wider.spare);
+        (wider.candidates, wider.spare, wider.fallbacks) = (candidates, spare, fallbacks);
     }
+    *second = Some(wider);
+    Ok(())
 }
 
 fn announce(session: &Session<'_>, ended: &[Outcome]) {
@@ -265,10 +364,83 @@ fn announce(session: &Session<'_>, ended: &[Outcome]) {
     }
 }
 
-/// Tests for which head's test code may say something else.
-fn take_failed(outcomes: &mut Vec<Outcome>, names: &Names<'_>) -> Vec<Outcome> {
-    let is_failed = |outcome: &Outcome| may_be_for_old_code(outcome, names);
-    let (failed, others) = std::mem::take(outcomes).into_iter().partition(is_failed);
-    *outcomes = others;
-    failed
+/// Returns the outcome of a test whose target is not built with head's test code, or not because of this error.
+fn unbuilt(session: &Session<'_>, outcome: Outcome, fallback: Fallback, error: Option<&Error>) -> Outcome {
+    let is_base_broken = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);
+    let reason = match is_base_broken {
+        // The test may pass with its own code: the failure is not known to be one of head.
+        _ if session.is_over() => Session::stopped(),
+        true => fallback.reason.clone(),
+        false => return outcome,
+    };
+    fallback.decide(not_measured(outcome.test, reason, outcome.capture, outcome.selected_because))
+}
+
+/// Returns the warning that the second pairing ended with an error, unless the run was stopped.
+fn not_made(session: &Session<'_>, error: &Error) -> Option<Warning> {
+    let said = || match error.as_broken() {
+        Some(broken) => format!("{}: {}", error.message(), broken.first_error()),
+        None => error.message().to_owned(),
+    };
+    (!session.is_over()).then(|| Warning::NoSecondPairing { why: said() })
+}
+
+/// The targets with tests for the second pairing: new ones, those with tests that the first had to leave out, and those
+/// in which the source has tests that the first does not know.
+fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTreeSet<TargetId> {
+    let Session { selected, names, .. } = session;
+    let touched = |path: &str| second.overlay().contains(path);
+    let may_help = |outcome: &Outcome| match &outcome.reason {
+        Some(Reason::TestChanged { .. }) => true,
+        // In a file that base lacks as well nothing can be put into base.
+        Some(Reason::New) => names.test(Side::Head, &outcome.test).is_none_or(|test| touched(&test.path)),
+        _ => false,
+    };
+    let is_concerned = |target: &&TargetId| {
+        let mut excluded = first.candidates.excluded.iter().filter(|outcome| outcome.test.target == **target);
+        let files = selected.target_files.get(*target).map(|sides| &sides.head);
+        let touched_files = || files.filter(|files| files.keys().any(|path| touched(path)));
+        let is_new_test = |files: &Files| {
+            let known = first.candidates.names_in(target);
+            let mut items = selected.diff.items.iter().filter(|item| touched(&item.path));
+            items.any(|item| may_be_new_test(item, target.kind, files, &|name| is_known(&known, name)))
+        };
+        match target.kind {
+            _ if !first.built.targets.contains(*target) => true,
+            TargetKind::Doctest => excluded.any(|outcome| outcome.reason.as_ref().is_some_and(lacks_common_code)),
+            // Its benchmarks are not in the source by their names: any may be new.
+            TargetKind::Bench => touched_files().is_some(),
+            _ => touched_files().is_some_and(|files| excluded.any(may_help) || is_new_test(files)),
+        }
+    };
+    selected.targets.keys().filter(is_concerned).cloned().collect()
+}
+
+/// True for a test that is not known, and for macros that may make tests.
+fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known: &dyn Fn(&str) -> bool) -> bool {
+    let Some(file) = files.get(&item.path).filter(|_| item.change != ChangeKind::Removed) else { return false };
+    if item.is_test {
+        let name = if file.module.is_empty() { item.name.clone() } else { format!("{}::{}", file.module, item.name) };
+        return !is_known(&name);
+    }
+    let is_test_code = item.test_only || file.test_only || !kind.holds_code();
+    is_test_code && matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall)
+}
+
+/// True for the name of a test or of the function that cases (`name::case_1`) are made from.
+fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
+    let cases = format!("{name}::");
+    known.contains(name) || known.range(cases.as_str()..).next().is_some_and(|next| next.starts_with(&cases))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_is_known_by_its_name_or_by_its_cases() {
+        let known = ["a::b", "a::c2", "a::c::case_1"].into();
+        assert!(is_known(&known, "a::b") && is_known(&known, "a::c"));
+        assert!(!is_known(&known, "a::d") && !is_known(&known, "a::"));
+    }
 }

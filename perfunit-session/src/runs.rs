@@ -3,7 +3,7 @@
 
 use super::options::Options;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Engine, Explanation, Run, Sides, Strategy, TestId};
+use perfunit_model::{Explanation, Run, Sides, TestId};
 use perfunit_system::date;
 use perfunit_system::fs;
 use serde::{Deserialize, Serialize};
@@ -60,16 +60,6 @@ impl Record {
             run,
             profiles: BTreeMap::new(),
         }
-    }
-
-    /// Where the cost of a test is in this engine's unit, all functions told apart.
-    pub fn profile(&self, test: &TestId, engine: Engine) -> Option<&Explanation> {
-        let explained = || {
-            let outcome = self.run.outcomes.iter().find(|outcome| outcome.test == *test)?;
-            outcome.explanation.as_ref().filter(|found| found.strategy == Strategy::Complete)
-        };
-        let is_meant = |found: &&Explanation| found.engine == engine;
-        self.profiles.get(test).filter(is_meant).or_else(|| explained().filter(is_meant))
     }
 }
 

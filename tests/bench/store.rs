@@ -81,7 +81,7 @@ fn key(commits: &[Commit], index: usize) -> Key<'_> {
 }
 
 fn fill(path: &Path, history: &History, commits: &[Commit]) -> Result<()> {
-    let mut store = Store::open(path, "generated")?;
+    let store = Store::open(path, "generated")?;
     for (index, entry) in history.entries.iter().enumerate() {
         let StepOutcome::Compared(step) = &entry.outcome else { continue };
         store.keep(key(commits, index + 1), step)?;

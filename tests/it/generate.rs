@@ -1,6 +1,7 @@
 //! `cargo perfunit generate`, and what `diff --generated` makes of it.
 
 use crate::support::{Project, Run};
+use std::collections::BTreeSet;
 use std::process::Command;
 
 const BASE: &str = "\
@@ -157,6 +158,54 @@ fn functions_are_named_by_the_end_of_their_path() {
     let document: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
     let calls = document["calls"].as_array().unwrap();
     assert!(!calls.is_empty() && calls.iter().all(|call| call["function"]["name"] == "hidden"), "{document}");
+}
+
+#[test]
+fn functions_behind_enabled_features_have_calls() {
+    let project = Project::empty();
+    // The tests of the package enable `wide`.
+    let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n\
+        [features]\ndefault = [\"plain\"]\nplain = [\"implied\"]\nimplied = []\nwide = []\nnarrow = []\n\n\
+        [dev-dependencies]\ndemo = { path = \".\", default-features = false, features = [\"wide\"] }\n";
+    project.write("Cargo.toml", manifest);
+    let function = |feature: &str| {
+        let code = "values.iter().fold(7, |sum, x| sum ^ x)";
+        format!("#[cfg(feature = \"{feature}\")]\npub fn {feature}(values: &[u64]) -> u64 {{ {code} }}\n")
+    };
+    project.write("src/lib.rs", ["plain", "implied", "wide", "narrow"].map(function).concat());
+    project.commit("base");
+    let called = |more: &[&str]| {
+        let arguments = ["generate", "HEAD", "--all", "--message-format", "json"];
+        let document = run(&project, &[&arguments, more].concat()).json();
+        let calls = document["calls"].as_array().unwrap().iter();
+        calls.map(|call| call["function"]["name"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(called(&[]), named(&["plain", "implied", "wide"]));
+    assert_eq!(called(&["--no-default-features", "--features", "demo/narrow"]), named(&["narrow", "wide"]));
+    assert_eq!(called(&["--all-features"]), named(&["plain", "implied", "wide", "narrow"]));
+}
+
+#[test]
+fn features_of_calls_are_those_of_the_tests() {
+    let project = Project::empty();
+    let manifest = |name: &str, more: &str| {
+        let package = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        project.write(format!("{name}/Cargo.toml"), package + more);
+    };
+    project.write("Cargo.toml", "[workspace]\nmembers = [\"sums\", \"user\"]\nresolver = \"2\"\n");
+    manifest("sums", "[features]\nwide = []\n");
+    manifest("user", "[dependencies]\nsums = { path = \"../sums\", features = [\"wide\"] }\n");
+    let code = "pub fn wide(values: &[u64]) -> u64 { values.iter().fold(7, |sum, x| sum ^ x) }\n";
+    project.write("sums/src/lib.rs", format!("#[cfg(feature = \"wide\")]\n{code}"));
+    project.write("user/src/lib.rs", "pub use sums::wide;\n");
+    project.commit("base");
+    let calls = |more: &[&str]| {
+        let arguments = ["generate", "HEAD", "--all", "--message-format", "json"];
+        run(&project, &[&arguments, more].concat()).json()["calls"].as_array().unwrap().len()
+    };
+    assert!(calls(&[]) > 0);
+    assert_eq!(calls(&["--package", "sums"]), 0);
 }
 
 #[test]

@@ -53,12 +53,9 @@ fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
         (vec![], ["narrow", "partly", "divide"].map(str::to_owned).to_vec())
     );
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
-    assert!(
-        text.contains(
-            "the changes to 3 functions are left out of the build by the features (--features) or the platform"
-        ),
-        "{text}"
-    );
+    // The condition of a whole file is not looked up.
+    let by = "the features (--features), the platform or the profile (debug assertions)";
+    assert!(text.contains(&format!("the changes to 3 functions are left out of the build by {by}")), "{text}");
     let document = project.diff(&["--features", "wide", "--deny", "uncovered"]).expect(106).json();
     assert_eq!((names(&document), not_compiled(&document)), (vec!["narrow", "partly", "divide"], vec![]));
 }
@@ -78,6 +75,8 @@ fn debug_assertions_are_those_of_the_build() {
             project.commit("version");
         }
         let document = project.diff(&[]).expect(0).json();
+        let text = project.perfunit(["report"]).expect(0).stdout;
+        assert!(text.contains("is left out of the build by the profile (debug assertions): "), "{text}");
         let names_of = |key: &str| {
             let functions = document["selection"][key].as_array().unwrap();
             functions.iter().map(|function| function["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()

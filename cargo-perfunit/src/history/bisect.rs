@@ -61,16 +61,16 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     if let Subject::Test(name) = &request.subject {
         options.filter.names = vec![name.clone()];
     }
-    let mut comparing = Comparing::open(&options, request.store.clone(), 1, terminal)?;
+    let comparing = Comparing::open(&options, request.store.clone(), 1, terminal)?;
     let direction = request.direction;
-    let ends = ends::compare(&mut comparing, &line, direction)?;
+    let ends = ends::compare(&comparing, &line, direction)?;
     let mut tests = match &request.subject {
         Subject::Test(name) => vec![ends.the_test(name)?],
-        Subject::Function(path) => function::tests(path, &ends, &mut comparing, explain)?,
+        Subject::Function(path) => function::tests(path, &ends, &comparing, explain)?,
     };
     let others = tests.split_off(1);
     let (test, change) = tests.swap_remove(0);
-    comparing.only(&test.name)?;
+    let comparing = comparing.of_tests(vec![test.name.clone()])?;
     let (line, repository) = (&line[..], &repository);
     let skipped = Vec::new();
     let mut asking = Asking { comparing, test: test.clone(), direction, line, repository, explain, skipped, terminal };

@@ -17,6 +17,7 @@ use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// The file below our folder.
@@ -38,14 +39,15 @@ pub enum Compared {
 const LEAST_FAMILY: usize = 32;
 
 /// Compares commits of one repository under the same options.
+#[derive(Clone)]
 pub struct Comparing {
     options: Options,
     terminal: Terminal,
     /// Our folder.
     ours: PathBuf,
-    repository: Repository,
+    repository: Rc<Repository>,
     project: String,
-    store: Store,
+    store: Rc<Store>,
     /// Of cargo: what is measured depends on it.
     toolchain: String,
     terms: String,
@@ -63,7 +65,7 @@ impl Comparing {
         let repository = Repository::discover(&options.folder)?;
         let project = repository.beginning()?;
         let ours = session::home(&options.folder, options.manifest.as_deref(), options.target_dir.as_deref())?;
-        let store = Store::open(&store.unwrap_or_else(|| ours.join(FILE)), &project)?;
+        let store = Rc::new(Store::open(&store.unwrap_or_else(|| ours.join(FILE)), &project)?);
         let toolchain = Cargo::find(&options.folder)?.version;
         Ok(Self {
             options: options.clone(),
@@ -72,7 +74,7 @@ impl Comparing {
             project,
             store,
             terms: terms(options, &repository, &toolchain)?,
-            repository,
+            repository: Rc::new(repository),
             toolchain,
             machine: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
             family: family_of(family),
@@ -82,7 +84,7 @@ impl Comparing {
     }
 
     /// Takes over what other machines found out.
-    pub fn join(&mut self, file: &Path) -> Result<Joined> {
+    pub fn join(&self, file: &Path) -> Result<Joined> {
         self.store.join(file, &self.project, &self.terms)
     }
 
@@ -91,12 +93,13 @@ impl Comparing {
         self.store.export(file)
     }
 
-    /// Takes only tests of this name from now on.
-    pub fn only(&mut self, test: &str) -> Result<()> {
-        self.options.filter.names = vec![test.to_owned()];
-        self.options.filter.exact = true;
-        self.terms = terms(&self.options, &self.repository, &self.toolchain)?;
-        Ok(())
+    /// Returns the same with only the tests of these names.
+    pub fn of_tests(&self, names: Vec<String>) -> Result<Self> {
+        let mut options = self.options.clone();
+        options.filter.names = names;
+        options.filter.exact = true;
+        let terms = terms(&options, &self.repository, &self.toolchain)?;
+        Ok(Self { options, terms, ..self.clone() })
     }
 
     /// Measures each test for so many times as long from now on.
@@ -146,7 +149,7 @@ impl Comparing {
     }
 
     /// Compares two commits, unless that was done before.
-    pub fn compare(&mut self, base: &str, head: &str) -> Result<Compared> {
+    pub fn compare(&self, base: &str, head: &str) -> Result<Compared> {
         if let Some(settled) = self.settled(base, head)? {
             return Ok(settled);
         }
@@ -165,19 +168,12 @@ impl Comparing {
     }
 
     /// Compares only these tests of two commits, unless that was done before.
-    pub fn compare_tests(&mut self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<Compared> {
+    pub fn compare_tests(&self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<Compared> {
         if let Some(Compared::Step(step)) = self.settled(base, head)? {
             let tests = step.tests.into_iter().filter(|found| tests.contains(&found.test)).collect();
             return Ok(Compared::Step(Step { tests, ..step }));
         }
-        let mut options = self.options.clone();
-        options.filter.names = tests.iter().map(|test| test.name.clone()).collect();
-        options.filter.exact = true;
-        let terms = std::mem::replace(&mut self.terms, terms(&options, &self.repository, &self.toolchain)?);
-        let options = std::mem::replace(&mut self.options, options);
-        let compared = self.compare(base, head);
-        (self.terms, self.options) = (terms, options);
-        compared
+        self.of_tests(tests.iter().map(|test| test.name.clone()).collect())?.compare(base, head)
     }
 
     /// How to compare two commits in the time that is left, if there is any.
@@ -192,7 +188,7 @@ impl Comparing {
         Some(options)
     }
 
-    fn measure(&mut self, base: &str, head: &str, lock: &session::Lock) -> Result<Compared> {
+    fn measure(&self, base: &str, head: &str, lock: &session::Lock) -> Result<Compared> {
         let started = Instant::now();
         let Some(mut options) = self.options_of(base, head) else { return Ok(Compared::Interrupted) };
         options.measuring.family = self.family;

@@ -140,7 +140,7 @@ fn times(at: Point, Change { estimate, low, high }: Change) -> Point {
 /// Makes the direct comparisons that a history needs. `announce` hears of each before it is made, and if it cannot be.
 pub fn anchor(
     history: &mut History,
-    comparing: &mut Comparing,
+    comparing: &Comparing,
     threshold: f64,
     announce: &mut dyn FnMut(Progress<'_>),
 ) -> Result<()> {

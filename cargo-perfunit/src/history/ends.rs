@@ -14,7 +14,7 @@ pub struct Ends<'a> {
 }
 
 /// Compares the ends.
-pub fn compare<'a>(comparing: &mut Comparing, line: &'a [Commit], direction: Direction) -> Result<Ends<'a>> {
+pub fn compare<'a>(comparing: &Comparing, line: &'a [Commit], direction: Direction) -> Result<Ends<'a>> {
     let (good, bad) = (&line[0], &line[line.len() - 1]);
     match comparing.compare(&good.id, &bad.id)? {
         Compared::Step(step) => Ok(Ends { good, bad, direction, step }),

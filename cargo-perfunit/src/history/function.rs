@@ -11,12 +11,7 @@ use perfunit_select::code::with_old_drop;
 
 /// Of the tests that changed between the ends, those to which the function matters, the largest change first. The ends are
 /// compared once more, with these tests alone, to explain them.
-pub fn tests(
-    path: &str,
-    ends: &Ends<'_>,
-    comparing: &mut Comparing,
-    explain: Explain,
-) -> Result<Vec<(TestId, Change)>> {
+pub fn tests(path: &str, ends: &Ends<'_>, comparing: &Comparing, explain: Explain) -> Result<Vec<(TestId, Change)>> {
     let moved = ends.moved();
     if moved.is_empty() {
         return Err(none_moved(ends));

@@ -33,14 +33,14 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
         terminal.status("Range", note);
     }
     let of = commits.wanted.len();
-    let mut comparing = open(request, comparisons(of), terminal, announce)?;
+    let comparing = open(request, comparisons(of), terminal, announce)?;
     let line: Vec<&Commit> = std::iter::once(&commits.base).chain(&commits.commits).collect();
     let mut entries = Vec::new();
     let mut pace = Pace::default();
     for (index, done) in commits.wanted.iter().rev().zip(1..) {
         let started = Instant::now();
         // The base is the first of the line.
-        let outcome = outcome(&mut comparing, &line[..=index + 1])?;
+        let outcome = outcome(&comparing, &line[..=index + 1])?;
         pace.note(started.elapsed());
         let entry = Entry { commit: commits.commits[*index].clone(), outcome };
         announce(Progress::Commit { entry: &entry, done, of, left: pace.left(of - done) });
@@ -52,7 +52,7 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
     let mut history =
         History { base: commits.base.clone(), entries, spans: Vec::new(), left_out, note: commits.note, interrupted };
     let threshold = request.options.measuring.threshold.fraction();
-    anchor(&mut history, &mut comparing, threshold, announce)?;
+    anchor(&mut history, &comparing, threshold, announce)?;
     close(request, &comparing)?;
     Ok(history)
 }
@@ -73,7 +73,7 @@ pub(super) fn open(
         // Whether it can be written has to be known before hours of measuring.
         fs::draft(file).map_err(|error| error.hint("choose a writable place for --export"))?;
     }
-    let mut comparing = Comparing::open(&request.options, request.store.clone(), family, terminal)?;
+    let comparing = Comparing::open(&request.options, request.store.clone(), family, terminal)?;
     for file in &request.join {
         let joined = comparing.join(file)?;
         announce(Progress::Joined { file, joined });
@@ -86,7 +86,7 @@ pub(super) fn close(request: &LogRequest, comparing: &Comparing) -> Result<()> {
 }
 
 /// The last commit of a line against the one before it that builds.
-pub(super) fn outcome(comparing: &mut Comparing, line: &[&Commit]) -> Result<StepOutcome> {
+pub(super) fn outcome(comparing: &Comparing, line: &[&Commit]) -> Result<StepOutcome> {
     let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
     for base in before.iter().rev() {
         match comparing.compare(&base.id, &head.id)? {
@@ -116,11 +116,11 @@ pub fn releases(
     }
     let line: Vec<Commit> = std::iter::once(commits.base).chain(commits.commits).collect();
     let ends = ends(&line);
-    let mut comparing = open(request, ends.len() - 1, terminal, announce)?;
+    let comparing = open(request, ends.len() - 1, terminal, announce)?;
     let last = ends.len() - 1;
     let releases = (1..=last).map(|index| {
         let line_of_ends: Vec<&Commit> = ends[..=index].iter().map(|end| &line[*end]).collect();
-        let outcome = outcome(&mut comparing, &line_of_ends)?;
+        let outcome = outcome(&comparing, &line_of_ends)?;
         // That before the last one may not build.
         let compared_with = |step: &Step| line.iter().position(|commit| commit.id == step.base);
         let start = match &outcome {

@@ -11,7 +11,8 @@ use perfunit_model::{
 };
 use rusqlite::types::Type;
 use rusqlite::{
-    Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, TransactionBehavior, params, params_from_iter,
+    Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, Transaction, TransactionBehavior, params,
+    params_from_iter,
 };
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
@@ -43,21 +44,20 @@ impl Store {
         // Readers do not wait for writers; the last step may be lost when the machine stops, never the file.
         write_ahead(&connection).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
-        let mut store = Self { path: path.to_owned(), connection };
+        let store = Self { path: path.to_owned(), connection };
         store.prepare(project)?;
         Ok(store)
     }
 
-    fn prepare(&mut self, project: &str) -> Result<()> {
-        let path = self.path.clone();
-        let failed = |error: rusqlite::Error| failed(&path, &error);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    fn prepare(&self, project: &str) -> Result<()> {
+        let failed = |error: rusqlite::Error| self.failed(&error);
+        let transaction = self.transaction().map_err(failed)?;
         if version(&transaction).map_err(failed)? == 0 {
             transaction.execute_batch(SCHEMA).map_err(failed)?;
             transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
             transaction.execute("INSERT INTO project VALUES (?1)", params![project]).map_err(failed)?;
         }
-        check(&transaction, &path, project)
+        check(&transaction, &self.path, project)
             .map_err(|error| error.hint("name another file with --store; each project has its own"))?;
         transaction.commit().map_err(failed)
     }
@@ -68,10 +68,8 @@ impl Store {
     }
 
     /// Keeps a step, whole or not at all. Of two answers that with the smaller error rate stays, or else the first.
-    pub fn keep(&mut self, key: Key<'_>, step: &Step) -> Result<()> {
-        let path = self.path.clone();
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let kept = transaction.and_then(|transaction| {
+    pub fn keep(&self, key: Key<'_>, step: &Step) -> Result<()> {
+        let kept = self.transaction().and_then(|transaction| {
             let Key { base, head, terms, machine } = key;
             transaction.execute(
                 "DELETE FROM step WHERE base = ?1 AND head = ?2 AND terms = ?3 AND machine = ?4 AND alpha > ?5",
@@ -80,7 +78,12 @@ impl Store {
             insert(&transaction, key, step)?;
             transaction.commit()
         });
-        kept.map_err(|error| failed(&path, &error))
+        kept.map_err(|error| self.failed(&error))
+    }
+
+    /// Begins a transaction. None of this store may be open: each function ends its own.
+    fn transaction(&self) -> rusqlite::Result<Transaction<'_>> {
+        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
     /// Why a commit cannot be compared, if that is known of this machine, else of another one.
@@ -98,7 +101,7 @@ impl Store {
         found.map(read).transpose()
     }
 
-    pub fn skip(&mut self, commit: &str, terms: &str, machine: &str, why: &Skipped) -> Result<()> {
+    pub fn skip(&self, commit: &str, terms: &str, machine: &str, why: &Skipped) -> Result<()> {
         let why = serde_json::to_string(why).map_err(|error| self.damaged(&error.to_string()))?;
         let [commit, terms, machine] = [commit, terms, machine].map(str::to_owned);
         let kept = SkippedRow { commit, terms, machine, why }.insert(&self.connection);
@@ -106,7 +109,7 @@ impl Store {
     }
 
     /// Takes over what another file of the same project has, all of it or nothing. What is here stays.
-    pub fn join(&mut self, other: &Path, project: &str, terms: &str) -> Result<Joined> {
+    pub fn join(&self, other: &Path, project: &str, terms: &str) -> Result<Joined> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let unreadable = |error: rusqlite::Error| {
             Error::usage(format!("cannot read the history {}: {error}", other.display()))
@@ -118,9 +121,8 @@ impl Store {
             _ => check(&theirs, other, project)
                 .map_err(|error| error.hint("join files of the same repository and version of cargo-perfunit"))?,
         }
-        let path = self.path.clone();
-        let failed = |error: rusqlite::Error| failed(&path, &error);
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let failed = |error: rusqlite::Error| self.failed(&error);
+        let transaction = self.transaction().map_err(failed)?;
         let mut joined = Joined::default();
         let known = all_steps(&theirs).map_err(unreadable)?;
         for (key, step) in &known {
@@ -499,7 +501,7 @@ mod tests {
         let path = folder.path().join("h.sqlite");
         let mut step = samples::step("a", &[("one", Verdict::Slower, 0.12), ("two", Verdict::Same, 0.0)]);
         step.unlisted.insert(step.tests[0].test.target.clone());
-        let mut store = Store::open(&path, "p").unwrap();
+        let store = Store::open(&path, "p").unwrap();
         assert_eq!(store.step(key("b")).unwrap(), None);
         store.keep(key("b"), &step).unwrap();
         store.skip("c", "t", "m", &Skipped::DoesNotBuild { error: "error: no".to_owned() }).unwrap();
@@ -520,7 +522,7 @@ mod tests {
         let path = folder.path().join("h.sqlite");
         let mut step = samples::step("a", &[("one", Verdict::NotMeasured, 0.0)]);
         (step.tests[0].reason, step.tests[0].figures) = (Some(ReasonKind::NotExecuted), None);
-        let mut store = Store::open(&path, "p").unwrap();
+        let store = Store::open(&path, "p").unwrap();
         store.keep(key("b"), &step).unwrap();
         assert_eq!(store.step(key("b")).unwrap(), Some(step));
         let words = "SELECT verdict || ' ' || reason FROM outcome";
@@ -534,7 +536,7 @@ mod tests {
     fn of_two_processes_the_first_answer_stays() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("h.sqlite");
-        let (mut one, mut two) = (Store::open(&path, "p").unwrap(), Store::open(&path, "p").unwrap());
+        let (one, two) = (Store::open(&path, "p").unwrap(), Store::open(&path, "p").unwrap());
         let steps = [0.1, 0.2].map(|change| samples::step("a", &[("one", Verdict::Slower, change)]));
         one.keep(key("b"), &steps[0]).unwrap();
         two.keep(key("b"), &steps[1]).unwrap();
@@ -565,7 +567,7 @@ mod tests {
     #[test]
     fn of_several_machines_the_own_answer_comes_first() {
         let folder = tempfile::tempdir().unwrap();
-        let mut store = Store::open(&folder.path().join("h.sqlite"), "p").unwrap();
+        let store = Store::open(&folder.path().join("h.sqlite"), "p").unwrap();
         let on = |machine| Step { machine: String::from(machine), ..samples::step("a", &[]) };
         let key = |machine| Key { machine, ..key("b") };
         store.keep(key("n"), &on("n")).unwrap();
@@ -579,11 +581,11 @@ mod tests {
     fn files_are_joined_and_contradictions_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let (mut one, mut two) = (Store::open(&path("1"), "p").unwrap(), Store::open(&path("2"), "p").unwrap());
+        let (one, two) = (Store::open(&path("1"), "p").unwrap(), Store::open(&path("2"), "p").unwrap());
         let step = |change| samples::step("a", &[("one", Verdict::Slower, change)]);
         let why = Skipped::DoesNotBuild { error: "error: no".to_owned() };
         for (head, ours, theirs) in [("b", Some(0.1), Some(0.1)), ("c", Some(0.1), Some(0.2)), ("d", None, Some(0.3))] {
-            for (store, change) in [(&mut one, ours), (&mut two, theirs)] {
+            for (store, change) in [(&one, ours), (&two, theirs)] {
                 change.map_or(Ok(()), |change| store.keep(key(head), &step(change))).unwrap();
             }
         }
@@ -603,9 +605,9 @@ mod tests {
     fn what_cannot_be_joined_is_refused_and_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let mut store = Store::open(&path("1"), "p").unwrap();
+        let store = Store::open(&path("1"), "p").unwrap();
         let other = Store::open(&path("2"), "q").unwrap();
-        let mut message = |name: &str| store.join(&path(name), "p", "t").unwrap_err().to_string();
+        let message = |name: &str| store.join(&path(name), "p", "t").unwrap_err().to_string();
         assert!(message("2").contains("another project"), "{}", message("2"));
         other.connection.pragma_update(None, "user_version", 9).unwrap();
         assert!(message("2").contains("version 9 of the schema"), "{}", message("2"));
@@ -625,7 +627,7 @@ mod tests {
     fn a_full_disk_loses_the_step_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("h.sqlite");
-        let mut store = Store::open(&path, "p").unwrap();
+        let store = Store::open(&path, "p").unwrap();
         let small = samples::step("a", &[("one", Verdict::Slower, 0.1)]);
         store.keep(key("b"), &small).unwrap();
         let pages: u32 = store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();

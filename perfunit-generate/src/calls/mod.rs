@@ -48,7 +48,8 @@ pub struct CrateSources<'a> {
     pub root: &'a str,
     /// As other crates name it.
     pub name: &'a str,
-    pub features: &'a BTreeSet<String>,
+    /// `None` if they are not known.
+    pub features: Option<&'a BTreeSet<String>>,
 }
 
 /// Calls of the functions wanted, and the functions without one.

@@ -6,7 +6,7 @@ fn found(files: &[(&str, &str)], wanted: &str) -> Vec<String> {
         files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     let function = find(&files, wanted);
     let features = BTreeSet::new();
-    let sources = CrateSources { files: &files, root: "src/lib.rs", name: "sample", features: &features };
+    let sources = CrateSources { files: &files, root: "src/lib.rs", name: "sample", features: Some(&features) };
     let (calls, without) = calls(&sources, &[function]);
     let mut found: Vec<String> = calls.iter().map(|call| format!("{} => {}", call.setup, call.call)).collect();
     found.extend(without.iter().map(|(_, reason)| format!("{reason:?}")));

@@ -194,7 +194,8 @@ fn many_tests_fit_into_a_comment() {
     let name = "module::".repeat(20);
     let slower = |index| outcome(&format!("{name}{index}"), Verdict::Slower, Some(measured(1e3, 0.5)));
     let mut run = run((0..5_000).map(slower).collect());
-    run.warnings = vec![Warning::NothingMoreExplained { why: "w".repeat(10_000) }; 50];
+    let warning = |n| Warning::NothingMoreExplained { why: format!("{n}{}", "w".repeat(10_000)) };
+    run.warnings = (0..50).map(warning).collect();
     run.selection.changes = vec![ChangedPart::File("c".repeat(10_000)); 50];
     let text = told(&run);
     assert!(text.chars().count() < 65_536, "{}", text.chars().count());
@@ -203,6 +204,16 @@ fn many_tests_fit_into_a_comment() {
     let rows = cells(&text);
     assert!(rows.len() > 150 && rows.iter().all(|row| row.len() == 6));
     assert!(html(&text).trim_end().ends_with("</details>"));
+}
+
+#[test]
+fn a_repeated_warning_is_written_once() {
+    let mut run = run(vec![outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)))]);
+    run.warnings = vec![Warning::WithoutRunner, Warning::NoTargetLeft, Warning::WithoutRunner];
+    let text = told(&run);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("- Warning")).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    assert!(lines[0].ends_with("(2 times)`"), "{text}");
 }
 
 /// What stands above the details.

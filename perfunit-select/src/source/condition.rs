@@ -2,6 +2,7 @@
 
 use cfg_expr::{Expression, Predicate, TargetPredicate};
 use perfunit_build::Compilation;
+use perfunit_model::LeftOutBy;
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::env::consts;
@@ -97,9 +98,19 @@ impl<'a> Configuration<'a> {
         Self { others: Others::OnThisMachine, ..Self::default() }
     }
 
-    /// Returns the likely facts about unit tests that are yet to be built with these features.
-    pub fn of_unit_tests(features: &'a BTreeSet<String>) -> Self {
-        Self { features: Some(features), test: Some(true), debug_assertions: None, others: Others::Typical }
+    /// Returns the likely facts about unit tests that are yet to be built with these features, if they are known.
+    pub fn of_unit_tests(features: Option<&'a BTreeSet<String>>) -> Self {
+        Self { features, test: Some(true), debug_assertions: None, others: Others::Typical }
+    }
+
+    /// Returns the facts without one of them.
+    #[must_use]
+    pub fn without(self, fact: LeftOutBy) -> Self {
+        match fact {
+            LeftOutBy::Features => Self { features: None, ..self },
+            LeftOutBy::Platform => Self { others: Others::Open, ..self },
+            LeftOutBy::Profile => Self { debug_assertions: None, ..self },
+        }
     }
 
     /// Returns whether the condition holds, for all that is known.
@@ -205,6 +216,24 @@ mod tests {
     }
 
     #[test]
+    fn the_fact_that_decides_is_the_one_without_which_the_condition_is_open() {
+        let features = ["alloc".to_owned()].into();
+        let known = Configuration { debug_assertions: Some(false), ..Configuration::of_any_build() };
+        let known = Configuration { features: Some(&features), ..known };
+        let deciding = |attribute: Attribute| {
+            let condition = Condition::of(&[attribute]);
+            assert_eq!(condition.holds(&known), Some(false));
+            let is_open = |fact: &LeftOutBy| condition.holds(&known.without(*fact)).is_none();
+            LeftOutBy::ALL.into_iter().filter(is_open).collect::<Vec<_>>()
+        };
+        assert_eq!(deciding(parse_quote!(#[cfg(feature = "std")])), [LeftOutBy::Features]);
+        assert_eq!(deciding(parse_quote!(#[cfg(all(feature = "std", feature = "alloc"))])), [LeftOutBy::Features]);
+        assert_eq!(deciding(parse_quote!(#[cfg(debug_assertions)])), [LeftOutBy::Profile]);
+        assert_eq!(deciding(parse_quote!(#[cfg(target_family = "wasm")])), [LeftOutBy::Platform]);
+        assert_eq!(deciding(parse_quote!(#[cfg(all(debug_assertions, feature = "std"))])), []);
+    }
+
+    #[test]
     fn what_is_not_known_decides_nothing_unless_the_rest_does() {
         check(parse_quote!(#[cfg(memchr_runtime_simd)]), None);
         check(parse_quote!(#[cfg(not(test))]), None);
@@ -250,13 +279,14 @@ mod tests {
         };
         assert_eq!([Some(true), Some(false), None].map(of_build), [Some(false), Some(true), None]);
         // Before it is built, the profile decides nothing.
-        assert_eq!(condition.holds(&Configuration::of_unit_tests(&BTreeSet::new())), None);
+        assert_eq!(condition.holds(&Configuration::of_unit_tests(Some(&BTreeSet::new()))), None);
     }
 
     #[test]
     fn typical_unit_tests_are_for_this_machine_and_without_options() {
         let features = BTreeSet::from(["std".to_owned()]);
-        let holds = |attribute: Attribute| Condition::of(&[attribute]).holds(&Configuration::of_unit_tests(&features));
+        let holds =
+            |attribute: Attribute| Condition::of(&[attribute]).holds(&Configuration::of_unit_tests(Some(&features)));
         let (arch, width) = (consts::ARCH, usize::BITS.to_string());
         assert_eq!(holds(parse_quote!(#[cfg(all(test, feature = "std"))])), Some(true));
         assert_eq!(holds(parse_quote!(#[cfg(not(any(feature = "alloc", docsrs)))])), Some(true));
@@ -288,7 +318,7 @@ mod tests {
             parse_quote!(#[cfg_attr(test, inline, cfg_attr(debug_assertions, cold))]),
             parse_quote!(#[cfg_attr(windows, path = "windows.rs")]),
         ];
-        let applied = Configuration::of_unit_tests(&BTreeSet::new()).applied(&attributes);
+        let applied = Configuration::of_unit_tests(Some(&BTreeSet::new())).applied(&attributes);
         let names: Vec<String> = applied.iter().map(|meta| meta.path().to_token_stream().to_string()).collect();
         assert_eq!(names, ["derive", "inline", "cold"]);
     }

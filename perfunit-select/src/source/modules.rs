@@ -363,7 +363,7 @@ mod tests {
         let tree = modules("src/lib.rs", &read);
         let file = |features: &[&str], from: &str, module: &str| {
             let features = features.iter().map(|name| (*name).to_owned()).collect();
-            tree.file_of(from, module, &Configuration::of_unit_tests(&features)).map(str::to_owned)
+            tree.file_of(from, module, &Configuration::of_unit_tests(Some(&features))).map(str::to_owned)
         };
         let of_root = |features: &[&str], module: &str| file(features, "src/lib.rs", module).unwrap_or_default();
         assert_eq!(of_root(&[], "os"), "src/b.rs");

@@ -1,24 +1,24 @@
 use super::*;
 use perfunit_model::Verdict;
-use perfunit_model::samples::{measured, outcome, run, unmeasured};
+use perfunit_model::samples::{explanation, measured, outcome, run, test, unmeasured};
 
-fn record(tests: &[(&str, Verdict)]) -> Record {
+fn run_of(tests: &[(&str, Verdict)]) -> Run {
     let test = |(name, verdict): &(&str, Verdict)| match verdict {
         Verdict::NotMeasured => unmeasured(name, None),
         verdict => outcome(name, *verdict, Some(measured(1.0, 0.1))),
     };
-    Record::new(Options::default(), Sides::default(), run(tests.iter().map(test).collect()))
+    run(tests.iter().map(test).collect())
 }
 
 fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
-    let record = record(&[
+    let run = run_of(&[
         ("a::sums", Verdict::Slower),
         ("a::sums_up", Verdict::Same),
         ("b::prints", Verdict::Faster),
         ("b::sums", Verdict::NotMeasured),
     ]);
     let tests = tests.iter().map(|name| (*name).to_owned()).collect();
-    choose(&record, &ExplainRequest { tests, exact, ..ExplainRequest::default() }, Goal::Responsible)
+    choose(&run, &ExplainRequest { tests, exact, ..ExplainRequest::default() }, Goal::Responsible)
 }
 
 #[test]
@@ -42,4 +42,26 @@ fn a_name_that_no_test_has_is_an_error_with_the_nearest() {
     assert!(error("b::print", true).contains("did you mean b::prints?"), "{}", error("b::print", true));
     assert!(error("sumz", false).contains("did you mean a::sums"), "{}", error("sumz", false));
     assert!(error("xyzzy", false).contains("`explain` knows"), "{}", error("xyzzy", false));
+}
+
+#[test]
+fn what_is_found_later_goes_to_the_comparison_that_was_asked_about() {
+    let run = || run_of(&[("a", Verdict::Slower)]);
+    let mut saved = Record::new(Options::default(), Sides::default(), run());
+    let version = run().base;
+    saved.run.ratchet = Some(Ratchet { version, comparison: Ok(Box::new(run())) });
+    saved.of_ratchet = Some(Sides::default());
+    let answers = Answers { tests: [(test("a"), Ok(explanation()))].into(), ..Answers::default() };
+    remember(&mut saved, Against::Ratchet, Goal::Responsible, &answers);
+    let found = |saved: &Record, against| {
+        let comparison = Comparison::of(saved, against).unwrap();
+        let outcome = &comparison.run.outcomes[0];
+        (outcome.explanation.is_some(), comparison.profiles.is_some_and(|profiles| !profiles.is_empty()))
+    };
+    assert_eq!((found(&saved, Against::Base), found(&saved, Against::Ratchet)), ((false, false), (true, false)));
+    remember(&mut saved, Against::Ratchet, Goal::Profile, &answers);
+    assert_eq!((found(&saved, Against::Base), found(&saved, Against::Ratchet)), ((false, false), (true, false)));
+    remember(&mut saved, Against::Base, Goal::Profile, &answers);
+    assert_eq!(found(&saved, Against::Base), (false, true));
+    assert!(Comparison::of(&saved, Against::Generated).is_err());
 }

@@ -131,7 +131,7 @@ fn rules_key(options: &Options) -> String {
 
 /// As it could be typed.
 fn scope(scope: &Scope) -> String {
-    let Scope { packages, workspace, exclude, targets } = scope;
+    let Scope { packages, workspace, exclude, targets, only: _ } = scope;
     let packages = packages.iter().map(|package| format!("--package {package}"));
     let workspace = workspace.then(|| "--workspace".to_owned());
     let exclude = exclude.iter().map(|package| format!("--exclude {package}"));

@@ -264,6 +264,7 @@ fn scope(packages: &PackageArguments) -> Scope {
         workspace: packages.workspace,
         exclude: packages.exclude.clone(),
         targets,
+        ..Scope::default()
     }
 }
 

@@ -3,7 +3,7 @@ use crate::text::{TextOptions, undecided};
 use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{self, run, test, unmeasured};
 use perfunit_model::{
-    Environment, FailedOn, Failure, Growth, NotCounted, PartitionKind, Reason, SelectedBecause, Uncovered,
+    Environment, FailedOn, Failure, Growth, LeftOutBy, NotCounted, PartitionKind, Reason, SelectedBecause, Uncovered,
     UncoveredBecause, UnmeasuredTarget,
 };
 
@@ -66,17 +66,18 @@ fn they_are_named_up_to_a_number() {
 fn what_no_build_holds_is_named() {
     let function =
         |name: &str| Function { package: "mycrate".into(), file: "src/udiv.rs".into(), line: 7, name: name.into() };
-    let one = Selection { not_compiled: vec![function("udivmod")], ..Selection::default() };
+    let by = [LeftOutBy::Features].into();
+    let one = Selection { not_compiled: vec![function("udivmod")], left_out_by: by, ..Selection::default() };
     let twice = Selection { not_compiled: vec![function("open"), function("open")], ..Selection::default() };
     let mut screen = Screen::new(0, Glyphs::Ascii);
     coverage(&one, Detail::Brief, &mut screen);
     coverage(&one, Detail::Full, &mut screen);
     coverage(&twice, Detail::Brief, &mut screen);
     let expected = "\
-Not compiled  the change to 1 function is left out of the build by the features (--features) or the platform: udivmod
-Not compiled  the change to 1 function is left out of the build by the features (--features) or the platform:
+Not compiled  the change to 1 function is left out of the build by the features (--features): udivmod
+Not compiled  the change to 1 function is left out of the build by the features (--features):
                 udivmod  src/udiv.rs:7
-Not compiled  the changes to 2 functions are left out of the build by the features (--features) or the platform: open
+Not compiled  the changes to 2 functions are left out of the build by the features (--features), the platform or the profile (debug assertions): open
 ";
     assert_eq!(without_escapes(&screen.finish()), expected);
 }

@@ -242,6 +242,7 @@ impl Round<'_> {
         let config = Config { others: config.others + done, ..config.clone() };
         let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
         for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
+            end.spent += ended[*index].spent;
             if let Some(figures) = &mut end.figures {
                 figures.notes.push(Note::DataFiles { of: data.other() });
                 ended[*index] = end;
@@ -286,6 +287,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
         unexplained: None,
         why: why.filter(|_| is_measured),
         gates: (is_measured && terms.gates_from.is_some()).then(|| terms.gates.clone()),
+        spent: Some(end.spent),
         notes: notes.unwrap_or_default(),
     };
     outcome.notes.extend(of_tests);

@@ -9,7 +9,7 @@ use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::{
     BUILD_VARIABLE_PREFIXES, BUILD_VARIABLES, C_TOOL_VARIABLES, CODE_VARIABLES, UNBUILT_TABLES,
 };
-use perfunit_project::cargo::user_folder;
+use perfunit_project::cargo::{Cargo, user_folder};
 use perfunit_project::git::Repository;
 use perfunit_system::cache::KeyBuilder;
 use serde::Serialize;
@@ -127,6 +127,21 @@ pub fn with_code_settings(
     Ok(key)
 }
 
+/// Adds what decides how cargo resolves the dependencies of a version whose files are in this folder, apart from these
+/// files: the toolchain, cargo's settings in variables, and its configuration above the folder.
+pub fn with_resolution_settings(key: KeyBuilder, cargo: &Cargo, tree: &Path) -> Result<KeyBuilder> {
+    let programs = [&cargo.cargo, &cargo.rustc, &cargo.sysroot].map(|path| path.as_os_str().as_encoded_bytes());
+    let words = [&cargo.version, &cargo.host, cargo.rustup_toolchain.as_deref().unwrap_or_default()];
+    let key = programs.into_iter().chain(words.map(str::as_bytes)).fold(key, KeyBuilder::with);
+    let mut key = with_variables(key.with([u8::from(cargo.offline)]), decides_resolution);
+    let above = tree.ancestors().skip(1).map(|folder| folder.join(".cargo")).chain(user_folder());
+    for file in above.filter_map(|folder| file_in(&folder)) {
+        key = key.with(file.as_os_str().as_encoded_bytes());
+        key = Configuration::read(&file)?.into_iter().fold(key, |key, read| key.with(read.content));
+    }
+    Ok(key)
+}
+
 /// What a configuration says of the code that is made, and nothing of tools and folders.
 fn code_settings(mut table: Table) -> Table {
     let only = |value: &mut Value, wanted: &[&str]| {
@@ -153,6 +168,12 @@ fn with_variables(key: KeyBuilder, decides: fn(&OsStr) -> bool) -> KeyBuilder {
     variables
         .into_iter()
         .fold(key, |key, (name, value)| key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes()))
+}
+
+/// True for all variables of cargo and rustup: a superfluous one costs time, a missing one would keep a wrong result.
+fn decides_resolution(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name == "HOME" || name.starts_with("CARGO") || name.starts_with("RUST")
 }
 
 fn decides_code(variable: &OsStr) -> bool {
@@ -247,6 +268,59 @@ mod tests {
             write(path.clone(), &flags(3));
             assert_ne!(key(), before, "{}", path.display());
         }
+    }
+
+    #[test]
+    fn toolchain_network_variables_and_configuration_decide_resolution() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("a/tree");
+        let path = |name: &str| PathBuf::from(name);
+        let cargo = Cargo {
+            cargo: path("/cargo"),
+            rustc: path("/rustc"),
+            version: "rustc 1.95.0".to_owned(),
+            host: "x86_64-unknown-linux-gnu".to_owned(),
+            sysroot: path("/stable"),
+            rustup_toolchain: Some("stable".to_owned()),
+            offline: false,
+        };
+        let key = |cargo: &Cargo| {
+            let key = with_resolution_settings(KeyBuilder::default(), cargo, &tree).unwrap();
+            key.finish()
+        };
+        let plain = key(&cargo);
+        assert_eq!(key(&cargo), plain);
+        let others = [
+            Cargo { cargo: path("/other/cargo"), ..cargo.clone() },
+            Cargo { rustc: path("/other/rustc"), ..cargo.clone() },
+            Cargo { version: "rustc 1.96.0".to_owned(), ..cargo.clone() },
+            Cargo { host: "aarch64-unknown-linux-gnu".to_owned(), ..cargo.clone() },
+            Cargo { sysroot: path("/nightly"), ..cargo.clone() },
+            Cargo { rustup_toolchain: None, ..cargo.clone() },
+            Cargo { offline: true, ..cargo.clone() },
+        ];
+        for other in &others {
+            assert_ne!(key(other), plain, "{other:?}");
+        }
+        let mut known = std::collections::BTreeSet::from([plain]);
+        let texts = [
+            (".cargo/config.toml", "[net]\noffline = true\n"),
+            (".cargo/config.toml", "include = 'more.toml'\n"),
+            (".cargo/more.toml", "[patch.crates-io]\na = { path = 'a' }\n"),
+            (".cargo/more.toml", "[patch.crates-io]\na = { path = 'b' }\n"),
+            ("a/.cargo/config", "[net]\noffline = false\n"),
+        ];
+        for (name, text) in texts {
+            fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+            fs::write(&folder.path().join(name), text).unwrap();
+            assert!(known.insert(key(&cargo)), "{name}: {text}");
+        }
+        for name in
+            ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_RESOLVER_INCOMPATIBLE_RUST_VERSIONS", "RUSTFLAGS", "HOME"]
+        {
+            assert!(decides_resolution(OsStr::new(name)), "{name}");
+        }
+        assert!(!decides_resolution(OsStr::new("PWD")));
     }
 
     #[test]

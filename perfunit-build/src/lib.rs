@@ -53,7 +53,7 @@ pub use in_place::InPlace;
 pub use inputs::{EXECUTABLES, Inputs, Library, Loaded};
 pub use invoke::BuildFailure;
 pub use kept::{SideBuild, TestExecutable, share_libraries, side_of, stand_in};
-pub use key::with_code_settings;
+pub use key::{with_code_settings, with_resolution_settings};
 pub use link::{
     ALIGNMENT, Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, free, is_link, link, relink,
     relink_with_debug_information,

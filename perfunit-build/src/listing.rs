@@ -7,6 +7,7 @@ use perfunit_model::{Capture, NotCaptured};
 use perfunit_runtime::page::LIST_VARIABLE;
 use perfunit_system::fs;
 use perfunit_system::process;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +20,7 @@ pub const GENERATED_MARKER: &str = "perfunit-generated=";
 const LONGEST_NAME: usize = 4096;
 
 /// A test in an executable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// As libtest prints it.
     pub name: String,

@@ -19,7 +19,7 @@ use super::verdict::{Confirmation, Criteria, Evidence, FirstCalls, Question, ver
 use perfunit_build::SideBuild;
 use perfunit_decide::PairsPerLayout;
 use perfunit_model::error::Result;
-use perfunit_model::{Change, Metric, NotMetered, Sides};
+use perfunit_model::{Change, Metric, NotMetered, Sides, Spent};
 use perfunit_system::interrupt;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -39,7 +39,8 @@ impl Screened {
     /// Returns a test with all its evidence.
     pub fn complete(criteria: Criteria, screening: Finding) -> Self {
         let first_calls = FirstCalls::Unremarkable;
-        let evidence = Evidence { criteria, screening, confirmation: None, first_calls };
+        let spent = Spent::default();
+        let evidence = Evidence { criteria, screening, confirmation: None, first_calls, spent };
         Self { evidence, way: None, first_call: None, left_open: false }
     }
 }
@@ -94,9 +95,14 @@ impl Confirmer<'_, '_> {
         }
         breadth_first(open.len(), |look, index| {
             let subject = open[index].subject;
+            let (started, pairs_before) = (Instant::now(), open[index].settled.pairs_run.get());
             if !self.measure_to(look, &mut open[index], &mut screened[subject])? {
                 return Ok(false);
             }
+            screened[subject].evidence.spent += Spent {
+                seconds: started.elapsed().as_secs_f64(),
+                pairs: open[index].settled.pairs_run.get() - pairs_before,
+            };
             if open[index].is_over {
                 self.observer.progress.advance();
             }

@@ -18,6 +18,7 @@ use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, Verdict};
 use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// The distance of a single pair's difference from 0, in standard errors, from which more pairs are measured.
@@ -63,7 +64,8 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         return Ok(Look::Unremarkable);
     }
     let task = Task::Fork(way.capture, pilot.end.shape);
-    let settled = Settled { matched: way.matched, ..pilot.settled(task, Vec::new()) };
+    let settled =
+        Settled { matched: way.matched, pairs_run: Rc::clone(&way.pairs_run), ..pilot.settled(task, Vec::new()) };
     let judged = judged(config);
     let trial = Trial { config: &judged, ..*trial };
     let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
@@ -181,6 +183,7 @@ impl Pilot {
             clock_bias: clock_bias(&self.end),
             least_ns: LEAST_NS,
             ns: self.end.sides.as_ref().map(|side| side.first_ns),
+            pairs_run: Rc::default(),
         }
     }
 

@@ -11,6 +11,7 @@ use perfunit_build::TestClock;
 use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Capture, FirstCallsBecause, Harness, Note, Reason, Side, Sides, Unsteady};
 use perfunit_system::interrupt;
+use std::rc::Rc;
 
 /// Runs the pilot and settles how to measure a test.
 pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
@@ -59,6 +60,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 clock_bias,
                 least_ns: LEAST_NS,
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
+                pairs_run: Rc::default(),
             })
         }
         Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, clock, random),

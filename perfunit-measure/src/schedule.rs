@@ -19,7 +19,7 @@ use super::whole_process::{self, Starts};
 use perfunit_build::{SideBuild, TestClock, TestExecutable};
 use perfunit_decide as decide;
 use perfunit_model::error::{Result, apart};
-use perfunit_model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, TargetId};
+use perfunit_model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, Spent, TargetId};
 use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -87,11 +87,13 @@ struct Waiting<'a> {
     subject: &'a Subject<'a>,
     /// The least time of a call, if it is known to be too long for pairs.
     slow: Option<Duration>,
+    /// What it took to find that out.
+    spent: Duration,
 }
 
 impl<'a> Waiting<'a> {
     fn new((place, subject): (usize, &'a Subject<'a>)) -> Self {
-        Self { place, subject, slow: None }
+        Self { place, subject, slow: None, spent: Duration::ZERO }
     }
 }
 
@@ -134,7 +136,8 @@ impl Screening<'_> {
         let mut batch = Batch::default();
         let mut queue = waiting.into_iter();
         while let Some(next) = queue.next() {
-            let Waiting { place, subject, slow } = next;
+            let Waiting { place, subject, slow, spent } = next;
+            let began = Instant::now();
             let left = queue.as_slice().iter().chain(&batch.put_off).map(|waiting| waiting.slow).chain([slow]);
             let time_left = time_left(started, batch.screened.len(), left);
             self.observer.progress.message(format!("{}{time_left}", subject.test));
@@ -142,11 +145,15 @@ impl Screening<'_> {
                 && slow.is_none()
                 && let Some(longer_than) = self.is_slow(subject)?
             {
-                batch.put_off.push(Waiting { slow: Some(longer_than), ..next });
+                batch.put_off.push(Waiting { slow: Some(longer_than), spent: began.elapsed(), ..next });
                 self.observer.progress.put_off();
                 continue;
             }
-            let screened = self.test(subject)?;
+            let mut screened = self.test(subject)?;
+            screened.evidence.spent = Spent {
+                seconds: (spent + began.elapsed()).as_secs_f64(),
+                pairs: screened.way.as_ref().map_or(0, |way| way.pairs_run.get()),
+            };
             let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
             tracing::info!(test = %subject.test, verdict = ?of_time, "test measured");
             if screened.way.is_none() {
@@ -248,7 +255,8 @@ impl Screening<'_> {
                 Look::Unremarkable => {}
             }
         }
-        let evidence = Evidence { criteria: criteria(trial.config), screening, confirmation: None, first_calls };
+        let spent = Spent::default();
+        let evidence = Evidence { criteria: criteria(trial.config), screening, confirmation: None, first_calls, spent };
         Ok(Screened { evidence, way: Some(settled), first_call, left_open })
     }
 

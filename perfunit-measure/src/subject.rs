@@ -2,7 +2,7 @@
 
 use super::running::Programs;
 use perfunit_build::{SideBuild, TestExecutable};
-use perfunit_model::{Capture, CrossCheck, Measured, Metrics, Note, Reason, Sides, TestId, Verdict};
+use perfunit_model::{Capture, CrossCheck, Measured, Metrics, Note, Reason, Sides, Spent, TestId, Verdict};
 use perfunit_project::config::Terms;
 use perfunit_system::progress::Progress;
 
@@ -90,4 +90,6 @@ pub struct Ended {
     pub cross_check: Option<CrossCheck>,
     /// The capture method, once the test ran.
     pub capture: Option<Capture>,
+    /// What measuring it took.
+    pub spent: Spent,
 }

@@ -8,6 +8,8 @@ use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Note, Sides};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// The machine, settings and executables with which a test runs.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,8 @@ pub struct Settled {
     pub least_ns: f64,
     /// Time of a run on each side in the pilot, ns; of a first call where the pilot shows no more.
     pub ns: Sides<f64>,
+    /// The number of pairs that ran, which all series of the test share.
+    pub pairs_run: Rc<Cell<usize>>,
 }
 
 impl Settled {
@@ -63,6 +67,7 @@ impl Settled {
     pub fn pair(&self, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<PairEnd> {
         let Trial { bench, config, programs } = trial;
         let (pads, limit) = (self.draw(random), config.timeout);
+        self.pairs_run.set(self.pairs_run.get() + 1);
         match self.task {
             Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
             task => lockstep::run(bench, programs, task, pads, limit),

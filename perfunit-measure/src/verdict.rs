@@ -37,7 +37,7 @@ use super::subject::{Ended, Figures, Finding};
 use perfunit_decide as decide;
 use perfunit_model::{
     AcceptedLoss, Change, CrossCheck, FirstCallUnknown, Measured, Metered, Metric, MetricVerdict, Metrics, NoVerdict,
-    NotMetered, Note, Reason, Threshold, Verdict,
+    NotMetered, Note, Reason, Spent, Threshold, Verdict,
 };
 
 /// Everything that was measured of a test, and the terms by which it is judged.
@@ -49,6 +49,7 @@ pub struct Evidence {
     /// Pairs that were measured again, where the first ones do not suffice.
     pub confirmation: Option<Confirmation>,
     pub first_calls: FirstCalls,
+    pub spent: Spent,
 }
 
 /// The terms by which a test is judged.
@@ -123,12 +124,12 @@ pub fn verdicts_of_pairs(gates: &[Metric]) -> usize {
 /// Decides on a test.
 pub fn verdict(evidence: &Evidence) -> Ended {
     let Evidence { criteria, screening, .. } = evidence;
-    let capture = screening.capture;
+    let (capture, spent) = (screening.capture, evidence.spent);
     let first = match &screening.result {
         Ok(first) => first,
         Err(reason) => {
             let (verdict, reason) = (Verdict::NotMeasured, Some(reason.clone()));
-            return Ended { verdict, reason, figures: None, cross_check: None, capture };
+            return Ended { verdict, reason, figures: None, cross_check: None, capture, spent };
         }
     };
     let decision = by_pairs(first, evidence);
@@ -143,7 +144,7 @@ pub fn verdict(evidence: &Evidence) -> Ended {
     let measured = relative_to_base(&figures.measured, criteria.accepted.as_ref());
     let Figures { spread, seconds_per_pair, .. } = *figures;
     let figures = Figures { verdict: of_time, measured, spread, seconds_per_pair, notes, metrics };
-    Ended { verdict, reason, figures: Some(figures), cross_check, capture }
+    Ended { verdict, reason, figures: Some(figures), cross_check, capture, spent }
 }
 
 /// A verdict on wall time, and what is reported with it.

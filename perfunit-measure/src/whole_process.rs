@@ -15,6 +15,7 @@ use perfunit_model::{Capture, FailedOn, Failure, Note, Reason, Side, Sides, Targ
 use perfunit_system::interrupt;
 use perfunit_system::process::{self, Streams};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Instant;
 
 /// Pairs that tell what a start takes, or about what a test does.
@@ -65,6 +66,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         clock_bias: 0.0,
         least_ns: 0.0,
         ns,
+        pairs_run: Rc::default(),
     })
 }
 

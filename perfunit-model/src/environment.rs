@@ -1,8 +1,10 @@
-//! Where a run was measured, and where its time went.
+//! Where a run was measured, and where its time went: by stage, and by test.
 
 use super::{LayoutMatch, NoLayout, TargetId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 use std::time::Duration;
 
 /// What the figures depend on besides the code.
@@ -38,4 +40,20 @@ pub struct Stages {
     pub measure: Duration,
     /// Builds with probes, and what they are run for.
     pub explain: Duration,
+}
+
+/// Time and pairs that measuring a test took, in all its series.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Spent {
+    /// Wall time in seconds, with the layouts that were linked first for this test.
+    pub seconds: f64,
+    /// Pairs of processes, with those on which the verdict does not rest.
+    pub pairs: usize,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Self) {
+        self.seconds += other.seconds;
+        self.pairs += other.pairs;
+    }
 }

@@ -50,7 +50,7 @@ pub use calibration::{
 pub use cause::{Cause, ChangeKind, Changed, CodeChange};
 pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
 pub use conclusion::{Conclusion, Denied};
-pub use environment::{Environment, Stages};
+pub use environment::{Environment, Spent, Stages};
 pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
 pub use explanations::{Explanations, TestExplained};
 pub use failure::Failure;

@@ -4,7 +4,8 @@ use super::format::short_commit;
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
     GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Sample, Scaling, SelectedBecause, Selection,
-    Sharding, Side, Sides, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why, WorkUnit, margin,
+    Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why, WorkUnit,
+    margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ pub struct Outcome {
     /// The metrics that decide, if the test has its own.
     #[serde(default)]
     pub gates: Option<Vec<Metric>>,
+    /// What measuring it took, if that was tried.
+    #[serde(default)]
+    pub spent: Option<Spent>,
     /// What is remarkable besides the verdict.
     pub notes: Vec<Note>,
 }

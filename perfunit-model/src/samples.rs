@@ -8,7 +8,7 @@ use crate::{
     GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured,
     MeasuringLinker, Metered, Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted,
     NotMetered, Note, Outcome, Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling,
-    SelectedBecause, Selection, Sides, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
+    SelectedBecause, Selection, Sides, Spent, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
     UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,6 +130,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         unexplained: None,
         why: None,
         gates: None,
+        spent: (verdict != Verdict::NotMeasured).then_some(Spent { seconds: 1.5, pairs: 80 }),
         notes: Vec::new(),
     }
 }

@@ -418,6 +418,9 @@ pub struct TestResult {
     /// Why no function is named, where that was asked for.
     #[serde(default)]
     pub unexplained_because: Option<String>,
+    /// What measuring it took, if that was tried.
+    #[serde(default)]
+    pub spent: Option<model::Spent>,
     /// Remarks beside the verdict.
     pub notes: Vec<String>,
 }
@@ -515,6 +518,7 @@ impl From<&Outcome> for TestResult {
             why: outcome.why.clone(),
             explanation: outcome.explanation.as_ref().map(Explanation::from),
             unexplained_because: outcome.unexplained.as_ref().map(ToString::to_string),
+            spent: outcome.spent,
             notes: outcome.notes.iter().map(ToString::to_string).collect(),
         }
     }

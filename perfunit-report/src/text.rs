@@ -10,16 +10,19 @@ use super::figures::{Detail, Words, phrase, row, sorted, status};
 use super::sections::{Kind, Section, Sections};
 use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use super::{counts, metrics};
-use perfunit_model::format::{Glyphs, count, magnitude, one_line, threshold};
+use perfunit_model::format::{self, Glyphs, count, magnitude, one_line, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Denied, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome, Run, Selection,
-    Verdict, VersionName,
+    Spent, Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 /// Tests of a verdict shown unless everything is requested.
 const ROWS: usize = 10;
+/// Tests shown that took the most time to measure.
+const COSTLIEST: usize = 10;
 /// Tests shown whose work changed and whose time did not, unless everything is requested.
 const WORK_ALONE: usize = 5;
 
@@ -78,6 +81,9 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
     }
     for kind in BELOW {
         sections::write(kind, run, &all, detail, &mut screen);
+    }
+    if detail == Detail::Full {
+        costliest(run, &mut screen);
     }
     screen.bar();
     sections::summary(run, Conclusion::of(run, denied), &mut screen);
@@ -153,6 +159,22 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     }
     for change in changes {
         screen.below(INDENT, &change);
+    }
+}
+
+/// Writes the tests that took the most time to measure.
+fn costliest(run: &Run, screen: &mut Screen) {
+    let spent = |outcome: &'_ Outcome| outcome.spent.map_or(0.0, |spent| spent.seconds);
+    let mut all: Vec<&Outcome> = run.outcomes.iter().filter(|outcome| spent(outcome) > 0.0).collect();
+    all.sort_by(|a, b| spent(b).total_cmp(&spent(a)));
+    for (index, outcome) in all.into_iter().take(COSTLIEST).enumerate() {
+        let Spent { seconds, pairs } = outcome.spent.unwrap_or_default();
+        let time = format::seconds(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+        let text = test_id(&outcome.test).and(format!("  {time}, {}", count(pairs, "pair")));
+        match index {
+            0 => screen.status("Most time", GOOD, &text),
+            _ => screen.below(INDENT, &text),
+        }
     }
 }
 

@@ -103,6 +103,7 @@ pub fn not_measured(
         unexplained: None,
         why: None,
         gates: None,
+        spent: None,
         notes: Vec::new(),
     }
 }

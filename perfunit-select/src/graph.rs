@@ -6,13 +6,28 @@ use super::target_files::{TargetFiles, modules};
 use super::test_inputs;
 use super::test_inputs::TakenIn;
 use perfunit_build::shadow::Injections;
-use perfunit_build::{Builder, Place, names_file, vendored_folders};
+use perfunit_build::{Builder, Place, contains, names_file, vendored_folders, with_resolution_settings};
 use perfunit_model::error::Result;
 use perfunit_model::{Side, Sides};
-use perfunit_project::cargo::{self, Cargo, Workspace};
+use perfunit_project::cargo::{self, Cargo, Context, Resolved, Workspace};
+use perfunit_project::git::path::is_rust;
 use perfunit_project::git::{FileSet, Mode, Versions};
-use std::collections::BTreeSet;
+use perfunit_system::cache::{self, KeyBuilder};
+use perfunit_system::json;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where cargo looks for its configuration.
+const CONFIGURATIONS: [&str; 2] = [".cargo/config", ".cargo/config.toml"];
+/// The place where dependencies are resolved: not the tree that is measured, where cargo would build again what was written
+/// twice.
+const APART: Place = Place::Probed { apart: false };
+/// The version of kept resolutions: those of another version are not read.
+const VERSION: &str = "1";
+/// The number of resolutions that are kept for later runs.
+const KEPT: usize = 64;
 
 /// The graph for `reach`, with the files of both sides: a removed file belongs to the target that had it.
 pub fn graph(
@@ -82,20 +97,32 @@ fn decisive(versions: &Versions, diff: &SourceDiff) -> Vec<String> {
     let (mut found, mut configurations) = (Vec::new(), Vec::new());
     for files in [&versions.files.base, &versions.files.head] {
         found.extend(vendored_folders(files));
-        let is_configuration = |path: &&PathBuf| CONFIGURATIONS.iter().any(|name| path.ends_with(name));
-        let texts = files.entries.keys().filter(is_configuration);
-        configurations.extend(texts.filter_map(|path| versions.read_file(files, &path.to_string_lossy())));
+        configurations.extend(configuration_texts(versions, files));
     }
     let data = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).map(|input| &input.path);
     found.extend(data.filter(|path| configurations.iter().any(|text| names_file(text, path))).cloned());
     found
 }
 
-/// Where cargo looks for its configuration.
-const CONFIGURATIONS: [&str; 2] = [".cargo/config", ".cargo/config.toml"];
+/// Returns the texts of a version's files in which cargo looks for its configuration.
+fn configuration_texts(versions: &Versions, files: &FileSet) -> impl Iterator<Item = Vec<u8>> {
+    let is_configuration = |path: &&PathBuf| CONFIGURATIONS.iter().any(|name| path.ends_with(name));
+    let paths = files.entries.keys().filter(is_configuration);
+    paths.filter_map(|path| versions.read_file(files, &path.to_string_lossy()))
+}
 
-/// Which external packages each package depends on, and the packages that have other features than in base, with the file
-/// that can be behind that. Asked only if a manifest or lock file changed in what can matter.
+/// What cargo's resolution of dependencies says of both versions.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Resolution {
+    /// The external packages that each package of head depends on.
+    external: External,
+    /// The packages that have other features in head than in base.
+    refeatured: BTreeSet<String>,
+}
+
+/// Returns the external packages that each package depends on, and the packages that have other features than in base, with
+/// the file that can be the cause. Cargo is asked only if a manifest or lock file changed in what can matter, and once for
+/// the same files and settings.
 fn resolved(
     builder: &mut Builder<'_>,
     versions: &Versions,
@@ -108,19 +135,150 @@ fn resolved(
         _ => false,
     };
     let Some(by) = diff.inputs.iter().find(|input| decides(&input.kind)) else { return Ok(Default::default()) };
-    // Not in the tree that is measured, where cargo would build again what was written twice.
-    let place = Place::Probed { apart: false };
-    let mut manifest = |side: Side| -> Result<(&Cargo, PathBuf)> {
-        builder.checkout(place, versions.files.get(side), &Injections::none())?;
-        let manifest = builder.root(place)?.join(&workspace.root).join("Cargo.toml");
-        Ok((builder.context().cargo_of(side), manifest))
+    // The same lock files as for the builds: cargo does not ask the registry for versions again.
+    let mut versions = versions.clone();
+    if let Err(error) = builder.settle_lock_file(&mut versions, &workspace.root) {
+        tracing::debug!(%error, "dependencies cannot be resolved here");
+        return Ok(Default::default());
+    }
+    let root = builder.root(APART)?;
+    let key = resolution_key(builder.context(), &versions, &workspace.root, &root)?;
+    let kept = key.map(|key| builder.context().ours.join("resolved").join(format!("{key}.json")));
+    let Resolution { external, refeatured } = resolve_once(builder, &versions, workspace, kept.as_deref())?;
+    Ok((external, refeatured.into_iter().map(|name| (name, by.path.clone())).collect()))
+}
+
+/// Reads what is kept in a file, or resolves the dependencies and keeps the result there.
+fn resolve_once(
+    builder: &mut Builder<'_>,
+    versions: &Versions,
+    workspace: &Workspace,
+    kept: Option<&Path>,
+) -> Result<Resolution> {
+    if let Some(kept) = kept
+        && let Some(known) = json::read_if_understood(kept)?
+    {
+        cache::touch(kept);
+        return Ok(known);
+    }
+    let (resolution, is_reproducible) = resolve(builder, versions, workspace)?;
+    if let Some(kept) = kept.filter(|_| is_reproducible) {
+        json::write(kept, &resolution)?;
+        kept.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))?;
+    }
+    Ok(resolution)
+}
+
+/// Resolves the dependencies of both versions. Returns also whether the files and settings alone decide the result.
+fn resolve(builder: &mut Builder<'_>, versions: &Versions, workspace: &Workspace) -> Result<(Resolution, bool)> {
+    let mut place = |side: Side| -> Result<(&Cargo, PathBuf, PathBuf)> {
+        builder.checkout(APART, versions.files.get(side), &Injections::none())?;
+        let root = builder.root(APART)?;
+        let manifest = root.join(&workspace.root).join("Cargo.toml");
+        Ok((builder.context().cargo_of(side), root, manifest))
     };
     // Without the graph (no network, say) every package counts as depending on everything.
-    let (cargo, path) = manifest(Side::Base)?;
-    let before = cargo::features(cargo, &path).unwrap_or_default();
-    let (cargo, path) = manifest(Side::Head)?;
-    let now = cargo::features(cargo, &path).unwrap_or_default();
-    let external = cargo::external_dependencies(cargo, &path).unwrap_or_default();
+    let unknown = || Resolved { value: BTreeMap::new(), is_reproducible: false };
+    let (cargo, root, manifest) = place(Side::Base)?;
+    let before = cargo::features(cargo, &root, &manifest).unwrap_or_else(|_| unknown());
+    let (cargo, root, manifest) = place(Side::Head)?;
+    let now = cargo::features(cargo, &root, &manifest).unwrap_or_else(|_| unknown());
+    let external = cargo::external_dependencies(cargo, &root, &manifest).unwrap_or_else(|_| unknown());
+    let is_reproducible = before.is_reproducible && now.is_reproducible && external.is_reproducible;
+    let (before, now, external) = (before.value, now.value, external.value);
     let is_other = |name: &&String| before.get(*name).is_some_and(|before| Some(before) != now.get(*name));
-    Ok((external, now.keys().filter(is_other).map(|name| (name.clone(), by.path.clone())).collect()))
+    Ok((Resolution { external, refeatured: now.keys().filter(is_other).cloned().collect() }, is_reproducible))
+}
+
+/// Returns the key of everything that decides how cargo resolves the dependencies of both versions in a tree; `None` where
+/// a version's configuration may include files from elsewhere.
+fn resolution_key(context: &Context, versions: &Versions, workspace: &str, tree: &Path) -> Result<Option<String>> {
+    let mut key = KeyBuilder::default().with(VERSION).with(workspace);
+    for side in Side::BOTH {
+        let files = versions.files.get(side).placed();
+        if may_include(versions, &files) {
+            return Ok(None);
+        }
+        key = with_resolution_settings(with_manifests(key, &files), context.cargo_of(side), tree)?;
+    }
+    Ok(Some(key.finish()))
+}
+
+/// Whether a version's configuration may include other files, or is read through a link.
+fn may_include(versions: &Versions, files: &FileSet) -> bool {
+    let is_linked = |path: &Path| path.ends_with(".cargo") || CONFIGURATIONS.iter().any(|name| path.ends_with(name));
+    files.entries.iter().any(|(path, entry)| entry.mode == Mode::Symlink && is_linked(path))
+        || configuration_texts(versions, files).any(|text| contains(&text, b"include"))
+}
+
+/// Adds all files of a version. The content of Rust code does not count: cargo finds targets by the paths alone.
+fn with_manifests(key: KeyBuilder, files: &FileSet) -> KeyBuilder {
+    let key = key.with(files.entries.len().to_le_bytes());
+    files.entries.iter().fold(key, |key, (path, entry)| {
+        let counts = entry.mode == Mode::Symlink || !is_rust(path);
+        let content = if counts { format!("{} {}", entry.mode, entry.id) } else { String::new() };
+        key.with(path.as_os_str().as_encoded_bytes()).with(content)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_project::git::fixture::Fixture;
+
+    #[test]
+    fn all_paths_and_all_but_rust_code_decide_resolution() {
+        let files = [
+            ("Cargo.toml", "[package]"),
+            ("Cargo.lock", "version = 4"),
+            (".cargo/config.toml", "[net]"),
+            ("rust-toolchain.toml", "[toolchain]"),
+            ("vendor/a/Cargo.toml", "[package]"),
+            ("src/lib.rs", "pub fn a() {}"),
+        ];
+        let fixture = Fixture::new(&files);
+        let key = || with_manifests(KeyBuilder::default(), &fixture.head_files()).finish();
+        let plain = key();
+        fixture.write("src/lib.rs", "pub fn b() {}");
+        assert_eq!(key(), plain);
+        for (path, text) in &files[..5] {
+            fixture.write(path, &format!("{text} # other"));
+            assert_ne!(key(), plain, "{path}");
+            fixture.write(path, text);
+        }
+        assert_eq!(key(), plain);
+        for path in ["src/main.rs", "tests/a.rs", "build.rs", "b/Cargo.toml"] {
+            fixture.write(path, "");
+            assert_ne!(key(), plain, "{path}");
+            fixture.remove(path);
+        }
+        fixture.remove("src/lib.rs");
+        fixture.symlink("src/lib.rs", "main.rs");
+        let linked = key();
+        fixture.remove("src/lib.rs");
+        fixture.symlink("src/lib.rs", "other.rs");
+        assert!(linked != plain && linked != key());
+    }
+
+    #[test]
+    fn configuration_that_may_include_files_is_recognized() {
+        let check = |expected: bool, write: &dyn Fn(&Fixture)| {
+            let fixture = Fixture::new(&[("Cargo.toml", "[package]"), ("a/include.toml", "include = 'x.toml'")]);
+            write(&fixture);
+            let repository = fixture.open();
+            let found = fixture.resolve(Some("HEAD"), None).unwrap();
+            let versions = Versions::read(repository, found.versions).unwrap();
+            assert_eq!(may_include(&versions, &versions.files.head), expected);
+            assert!(!may_include(&versions, &versions.files.base));
+        };
+        check(false, &|_| ());
+        check(false, &|fixture| fixture.write(".cargo/config.toml", "[net]\noffline = true\n"));
+        check(true, &|fixture| fixture.write(".cargo/config.toml", "include = 'x.toml'\n"));
+        check(true, &|fixture| fixture.write("a/.cargo/config", "include = ['x.toml']\n"));
+        check(true, &|fixture| fixture.symlink(".cargo", "a"));
+        check(true, &|fixture| {
+            fixture.write(".cargo/x", "");
+            fixture.symlink(".cargo/config.toml", "../a/include.toml");
+        });
+    }
 }

@@ -88,7 +88,9 @@ fn measure_all(
     run.warnings.extend(unused);
     let dealt = plan.dealt.clone();
     let measured = plan.measure(session, builder)?;
-    run.environment = measured.environment;
+    if let Some(environment) = measured.environment {
+        run.environment = environment;
+    }
     run.outcomes = measured.outcomes;
     run.selection.uncovered = unseen.uncovered_after(run.outcomes.iter());
     run.drop_executed();

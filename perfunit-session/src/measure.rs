@@ -24,11 +24,12 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// What was found out about tests.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Measured {
     /// One for each test, measured or not.
     pub outcomes: Vec<Outcome>,
-    pub environment: Environment,
+    /// The machine as it was prepared; `None` if there was no test to measure.
+    pub environment: Option<Environment>,
     /// What the user should know.
     pub warnings: Vec<Warning>,
     /// How the work of functions grows, if that was asked for.
@@ -51,7 +52,11 @@ impl Measured {
         }
         self.outcomes.extend(more.outcomes);
         self.warnings.extend(more.warnings);
-        self.environment.layouts.extend(more.environment.layouts);
+        match (&mut self.environment, more.environment) {
+            (Some(environment), Some(more)) => environment.layouts.extend(more.layouts),
+            (environment @ None, more) => *environment = more,
+            (Some(_), None) => {}
+        }
     }
 }
 
@@ -84,6 +89,11 @@ pub fn run_pairing(
 ) -> Result<Measured> {
     let began = Instant::now();
     let Session { context, options, .. } = session;
+    if tests.is_empty() {
+        // Watching the cores for a quiet one takes as long as all the rest.
+        let growth = options.growth.then(Growth::default);
+        return Ok(Measured { growth, ..Measured::default() });
+    }
     let mut bench = Bench::open(&context.ours)?;
     let mut warnings = Vec::new();
     bench.seeds = Seeds::new(built.seeds.clone());
@@ -107,7 +117,7 @@ pub fn run_pairing(
     let is_open = |outcome: &Outcome| round.is_open_by_code(outcome);
     let mut outcomes: Vec<Outcome> = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
     outcomes.iter().filter(|outcome| !is_open(outcome)).for_each(|outcome| session.news.announce(outcome));
-    let environment = Environment { layouts, ..environment::describe(context, options, Some(&bench)) };
+    let environment = Some(Environment { layouts, ..environment::describe(context, options, Some(&bench)) });
     warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
     // Explaining has a bench of its own.
     drop(bench);
@@ -232,6 +242,7 @@ impl Round<'_> {
         let config = Config { others: config.others + done, ..config.clone() };
         let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
         for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
+            end.spent += ended[*index].spent;
             if let Some(figures) = &mut end.figures {
                 figures.notes.push(Note::DataFiles { of: data.other() });
                 ended[*index] = end;
@@ -276,6 +287,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
         unexplained: None,
         why: why.filter(|_| is_measured),
         gates: (is_measured && terms.gates_from.is_some()).then(|| terms.gates.clone()),
+        spent: Some(end.spent),
         notes: notes.unwrap_or_default(),
     };
     outcome.notes.extend(of_tests);

@@ -32,8 +32,16 @@ fn the_document_has_every_promised_field_and_is_all_that_is_printed() {
     assert_eq!(slower["verdict"], "slower");
     let change = |field: &str| slower["change"][field].as_f64().unwrap();
     assert!(0.1 < change("low") && change("low") <= change("estimate") && change("estimate") <= change("high"));
+    let number = |value: &Value| value.as_f64().unwrap();
+    let measuring = number(&document["summary"]["seconds"]["measure"]);
+    assert!((0.0..=measuring).contains(&number(&slower["spent"]["seconds"])), "{measuring}: {slower}");
+    // Pairs before and after confirmation.
+    assert!(number(&slower["spent"]["pairs"]) > number(&slower["pairs"]), "{slower}");
     let ignored = tests.iter().find(|test| test["name"] == "tests::is_ignored").unwrap();
     assert_eq!((&ignored["verdict"], &ignored["reason"]["kind"]), (&"not-measured".into(), &"ignored".into()));
+    assert!(ignored["spent"].is_null(), "{ignored}");
+    let text = project.perfunit(["report", "--verbose"]).expect(0).stdout;
+    assert!(text.contains("Most time  sample tests::mixes  "), "{text}");
 }
 
 #[test]

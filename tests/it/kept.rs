@@ -155,3 +155,107 @@ fn the_users_own_configuration_of_cargo() {
     let configure = || std::fs::write(world.file("config.toml"), "[env]\nWEIGHT = \"heavy\"\n").unwrap();
     world.check(&home, configure, &home);
 }
+
+/// A workspace in which `user`, without tests, depends on `engine`, with these lines in the manifest of `user`.
+fn manifest_of_user(dependency: &str, more: &str) -> String {
+    let package = "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\ntest = false\n";
+    format!("{package}{more}[dependencies]\nengine = {{ path = \"../engine\"{dependency} }}\n")
+}
+
+#[test]
+fn dependencies_are_resolved_again_where_a_file_or_a_setting_differs() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[workspace]\nmembers = [\"engine\", \"user\"]\nresolver = \"2\"\n");
+    let engine = "[package]\nname = \"engine\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[features]\nturbo = []\n";
+    project.write("engine/Cargo.toml", engine);
+    let test = "#[test] fn runs() { assert_ne!(run(1), run(2)); }\n";
+    let run = "pub fn run(seed: u64) -> u64 { if cfg!(feature = \"turbo\") { slow(seed) } else { seed } }\n";
+    project.write("engine/src/lib.rs", crate::source(500) + run + test);
+    project.write("user/Cargo.toml", manifest_of_user("", ""));
+    project.write("user/src/lib.rs", "pub fn go() {}\n");
+    project.commit("base");
+    let home = tempfile::tempdir().unwrap();
+    // The number of resolutions, and of tests that `list` would measure.
+    let run = |arguments: &[&str], environment: &[(&str, &Path)]| {
+        let mut command = Project::tool(project.path());
+        command.args(["list", "HEAD", "--message-format", "json"]).args(arguments);
+        command.env("PERFUNIT_LOG", "debug").envs(environment.iter().copied());
+        let run = Run::of(command).expect(0);
+        let commands = run.stderr.lines().filter(|line| line.contains("\"metadata\"") && !line.contains("--no-deps"));
+        let (resolved, document) = (commands.count(), run.json());
+        let tests = document["tests"].as_array().unwrap().iter();
+        (resolved, tests.filter(|test| test["selected"] == true).count())
+    };
+    let again = |what: &str, arguments: &[&str], environment: &[(&str, &Path)]| {
+        assert_eq!(run(arguments, environment), (3, 0), "{what}");
+        assert_eq!(run(arguments, environment), (0, 0), "{what}, once more");
+    };
+    project.write("user/Cargo.toml", manifest_of_user("", "[features]\nmore = []\n"));
+    again("a feature", &[], &[]);
+    project.write("user/src/lib.rs", "pub fn go() { unreachable!() }\n");
+    assert_eq!(run(&[], &[]), (0, 0), "code alone");
+    again("another target", &[], &[("CARGO_BUILD_TARGET", Path::new("wasm32-unknown-unknown"))]);
+    again("flags", &[], &[("RUSTFLAGS", Path::new("--cfg more"))]);
+    again("without the network", &["--offline"], &[]);
+    let of_home = [("CARGO_HOME", home.path())];
+    again("another home of cargo", &[], &of_home);
+    std::fs::write(home.path().join("config.toml"), "[net]\nretry = 1\n").unwrap();
+    again("the user's configuration", &[], &of_home);
+    project.write(".cargo/config.toml", "[net]\nretry = 1\n");
+    again("the project's configuration", &[], &[]);
+    let lock_file = std::fs::read_to_string(project.path().join("target/perfunit/Cargo.lock")).unwrap();
+    project.write("Cargo.lock", &lock_file);
+    assert_eq!(run(&[], &[]), (0, 0), "the lock file that was used before");
+    project.write("Cargo.lock", lock_file.replace("\nversion = ", "\n# Another one.\nversion = "));
+    again("the lock file", &[], &[]);
+    project.write("user/build.rs", "fn main() {}\n");
+    again("a build script", &[], &[]);
+    project.write("user/Cargo.toml", manifest_of_user(", features = [\"turbo\"]", ""));
+    let (resolved, selected) = run(&[], &[]);
+    assert!(resolved == 3 && selected > 0, "a feature of the other package: {resolved}, {selected}");
+}
+
+#[test]
+fn packages_outside_of_the_version_are_resolved_each_time() {
+    let world = World::new("100", "");
+    let (project, outside) = (&world.project, world.outside.path().display());
+    std::fs::create_dir(world.file("src")).unwrap();
+    std::fs::write(world.file("src/lib.rs"), "").unwrap();
+    let write = |more: &str| {
+        let text = format!("[package]\nname = \"outside\"\nversion = \"0.1.0\"\n{more}");
+        std::fs::write(world.file("Cargo.toml"), text).unwrap();
+    };
+    write("");
+    let dependent = format!("[dependencies]\noutside = {{ path = \"{outside}\" }}\n");
+    let manifest = |more: &str| format!("{}{more}{dependent}", manifest_of_user("", "").split("[dep").next().unwrap());
+    project.write("Cargo.toml", manifest(""));
+    project.write("src/lib.rs", "");
+    project.commit("base");
+    project.write("Cargo.toml", manifest("[features]\nmore = []\n"));
+    for _ in 0..2 {
+        let mut command = Project::tool(project.path());
+        command.args(["list", "HEAD"]).env("PERFUNIT_LOG", "debug");
+        let log = Run::of(command).expect(0).stderr;
+        let commands = log.lines().filter(|line| line.contains("\"metadata\"") && !line.contains("--no-deps"));
+        assert_eq!(commands.count(), 3, "{log}");
+    }
+    let kept = project.path().join("target/perfunit/resolved");
+    assert!(!kept.exists(), "{}", kept.display());
+}
+
+#[test]
+fn executables_that_are_kept_are_asked_for_their_tests_once() {
+    let project = Project::library(&crate::source(500), &crate::source(1500));
+    let listed = || {
+        let mut command = Project::tool(project.path());
+        command.args(["list", "HEAD~1", "--message-format", "json"]).env("PERFUNIT_LOG", "debug");
+        let run = Run::of(command).expect(0);
+        let (tests, log) = (run.json()["tests"].clone(), run.stderr);
+        let started = log.lines().filter(|line| line.contains("code: started"));
+        (tests, started.count())
+    };
+    let (first, second) = (listed(), listed());
+    assert!(first.0.as_array().is_some_and(|tests| !tests.is_empty()), "{}", first.0);
+    assert_eq!(first.0, second.0);
+    assert_eq!((first.1, second.1), (2, 0));
+}

@@ -3,6 +3,7 @@ use crate::bench::Metering;
 use crate::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::{Capture, Placement, Threshold};
+use std::rc::Rc;
 
 pub fn config() -> Config {
     Config {
@@ -32,6 +33,7 @@ pub fn settled(base: f64, head: f64) -> Settled {
         clock_bias: 0.0,
         least_ns: 0.0,
         ns: Sides { base, head },
+        pairs_run: Rc::default(),
     }
 }
 

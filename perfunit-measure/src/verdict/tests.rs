@@ -52,7 +52,8 @@ pub fn with_cpu_time(time: Verdict, verdict: MetricVerdict, ns: f64) -> Figures 
 /// Builds the evidence of a test that is judged by its time.
 fn screened(screening: Finding) -> Evidence {
     let criteria = Criteria { threshold: Threshold::default(), gates: vec![Metric::Time], accepted: None };
-    Evidence { criteria, screening, confirmation: None, first_calls: FirstCalls::Unremarkable }
+    let spent = Spent { seconds: 2.5, pairs: 96 };
+    Evidence { criteria, screening, confirmation: None, first_calls: FirstCalls::Unremarkable, spent }
 }
 
 fn confirmed_by(question: Question, screening: Finding, pairs: Finding) -> Evidence {
@@ -69,7 +70,7 @@ fn with_instructions(mut evidence: Evidence, doubt: Doubt, change: Result<Metric
 #[track_caller]
 fn check(evidence: &Evidence, expected: Verdict, reason: Option<Reason>) -> Figures {
     let end = verdict(evidence);
-    assert_eq!((end.verdict, end.reason), (expected, reason));
+    assert_eq!((end.verdict, end.reason, end.spent), (expected, reason, evidence.spent));
     end.figures.unwrap()
 }
 

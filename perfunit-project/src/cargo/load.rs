@@ -2,7 +2,7 @@
 
 use super::manifest::Benched;
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
-use super::{Cargo, manifest};
+use super::{Cargo, manifest, user_folder};
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::NO_MANIFEST;
@@ -10,6 +10,7 @@ use perfunit_model::{TargetId, TargetKind};
 use perfunit_system::{fs, process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use toml::{Table, Value};
 
 /// Where the user stands.
 #[derive(Debug, Clone)]
@@ -78,14 +79,26 @@ pub fn add_patched(
     Ok(())
 }
 
-/// For each package of the workspace the names of all registry and git packages below it. Resolves the whole graph, so
-/// `manifest` must lie in the shadow tree.
-pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
-    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), Resolution::Full)?;
-    let Some(resolve) = &metadata.resolve else { return Ok(BTreeMap::new()) };
+/// A result of dependency resolution.
+#[derive(Debug)]
+pub struct Resolved<T> {
+    pub value: T,
+    /// Whether the version's files, cargo's settings and the toolchain alone decide the result. Otherwise a registry chose
+    /// package versions, or manifests outside of the version and of cargo's own folder were read.
+    pub is_reproducible: bool,
+}
+
+/// Returns the names of all registry and git packages below each package of the workspace with this manifest. Resolves the
+/// whole graph, so the version must lie in the shadow tree, of which `tree` is the root.
+pub fn external_dependencies(
+    cargo: &Cargo,
+    tree: &Path,
+    manifest: &Path,
+) -> Result<Resolved<BTreeMap<String, BTreeSet<String>>>> {
+    let Resolved { value: metadata, is_reproducible } = resolve(cargo, tree, manifest, Resolution::Full)?;
     let names: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
-    let below: BTreeMap<_, Vec<_>> =
-        resolve.nodes.iter().map(|node| (&node.id, node.dependencies.iter().collect())).collect();
+    let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+    let below: BTreeMap<_, Vec<_>> = nodes.map(|node| (&node.id, node.dependencies.iter().collect())).collect();
     let mut result = BTreeMap::new();
     for member in metadata.packages.iter().filter(|package| package.source.is_none()) {
         let (mut seen, mut queue) = (BTreeSet::new(), vec![&member.id]);
@@ -97,12 +110,13 @@ pub fn external_dependencies(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<
         let external = seen.into_iter().filter_map(|id| names.get(id)).filter(|package| package.source.is_some());
         result.insert(member.name.to_string(), external.map(|package| package.name.to_string()).collect());
     }
-    Ok(result)
+    Ok(Resolved { value: result, is_reproducible })
 }
 
-/// The features that are enabled in each package of the whole graph by default, by name; those of several versions together.
-pub fn features(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTreeSet<String>>> {
-    let metadata = metadata(cargo, manifest.parent().unwrap_or(manifest), Some(manifest), Resolution::OfDefault)?;
+/// Returns the features that are enabled by default in each package of the whole graph, by name; those of several versions
+/// together. `tree` is the root of the shadow tree, which must hold the version.
+pub fn features(cargo: &Cargo, tree: &Path, manifest: &Path) -> Result<Resolved<BTreeMap<String, BTreeSet<String>>>> {
+    let Resolved { value: metadata, is_reproducible } = resolve(cargo, tree, manifest, Resolution::OfDefault)?;
     let packages: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
     let mut features = BTreeMap::<String, BTreeSet<String>>::new();
     for node in metadata.resolve.iter().flat_map(|resolve| &resolve.nodes) {
@@ -110,7 +124,37 @@ pub fn features(cargo: &Cargo, manifest: &Path) -> Result<BTreeMap<String, BTree
         let enabled = node.features.iter().map(|feature| format!("{}/{feature}", package.version));
         features.entry(package.name.to_string()).or_default().extend(enabled);
     }
-    Ok(features)
+    Ok(Resolved { value: features, is_reproducible })
+}
+
+/// Resolves the dependencies of a workspace in a tree.
+fn resolve(cargo: &Cargo, tree: &Path, manifest: &Path, resolution: Resolution) -> Result<Resolved<Metadata>> {
+    let folder = manifest.parent().unwrap_or(manifest);
+    let lock_file = folder.join("Cargo.lock");
+    let before = fs::read_if_exists(&lock_file)?;
+    let metadata = metadata(cargo, folder, Some(manifest), resolution)?;
+    let after = fs::read_if_exists(&lock_file)?;
+    let is_locked = before == after || chosen(after.as_deref()).is_subset(&chosen(before.as_deref()));
+    let folders = user_folder().into_iter().flat_map(|cargo| ["registry", "git"].map(|name| cargo.join(name)));
+    let is_reproducible = is_locked && are_within(&metadata, folders.chain([tree.to_owned()]));
+    Ok(Resolved { value: metadata, is_reproducible })
+}
+
+/// Returns the packages whose versions a lock file chooses, as text.
+fn chosen(lock_file: Option<&[u8]>) -> BTreeSet<String> {
+    let table = lock_file.and_then(|text| std::str::from_utf8(text).ok()?.parse::<Table>().ok()).unwrap_or_default();
+    let packages = table.get("package").and_then(Value::as_array).into_iter().flatten();
+    let external = packages.filter(|package| package.get("source").is_some());
+    external.map(|package| format!("{:?}", ["name", "version", "source"].map(|part| package.get(part)))).collect()
+}
+
+/// Whether the manifests of all packages really lie in these folders, symbolic links followed.
+fn are_within(metadata: &Metadata, folders: impl Iterator<Item = PathBuf>) -> bool {
+    let folders: Vec<PathBuf> = folders.filter_map(|folder| folder.canonicalize().ok()).collect();
+    metadata.packages.iter().all(|package| {
+        let manifest = package.manifest_path.as_std_path().canonicalize();
+        manifest.is_ok_and(|manifest| folders.iter().any(|folder| manifest.starts_with(folder)))
+    })
 }
 
 /// Resolves the dependencies of a workspace without a lock file and writes one: from what is already downloaded if that
@@ -332,4 +376,29 @@ fn metadata_text(
 
 fn nearest_manifest(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|dir| dir.join("Cargo.toml")).find(|manifest| manifest.exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_file_chooses_external_packages_by_name_version_and_source() {
+        let lock = |packages: &[(&str, &str, &str)]| {
+            let package = |(name, version, source): &(&str, &str, &str)| {
+                let source = if source.is_empty() { String::new() } else { format!("source = \"{source}\"\n") };
+                format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{source}")
+            };
+            packages.iter().map(package).collect::<String>()
+        };
+        let before = lock(&[("own", "0.1.0", ""), ("a", "1.0.0", "registry"), ("b", "1.0.0", "registry")]);
+        let is_within = |packages: &[(&str, &str, &str)]| {
+            chosen(Some(lock(packages).as_bytes())).is_subset(&chosen(Some(before.as_bytes())))
+        };
+        assert!(is_within(&[("own", "0.2.0", ""), ("a", "1.0.0", "registry")]));
+        for other in [("a", "1.0.1", "registry"), ("a", "1.0.0", "git"), ("c", "1.0.0", "registry")] {
+            assert!(!is_within(&[("own", "0.1.0", ""), other]), "{other:?}");
+        }
+        assert!(chosen(None).is_empty() && chosen(Some(b"not TOML")).is_empty());
+    }
 }

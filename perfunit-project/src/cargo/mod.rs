@@ -15,7 +15,7 @@ mod workspace;
 pub use command::{Cargo, anchored, user_folder};
 pub use context::Context;
 pub use load::{
-    Location, Resolution, add_patched, external_dependencies, features, generate_lock_file, load, locate,
+    Location, Resolution, Resolved, add_patched, external_dependencies, features, generate_lock_file, load, locate,
     package_graph, target_kind,
 };
 pub use resolver::{FeatureResolver, Features};

@@ -89,7 +89,7 @@ fn a_measured_test_has_every_promised_field() {
         "base_ns": 1024.0, "head_ns": 1536.0, "throughput": null, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
         "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
         "selected_because": "names changed Parser::line (src/parser.rs:88)", "why": null, "explanation": null, "unexplained_because": null,
-        "notes": ["its work differs from call to call"],
+        "spent": {"seconds": 1.5, "pairs": 80}, "notes": ["its work differs from call to call"],
     });
     assert_eq!(value(&run(vec![slower]))["tests"], json!([expected]));
 }
@@ -116,7 +116,7 @@ fn a_test_without_figures_has_nulls_and_a_reason() {
             "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network", "intermittent": false,
         },
         "change": null, "base_ns": null, "head_ns": null, "throughput": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
-        "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "notes": [],
+        "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "spent": null, "notes": [],
     });
     assert_eq!(*test, expected);
 }

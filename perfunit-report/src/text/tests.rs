@@ -2,7 +2,7 @@ use super::*;
 use crate::terminal::BAD;
 use perfunit_model::format::without_escapes;
 use perfunit_model::samples::{full, measured, metered, outcome, run, unmeasured};
-use perfunit_model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Stages, Warning};
+use perfunit_model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Spent, Stages, Warning};
 use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
@@ -116,6 +116,25 @@ Not measured  doc tests of mycrate: measured on request (--doc)
 }
 
 #[test]
+fn verbose_lists_the_ten_tests_that_took_most_time() {
+    let test = |n: usize| {
+        let spent = Some(Spent { seconds: (n * 7 % 13) as f64, pairs: n });
+        Outcome { spent, ..outcome(&format!("t{n}"), Verdict::Same, Some(measured(1e3, 0.0))) }
+    };
+    let mut all = run((0..13).map(test).collect());
+    let lines = |run: &Run| -> Vec<String> {
+        let report = without_escapes(&render(run, &TextOptions { verbose: true, ..WIDE }, Denied::default()));
+        let lines = report.lines().skip_while(|line| !line.contains("Most time"));
+        lines.take_while(|line| !line.contains('─')).map(|line| line.trim().to_owned()).collect()
+    };
+    let shown = lines(&all);
+    assert_eq!((shown.len(), shown[0].as_str()), (10, "Most time  mycrate t11  12.0 s, 11 pairs"));
+    assert_eq!((shown[1].as_str(), shown[9].as_str()), ("mycrate t9  11.0 s, 9 pairs", "mycrate t6  3.0 s, 6 pairs"));
+    all.outcomes.iter_mut().for_each(|outcome| outcome.spent = None);
+    assert!(lines(&all).is_empty());
+}
+
+#[test]
 fn verbose_tells_everything_about_every_test() {
     let mut run = full();
     // One of each verdict is enough.
@@ -158,6 +177,11 @@ Not measured  1 test: fails on both: no network
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  2 verdicts below 40 % rest on one layout: code placement alone can cause such a change
+   Most time  mycrate parser::tests::empty  1.5 s, 80 pairs
+              mycrate parser::tests::long  1.5 s, 80 pairs
+              mycrate cache::tests::first  1.5 s, 80 pairs
+              mycrate parser::tests::short  1.5 s, 80 pairs
+              mycrate net::tests::roundtrip  1.5 s, 80 pairs
 ────────────
      Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
@@ -380,6 +404,8 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
               warning: more allocations, although its time is about the same
               selected: names changed Parser::line (src/parser.rs:88)
         Same  1 test: no change of 10 % or more; smallest detectable change 1.0 %
+   Most time  mycrate a  1.5 s, 80 pairs
+              mycrate t0  1.5 s, 80 pairs
 ────────────
      Summary  1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 

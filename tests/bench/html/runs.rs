@@ -128,6 +128,7 @@ fn outcome(name: &str, verdict: Verdict) -> Outcome {
         why: None,
         explanation: None,
         unexplained: None,
+        spent: None,
         notes: Vec::new(),
     }
 }

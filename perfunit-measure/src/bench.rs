@@ -2,7 +2,7 @@
 
 use super::call_trees::CallTrees;
 use super::cores::quietest;
-use super::fork_server::ForkServers;
+use super::fork_servers::ForkServers;
 use super::gauge::{Gauge, Gauges};
 use super::kernel;
 use super::noise::Watch;

@@ -6,7 +6,8 @@
 //! each reading advances by one step: both then do the same work, and what it takes is measured as ever.
 
 use super::classify::longest_call;
-use super::lockstep::{self, PairEnd, SideEnd, Task};
+use super::lockstep::{PairEnd, SideEnd, Task};
+use super::pair;
 use super::running::Pads;
 use super::trial::Trial;
 use perfunit_build::TestClock;
@@ -76,7 +77,7 @@ fn step(call: &SideEnd, longest: Duration) -> Option<NonZeroU64> {
 
 /// Makes a first call on base; `None` if it does not pass.
 fn call(trial: &Trial<'_>, pads: Pads, limit: Duration) -> Result<Option<Call>> {
-    let end = lockstep::run(trial.bench, &trial.programs, Task::Solo(Side::Base), pads, limit)?;
+    let end = pair::run(trial.bench, &trial.programs, Task::Solo(Side::Base), pads, limit)?;
     let base = &end.sides.base;
     let has_passed = end.timed_out.is_none() && base.state == state::DONE && !interrupt::requested();
     Ok(has_passed.then_some(Call { readings: base.clock_readings, cpu_ns: base.first_cpu_ns }))

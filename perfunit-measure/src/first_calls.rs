@@ -7,8 +7,9 @@
 use super::bench::Config;
 use super::classify::FEWEST_PAIRS;
 use super::doubt::{is_apart, is_loss, threshold_of_first_calls};
-use super::lockstep::{self, PairEnd, Task};
+use super::lockstep::{PairEnd, Task};
 use super::measurement::{Measurement, Unit};
+use super::pair;
 use super::running::Pads;
 use super::subject::{Figures, Finding};
 use super::trial::{Settled, Trial};
@@ -161,7 +162,7 @@ impl Pilot {
     pub fn run(trial: &Trial<'_>, capture: Capture, clock: TestClock, random: &mut fastrand::Rng) -> Result<Self> {
         let Trial { bench, config, programs } = trial;
         let pads = Pads::draw(random).with_clock(clock);
-        let run = |pads| lockstep::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
+        let run = |pads| pair::run(bench, programs, Task::ForkPilot(capture), pads, config.timeout);
         let (end, given) = (run(pads)?, bench.seeds.are_given());
         if end.complete() || end.timed_out.is_some() || !given {
             return Ok(Self { end, capture, equal_seeds: given, clock });

@@ -4,8 +4,9 @@
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
 use super::gauge::Gauge;
-use super::lockstep::{self, PairEnd, Task};
+use super::lockstep::{PairEnd, Task};
 use super::meter::total;
+use super::pair;
 use super::pilot::{self, steady};
 use super::running::Pads;
 use super::subject::Subject;
@@ -58,7 +59,7 @@ impl<'a> ProbedPairs<'a> {
             }
             let pads = self.settled.draw(&mut self.random);
             let programs = self.subject.programs(&self.sides);
-            let end = lockstep::run(self.bench, &programs, self.settled.task, pads, self.config.timeout)?;
+            let end = pair::run(self.bench, &programs, self.settled.task, pads, self.config.timeout)?;
             let trees = self.bench.trees.borrow();
             let runs = trees.as_ref().filter(|_| end.complete()).and_then(|trees| trees.read(end.shape.repetitions));
             if let Some(runs) = runs {
@@ -145,7 +146,7 @@ fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
     bench.gauges.clear()?;
     let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
-    let end = lockstep::run(bench, programs, task, pads, limit)?;
+    let end = pair::run(bench, programs, task, pads, limit)?;
     if interrupt::requested() {
         return Err(Stop::Because(Unsteady::Interrupted));
     }
@@ -180,7 +181,7 @@ pub fn counted(
     let left = config.deadline.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
     let limit = config.timeout.min(left);
     let pads = Pads::draw(random);
-    let end = lockstep::run(bench, &subject.programs(sides), Task::Growth, pads, limit)?;
+    let end = pair::run(bench, &subject.programs(sides), Task::Growth, pads, limit)?;
     if interrupt::requested() || end.timed_out.is_some() {
         return Err(Stop::Because(NotCounted::TimedOut { seconds: limit.as_secs_f64() }));
     }

@@ -1,7 +1,6 @@
-//! One pair: starts a process of each side, lets them take turns, and reads what they left on the page.
+//! The protocol of a pair: starts a process of each side, lets them take turns, and reads what they left on the page.
 
 use super::bench::Bench;
-use super::fork_server;
 use super::gauge::Gauge;
 use super::running::{self, Inheritance, Pads, Programs, Running, Start, how_ended};
 use super::shared_memory::SharedPage;
@@ -16,7 +15,7 @@ use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::process;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Goal for the length of a batch: 0.025 to 0.2 ms measure equally well, longer ones catch interrupts and take their time.
 pub const BATCH_NS: u64 = 50_000;
@@ -78,7 +77,7 @@ impl Task {
     }
 
     /// Tells whether children of a fork server can do this task: repeated calls, or first calls in children of their own.
-    fn can_be_forked(self) -> bool {
+    pub fn can_be_forked(self) -> bool {
         matches!(self, Task::Pilot | Task::Steady(_) | Task::ForkPilot(_) | Task::Fork(..))
     }
 
@@ -180,20 +179,8 @@ impl PairEnd {
     }
 }
 
-/// Runs a pair to its end or its time limit, which is that of each side's turns.
-pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
-    let started = Instant::now();
-    bench.clean_temporary()?;
-    let forked = if task.can_be_forked() { fork_server::run(bench, programs, task, pads, limit)? } else { None };
-    let end = match forked {
-        Some(end) => end,
-        None => run_fresh(bench, programs, task, pads, limit)?,
-    };
-    Ok(PairEnd { took: started.elapsed(), ..end })
-}
-
 /// Runs a pair of processes that are started for it.
-fn run_fresh(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
+pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
     let page = &bench.page;
     write_request(page, bench, task, pads);
     if let Some(trees) = bench.trees.borrow().as_ref() {

@@ -5,7 +5,8 @@
 //! fresh processes with others: only what shows there as well counts.
 
 use super::gauge::Gauge;
-use super::lockstep::{self, PairEnd, Readings, Task};
+use super::lockstep::{PairEnd, Readings, Task};
+use super::pair;
 use super::running::Pads;
 use super::secondary_metrics;
 use super::trial::{Settled, Trial};
@@ -222,7 +223,7 @@ impl Pass<'_> {
         if gauge == Gauge::Callgrind {
             self.trial.bench.gauges.clear()?;
         }
-        lockstep::run(self.trial.bench, &self.trial.programs, task, pads, self.limit(gauge))
+        pair::run(self.trial.bench, &self.trial.programs, task, pads, self.limit(gauge))
     }
 
     /// What the process of a side read.

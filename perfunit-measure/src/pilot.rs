@@ -3,7 +3,8 @@
 use super::by_clock;
 use super::classify::{Class, classify, first_failure, per_run};
 use super::first_calls;
-use super::lockstep::{self, PairEnd, Shape, Task};
+use super::lockstep::{PairEnd, Shape, Task};
+use super::pair;
 use super::running::Pads;
 use super::trial::{LEAST_NS, Settled, Trial};
 use super::work::{Comparison, clock_bias};
@@ -88,7 +89,7 @@ struct Pilot {
 impl Pilot {
     fn run(trial: &Trial<'_>, pads: Pads, equal_seeds: bool) -> Result<Self> {
         let Trial { bench, config, programs } = trial;
-        let end = lockstep::run(bench, programs, Task::Pilot, pads, config.timeout)?;
+        let end = pair::run(bench, programs, Task::Pilot, pads, config.timeout)?;
         let class = classify(&end, config.timeout, config.per_test_budget);
         Ok(Self { end, class, equal_seeds })
     }
@@ -121,7 +122,7 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
     let Trial { bench, config, programs } = trial;
     let mut failures = Sides { base: None, head: None };
     for side in Side::BOTH {
-        let end = lockstep::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
+        let end = pair::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
         if interrupt::requested() {
             return Ok(Some(Reason::Interrupted));
         }

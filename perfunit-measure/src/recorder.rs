@@ -2,7 +2,8 @@
 
 use super::bench::{Bench, Config};
 use super::classify::per_run;
-use super::lockstep::{self, PairEnd, Shape, SideEnd, Task};
+use super::lockstep::{PairEnd, Shape, SideEnd, Task};
+use super::pair;
 use super::pilot::{self, steady};
 use super::subject::Subject;
 use super::trial::{Settled, Trial};
@@ -84,7 +85,7 @@ impl<'a> Recorder<'a> {
 
     fn run(&mut self, task: Task) -> Result<PairEnd> {
         let pads = self.settled.draw(&mut self.random);
-        lockstep::run(self.bench, &self.subject.programs(&self.sides), task, pads, self.config.timeout)
+        pair::run(self.bench, &self.subject.programs(&self.sides), task, pads, self.config.timeout)
     }
 
     /// Repeats a measurement that fails now and then; the time of failures counts, as it would for a verdict.

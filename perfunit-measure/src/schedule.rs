@@ -5,9 +5,10 @@ use super::classify;
 use super::confirmation::{Confirmer, Screened};
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
-use super::lockstep::{self, Task};
+use super::lockstep::Task;
 use super::measurement::{Measurement, Unit};
 use super::meter;
+use super::pair;
 use super::pilot;
 use super::running::{Pads, Programs};
 use super::secondary_metrics::OF_PAIRS;
@@ -176,7 +177,7 @@ impl Screening<'_> {
         let config = self.config.on(subject.terms);
         let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
         let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
-        let end = lockstep::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
+        let end = pair::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
         Ok(end.timed_out.map(|_| longest))
     }
 

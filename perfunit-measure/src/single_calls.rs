@@ -6,8 +6,9 @@
 
 use super::bench::Config;
 use super::classify::first_failure;
-use super::lockstep::{self, Task};
+use super::lockstep::Task;
 use super::noise::undisturbed;
+use super::pair;
 use super::process_pair;
 use super::running::Pads;
 use super::subject::Figures;
@@ -367,7 +368,7 @@ impl Alone<'_> {
         let pads = Pads::draw(random).with_clock(self.clock);
         let (end, own) = undisturbed(bench.core(), || match self.task {
             Task::Process => process_pair::alone(bench, programs, side, pads, limit),
-            _ => lockstep::run(bench, programs, Task::Solo(side), pads, limit),
+            _ => pair::run(bench, programs, Task::Solo(side), pads, limit),
         });
         let (end, own_ns) = (end?, own.as_nanos() as f64);
         if interrupt::requested() {

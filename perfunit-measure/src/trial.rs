@@ -1,7 +1,8 @@
 //! One test with everything that it takes to run it, and the way it is measured.
 
 use super::bench::{Bench, Config};
-use super::lockstep::{self, PairEnd, Task};
+use super::lockstep::{PairEnd, Task};
+use super::pair;
 use super::process_pair::{self, Asked};
 use super::running::{Pads, Programs};
 use super::work::Comparison;
@@ -70,7 +71,7 @@ impl Settled {
         self.pairs_run.set(self.pairs_run.get() + 1);
         match self.task {
             Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
-            task => lockstep::run(bench, programs, task, pads, limit),
+            task => pair::run(bench, programs, task, pads, limit),
         }
     }
 }

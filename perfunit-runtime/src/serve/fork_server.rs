@@ -13,12 +13,7 @@ use crate::memory::Settled;
 use crate::page::server;
 use crate::streams::Streams;
 use crate::sys::{self, Forked};
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::OnceLock;
-
-/// The server that this process was forked from; null in all other processes.
-static FORKED_FROM: AtomicUsize = AtomicUsize::new(0);
 
 /// What a server leaves to its children.
 struct Server {
@@ -80,14 +75,6 @@ fn begin(server: &'static Server, streams: Option<Streams>) -> String {
     if server.settled.as_ref().is_some_and(Settled::renew) {
         area.settled.store(1, Relaxed);
     }
-    FORKED_FROM.store(std::ptr::from_ref(server) as usize, Release);
+    seat::take_after(&server.seat);
     page.name()
-}
-
-/// Returns the seat of a child.
-pub fn inherited(should_panic: bool) -> Option<Seat> {
-    let server = FORKED_FROM.load(Acquire) as *const Server;
-    // SAFETY: null, or a leaked box, which lives as long as the process.
-    let Seat { page, side, streams, .. } = unsafe { server.as_ref() }?.seat;
-    Some(Seat { page, side, should_panic, counters: None, streams, gauges: OnceLock::new(), tree: None })
 }

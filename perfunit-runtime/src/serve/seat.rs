@@ -1,6 +1,5 @@
 //! This process's place at the page: which side it is, whose turn it is, and how it leaves.
 
-use super::fork_server;
 use crate::memory::Settled;
 use crate::page::{state, Page, SideArea, ANY_CORE, COLD, FORK, GROWTH, MAGIC, MESSAGE_LEN, METER};
 use crate::probe::Tree;
@@ -12,6 +11,9 @@ use std::sync::OnceLock;
 
 /// The seat of the armed process, for `take_over`; null when the runner is not there.
 static SEAT: AtomicUsize = AtomicUsize::new(0);
+
+/// The seat of the fork server that this process was forked from; null in all other processes.
+static PARENT: AtomicUsize = AtomicUsize::new(0);
 
 /// This process's place at the page.
 pub struct Seat {
@@ -72,6 +74,11 @@ pub fn take_seat(should_panic: bool) -> Option<&'static Seat> {
     Some(seat)
 }
 
+/// In a child of a fork server: has it take its parent's place.
+pub fn take_after(parent: &'static Seat) {
+    PARENT.store(std::ptr::from_ref(parent) as usize, Release);
+}
+
 pub fn armed_seat() -> Option<&'static Seat> {
     let armed = SEAT.load(Acquire) as *const Seat;
     // SAFETY: null, or a leaked box, which lives as long as the process.
@@ -79,8 +86,10 @@ pub fn armed_seat() -> Option<&'static Seat> {
 }
 
 fn open_seat(should_panic: bool) -> Option<Seat> {
-    if let Some(seat) = fork_server::inherited(should_panic) {
-        return Some(seat);
+    // SAFETY: null, or a reference that lives as long as the process.
+    if let Some(parent) = unsafe { (PARENT.load(Acquire) as *const Seat).as_ref() } {
+        let Seat { page, side, streams, .. } = *parent;
+        return Some(Seat { page, side, should_panic, counters: None, streams, gauges: OnceLock::new(), tree: None });
     }
     let (seat, settled) = open(should_panic)?;
     if settled.is_some_and(|settled| settled.is_complete()) {

@@ -211,8 +211,8 @@ mod tests {
     use std::time::Duration;
 
     fn end(state: u32, took: Duration) -> PairEnd {
-        let done = lockstep::SideEnd { state, first_ns: 1e6, ..lockstep::SideEnd::default() };
-        let sides = Sides { base: done.clone(), head: lockstep::SideEnd { first_ns: 8e7, ..done } };
+        let done = super::super::lockstep::SideEnd { state, first_ns: 1e6, ..super::super::lockstep::SideEnd::default() };
+        let sides = Sides { base: done.clone(), head: super::super::lockstep::SideEnd { first_ns: 8e7, ..done } };
         let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
         PairEnd { sides, shape, starter: Side::Base, timed_out: None, took }
     }

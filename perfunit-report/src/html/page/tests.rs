@@ -1,5 +1,5 @@
 use super::*;
-use perfunit_model::samples::{explanation, full, growth, measured, outcome, run, unmeasured};
+use perfunit_model::samples::{explanation, full, growth, measured, open_within, outcome, run, unmeasured};
 use perfunit_model::{
     ChangedPart, Denied, ExplanationNote, Measured, Metric, Note, NothingBecause, Outcome, ReachedBy, SelectedBecause,
     Side, Threshold, Warning,
@@ -161,4 +161,18 @@ fn remarks_are_only_there_where_there_are_some() {
         text.contains("<b>Note</b>: code layout not controlled in mycrate: the linker ld refuses: no such option"),
         "{text}"
     );
+}
+
+#[test]
+fn tests_within_a_bound_have_a_count_a_filter_and_a_part_of_the_headline() {
+    let page = |run: &Run| header(run, &Sections::of(run, Denied::default()), Conclusion::Passed).0;
+    let full = full();
+    let text = page(&full);
+    assert!(text.contains("≤ <b>1</b> unchanged within 5 %") && text.contains("? <b>1</b> inconclusive"), "{text}");
+    let filter = filter(&full).0;
+    assert!(filter.contains("value=\"within\" checked") && filter.contains("≤ Unchanged within a bound"), "{filter}");
+    let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.04)]));
+    assert!(text.contains("<h1>No test got slower; nothing slower by 5 % or more in 1 of 1 test</h1>"), "{text}");
+    let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.3)]));
+    assert!(text.contains("<h1>No test got slower, 1 inconclusive</h1>"), "{text}");
 }

@@ -162,11 +162,15 @@ impl Looks {
         0.0
     }
 
+    /// Returns the fewest values whose interval holds the true change at an error rate of `alpha` over all looks.
+    pub fn fewest(self, alpha: f64) -> usize {
+        self.all().find(|look| self.spends(*look, alpha) > 0.0).unwrap_or(self.last)
+    }
+
     /// Returns how many times as many values as [`FIRST_LOOK`] it takes until a look can decide anything at an error rate of
     /// `alpha`.
     pub fn delay(self, alpha: f64) -> f64 {
-        let first = self.all().find(|look| self.spends(*look, alpha) > 0.0);
-        first.unwrap_or(self.last) as f64 / FIRST_LOOK as f64
+        self.fewest(alpha) as f64 / FIRST_LOOK as f64
     }
 
     /// Ascending. One that would come shortly before the last is left out: it would cost as much and tell no more.

@@ -318,6 +318,12 @@ fn simulated_by_shape_verdicts() {
 
 #[test]
 #[ignore = "minutes in release; for the tables in the docs"]
+fn simulated_by_shape_bounds() {
+    println!("{}", shapes::bound_table(8_000));
+}
+
+#[test]
+#[ignore = "minutes in release; for the tables in the docs"]
 fn simulated_by_shape_confirmation() {
     println!("{}", shapes::confirmation_table(8_000));
 }

@@ -39,8 +39,8 @@ impl Screened {
     /// Returns a test with all its evidence.
     pub fn complete(criteria: Criteria, screening: Finding) -> Self {
         let first_calls = FirstCalls::Unremarkable;
-        let spent = Spent::default();
-        let evidence = Evidence { criteria, screening, confirmation: None, first_calls, spent };
+        let (spent, places) = (Spent::default(), Placed::Uncertain);
+        let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
         Self { evidence, way: None, first_call: None, left_open: false }
     }
 }
@@ -82,7 +82,7 @@ impl Confirmer<'_, '_> {
     /// Measures what is still open, and returns the ends of all tests.
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
         let _span = tracing::debug_span!("confirm").entered();
-        let mut open = self.open(&screened)?;
+        let mut open = self.open(&mut screened)?;
         let is_open: BTreeSet<usize> = open.iter().map(|open| open.subject).collect();
         for (index, screened) in screened.iter().enumerate().filter(|(index, _)| !is_open.contains(index)) {
             // Tests that cannot be measured again were announced when they were screened.
@@ -115,10 +115,10 @@ impl Confirmer<'_, '_> {
     }
 
     /// Returns all series to measure, target by target because layouts belong to a target, flagged tests first.
-    fn open(&mut self, screened: &[Screened]) -> Result<Vec<Open>> {
+    fn open(&mut self, screened: &mut [Screened]) -> Result<Vec<Open>> {
         let subjects = self.subjects;
         let mut open = Vec::new();
-        for (index, (subject, screened)) in subjects.iter().zip(screened).enumerate() {
+        for (index, (subject, screened)) in subjects.iter().zip(&mut *screened).enumerate() {
             let Evidence { criteria, screening, .. } = &screened.evidence;
             let (Some(settled), Ok(figures)) = (&screened.way, &screening.result) else { continue };
             let config = self.config.on(subject.terms);
@@ -136,6 +136,7 @@ impl Confirmer<'_, '_> {
             let is_flagged = is_flagged(screening, &criteria.gates);
             let rests = screened.left_open || rests_on_places(screening);
             let places = if is_flagged || rests { self.layouts.places(self.sides, subject)? } else { Placed::Matched };
+            let known = if is_flagged || rests { Some(places) } else { self.layouts.known_places(subject) };
             if is_flagged || places != Placed::Matched {
                 ask(Calls::Repeated(Question::Pairs(places)), settled, figures);
             } else if settled.matched && is_small(screening) {
@@ -145,6 +146,7 @@ impl Confirmer<'_, '_> {
             if let Some(flagged) = &screened.first_call {
                 ask(Calls::First, &flagged.settled, &flagged.figures);
             }
+            screened.evidence.places = known.unwrap_or(Placed::Uncertain);
         }
         let is_flagged = |open: &Open| {
             let Evidence { criteria, screening, .. } = &screened[open.subject].evidence;

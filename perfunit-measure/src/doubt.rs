@@ -53,6 +53,25 @@ pub enum Doubt {
     Remote,
 }
 
+impl Doubt {
+    /// Returns the largest effect on time that placement can have in this case, as a fraction of base.
+    pub fn reach(self, places: Placed, base_ns: f64) -> f64 {
+        match self {
+            Self::Usual => usual_effect(places, base_ns),
+            Self::Rare => REACH_WITHIN_CODE,
+            Self::Remote => REACH_OF_CODE,
+        }
+    }
+}
+
+/// Returns the effect on time that placement usually has over all layouts, as a fraction of base.
+pub fn usual_effect(places: Placed, base_ns: f64) -> f64 {
+    match places {
+        Placed::Matched | Placed::Drawn => OF_PLACES,
+        Placed::Uncertain => OF_PLACES.max(OF_PLACES_NS / base_ns),
+    }
+}
+
 /// How the instructions of a test changed whose time changed by no more than code placement can explain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instructions {

@@ -175,17 +175,11 @@ impl<'a> Layouts<'a> {
     /// and cannot be watched, counts as one that comes by it.
     pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
         let _span = tracing::debug_span!("places").entered();
-        if self.is_as_built(&subject.test) {
-            return Ok(Placed::Matched);
+        if let Some(placed) = self.known_places(subject) {
+            return Ok(placed);
         }
         let Some(Ok(known)) = self.known.get_mut(&subject.test.target) else { return Ok(Placed::Matched) };
-        if let Some(placed) = known.placed.get(&subject.test) {
-            return Ok(*placed);
-        }
         let Unplaced { names: unplaced, are_free } = known.matched.unplaced();
-        if unplaced.base.is_empty() && unplaced.head.is_empty() {
-            return Ok(Placed::Matched);
-        }
         let reach = match &known.reach {
             Some(reach) => reach,
             None => known.reach.insert(reach(sides, subject.executables, unplaced)?),
@@ -207,6 +201,20 @@ impl<'a> Layouts<'a> {
         };
         known.placed.insert(subject.test.clone(), placed);
         Ok(placed)
+    }
+
+    /// Returns what [`Self::places`] says of a test, as far as that is known without running it.
+    pub fn known_places(&self, subject: &Subject<'_>) -> Option<Placed> {
+        let Some(Ok(known)) = self.known.get(&subject.test.target).filter(|_| !self.is_as_built(&subject.test)) else {
+            return Some(Placed::Matched);
+        };
+        let unplaced = &known.matched.unplaced().names;
+        if unplaced.base.is_empty() && unplaced.head.is_empty() {
+            return Some(Placed::Matched);
+        }
+        let name = subject.executables.head.known_as(&subject.test.name);
+        let is_out_of_reach = known.reach.as_ref().is_some_and(|reach| !reach.may(name));
+        if is_out_of_reach { Some(Placed::Matched) } else { known.placed.get(&subject.test).copied() }
     }
 
     /// What is known of each target's layouts, or why there are none.

@@ -9,6 +9,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measuring {
     pub threshold: Threshold,
+    /// The change that an inconclusive test may have reached.
+    #[serde(default = "Threshold::of_inconclusive")]
+    pub bound: Threshold,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
     /// Longest life of one measured process.
@@ -58,6 +61,7 @@ impl Default for Measuring {
     fn default() -> Self {
         Self {
             threshold: Threshold::default(),
+            bound: Threshold::of_inconclusive(),
             alpha: 0.01,
             timeout: Duration::from_secs(10),
             budget: None,

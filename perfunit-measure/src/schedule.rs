@@ -256,8 +256,8 @@ impl Screening<'_> {
                 Look::Unremarkable => {}
             }
         }
-        let spent = Spent::default();
-        let evidence = Evidence { criteria: criteria(trial.config), screening, confirmation: None, first_calls, spent };
+        let (criteria, places, spent) = (criteria(trial.config), Placed::Uncertain, Spent::default());
+        let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
         Ok(Screened { evidence, way: Some(settled), first_call, left_open })
     }
 
@@ -280,6 +280,7 @@ impl Screening<'_> {
 fn criteria(config: &Config) -> Criteria {
     Criteria {
         threshold: config.threshold,
+        alpha: config.alpha,
         gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
         accepted: config.accepted.clone(),
     }

@@ -2,7 +2,9 @@
 
 use super::running::Programs;
 use perfunit_build::{SideBuild, TestExecutable};
-use perfunit_model::{Capture, CrossCheck, Measured, Metrics, Note, Reason, Sides, Spent, TestId, Verdict};
+use perfunit_model::{
+    Capture, CrossCheck, Measured, Metrics, Note, PossibleChange, Reason, Sides, Spent, TestId, Verdict,
+};
 use perfunit_project::config::Terms;
 use perfunit_system::progress::Progress;
 
@@ -86,6 +88,8 @@ pub struct Ended {
     pub reason: Option<Reason>,
     /// The figures, unless the test was not measured.
     pub figures: Option<Figures>,
+    /// The change that the figures leave possible, if they bound it.
+    pub possible: Option<PossibleChange>,
     /// Whether time and work changed alike.
     pub cross_check: Option<CrossCheck>,
     /// The capture method, once the test ran.

@@ -29,15 +29,28 @@
 //! | any | any | any | later calls |
 //!
 //! 3. By the metrics that decide ([`gate`]), the worst news first.
+//!
+//! The figures also bound the change that is possible ([`PossibleChange`]), if time alone decides. The bound includes the
+//! effect that the placement of code can have on the reported series:
+//!
+//! | reported series | placement |
+//! |---|---|
+//! | first pairs, code not known to be matched | up to [`REACH_OF_PLACES`]: one layout says little |
+//! | fresh pairs that show a change which does not count | the reach of the doubt ([`Doubt::reach`]) |
+//! | fresh pairs, code that keeps its alignment in all layouts | what placement usually does there ([`usual_effect`]) |
+//! | any other | none, or included in the interval |
+//!
+//! Fewer values than the first look, single calls, first calls that decide, and fresh pairs that contradict the first ones
+//! give no bound.
 
-use super::doubt::{Doubt, Instructions, doubt_on_time, is_apart, is_flagged_metric, is_loss, is_small};
+use super::doubt::{Doubt, Instructions, doubt_on_time, is_apart, is_flagged_metric, is_loss, is_small, usual_effect};
 use super::layouts::Placed;
 use super::secondary_metrics::OF_PAIRS;
 use super::subject::{Ended, Figures, Finding};
 use perfunit_decide as decide;
 use perfunit_model::{
     AcceptedLoss, Change, CrossCheck, FirstCallUnknown, Measured, Metered, Metric, MetricVerdict, Metrics, NoVerdict,
-    NotMetered, Note, Reason, Spent, Threshold, Verdict,
+    NotMetered, Note, PossibleChange, REACH_OF_PLACES, Reason, Spent, Threshold, Verdict,
 };
 
 /// Everything that was measured of a test, and the terms by which it is judged.
@@ -46,6 +59,8 @@ pub struct Evidence {
     pub criteria: Criteria,
     /// The first pairs on one layout, or the single calls that replace them; or the reason why there are none.
     pub screening: Finding,
+    /// Whether the code lies at the same places in both versions; uncertain until that is known.
+    pub places: Placed,
     /// Pairs that were measured again, where the first ones do not suffice.
     pub confirmation: Option<Confirmation>,
     pub first_calls: FirstCalls,
@@ -56,6 +71,8 @@ pub struct Evidence {
 #[derive(Debug, Clone)]
 pub struct Criteria {
     pub threshold: Threshold,
+    /// The error rate of the interval of a series.
+    pub alpha: f64,
     /// The metrics that decide; wall time if there are none.
     pub gates: Vec<Metric>,
     /// The loss that the user accepts; all pairs are judged relative to it.
@@ -129,7 +146,7 @@ pub fn verdict(evidence: &Evidence) -> Ended {
         Ok(first) => first,
         Err(reason) => {
             let (verdict, reason) = (Verdict::NotMeasured, Some(reason.clone()));
-            return Ended { verdict, reason, figures: None, cross_check: None, capture, spent };
+            return Ended { verdict, reason, figures: None, possible: None, cross_check: None, capture, spent };
         }
     };
     let decision = by_pairs(first, evidence);
@@ -137,14 +154,15 @@ pub fn verdict(evidence: &Evidence) -> Ended {
         FirstCalls::Flagged { first, fresh } => by_first_calls(decision, first, fresh, criteria.threshold),
         FirstCalls::Unremarkable | FirstCalls::Unknown(_) => decision,
     };
-    let Decision { verdict: of_time, reason, figures, notes, metrics } = decision;
+    let possible = decision.possible(criteria);
+    let Decision { verdict: of_time, reason, figures, notes, metrics, .. } = decision;
     let (verdict, reason) = gate(&criteria.gates, (of_time, reason), &metrics);
     // The verdict is about what exceeds the accepted loss; counts are about all of it.
     let cross_check = if criteria.accepted.is_some() { None } else { cross_check(of_time, &metrics) };
     let measured = relative_to_base(&figures.measured, criteria.accepted.as_ref());
     let Figures { spread, seconds_per_pair, .. } = *figures;
     let figures = Figures { verdict: of_time, measured, spread, seconds_per_pair, notes, metrics };
-    Ended { verdict, reason, figures: Some(figures), cross_check, capture, spent }
+    Ended { verdict, reason, figures: Some(figures), possible, cross_check, capture, spent }
 }
 
 /// A verdict on wall time, and what is reported with it.
@@ -154,6 +172,8 @@ struct Decision<'e> {
     reason: Option<Reason>,
     /// The series whose times are reported.
     figures: &'e Figures,
+    /// The change that the placement of code can hide or fake in that series; `None` if the series bounds nothing.
+    placement: Option<f64>,
     notes: Vec<Note>,
     metrics: Metrics,
 }
@@ -168,6 +188,7 @@ fn by_pairs<'e>(first: &'e Figures, evidence: &'e Evidence) -> Decision<'e> {
         verdict: first.verdict,
         reason: evidence.screening.reason.clone(),
         figures: first,
+        placement: Some(if evidence.places == Placed::Matched { 0.0 } else { REACH_OF_PLACES }),
         notes: first.notes.iter().cloned().chain(unknown).collect(),
         metrics: first.metrics.clone(),
     };
@@ -187,7 +208,7 @@ fn by_pairs<'e>(first: &'e Figures, evidence: &'e Evidence) -> Decision<'e> {
     let metrics = confirmation.metrics(&first.metrics, &fresh);
     let screened = Decision { metrics, ..screened };
     let Some(seen) = seen else { return screened };
-    let mut decision = confirmed(seen, screened, fresh);
+    let mut decision = confirmed(seen, screened, fresh, confirmation);
     let layouts = decision.figures.measured.layouts;
     if placed != Placed::Matched && layouts > 1 {
         decision.notes.push(Note::Layouts { layouts });
@@ -197,7 +218,7 @@ fn by_pairs<'e>(first: &'e Figures, evidence: &'e Evidence) -> Decision<'e> {
 
 /// Joins a verdict that was seen on first pairs with that of fresh pairs. The fresh pairs alone give the reported figures:
 /// the first ones were selected for being extreme.
-fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>) -> Decision<'e> {
+fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmation: &Confirmation) -> Decision<'e> {
     let (was_changed, agrees) = (seen.is_change(), fresh.agrees_with(first.figures));
     let unconfirmed = Reason::Unconfirmed { seen };
     let figures = match fresh.figures {
@@ -209,6 +230,9 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>) -> Decisi
         }
     };
     let verdict = decide::on_fresh_values(seen, fresh.verdict);
+    // Series that contradict each other bound nothing.
+    let is_compatible = decide::on_fresh_values(seen, figures.verdict) == figures.verdict;
+    let placement = is_compatible.then(|| confirmation.placement(&fresh, figures));
     let why = match fresh.reason {
         Some(Reason::BudgetUsedUp) if was_changed && agrees && figures.measured.change.leans() => unconfirmed,
         Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
@@ -223,6 +247,7 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>) -> Decisi
         verdict,
         reason: (verdict == Verdict::Inconclusive).then_some(why),
         figures,
+        placement,
         notes: figures.notes.iter().cloned().chain(of_first).chain(taken_back).collect(),
         metrics: first.metrics,
     }
@@ -254,6 +279,16 @@ impl Confirmation {
 
     fn objection(&self, finding: &Finding) -> Option<Reason> {
         objection(finding.change_seen()?, self.instructions.as_ref()?)
+    }
+
+    /// Returns the change that the placement of code can hide or fake in fresh pairs.
+    fn placement(&self, fresh: &Fresh<'_>, figures: &Figures) -> f64 {
+        let (placed, base_ns) = (self.question.placed(), figures.measured.base_ns);
+        match &self.instructions {
+            Some(instructions) if figures.verdict != fresh.verdict => instructions.doubt.reach(placed, base_ns),
+            _ if placed == Placed::Uncertain => usual_effect(placed, base_ns),
+            _ => 0.0,
+        }
     }
 
     fn fresh(&self) -> Fresh<'_> {
@@ -360,10 +395,20 @@ fn by_first_calls<'e>(
 }
 
 impl<'e> Decision<'e> {
+    /// Returns the change that the reported series leaves possible, beyond an accepted loss.
+    fn possible(&self, criteria: &Criteria) -> Option<PossibleChange> {
+        let measured = &self.figures.measured;
+        let fewest = decide::Looks::OF_PAIRS.fewest(criteria.alpha);
+        let has_level = measured.bound.is_none() && measured.sample.estimates.len() >= fewest;
+        let is_by_time = criteria.gates.iter().all(|gate| *gate == Metric::Time);
+        let placement = self.placement.filter(|_| has_level && is_by_time)?;
+        PossibleChange::of(&measured.change, placement)
+    }
+
     /// Replaces the verdict and the figures of later calls by those of first calls.
     fn replaced_by(mut self, figures: &'e Figures, verdict: Verdict, reason: Option<Reason>) -> Self {
         self.notes.push(Note::FirstCallDecides { later_ns: self.figures.ns() });
-        Self { verdict, reason, figures, ..self }
+        Self { verdict, reason, figures, placement: None, ..self }
     }
 }
 

@@ -7,7 +7,7 @@ use std::iter;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each word of the option")]
 pub struct Denied {
-    /// Inconclusive tests.
+    /// Tests that may have changed by the run's bound or more.
     pub inconclusive: bool,
     /// Inconclusive tests that are probably slower.
     pub unconfirmed: bool,
@@ -57,13 +57,12 @@ impl Denied {
 
     /// Returns the tests of one comparison without a verdict of which that is denied.
     pub fn open(self, run: &Run) -> impl Iterator<Item = &Outcome> {
-        run.outcomes.iter().filter(move |outcome| self.is_open(outcome))
+        run.outcomes.iter().filter(move |outcome| self.is_open(run, outcome))
     }
 
     /// Returns whether this test has no verdict and that is denied.
-    pub fn is_open(self, outcome: &Outcome) -> bool {
-        outcome.verdict == Verdict::Inconclusive
-            && (self.inconclusive || self.unconfirmed && outcome.is_probably_slower())
+    pub fn is_open(self, run: &Run, outcome: &Outcome) -> bool {
+        run.is_inconclusive(outcome) && (self.inconclusive || self.unconfirmed && outcome.is_probably_slower())
     }
 }
 
@@ -214,6 +213,41 @@ mod tests {
         let run = run(&[(Verdict::Inconclusive, None)]);
         assert_eq!(Conclusion::of(&run, Denied::default()), Conclusion::Passed);
         assert_eq!(Conclusion::of(&run, DENIED), Conclusion::Undecided);
+    }
+
+    #[test]
+    fn a_test_that_is_unchanged_within_the_bound_is_not_inconclusive() {
+        let denied = Denied { inconclusive: true, unconfirmed: true, ..Denied::default() };
+        let run = |low, high| samples::run(vec![samples::open_within("t", 1e3, low, high)]);
+        let bounded = run(-0.02, 0.04);
+        assert_eq!(Conclusion::of(&bounded, denied), Conclusion::Passed);
+        assert_eq!((bounded.inconclusive().count(), bounded.count(Verdict::Inconclusive)), (0, 1));
+        assert_eq!(bounded.unchanged_within(&bounded.outcomes[0]), "5%".parse().ok());
+        assert_eq!(Conclusion::of(&run(-0.02, 0.12), denied), Conclusion::Undecided);
+        assert_eq!(Conclusion::of(&run(-0.12, 0.02), denied), Conclusion::Undecided);
+        let mut strict = bounded.clone();
+        strict.set_bound("3%".parse().unwrap());
+        assert_eq!(Conclusion::of(&strict, denied), Conclusion::Undecided);
+        // Neither does a bound excuse a slowdown that was seen.
+        let mut probably = bounded;
+        probably.outcomes[0].reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+        assert_eq!(Conclusion::of(&probably, denied), Conclusion::Undecided);
+        assert_eq!(probably.unchanged_within(&probably.outcomes[0]), None);
+    }
+
+    #[test]
+    fn the_bound_is_that_of_all_comparisons() {
+        let second = || samples::run(vec![samples::open_within("t", 1e3, -0.02, 0.04)]);
+        let version = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        let mut run = run(&[(Verdict::Same, None)]);
+        run.ratchet = Some(Ratchet { version, comparison: Ok(Box::new(second())) });
+        let comparison = Some(Ok(Box::new(second())));
+        run.generated = Some(GeneratedCalls { generation: Generation::default(), comparison });
+        let denied = Denied { inconclusive: true, generated: true, ..Denied::default() };
+        let open = |run: &Run| denied.comparisons(run).map(|run| denied.open(run).count()).collect::<Vec<_>>();
+        assert_eq!(open(&run), [0, 0, 0]);
+        run.set_bound("3%".parse().unwrap());
+        assert_eq!(open(&run), [0, 1, 1]);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod metric;
 mod note;
 mod outcome;
 mod partition;
+mod possible;
 mod profile;
 mod ratchet;
 mod reason;
@@ -72,6 +73,7 @@ pub use metric::{
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
+pub use possible::PossibleChange;
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
 pub use reason::{NotCaptured, Reason, ReasonKind, TestCodeDifference, TestCodeItem};

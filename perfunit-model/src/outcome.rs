@@ -3,9 +3,9 @@
 use super::format::short_commit;
 use super::{
     Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, Reason, Sample, Scaling, SelectedBecause, Selection,
-    Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why, WorkUnit,
-    margin,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PossibleChange, Reason, Sample, Scaling, SelectedBecause,
+    Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
+    WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,10 @@ pub struct Outcome {
     pub reason: Option<Reason>,
     /// The figures; present unless `verdict` is `NotMeasured`.
     pub measured: Option<Measured>,
+    /// The change that the figures leave possible, beyond a loss that is accepted; none if they show no bound or if other
+    /// metrics than time decide.
+    #[serde(default)]
+    pub possible: Option<PossibleChange>,
     /// What is known of each metric; empty unless it was measured.
     pub metrics: Metrics,
     /// Whether time and work go together.
@@ -171,6 +175,10 @@ pub struct Run {
     /// Where the time went.
     pub stages: Stages,
     pub threshold: Threshold,
+    /// The change that an inconclusive test may have reached: a test that certainly changed by less is unchanged within a
+    /// bound.
+    #[serde(default = "Threshold::of_inconclusive")]
+    pub bound: Threshold,
     /// The metrics that decide the verdicts.
     pub gates: Vec<Metric>,
     /// Probability of a false verdict per test before confirmation.
@@ -257,6 +265,31 @@ impl Run {
     /// Returns the tests that are probably slower: there was no time to confirm it.
     pub fn probably_slower(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| outcome.is_probably_slower())
+    }
+
+    /// Returns the bound within which a test is unchanged that has no other verdict; none if the test may have changed by more,
+    /// or is probably slower.
+    pub fn unchanged_within(&self, outcome: &Outcome) -> Option<Threshold> {
+        let is_open = outcome.verdict == Verdict::Inconclusive && !outcome.is_probably_slower();
+        outcome.possible.filter(|_| is_open)?.within(self.bound)
+    }
+
+    /// Returns whether a test was measured and may have changed by the bound or more.
+    pub fn is_inconclusive(&self, outcome: &Outcome) -> bool {
+        outcome.verdict == Verdict::Inconclusive && self.unchanged_within(outcome).is_none()
+    }
+
+    /// Returns the tests that may have changed by the bound or more, those that are probably slower included.
+    pub fn inconclusive(&self) -> impl Iterator<Item = &Outcome> {
+        self.outcomes.iter().filter(|outcome| self.is_inconclusive(outcome))
+    }
+
+    /// Sets the change from which on a test is inconclusive, for all comparisons of the run.
+    pub fn set_bound(&mut self, bound: Threshold) {
+        self.bound = bound;
+        let of_ratchet = self.ratchet.as_mut().map(|ratchet| &mut ratchet.comparison);
+        let of_calls = self.generated.as_mut().and_then(|generated| generated.comparison.as_mut());
+        of_ratchet.into_iter().chain(of_calls).flatten().for_each(|run| run.set_bound(bound));
     }
 
     /// True if nothing was measured, because tests that were selected fail on base.

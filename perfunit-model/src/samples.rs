@@ -7,9 +7,9 @@ use crate::{
     Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Failure, Function,
     GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured,
     MeasuringLinker, Metered, Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted,
-    NotMetered, Note, Outcome, Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run, Sample, Scaling,
-    SelectedBecause, Selection, Sides, Spent, Stages, Strategy, TargetId, TargetKind, TestId, Threshold, Uncovered,
-    UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName, Warning, Why,
+    NotMetered, Note, Outcome, PossibleChange, Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run,
+    Sample, Scaling, SelectedBecause, Selection, Sides, Spent, Stages, Strategy, TargetId, TargetKind, TestId,
+    Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName, Warning, Why,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -116,12 +116,16 @@ pub fn uncovered() -> Uncovered {
     Uncovered { function, because: UncoveredBecause::Unreached }
 }
 
+/// A test with this verdict. Its figures bound the possible change, unless it is inconclusive: see [`open_within`].
 pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outcome {
+    let bounding = measured.as_ref().filter(|measured| verdict != Verdict::Inconclusive && measured.bound.is_none());
+    let possible = bounding.and_then(|measured| PossibleChange::of(&measured.change, 0.0));
     Outcome {
         test: test(name),
         verdict,
         reason: None,
         measured,
+        possible,
         metrics: Metrics::new(),
         cross_check: None,
         capture: Some(Capture::Macro),
@@ -133,6 +137,14 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
         spent: (verdict != Verdict::NotMeasured).then_some(Spent { seconds: 1.5, pairs: 80 }),
         notes: Vec::new(),
     }
+}
+
+/// A test without a verdict that certainly changed by less than these fractions in either direction.
+pub fn open_within(name: &str, base_ns: f64, low: f64, high: f64) -> Outcome {
+    let change = Change { estimate: low.midpoint(high), low, high };
+    let measured = Measured { change, ..measured(base_ns, change.estimate) };
+    let possible = PossibleChange::of(&change, 0.0);
+    Outcome { possible, reason: Some(Reason::TooNoisy), ..outcome(name, Verdict::Inconclusive, Some(measured)) }
 }
 
 /// A test of 1 us whose helper takes 400 ns more.
@@ -246,6 +258,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             explain: std::time::Duration::ZERO,
         },
         threshold: ten_percent(),
+        bound: Threshold::of_inconclusive(),
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,
@@ -260,8 +273,8 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
 pub fn full() -> Run {
     let mut long = outcome("parser::tests::long", Verdict::Slower, Some(measured(1_210.0, 0.306)));
     long.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
-    let mut noisy = outcome("net::tests::roundtrip", Verdict::Inconclusive, Some(measured(48_300.0, 0.031)));
-    noisy.reason = Some(Reason::TooNoisy);
+    let noisy = open_within("net::tests::roundtrip", 48_300.0, -0.142, 0.204);
+    let bounded = open_within("net::tests::handshake", 51_200.0, -0.018, 0.036);
     let mut first = measured(2.05e6, -0.24);
     first.mode = Mode::Cold;
     let mut run = run(vec![
@@ -278,6 +291,7 @@ pub fn full() -> Run {
             Some(Reason::Fails { side: FailedOn::Both, how: Failure::Said("no network".into()), intermittent: false }),
         ),
         unmeasured("docs::tests::unrelated", None),
+        bounded,
     ]);
     run.selection.unmeasured_targets.push(doctests());
     run.environment.layouts = uncontrolled();

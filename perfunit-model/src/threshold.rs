@@ -13,6 +13,9 @@ use std::str::FromStr;
 #[serde(transparent)]
 pub struct Threshold(f64);
 
+/// The bounds that reports name, as fractions of base.
+const BOUNDS: [f64; 4] = [0.01, 0.02, 0.05, 0.1];
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidThreshold {
     #[error("invalid threshold `{0}`: use a percentage such as `10%`")]
@@ -34,6 +37,16 @@ impl Threshold {
     /// What a test that is the same can have changed by at most: see [`margin`].
     pub fn margin(self) -> f64 {
         margin(self.0)
+    }
+
+    /// Returns the bounds that reports name up to this one, which is the last.
+    pub fn bounds(self) -> impl Iterator<Item = Self> {
+        BOUNDS.into_iter().filter(move |bound| *bound < self.0).chain([self.0]).map(Self)
+    }
+
+    /// Returns the change from which on a test counts as inconclusive unless the user says otherwise.
+    pub fn of_inconclusive() -> Self {
+        Self(0.1)
     }
 
     /// This one, or this fraction if it is larger.

@@ -118,6 +118,6 @@ mod tests {
 
     #[test]
     fn every_measured_test_is_there() {
-        assert_eq!(document(&full()).as_object().unwrap().len(), 7);
+        assert_eq!(document(&full()).as_object().unwrap().len(), 8);
     }
 }

@@ -1,9 +1,10 @@
 //! Counts of the tests of each kind: the same numbers in all reports.
 
 use perfunit_model::format::{count, threshold};
-use perfunit_model::{NothingBecause, Outcome, Reason, Run, Verdict};
+use perfunit_model::{NothingBecause, Outcome, Reason, Run, Threshold, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Returns the number of measured tests.
 pub fn measured(run: &Run) -> usize {
@@ -26,6 +27,54 @@ pub fn insensitive(run: &Run) -> Option<String> {
         "a change of its threshold".to_owned()
     };
     Some(format!("{} of {all} could not have detected {change}", asked.len()))
+}
+
+/// Returns the bounds within which tests without another verdict are unchanged, the smallest first, each with its tests.
+pub fn within(run: &Run) -> impl Iterator<Item = (Threshold, Vec<&Outcome>)> {
+    let unchanged =
+        move |bound| run.outcomes.iter().filter(move |outcome| run.unchanged_within(outcome) == Some(bound));
+    let groups = run.bound.bounds().map(move |bound| (bound, unchanged(bound).collect::<Vec<_>>()));
+    groups.filter(|(_, tests)| !tests.is_empty())
+}
+
+/// The slowdown that a run excludes for most of its tests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Excluded {
+    /// The slowdown, as a fraction of base.
+    pub slower_by: f64,
+    /// Tests whose figures exclude it.
+    pub tests: usize,
+    /// Tests that could have changed, measured or not.
+    pub of: usize,
+}
+
+impl Excluded {
+    /// Returns the smallest bound that at least nine in ten tests cannot have been slowed down by, else the largest bound;
+    /// `None` if no test excludes it.
+    pub fn of(run: &Run) -> Option<Self> {
+        let of = measured(run) + Unmeasured::of(run).not_measured;
+        let excludes = |outcome: &&Outcome, slower_by| outcome.possible.is_some_and(|found| found.slower < slower_by);
+        let all = run.bound.bounds().map(|bound| {
+            let slower_by = bound.fraction();
+            let tests = run.outcomes.iter().filter(|outcome| excludes(outcome, slower_by)).count();
+            Self { slower_by, tests, of }
+        });
+        let all: Vec<Self> = all.collect();
+        let most = all.iter().find(|excluded| 10 * excluded.tests >= 9 * of).or(all.last()).copied();
+        most.filter(|excluded| excluded.tests > 0)
+    }
+
+    /// Returns the same where verdicts do not say it: if a test has none.
+    pub fn beyond_verdicts(run: &Run) -> Option<Self> {
+        Self::of(run).filter(|_| run.count(Verdict::Inconclusive) > 0)
+    }
+}
+
+impl fmt::Display for Excluded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { slower_by, tests, of } = self;
+        write!(f, "nothing slower by {} or more in {tests} of {}", threshold(*slower_by), count(*of, "test"))
+    }
 }
 
 /// Returns whether selection dropped the test: the change cannot reach it.
@@ -86,7 +135,7 @@ mod tests {
     use crate::json::Document;
     use crate::{Format, Rendering, TextOptions, render};
     use perfunit_model::format::without_escapes;
-    use perfunit_model::samples::{measured, outcome, run, unmeasured};
+    use perfunit_model::samples::{measured, open_within, outcome, run, unmeasured};
     use perfunit_model::{Denied, Measured, Metric, Reason, variant_name};
 
     /// Tests of each kind, and how many of them.
@@ -109,6 +158,50 @@ mod tests {
             );
         }
         run(outcomes)
+    }
+
+    #[test]
+    fn a_run_excludes_the_least_slowdown_that_nine_tests_in_ten_cannot_have() {
+        let open = |low, high| open_within("a", 1e3, low, high);
+        let said = |wide: usize, narrow: usize, others: Vec<Outcome>| {
+            let tests =
+                std::iter::repeat_n(open(-0.3, 0.3), wide).chain(std::iter::repeat_n(open(-0.03, 0.03), narrow));
+            Excluded::of(&run(tests.chain(others).collect())).map(|excluded| excluded.to_string())
+        };
+        let late = || unmeasured("late", Some(Reason::BudgetUsedUp));
+        let other = || unmeasured("other", Some(Reason::SameCode));
+        let same = || outcome("same", Verdict::Same, Some(measured(1e3, 0.0)));
+        assert_eq!(said(1, 9, vec![other()]).unwrap(), "nothing slower by 5 % or more in 9 of 10 tests");
+        // A test without time could have changed, too: less than nine in ten.
+        assert_eq!(said(1, 9, vec![late()]).unwrap(), "nothing slower by 10 % or more in 9 of 11 tests");
+        assert_eq!(said(0, 0, vec![same()]).unwrap(), "nothing slower by 2 % or more in 1 of 1 test");
+        assert_eq!(said(3, 0, vec![late()]), None);
+        assert_eq!(said(0, 0, Vec::new()), None);
+        // A speed-up is not a slowdown.
+        assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "nothing slower by 1 % or more in 1 of 1 test");
+        assert_eq!(Excluded::beyond_verdicts(&run(vec![same()])), None);
+        // No figures of time are known where the test is judged by others.
+        let by_others = Outcome { possible: None, ..same() };
+        assert_eq!(Excluded::of(&run(vec![by_others])), None);
+    }
+
+    #[test]
+    fn tests_are_grouped_by_the_smallest_bound() {
+        let tests = [(-0.01, 0.03), (-0.015, 0.0), (-0.04, 0.01), (-0.02, 0.3), (-0.08, 0.0)];
+        let tests = tests.map(|(low, high)| open_within("a", 1e3, low, high));
+        let groups = |run: &Run| {
+            let groups = within(run).map(|(bound, tests)| (bound.to_string(), tests.len()));
+            groups.collect::<Vec<_>>()
+        };
+        let mut run = run(tests.to_vec());
+        let of = |bounds: &[(&str, usize)]| {
+            bounds.iter().map(|(bound, tests)| ((*bound).to_owned(), *tests)).collect::<Vec<_>>()
+        };
+        assert_eq!(groups(&run), of(&[("2%", 1), ("5%", 2), ("10%", 1)]));
+        run.set_bound("50%".parse().unwrap());
+        assert_eq!(groups(&run), of(&[("2%", 1), ("5%", 2), ("10%", 1), ("50%", 1)]));
+        run.set_bound("4%".parse().unwrap());
+        assert_eq!(groups(&run), of(&[("2%", 1), ("4%", 1)]));
     }
 
     #[test]

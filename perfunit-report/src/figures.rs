@@ -3,8 +3,11 @@
 use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
 use super::{causes, metrics};
 use anstyle::Style;
+use perfunit_decide::FIRST_LOOK;
 use perfunit_model::format::{self, Glyphs};
-use perfunit_model::{Bound, EffectClass, Measured, Metric, Mode, Outcome, Run, Sides, Verdict};
+use perfunit_model::{
+    Bound, Change, EffectClass, Measured, Metric, Mode, Outcome, PossibleChange, Run, Sides, Threshold, Verdict,
+};
 use std::cmp::Ordering;
 
 /// Below this time on base a processor cycle is some per cent, so the difference in nanoseconds is shown as well.
@@ -31,6 +34,12 @@ pub fn sort(outcomes: &mut [&Outcome]) {
     outcomes.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
 }
 
+/// Sorts tests without a verdict: those of which nothing is known first, then the largest possible slowdown.
+pub fn sort_by_possible(outcomes: &mut [&Outcome]) {
+    let slower = |outcome: &Outcome| outcome.possible.map_or(f64::INFINITY, |possible| possible.slower);
+    outcomes.sort_by(|a, b| slower(b).total_cmp(&slower(a)).then_with(|| largest_first(a, b)));
+}
+
 fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
     let size = |outcome: &Outcome| outcome.measured.as_ref().map_or(0.0, |m| m.change.estimate.abs());
     let is_of_first_call = |outcome: &Outcome| outcome.later_ns().is_some();
@@ -38,15 +47,22 @@ fn largest_first(a: &Outcome, b: &Outcome) -> Ordering {
 }
 
 /// Returns the row of one test.
-pub fn row(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Row {
-    let (status, style) = status(outcome.verdict, Words::of(gates));
+pub fn row(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Row {
+    let within = run.unchanged_within(outcome);
+    let (status, style) = match within {
+        Some(_) => ("Unchanged", GOOD),
+        None => status(outcome.verdict, Words::of(run.gates_of(outcome))),
+    };
+    let within = within.map(|bound| format!("within {}", format::threshold(bound)));
+    let reason = outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string()));
+    let remark: Vec<String> = within.into_iter().chain(reason).collect();
     Row {
         status,
         style,
         name: test_id(&outcome.test),
         cells: outcome.measured.as_ref().map(|m| cells(m, style, glyphs)).unwrap_or_default(),
-        remark: outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string())),
-        details: details(outcome, gates, detail, glyphs),
+        remark: (!remark.is_empty()).then(|| remark.join(": ")),
+        details: possible(outcome, run).into_iter().chain(details(outcome, run, detail, glyphs)).collect(),
     }
 }
 
@@ -159,7 +175,41 @@ pub fn decided(outcome: &Outcome, run: &Run) -> String {
     time.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-fn details(outcome: &Outcome, gates: &[Metric], detail: Detail, glyphs: Glyphs) -> Vec<String> {
+/// Says how much an inconclusive test may have changed, and what would settle it.
+pub fn possible(outcome: &Outcome, run: &Run) -> Option<String> {
+    let measured = outcome.measured.as_ref().filter(|_| run.is_inconclusive(outcome))?;
+    let Some(possible) = outcome.possible else {
+        let (values, layouts) = (measured.sample.estimates.len(), measured.layouts > 1);
+        let few = format::count(values, if layouts { "layout" } else { "pair" });
+        return (1..FIRST_LOOK).contains(&values).then(|| format!("no bound: {few} of the {FIRST_LOOK} that it takes"));
+    };
+    let PossibleChange { slower, faster } = possible;
+    let sides = [(slower, "slower"), (faster, "faster")].into_iter().filter(|(size, _)| *size > 0.0);
+    let sides: Vec<String> = sides.map(|(size, word)| format!("{} {word}", format::magnitude(size))).collect();
+    let settling = settling(measured, &possible, run.bound);
+    let settling = settling.map(|settling| format!("; {settling} would settle it")).unwrap_or_default();
+    Some(format!("may be up to {}{settling}", sides.join(" or ")))
+}
+
+/// More pairs than this many times those at hand are not worth a mention.
+const MOST_TIMES: f64 = 1_000.0;
+
+/// Returns the evidence that would show a change or bound it: layouts, where the placement of code is in the way, or pairs.
+fn settling(measured: &Measured, possible: &PossibleChange, bound: Threshold) -> Option<String> {
+    let Change { estimate, low, high } = measured.change;
+    // An interval is half as wide from four times as many pairs.
+    let enough = estimate.abs().max(bound.fraction() - estimate.abs());
+    let times = ((high - low) / 2.0 / enough).powi(2).ceil();
+    let is_placed = possible.slower > high.max(0.0) || possible.faster > (-low).max(0.0);
+    match times {
+        _ if is_placed => Some("pairs over other layouts of its code".to_owned()),
+        times if times > 1.0 && times <= MOST_TIMES => Some(format!("about {times} times as many pairs")),
+        _ => None,
+    }
+}
+
+fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<String> {
+    let gates = run.gates_of(outcome);
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let responsible = responsible.chain(unexplained(outcome));
@@ -246,7 +296,7 @@ fn calls(bound: &Bound, chance: f64) -> String {
 mod tests {
     use super::*;
     use perfunit_model::Note;
-    use perfunit_model::samples::{bounded, measured, outcome};
+    use perfunit_model::samples::{bounded, measured, open_within, outcome, run};
 
     #[test]
     fn a_bound_is_never_more_than_was_seen() {
@@ -267,6 +317,44 @@ mod tests {
         let expected = "single calls in random order, 62 of base and 2 of head, stopped after 2.50 s: p = 0.0010";
         assert_eq!(statistics(&hung), expected);
         assert_eq!(phrase(&hung), "at least x8300");
+    }
+
+    #[test]
+    fn an_inconclusive_test_says_what_it_may_have_changed_by_and_what_would_settle_it() {
+        let said = |low, high| {
+            let run = run(vec![open_within("a", 1e3, low, high)]);
+            possible(&run.outcomes[0], &run)
+        };
+        assert_eq!(said(-0.04, 0.03), None);
+        // Half of the interval is 0.3, and 0.1 would do.
+        let nine = "may be up to 30.0 % slower or 30.0 % faster; about 9 times as many pairs would settle it";
+        assert_eq!(said(-0.3, 0.3).unwrap(), nine);
+        // The estimate is 0.2, and half of the interval 0.25.
+        let change = "may be up to 45.0 % slower or 5.0 % faster; about 2 times as many pairs would settle it";
+        assert_eq!(said(-0.05, 0.45).unwrap(), change);
+        assert_eq!(said(0.02, 0.12).unwrap(), "may be up to 12.0 % slower");
+        // The placement of code, not the interval, is too wide.
+        let mut placed = open_within("a", 1e3, -0.02, 0.02);
+        placed.possible = PossibleChange::of(&placed.measured.as_ref().unwrap().change, 0.15);
+        let run = run(vec![placed]);
+        let layouts =
+            "may be up to 17.3 % slower or 14.8 % faster; pairs over other layouts of its code would settle it";
+        assert_eq!(possible(&run.outcomes[0], &run).unwrap(), layouts);
+        let mut run = run;
+        run.outcomes[0].possible = None;
+        assert_eq!(possible(&run.outcomes[0], &run), None);
+        run.outcomes[0].measured.as_mut().unwrap().sample.estimates.truncate(7);
+        assert_eq!(possible(&run.outcomes[0], &run).unwrap(), "no bound: 7 pairs of the 8 that it takes");
+    }
+
+    #[test]
+    fn the_largest_possible_slowdown_comes_first_and_what_is_unknown_before_it() {
+        let mut outcomes = [("a", -0.3, 0.1), ("b", -0.1, 0.3), ("c", -0.2, 0.2), ("d", -0.1, 0.1)]
+            .map(|(name, low, high)| open_within(name, 1e3, low, high));
+        outcomes[3].possible = None;
+        let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
+        sort_by_possible(&mut sorted);
+        assert_eq!(sorted.iter().map(|o| o.test.name.as_str()).collect::<Vec<_>>(), ["d", "b", "c", "a"]);
     }
 
     #[test]

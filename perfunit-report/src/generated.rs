@@ -24,7 +24,7 @@ pub fn headline(run: &Run) -> Option<String> {
     let measured = counts::measured(compared);
     Some(match (slower, measured) {
         (0, 0) => "no generated call was measured".to_owned(),
-        (0, measured) => match compared.count(Verdict::Inconclusive) {
+        (0, measured) => match compared.inconclusive().count() {
             0 => format!("no generated call {word} ({measured} measured)"),
             open => format!("no generated call {word} ({measured} measured, {open} inconclusive)"),
         },

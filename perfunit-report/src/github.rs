@@ -5,7 +5,7 @@
 
 use super::by_cause::{Group, Responsible};
 use super::causes;
-use super::counts::is_unaffected;
+use super::counts::{Excluded, is_unaffected};
 use super::figures::{self, Words};
 use super::sections::{Item, Kind, Section, Sections};
 use perfunit_model::format::{Glyphs, count, one_line};
@@ -118,12 +118,15 @@ pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> Stri
         ("slower", run.count(Verdict::Slower)),
         ("slower-than-ratchet", run.cumulative_losses().len()),
         ("faster", run.count(Verdict::Faster)),
-        ("inconclusive", run.count(Verdict::Inconclusive)),
+        ("inconclusive", run.inconclusive().count()),
         ("failing", run.failing(Side::Head).count()),
         ("uncovered", run.selection.uncovered.len()),
     ];
     for (name, count) in counts {
         let _ = writeln!(text, "{name}={count}");
+    }
+    if let Some(excluded) = Excluded::of(run) {
+        let _ = writeln!(text, "excluded={excluded}");
     }
     // A path with a line break in it would be taken for another variable.
     if let Some(path) = report.and_then(Path::to_str).filter(|path| !path.contains(['\n', '\r'])) {
@@ -150,7 +153,7 @@ fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
 fn of_tests(run: &Run) -> &'static str {
     let any = |verdict| run.count(verdict) > 0;
     match () {
-        () if any(Verdict::Inconclusive) => "inconclusive",
+        () if run.inconclusive().next().is_some() => "inconclusive",
         () if any(Verdict::Faster) => "faster",
         () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
         () if run.outcomes.iter().all(is_unaffected) => "nothing",
@@ -238,6 +241,20 @@ mod tests {
         left.reason =
             Some(Reason::Fails { side: FailedOn::Head, how: Failure::Said("no".into()), intermittent: false });
         assert_eq!(of_run(&run(vec![left])), "failing");
+    }
+
+    #[test]
+    fn what_is_unchanged_within_a_bound_is_not_inconclusive() {
+        let mut run = run(vec![samples::open_within("t", 1e3, -0.02, 0.04)]);
+        assert_eq!(of_run(&run), "same");
+        let outputs = |run: &Run| outputs(run, Conclusion::of(run, Denied::default()), None);
+        let text = outputs(&run);
+        assert!(text.contains("\ninconclusive=0\n"), "{text}");
+        assert!(text.ends_with("excluded=nothing slower by 5 % or more in 1 of 1 test\n"), "{text}");
+        run.set_bound("3%".parse().unwrap());
+        assert_eq!(of_run(&run), "inconclusive");
+        let text = outputs(&run);
+        assert!(text.contains("\ninconclusive=1\n") && !text.contains("excluded"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `--message-format json`: the whole run as one document, described in `docs/json.md`.
 
-use super::counts::Unmeasured;
+use super::counts::{Excluded, Unmeasured};
 use super::explanations::Explanation;
 use super::generate::Calls;
 use super::metrics::{CrossCheck, MetricResult, metrics};
@@ -9,7 +9,7 @@ use super::{growth, ratchet};
 use perfunit_model as model;
 use perfunit_model::{
     Capture, EffectClass, Function, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Side,
-    TargetId, Uncovered, Verdict, VersionName, Why,
+    TargetId, Threshold, Uncovered, Verdict, VersionName, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -188,6 +188,16 @@ pub struct Summary {
     /// What the tests without figures are.
     #[serde(default)]
     pub unmeasured: Unmeasured,
+    /// The change that an inconclusive test may have reached, as a fraction of base: tests with this verdict that certainly
+    /// changed by less are `bounded`, and no reason to fail.
+    #[serde(default)]
+    pub bound: Option<f64>,
+    /// Tests with the verdict `inconclusive` that are unchanged within a bound.
+    #[serde(default)]
+    pub bounded: usize,
+    /// The slowdown that the run excludes for most of its tests.
+    #[serde(default)]
+    pub excluded: Option<Excluded>,
     /// Inconclusive tests that are probably slower: there was no time to confirm it.
     #[serde(default)]
     pub probably_slower: usize,
@@ -264,6 +274,9 @@ impl From<&Run> for Summary {
         Self {
             verdicts,
             unmeasured: Unmeasured::of(run),
+            bound: finite(run.bound.fraction()),
+            bounded: run.count(Verdict::Inconclusive) - run.inconclusive().count(),
+            excluded: Excluded::of(run),
             probably_slower: run.probably_slower().count(),
             failing_on_head: run.failing(Side::Head).count(),
             failing_on_base: run.failing(Side::Base).count(),
@@ -376,6 +389,9 @@ pub struct TestResult {
     pub reason: Option<Reason>,
     /// Head against base, as fractions of base; positive is slower.
     pub change: Option<Interval>,
+    /// The change that the figures leave possible; null if they bound none.
+    #[serde(default)]
+    pub possible_change: Option<PossibleChange>,
     /// Time of one run of the test body on base, in nanoseconds.
     pub base_ns: Option<f64>,
     /// The same on head.
@@ -425,6 +441,17 @@ pub struct TestResult {
     pub notes: Vec<String>,
 }
 
+/// The change that a test's figures leave possible, beyond an accepted loss, with what the placement of code can hide.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PossibleChange {
+    /// The largest slowdown, as a fraction of base: 0 if the test cannot have got slower.
+    pub slower: f64,
+    /// The largest speed-up, as a fraction of base: 0 if the test cannot have got faster.
+    pub faster: f64,
+    /// The smallest of the bounds that reports name that both are below; null if they are not below `summary.bound`.
+    pub within: Option<f64>,
+}
+
 /// Cohen's d and its class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CohensD {
@@ -447,7 +474,7 @@ impl From<&Run> for Document {
             head: run.head.clone(),
             environment: Environment::from(&run.environment),
             selection: Selection::from(&run.selection),
-            tests: run.outcomes.iter().map(TestResult::from).collect(),
+            tests: run.outcomes.iter().map(|outcome| TestResult::of(outcome, run)).collect(),
             summary: Summary::from(run),
             warnings: run.warnings.iter().map(ToString::to_string).collect(),
             interrupted: run.interrupted,
@@ -491,14 +518,20 @@ impl From<&model::GeneratedCalls> for GeneratedCalls {
     }
 }
 
-impl From<&Outcome> for TestResult {
-    fn from(outcome: &Outcome) -> Self {
+impl TestResult {
+    fn of(outcome: &Outcome, run: &Run) -> Self {
         let measured = outcome.measured.as_ref();
+        let possible_change = |found: model::PossibleChange| PossibleChange {
+            slower: found.slower,
+            faster: found.faster,
+            within: found.within(run.bound).map(Threshold::fraction),
+        };
         Self {
             test: Test::from(&outcome.test),
             verdict: outcome.verdict,
             reason: outcome.reason.as_ref().map(Reason::from),
             change: measured.map(|m| Interval::from(m.change)),
+            possible_change: outcome.possible.map(possible_change),
             base_ns: measured.and_then(|m| finite(m.base_ns)),
             head_ns: measured.and_then(|m| finite(m.head_ns)),
             throughput: measured.and_then(Throughput::of),

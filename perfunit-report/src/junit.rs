@@ -5,7 +5,7 @@
 //! which knows no properties of a case: the figures are text.
 
 use super::counts::is_unaffected;
-use super::figures::{phrase, statistics, times, unexplained};
+use super::figures::{phrase, possible, statistics, times, unexplained};
 use super::sections::{Kind, Section, Sections, is_failing};
 use super::{causes, metrics};
 use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
@@ -153,7 +153,7 @@ fn case(outcome: &Outcome, run: &Run, denied: Denied) -> TestCase {
 fn status(outcome: &Outcome, run: &Run, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
         Verdict::Slower => true,
-        Verdict::Inconclusive => denied.is_open(outcome),
+        Verdict::Inconclusive => denied.is_open(run, outcome),
         Verdict::NotMeasured if is_failing(outcome) => true,
         Verdict::NotMeasured => {
             let mut status = TestCaseStatus::skipped();
@@ -194,6 +194,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
         .as_ref()
         .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
+    let bound = run.unchanged_within(outcome).map(|bound| format!("unchanged within {}", threshold(bound)));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let first = if is_failing(outcome) {
@@ -201,7 +202,14 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
     } else {
         format!("{verdict}{}", figures.unwrap_or_default())
     };
-    let rest = reason.into_iter().chain(sure).chain(work).chain(check).chain(responsible);
+    let rest = reason
+        .into_iter()
+        .chain(bound)
+        .chain(possible(outcome, run))
+        .chain(sure)
+        .chain(work)
+        .chain(check)
+        .chain(responsible);
     let rest = rest.chain(unexplained(outcome));
     let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
     std::iter::once(first).chain(rest).chain(notes).collect()
@@ -232,8 +240,8 @@ mod tests {
     fn every_test_is_a_case_and_the_slower_ones_have_failed() {
         assert_data_eq!(render(&full(), Denied::default()), str![[r#"
 <?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="cargo-perfunit" tests="11" failures="2" errors="0">
-    <testsuite name="mycrate" tests="10" skipped="3" errors="0" failures="2">
+<testsuites name="cargo-perfunit" tests="12" failures="2" errors="0">
+    <testsuite name="mycrate" tests="11" skipped="3" errors="0" failures="2">
         <properties>
             <property name="base" value="main (3f2a91c)"/>
             <property name="head" value="working tree (8d01e7b + changes)"/>
@@ -266,8 +274,9 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
         </testcase>
         <testcase name="net::tests::roundtrip" classname="mycrate" time="0.000">
-            <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [+2.1 %, +4.1 %]
+            <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [-14.2 %, +20.4 %]
 too noisy to tell within its budget (--per-test-budget)
+may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
         </testcase>
         <testcase name="slow::tests::all" classname="mycrate">
@@ -278,6 +287,12 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         </testcase>
         <testcase name="docs::tests::unrelated" classname="mycrate">
             <skipped message="cannot have changed"/>
+        </testcase>
+        <testcase name="net::tests::handshake" classname="mycrate" time="0.000">
+            <system-out>inconclusive: 51.2 µs → 51.7 µs, +0.90 % [-1.8 %, +3.6 %]
+too noisy to tell within its budget (--per-test-budget)
+unchanged within 5 %
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
         </testcase>
     </testsuite>
     <testsuite name="uncovered" tests="1" skipped="1" errors="0" failures="0">
@@ -295,6 +310,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
 
     #[test]
     fn inconclusive_tests_fail_if_that_is_denied() {
+        // Two are slower, one is inconclusive, and one is unchanged within a bound.
         assert_eq!(read(&full(), INCONCLUSIVE).failures, 3);
     }
 

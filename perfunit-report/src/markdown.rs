@@ -4,12 +4,12 @@
 //! text (names of tests, functions, versions, messages) is in code spans: nothing in it is markup, no mention, no link.
 
 use super::by_cause::Group;
-use super::counts::{self, Unmeasured, is_no_shortcoming};
-use super::figures::{Words, at_least, times, word};
+use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
+use super::figures::{Words, at_least, possible, times, word};
 use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
 use super::sections::{Item, Kind, Section, Sections};
 use super::{causes, metrics, ratchet};
-use perfunit_model::format::{self, Glyphs, count, one_line, percent, threshold};
+use perfunit_model::format::{self, Glyphs, count, one_line, percent, sentence, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
 };
@@ -42,6 +42,9 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     let conclusion = Conclusion::of(run, rendering.denied);
     let heading = with_conclusion(heading(run, &sections, words), &sections, conclusion);
     let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&heading), compared(run));
+    if let Some(excluded) = Excluded::beyond_verdicts(run) {
+        let _ = writeln!(page, "\n**{}**", plain(&sentence(&excluded.to_string())));
+    }
     if let Some(failing) = sections.get(Kind::Failing) {
         section(failing, &mut page);
     }
@@ -56,6 +59,9 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         if let Some(tests) = sections.get(Kind::Tests(verdict)) {
             tables(tests, run, &word(verdict, words), shown, &mut page);
         }
+    }
+    if let Some(within) = sections.get(Kind::Within) {
+        tables(within, run, &format!("unchanged within {}", threshold(run.bound)), 0, &mut page);
     }
     sections.of_kinds(&BELOW).for_each(|below| section(below, &mut page));
     details(run, &sections, &mut page);
@@ -164,7 +170,7 @@ fn section(section: &Section<'_>, page: &mut String) {
             let _ = writeln!(page, "\n**{headline}**:\n");
             items(all.map(|item| plain(&item.text)), page);
         }
-        Kind::Tests(_) | Kind::GrowthUnknown | Kind::Caveats => {}
+        Kind::Tests(_) | Kind::Within | Kind::GrowthUnknown | Kind::Caveats => {}
     }
 }
 
@@ -236,7 +242,9 @@ fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
-    responsible.into_iter().chain(work).chain(suspect).chain(reason).collect()
+    let within = run.unchanged_within(outcome).map(|bound| format!("within {}", threshold(bound)));
+    let possible = possible(outcome, run).map(|possible| plain(&possible));
+    responsible.into_iter().chain(work).chain(suspect).chain(within).chain(reason).chain(possible).collect()
 }
 
 fn responsible(explanation: &Explanation) -> Option<String> {
@@ -290,8 +298,15 @@ fn decided(run: &Run) -> String {
     ];
     let unmeasured = Unmeasured::of(run);
     let others = [(unmeasured.not_measured, "not measured")].into_iter().chain(unmeasured.others());
-    let verdicts = verdicts.into_iter().map(|(verdict, word)| (run.count(verdict), word));
-    let tests: Vec<String> = verdicts.chain(others).map(|(tests, word)| format!("{tests} {word}")).collect();
+    let tests = |verdict| match verdict {
+        Verdict::Inconclusive => run.inconclusive().count(),
+        verdict => run.count(verdict),
+    };
+    let verdicts = verdicts.into_iter().map(|(verdict, word)| format!("{} {word}", tests(verdict)));
+    let within =
+        counts::within(run).map(|(bound, tests)| format!("{} unchanged within {}", tests.len(), threshold(bound)));
+    let others = others.map(|(tests, word)| format!("{tests} {word}"));
+    let tests: Vec<String> = verdicts.chain(within).chain(others).collect();
     let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
     format!("Decided by {}, threshold {}: {}.", gates.join(", "), threshold(run.threshold), tests.join(", "))
 }

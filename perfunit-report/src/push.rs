@@ -1,6 +1,6 @@
 //! The result of a pre-push hook: one line if the push passes, the tests that block it otherwise.
 
-use super::counts;
+use super::counts::{self, Excluded};
 use super::figures::{self, Words};
 use super::ratchet;
 use super::sections::{Kind, Sections};
@@ -41,7 +41,7 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     add(run.count(Verdict::Faster), &faster);
     let probably = run.probably_slower().count();
     add(probably, &format!("probably {slower}, not confirmed"));
-    add(run.count(Verdict::Inconclusive) - probably, "inconclusive");
+    add(run.inconclusive().count() - probably, "inconclusive");
     let is_late = |reason: &Reason| matches!(reason, Reason::BudgetUsedUp | Reason::TooLong { .. });
     add(unmeasured(&is_late), "beyond the budget");
     let is_failure =
@@ -52,6 +52,9 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
         matches!(reason, Reason::TestChanged { .. } | Reason::NotCaptured { .. } | Reason::LostInStart { .. })
     };
     add(unmeasured(&is_open), "not measured");
+    if let Some(excluded) = Excluded::beyond_verdicts(run) {
+        let _ = write!(line, "; {excluded}");
+    }
     line + &headlines(&[Kind::Uncovered]) + &further
 }
 
@@ -106,7 +109,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Concl
 fn open(base: &str, run: &Run, denied: Denied) -> String {
     let parts = denied.comparisons(run).filter_map(|compared| {
         let mut open: Vec<&Outcome> = denied.open(compared).collect();
-        figures::sort(&mut open);
+        figures::sort_by_possible(&mut open);
         let (tests, names) = (count(open.len(), "test"), some(names(&open)));
         let against = if compared.base == run.base { base.to_owned() } else { one_line(&compared.base.label) };
         (!open.is_empty()).then(|| format!("{tests} inconclusive against {against}, which is denied: {names}"))
@@ -281,6 +284,28 @@ mod tests {
             text.ends_with("which is denied: mycrate a::probably") && text.contains("1 test inconclusive"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_excluded_is_said_where_verdicts_do_not() {
+        let same = || outcome("a::same", Verdict::Same, Some(measured(1e3, 0.0)));
+        let mut run = run(vec![same(), samples::open_within("a::bounded", 1e3, -0.02, 0.04)]);
+        let line = passed("main", BASE, &run);
+        let expected = "main: 2 tests measured against origin/main (1a2b3c4), none slower; \
+                        nothing slower by 5 % or more in 2 of 2 tests";
+        assert_eq!(line, expected);
+        let denied = Denied { inconclusive: true, ..Denied::default() };
+        assert!(is_fine(&run, &Sections::of(&run, denied), denied));
+        run.outcomes.push(samples::open_within("a::noisy", 1e3, -0.1, 0.2));
+        run.outcomes.push(samples::open_within("a::worst", 1e3, -0.1, 0.4));
+        let line = passed("main", BASE, &run);
+        assert!(
+            line.ends_with("none slower, 2 inconclusive; nothing slower by 10 % or more in 2 of 4 tests"),
+            "{line}"
+        );
+        // The largest possible slowdown first; what is bounded is not denied.
+        let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
+        assert!(text.ends_with("which is denied: mycrate a::worst, mycrate a::noisy"), "{text}");
     }
 
     #[test]

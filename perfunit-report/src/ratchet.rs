@@ -24,7 +24,7 @@ pub fn headline(run: &Run) -> Option<String> {
         },
         (0, measured) => {
             let further = if second.count(Verdict::Slower) > 0 { "no further test" } else { "no test" };
-            let open = second.count(Verdict::Inconclusive) - second.probably_slower().count();
+            let open = second.inconclusive().count() - second.probably_slower().count();
             let parts = [
                 (measured, "measured".to_owned()),
                 (second.probably_slower().count(), format!("probably {slower}")),

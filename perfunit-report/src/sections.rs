@@ -2,8 +2,8 @@
 
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
-use super::{caveats, generated, growth, ratchet};
-use perfunit_model::format::{count, first, one_line};
+use super::{caveats, counts, generated, growth, ratchet};
+use perfunit_model::format::{count, first, one_line, threshold};
 use perfunit_model::{
     Denied, Function, LeftOutBy, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
     UnmeasuredTarget, Verdict,
@@ -23,6 +23,8 @@ pub enum Kind {
     ProbablySlower,
     /// Tests with one verdict.
     Tests(Verdict),
+    /// Tests that are unchanged within a bound.
+    Within,
     /// Changed functions that no test executes.
     Uncovered,
     /// Changed functions that are left out of the build.
@@ -90,6 +92,7 @@ impl<'a> Sections<'a> {
         let sections = [failing(run), probably_slower(run)]
             .into_iter()
             .chain(verdicts.map(|verdict| tests(run, verdict)))
+            .chain([within(run)])
             .chain(of_coverage(&run.selection))
             .chain([scaling(run), growth(run), growth_unknown(run), not_measured(run), caveats(run)])
             .chain([ratchet(run), generated(run), undecided(run, denied)]);
@@ -190,7 +193,11 @@ fn probably_slower(run: &Run) -> Option<Section<'_>> {
 }
 
 fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
-    let tests = sorted(&run.outcomes, verdict);
+    let mut tests = sorted(&run.outcomes, verdict);
+    if verdict == Verdict::Inconclusive {
+        tests.retain(|outcome| run.is_inconclusive(outcome));
+        figures::sort_by_possible(&mut tests);
+    }
     if tests.is_empty() {
         return None;
     }
@@ -199,6 +206,20 @@ fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
     let items = tests.into_iter().map(|test| Item::of_test(test, figures::decided(test, run))).collect();
     let is_bad = verdict == Verdict::Slower;
     Some(Section { is_bad, causes, ..Section::new(Kind::Tests(verdict), headline, items) })
+}
+
+/// Returns the tests that are unchanged within a bound, the largest bound first.
+fn within(run: &Run) -> Option<Section<'_>> {
+    let groups: Vec<_> = counts::within(run).collect();
+    let number: usize = groups.iter().map(|(_, tests)| tests.len()).sum();
+    let item = |test| Item::of_test(test, figures::decided(test, run));
+    let items = groups.into_iter().rev().flat_map(|(_, mut tests)| {
+        figures::sort_by_possible(&mut tests);
+        tests.into_iter().map(item)
+    });
+    let items: Vec<_> = items.collect();
+    let headline = format!("{} unchanged within {}", count(number, "test"), threshold(run.bound));
+    (number > 0).then(|| Section { is_bad: false, ..Section::new(Kind::Within, headline, items) })
 }
 
 /// Returns the sections of changed functions that no test executes, and of those that are not compiled.

@@ -234,7 +234,8 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
         Detail::Brief => Vec::new(),
     });
     let shown = |rows: &[Row]| if detail == Detail::Full { rows.len() } else { rows.len().min(ROWS) };
-    let in_order = [&probable, &slower, &faster, &changed, &inconclusive, &same];
+    let within = if detail == Detail::Full { rows_of(tests_of(Kind::Within)) } else { Vec::new() };
+    let in_order = [&probable, &slower, &faster, &changed, &inconclusive, &within, &same];
     let layout = Layout::of(in_order.into_iter().flat_map(|rows| &rows[..shown(rows)]), screen.width());
     let write = |rows: &[Row], screen: &mut Screen| {
         rows[..shown(rows)].iter().for_each(|row| layout.write(row, screen));
@@ -252,6 +253,11 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
         changed_line(run, screen);
     }
     write(&inconclusive, screen);
+    write(&within, screen);
+    for (bound, tests) in counts::within(run) {
+        let text = Text::new(STRONG, count(tests.len(), "test")).and(format!(" within {}", threshold(bound)));
+        screen.status("Unchanged", GOOD, &text);
+    }
     write(&same, screen);
     same_line(run, screen);
     explained_line(run, screen);
@@ -301,7 +307,7 @@ fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Ro
     if tests.iter().all(|outcome| outcome.verdict == Verdict::Same) {
         tests.sort_by(|a, b| a.test.cmp(&b.test));
     }
-    tests.into_iter().map(|outcome| row(outcome, run.gates_of(outcome), detail, glyphs)).collect()
+    tests.into_iter().map(|outcome| row(outcome, run, detail, glyphs)).collect()
 }
 
 fn changed_line(run: &Run, screen: &mut Screen) {

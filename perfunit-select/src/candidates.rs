@@ -95,6 +95,7 @@ pub fn not_measured(
         verdict: Verdict::NotMeasured,
         reason: Some(reason),
         measured: None,
+        possible: None,
         metrics: Metrics::new(),
         cross_check: None,
         capture,

@@ -133,6 +133,7 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         warnings: Vec::new(),
         stages: Stages::default(),
         threshold: options.measuring.threshold,
+        bound: options.measuring.bound,
         gates: options.measuring.gates.clone(),
         alpha: options.measuring.alpha,
         interrupted: false,

@@ -279,6 +279,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
         verdict: end.verdict,
         reason: end.reason,
         measured,
+        possible: end.possible,
         metrics,
         cross_check: end.cross_check,
         capture,

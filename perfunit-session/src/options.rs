@@ -4,7 +4,7 @@ use perfunit_build as build;
 use perfunit_explain::Explaining;
 use perfunit_measure::Measuring;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Generated, Ignored, Metric, Partition, Repeat, Sides, TargetKind, VersionName};
+use perfunit_model::{Generated, Ignored, Metric, Partition, Repeat, Sides, TargetKind, Threshold, VersionName};
 use perfunit_project::cargo::{self, Cargo, Workspace};
 use perfunit_project::config::Value as _;
 use perfunit_project::config::{RatchetRequest, Rules};
@@ -101,6 +101,9 @@ pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> 
     words.extend((options.generated == Generated::Uncovered).then(|| "--generated".to_owned()));
     let measuring = &options.measuring;
     words.extend(["--threshold".to_owned(), measuring.threshold.fraction().to_string()]);
+    if measuring.bound != Threshold::of_inconclusive() {
+        words.extend(["--bound".to_owned(), measuring.bound.fraction().to_string()]);
+    }
     if measuring.gates != [Metric::Time] {
         let gates: Vec<&str> = measuring.gates.iter().map(|gate| gate.name()).collect();
         words.extend(["--metric".to_owned(), gates.join(",")]);

@@ -46,6 +46,57 @@ fn a_saved_run_is_told_in_every_format() {
 }
 
 #[test]
+fn what_is_inconclusive_follows_the_bound_and_the_exit_code_follows_that() {
+    let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
+    // So small a threshold leaves it to noise whether a test has a verdict.
+    let run = project.diff(&[
+        "--threshold",
+        "0.1%",
+        "--per-test-budget",
+        "300ms",
+        "--bound",
+        "20%",
+        "--deny",
+        "inconclusive",
+    ]);
+    let document = run.json();
+    let (tests, summary) = (document["tests"].as_array().unwrap(), &document["summary"]);
+    let with = |verdict: &str| tests.iter().filter(|test| test["verdict"] == verdict).collect::<Vec<_>>();
+    let is_beyond = |test: &&&Value| {
+        let is_seen = test["reason"]["kind"] == "unconfirmed" && test["reason"]["seen"] == "slower";
+        is_seen || test["possible_change"]["within"].is_null()
+    };
+    let open = with("inconclusive");
+    let beyond = open.iter().filter(is_beyond).count();
+    assert_eq!((&summary["bound"], &summary["bounded"]), (&0.2.into(), &(open.len() - beyond).into()), "{summary}");
+    let code = match (with("slower").len(), beyond) {
+        (0, 0) => 0,
+        (0, _) => 105,
+        _ => 100,
+    };
+    assert_eq!(run.code, code, "{document}");
+    let measured = tests.iter().filter(|test| test["verdict"] != "not-measured").collect::<Vec<_>>();
+    assert!(!measured.is_empty(), "{document}");
+    for test in measured.iter().filter(|test| !test["possible_change"].is_null()) {
+        let figure = |object: &str, name: &str| test[object][name].as_f64().unwrap();
+        assert!(test["pairs"].as_u64() >= Some(8), "{test}");
+        assert!(figure("possible_change", "slower") >= figure("change", "high"), "{test}");
+        assert!(figure("possible_change", "faster") >= -figure("change", "low"), "{test}");
+    }
+
+    // Another bound for the same figures.
+    let told = |bound: &str| {
+        let report = project.perfunit(["report", "--format", "json", "--bound", bound]).expect(0).json();
+        report["summary"].clone()
+    };
+    let strict = told("0.0001%");
+    assert_eq!((&strict["verdicts"], &strict["bounded"]), (&summary["verdicts"], &0.into()), "{strict}");
+    assert_eq!(told("20%"), *summary);
+    let wrong = project.perfunit(["report", "--bound", "110%"]).expect(2).stderr;
+    assert!(wrong.contains("`110%` must be greater than 0 % and less than 100 %"), "{wrong}");
+}
+
+#[test]
 fn runs_are_listed_and_found_by_id_or_file() {
     let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
     project.diff(&["--explain", "never"]);

@@ -68,13 +68,14 @@ impl MergeArguments {
         let typed = self.reporting.layer(self.no_tests);
         let settings = self.configuration.find(&folder, manifest.as_deref(), typed, terminal)?.settings;
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.verbose, &settings)?;
-        let run = session::merge(&MergeRequest {
+        let mut run = session::merge(&MergeRequest {
             shards: self.shards.clone(),
             output: self.output.clone(),
             folder,
             manifest,
             target_dir: self.target_dir.clone(),
         })?;
+        self.reporting.judge(&mut run);
         Ok(output.conclude(&run, terminal))
     }
 }

@@ -43,7 +43,7 @@ pub struct ReportArguments {
     #[arg(long, conflicts_with_all = ["list", "schema"])]
     pub open: bool,
     /// List the saved runs and their results instead (as text or json).
-    #[arg(long, conflicts_with_all = ["run", "output", "deny", "when_fine"])]
+    #[arg(long, conflicts_with_all = ["run", "output", "deny", "bound", "when_fine"])]
     pub list: bool,
     /// Print the JSON Schema of a document instead.
     #[arg(
@@ -52,7 +52,7 @@ pub struct ReportArguments {
         value_name = "DOCUMENT",
         num_args = 0..=1,
         default_missing_value = "diff",
-        conflicts_with_all = ["run", "format", "output", "list", "deny", "when_fine"]
+        conflicts_with_all = ["run", "format", "output", "list", "deny", "bound", "when_fine"]
     )]
     pub schema: Option<DocumentKind>,
     #[command(flatten)]
@@ -94,7 +94,8 @@ impl ReportArguments {
                 .hint("add `--format markdown`"));
         }
         let rendering = self.reporting.rendering(self.verbose, &self.reporting.deny);
-        let (file, run) = saved.find(self.run.as_deref())?;
+        let (file, mut run) = saved.find(self.run.as_deref())?;
+        self.reporting.judge(&mut run);
         if self.open {
             return self.open(&file, &run, &rendering, terminal);
         }

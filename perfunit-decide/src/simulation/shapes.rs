@@ -1,10 +1,13 @@
 //! Error rates and pairs of the rule by the shape of the noise, compared with other intervals at the same looks.
 
 use super::super::location::mean_interval;
-use super::super::{Decision, Estimate, FIRST_LOOK, Interval, Looks, Rule, Sequential, Step, conclude};
+use super::super::{
+    Decision, Estimate, FIRST_LOOK, Interval, Looks, Rule, Sequential, Step, conclude, confirmation_alpha,
+    on_fresh_values,
+};
 use super::noise::{Noise, Shape};
-use super::{ALPHA, decide, rule, seed};
-use perfunit_model::{Verdict, margin};
+use super::{ALPHA, decide, decide_within, rule, seed};
+use perfunit_model::{PossibleChange, Threshold, Verdict, margin};
 use std::fmt::Write;
 
 /// Shapes for which the level is claimed, then those for which it is not.
@@ -212,6 +215,87 @@ pub fn confirmation_table(experiments: usize) -> String {
         writeln!(table, "| {shape:?} | {rate:.2} % | {layouts:.1} |").unwrap();
     }
     table
+}
+
+/// The pairs after which the time of a test ends, in turns.
+const ENDS: [usize; 6] = [8, 11, 16, 32, 64, usize::MAX];
+
+/// The bounds that are stated of tests with one true change.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bounds {
+    stated: usize,
+    /// Bounds that the true change reaches.
+    wrong: usize,
+    /// Tests with a larger slowdown or speed-up than their figures leave possible, stated as a bound or not.
+    missed: usize,
+}
+
+/// Counts the bounds of tests with this change: of the first pairs, or of fresh pairs where the first ones show a change, at
+/// the level of a run of 1,000 tests. The time of each series may end at any of [`ENDS`].
+fn bounds(experiments: usize, shape: Shape, change: f64, deviation: f64) -> Bounds {
+    let screening = rule(0.01);
+    let confirmation = Rule { alpha_of_change: confirmation_alpha(ALPHA, 1_000), ..screening };
+    let limit = Threshold::of_inconclusive();
+    let mut noise = Noise::new(shape, seed(&[change, deviation]));
+    let mut bounds = Bounds::default();
+    for number in 0..experiments {
+        let mut series = |rule, end| {
+            noise.begin();
+            decide_within(rule, end, change, deviation, &mut noise)
+        };
+        let mut reported = series(&screening, ENDS[number % ENDS.len()]);
+        if reported.verdict.is_change() {
+            let fresh = series(&confirmation, ENDS[number / ENDS.len() % ENDS.len()]);
+            if on_fresh_values(reported.verdict, fresh.verdict) != fresh.verdict {
+                continue;
+            }
+            reported = fresh;
+        }
+        let Some(possible) = PossibleChange::of(&reported.change, 0.0) else { continue };
+        let stated = possible.within(limit);
+        bounds.stated += usize::from(stated.is_some());
+        bounds.wrong += usize::from(stated.is_some_and(|bound| change.abs() >= bound.fraction()));
+        bounds.missed += usize::from(change > possible.slower || -change > possible.faster);
+    }
+    bounds
+}
+
+/// By noise and true change, how many tests have a bound, and of how many it is wrong. A true change of 2, 5 or 10 % is just
+/// outside of the bound of that name.
+pub fn bound_table(experiments: usize) -> String {
+    let mut table = String::from(
+        "| noise | SD of a pair | true change | with a bound | wrong bound | possible change misses |\n|-|-|-|-|-|-|\n",
+    );
+    for shape in HELD.into_iter().chain(NOT_HELD) {
+        for deviation in [0.01, 0.03] {
+            for change in [0.0, 0.02, -0.05, 0.05, 0.1] {
+                let Bounds { stated, wrong, missed } = bounds(experiments, shape, change, deviation);
+                let [stated, wrong, missed] =
+                    [stated, wrong, missed].map(|count| 100.0 * count as f64 / experiments as f64);
+                let [deviation, change] = [deviation, change].map(|value| 100.0 * value);
+                writeln!(
+                    table,
+                    "| {shape:?} | {deviation} % | {change:+} % | {stated:.1} % | {wrong:.2} % | {missed:.2} % |"
+                )
+                .unwrap();
+            }
+        }
+    }
+    table
+}
+
+#[test]
+fn simulated_bounds_hold_for_noise_of_every_shape() {
+    let experiments = 500;
+    for shape in HELD {
+        for (change, deviation) in [(0.02, 0.01), (-0.05, 0.02), (0.1, 0.03)] {
+            let bounds = bounds(experiments, shape, change, deviation);
+            // 1 %, and three standard deviations of chance.
+            assert!(bounds.wrong <= 12 && bounds.missed <= 12, "{shape:?} {change}: {bounds:?}");
+        }
+    }
+    // The counts are not all of nothing.
+    assert!(bounds(100, Shape::Normal, 0.0, 0.01).stated > 90);
 }
 
 #[test]

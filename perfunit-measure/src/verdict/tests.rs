@@ -51,14 +51,14 @@ pub fn with_cpu_time(time: Verdict, verdict: MetricVerdict, ns: f64) -> Figures 
 
 /// Builds the evidence of a test that is judged by its time.
 fn screened(screening: Finding) -> Evidence {
-    let criteria = Criteria { threshold: Threshold::default(), gates: vec![Metric::Time], accepted: None };
-    let spent = Spent { seconds: 2.5, pairs: 96 };
-    Evidence { criteria, screening, confirmation: None, first_calls: FirstCalls::Unremarkable, spent }
+    let criteria = Criteria { threshold: Threshold::default(), alpha: 0.01, gates: vec![Metric::Time], accepted: None };
+    let (places, spent) = (Placed::Matched, Spent { seconds: 2.5, pairs: 96 });
+    Evidence { criteria, screening, places, confirmation: None, first_calls: FirstCalls::Unremarkable, spent }
 }
 
 fn confirmed_by(question: Question, screening: Finding, pairs: Finding) -> Evidence {
     let confirmation = Confirmation { question, pairs, instructions: None, closer: None, cpu_instructions: None };
-    Evidence { confirmation: Some(confirmation), ..screened(screening) }
+    Evidence { places: question.placed(), confirmation: Some(confirmation), ..screened(screening) }
 }
 
 /// Adds how instructions changed, as a confirmation does that is in this doubt.
@@ -623,4 +623,100 @@ fn more_work_without_time_is_worth_a_warning() {
     check_work(Verdict::Same, more, more, Some(&both));
     check_work(Verdict::Same, MetricVerdict::Less, same, None);
     check_work(Verdict::Inconclusive, more, more, None);
+}
+
+/// Figures with an interval of 3 % to both sides, of this many values.
+fn of_values(values: usize, verdict: Verdict, estimate: f64) -> Figures {
+    let mut figures = figures(verdict, estimate);
+    figures.measured.change = Change { estimate, low: estimate - 0.03, high: estimate + 0.03 };
+    figures.measured.base_ns = 1000.0;
+    figures.measured.sample.estimates = vec![estimate; values];
+    figures
+}
+
+/// The largest slowdown that the evidence leaves possible, in hundredths of a per cent.
+fn slower(evidence: &Evidence) -> Option<i32> {
+    verdict(evidence).possible.map(|possible| (10_000.0 * possible.slower).round() as i32)
+}
+
+#[test]
+fn only_an_interval_of_enough_values_and_of_time_alone_bounds_a_change() {
+    let noisy = |values| screened(open(of_values(values, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
+    assert_eq!([7, 8, 64].map(|values| slower(&noisy(values))), [None, Some(400), Some(400)]);
+    let strict = |values| Evidence { criteria: Criteria { alpha: 0.001, ..noisy(8).criteria }, ..noisy(values) };
+    assert_eq!([8, 16].map(|values| slower(&strict(values))), [None, Some(400)]);
+    let by_calls = |mut evidence: Evidence| {
+        let calls = Sides { base: 62, head: 2 };
+        let bound = Bound { ratio: 3.0, limit_ns: None, calls };
+        evidence.screening.result.as_mut().unwrap().measured.bound = Some(bound);
+        evidence
+    };
+    assert_eq!(slower(&by_calls(noisy(8))), None);
+    let gated = |gates: &[Metric]| {
+        let criteria = Criteria { gates: gates.to_vec(), ..noisy(8).criteria };
+        slower(&Evidence { criteria, ..noisy(8) })
+    };
+    assert_eq!((gated(&[]), gated(&[Metric::Time, Metric::Allocations])), (Some(400), None));
+    assert_eq!(slower(&screened(failed(Reason::BudgetUsedUp))), None);
+}
+
+#[test]
+fn one_layout_bounds_little_where_code_lies_elsewhere() {
+    let noisy = || screened(open(of_values(8, Verdict::Inconclusive, 0.0), Reason::TooNoisy));
+    let at = |places| slower(&Evidence { places, ..noisy() });
+    // 1.03 * 1.15.
+    assert_eq!([Placed::Matched, Placed::Drawn, Placed::Uncertain].map(at), [Some(300), Some(1845), Some(1845)]);
+    // The budget ended before a layout was drawn.
+    let screening = || open(of_values(8, Verdict::Inconclusive, 0.0), Reason::TooNoisy);
+    assert_eq!(slower(&confirmed_by(DRAWN, screening(), failed(Reason::BudgetUsedUp))), Some(1845));
+    // Drawn layouts include what placement does, except what alignment does in all of them: 1.05 * 1.02 and, of 100 ns, 1.05 * 1.05.
+    let fresh = || open(of_values(16, Verdict::Inconclusive, 0.02), Reason::TooNoisy);
+    assert_eq!(slower(&confirmed_by(DRAWN, screening(), fresh())), Some(500));
+    assert_eq!(slower(&confirmed_by(UNCERTAIN, screening(), fresh())), Some(710));
+    let mut small = fresh();
+    small.result.as_mut().unwrap().measured.base_ns = 100.0;
+    assert_eq!(slower(&confirmed_by(UNCERTAIN, screening(), small)), Some(1025));
+    assert_eq!(
+        slower(&confirmed_by(DRAWN, screening(), open(of_values(7, Verdict::Inconclusive, 0.0), Reason::TooNoisy))),
+        None
+    );
+}
+
+#[test]
+fn a_change_that_does_not_count_is_bounded_with_what_can_explain_it() {
+    let seen = |change, doubt| {
+        let screening = finding(of_values(8, Verdict::Slower, 0.04));
+        let fresh = finding(of_values(16, change, 0.04));
+        with_instructions(confirmed_by(DRAWN, screening, fresh), doubt, Ok(MetricVerdict::Same))
+    };
+    // 1.07 * 1.02, 1.07 * 1.1 and 1.07 * 1.5.
+    assert_eq!(slower(&seen(Verdict::Slower, Doubt::Usual)), Some(914));
+    assert_eq!(slower(&seen(Verdict::Slower, Doubt::Remote)), Some(1770));
+    assert_eq!(slower(&seen(Verdict::Slower, Doubt::Rare)), Some(6050));
+    // Slower first and faster then: one of the two is wrong.
+    assert_eq!(slower(&seen(Verdict::Faster, Doubt::Usual)), None);
+    let contradicting = confirmed_by(
+        MATCHED,
+        finding(of_values(8, Verdict::Slower, 0.04)),
+        finding(of_values(16, Verdict::Faster, -0.04)),
+    );
+    assert_eq!(slower(&contradicting), None);
+}
+
+#[test]
+fn first_calls_that_decide_bound_nothing() {
+    let first = Box::new(of_values(8, Verdict::Slower, 0.5));
+    let fresh = Box::new(open(of_values(8, Verdict::Inconclusive, 0.4), Reason::TooNoisy));
+    let later = screened(finding(of_values(8, Verdict::Same, 0.0)));
+    assert_eq!(slower(&later), Some(300));
+    assert_eq!(slower(&Evidence { first_calls: FirstCalls::Flagged { first, fresh }, ..later }), None);
+}
+
+#[test]
+fn a_bound_is_relative_to_an_accepted_loss() {
+    let (test, reason, date) = ("t".to_owned(), String::new(), String::new());
+    let accepted = Some(AcceptedLoss { test, loss: 0.2, mode: Mode::Steady, reason, date });
+    let evidence = screened(open(of_values(8, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
+    let evidence = Evidence { criteria: Criteria { accepted, ..evidence.criteria }, ..evidence };
+    assert_eq!(slower(&evidence), Some(400));
 }

@@ -101,6 +101,8 @@ pub fn variable_of(key: &str) -> String {
 settings! {
     /// Smallest change that counts as slower or faster.
     threshold: Threshold, "threshold", Threshold::default();
+    /// The change that an inconclusive test may have reached: a test that certainly changed by less is reported as unchanged within a bound.
+    bound: Threshold, "bound", Threshold::of_inconclusive();
     /// The metrics that decide whether a test got slower or faster. The others are measured and shown.
     metrics: Gates, "metrics", Gates(vec![Metric::Time]);
     /// Longest whole run, builds included; what did not fit is listed.

@@ -1,7 +1,7 @@
 //! The page of a run: the headline, the sections that have something to say, the table of tests, and the circumstances.
 
-use super::table::{self, VERDICTS};
-use crate::counts::{self, Unmeasured};
+use super::table::{self, GROUPS, Group};
+use crate::counts::{self, Excluded, Unmeasured};
 use crate::figures::{self, Words};
 use crate::rendering::with_conclusion;
 use crate::sections::{Item, Kind, Section, Sections, unmeasured_targets};
@@ -116,10 +116,14 @@ fn of_time(run: &Run) -> String {
     match (run.count(Verdict::Slower), counts::measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         (0, 0) => "No test was measured".to_owned(),
-        (0, _) => match run.count(Verdict::Inconclusive) {
-            0 => format!("No test got {worse}"),
-            open => format!("No test got {worse}, {open} inconclusive"),
-        },
+        (0, _) => {
+            let open = match run.inconclusive().count() {
+                0 => String::new(),
+                open => format!(", {open} inconclusive"),
+            };
+            let excluded = Excluded::beyond_verdicts(run).map(|excluded| format!("; {excluded}")).unwrap_or_default();
+            format!("No test got {worse}{open}{excluded}")
+        }
         (slower, _) => format!("{} got {worse}", count(slower, "test")),
     }
 }
@@ -134,11 +138,20 @@ pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Mar
             h1 class=[is_bad.then_some("slower")] { (headline(run, sections, conclusion)) }
             p { (version(&run.base)) " → " (version(&run.head)) }
             ul.counts aria-label="Tests by verdict" {
-                @for verdict in with_tests(run).filter(|verdict| *verdict != Verdict::NotMeasured) {
-                    li class=(table::class(verdict)) {
-                        (table::sign(verdict)) " "
-                        b { (run.count(verdict)) } " "
-                        (figures::word(verdict, words))
+                @for group in with_tests(run) {
+                    @match group {
+                        Group::Of(Verdict::NotMeasured) => {}
+                        Group::Of(verdict) => li class=(group.class()) {
+                            (group.sign()) " "
+                            b { (group.tests(run)) } " "
+                            (figures::word(verdict, words))
+                        }
+                        Group::Within => @for (bound, tests) in counts::within(run) {
+                            li class=(group.class()) {
+                                (group.sign()) " "
+                                b { (tests.len()) } " unchanged within " (format::threshold(bound))
+                            }
+                        }
                     }
                 }
                 @for (tests, kind) in unmeasured_kinds(run) {
@@ -163,8 +176,8 @@ fn unmeasured_kinds(run: &Run) -> impl Iterator<Item = (usize, &'static str)> {
     known.into_iter().filter(|(tests, _)| *tests > 0).chain(tests.others())
 }
 
-fn with_tests(run: &Run) -> impl Iterator<Item = Verdict> {
-    VERDICTS.into_iter().filter(|verdict| run.count(*verdict) > 0)
+fn with_tests(run: &Run) -> impl Iterator<Item = Group> {
+    GROUPS.into_iter().filter(|group| group.tests(run) > 0)
 }
 
 fn version(version: &VersionName) -> Markup {
@@ -182,7 +195,7 @@ fn version(version: &VersionName) -> Markup {
 pub fn filter(run: &Run) -> Markup {
     let words = Words::of(&run.all_gates());
     // The long tail of tests that cannot have changed would bury the others.
-    let is_shown = |verdict| verdict != Verdict::NotMeasured || counts::measured(run) == 0;
+    let is_shown = |group| group != Group::Of(Verdict::NotMeasured) || counts::measured(run) == 0;
     let targets = table::targets(run);
     html! {
         form id="filter" role="search" autocomplete="off" hidden="hidden" {
@@ -203,10 +216,10 @@ pub fn filter(run: &Run) -> Markup {
             }
             fieldset {
                 legend.away { "Verdicts" }
-                @for verdict in with_tests(run) {
-                    label class=(table::class(verdict)) {
-                        input type="checkbox" value=(table::class(verdict)) checked[is_shown(verdict)];
-                        " " (table::word(verdict, words))
+                @for group in with_tests(run) {
+                    label class=(group.class()) {
+                        input type="checkbox" value=(group.class()) checked[is_shown(group)];
+                        " " (group.word(words))
                     }
                 }
             }
@@ -262,7 +275,7 @@ fn remark(section: &Section<'_>) -> Markup {
             }
         },
         Kind::Caveats => list("remarks-title", headline, section, |item| html! { b { (item.name) } ": " (item.text) }),
-        Kind::ProbablySlower | Kind::Tests(_) | Kind::Undecided => Markup::default(),
+        Kind::ProbablySlower | Kind::Tests(_) | Kind::Within | Kind::Undecided => Markup::default(),
     }
 }
 

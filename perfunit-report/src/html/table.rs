@@ -19,15 +19,66 @@ const AROUND: usize = 140;
 /// Bytes of the page outside of the rows and of everything above the table, where names have usual lengths.
 const REST: usize = 30_000;
 
-/// The verdicts in the order of the table.
-pub const VERDICTS: [Verdict; 6] = [
-    Verdict::Slower,
-    Verdict::Faster,
-    Verdict::Inconclusive,
-    Verdict::ChangedBelowThreshold,
-    Verdict::Same,
-    Verdict::NotMeasured,
+/// A group of tests in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Of(Verdict),
+    /// Tests that are unchanged within a bound.
+    Within,
+}
+
+/// The groups in the order of the table.
+pub const GROUPS: [Group; 7] = [
+    Group::Of(Verdict::Slower),
+    Group::Of(Verdict::Faster),
+    Group::Of(Verdict::Inconclusive),
+    Group::Of(Verdict::ChangedBelowThreshold),
+    Group::Within,
+    Group::Of(Verdict::Same),
+    Group::Of(Verdict::NotMeasured),
 ];
+
+impl Group {
+    fn of(run: &Run, outcome: &Outcome) -> Self {
+        if run.unchanged_within(outcome).is_some() { Self::Within } else { Self::Of(outcome.verdict) }
+    }
+
+    /// Returns the number of its tests.
+    pub fn tests(self, run: &Run) -> usize {
+        run.outcomes.iter().filter(|outcome| Self::of(run, outcome) == self).count()
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Self::Of(verdict) => Kind::Tests(verdict),
+            Self::Within => Kind::Within,
+        }
+    }
+
+    /// Returns a sign that tells the group from others without color.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Of(verdict) => sign(verdict),
+            Self::Within => "≤",
+        }
+    }
+
+    /// Returns the class of elements that show the group.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Of(verdict) => class(verdict),
+            Self::Within => "within",
+        }
+    }
+
+    /// Returns the sign and the word for the group.
+    pub fn word(self, words: Words) -> String {
+        match self {
+            Self::Of(verdict) => word(verdict, words),
+            Self::Within => format!("{} Unchanged within a bound", self.sign()),
+        }
+    }
+}
 
 /// Returns a sign that tells a verdict from others without color.
 pub fn sign(verdict: Verdict) -> &'static str {
@@ -71,7 +122,7 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
 /// Renders the table. Details are included while the page stays below the limit, the most severe verdicts first.
 pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
     let tests = sorted(sections);
-    let page = Page { words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
+    let page = Page { run, words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
     let rows: Vec<Markup> = tests.iter().map(|outcome| page.row(outcome)).collect();
     let taken = REST + rows.iter().map(|row| row.0.len() + AROUND).sum::<usize>();
     let details = details(run, &tests, most_bytes.saturating_sub(taken));
@@ -96,7 +147,7 @@ pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
             }
             @for (index, (outcome, row)) in tests.iter().zip(&rows).enumerate() {
                 "\n"
-                tbody class=(class(outcome.verdict)) data-target=(page.targets[&outcome.test.target]) {
+                tbody class=(Group::of(run, outcome).class()) data-target=(page.targets[&outcome.test.target]) {
                     (row)
                     @if let Some(details) = details.get(&index) {
                         tr.more id={ "d" (index) } {
@@ -129,11 +180,11 @@ fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Ma
 /// Returns the tests by verdict; then the largest change first, or by reason; then by name.
 fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
     let of = |items: &[Item<'a>]| items.iter().filter_map(|item| item.test).collect::<Vec<_>>();
-    let of_verdict = |verdict| {
-        let section = sections.get(Kind::Tests(verdict));
+    let of_group = |group: Group| {
+        let section = sections.get(group.kind());
         section.map(|section| [of(&section.items), section.reasons.iter().flat_map(|group| of(&group.items)).collect()])
     };
-    VERDICTS.into_iter().filter_map(of_verdict).flatten().flatten().collect()
+    GROUPS.into_iter().filter_map(of_group).flatten().flatten().collect()
 }
 
 /// Renders a test's name in its target.
@@ -145,6 +196,7 @@ pub fn name(test: &TestId) -> Markup {
 
 /// The common parts of all rows.
 struct Page<'a> {
+    run: &'a Run,
     words: Words,
     scale: Scale,
     targets: BTreeMap<&'a TargetId, usize>,
@@ -164,7 +216,12 @@ impl Page<'_> {
                         span.remark { (remark) }
                     }
                 }
-                td.verdict { (word(outcome.verdict, self.words)) }
+                td.verdict {
+                    @match self.run.unchanged_within(outcome) {
+                        Some(bound) => { (Group::Within.sign()) " Within " (threshold(bound)) }
+                        None => { (word(outcome.verdict, self.words)) }
+                    }
+                }
                 @match &outcome.measured {
                     None => { td colspan="4" {} }
                     Some(measured) => { (self.figures(measured)) }
@@ -253,7 +310,10 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
             sentences.push(meaning(run.gates_of(outcome), outcome.verdict, measured));
         }
     }
+    let within = run.unchanged_within(outcome);
+    sentences.extend(within.map(|bound| format!("Unchanged within {}.", threshold(bound))));
     sentences.extend(outcome.reason.as_ref().map(|reason| sentence(&one_line(&reason.to_string()))));
+    sentences.extend(figures::possible(outcome, run).map(|possible| sentence(&possible)));
     sentences.extend(outcome.cross_check.as_ref().map(|check| sentence(&check.to_string())));
     sentences.join(" ")
 }
@@ -492,6 +552,7 @@ mod tests {
             "<b>roundtrip<",
             "<b>short<",
             "<b>nested<",
+            "<b>handshake<",
             "<b>empty<",
             "<b>dns<",
             "<b>all<",
@@ -500,8 +561,9 @@ mod tests {
         .map(|name| table.find(name).unwrap_or_else(|| panic!("{name} is missing in {table}")))
         .collect();
         assert!(places.is_sorted(), "{places:?}");
-        assert_eq!(table.matches("<tbody class").count(), 10);
-        assert_eq!(table.matches("<tr class=\"more\"").count(), 7);
+        assert_eq!(table.matches("<tbody class").count(), 11);
+        assert_eq!(table.matches("<tr class=\"more\"").count(), 8);
+        assert!(table.contains("<tbody class=\"within\"") && table.contains("≤ Within 5 %"), "{table}");
     }
 
     #[test]

@@ -13,7 +13,9 @@ fn a_comment_reads_like_this() {
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
-`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
+
+**Nothing slower by 10 % or more in 5 of 10 tests.**
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
@@ -30,13 +32,21 @@ fn a_comment_reads_like_this() {
 
 | inconclusive | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | +2.1 % to +4.1 % | `too noisy to tell within its budget (--per-test-budget)` |
+| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy to tell within its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+
+</details>
+
+<details><summary>1 unchanged within 10 %</summary>
+
+| unchanged within 10 % | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within 5 %<br>`too noisy to tell within its budget (--per-test-budget)` |
 
 </details>
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 1 unchanged within 5 %, 2 not measured.
 - Not measured: 1 fails, 1 ignored
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
@@ -55,7 +65,9 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
-`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 7 measured of 412 tests.
+`main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
+
+**Nothing slower by 10 % or more in 5 of 10 tests.**
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
@@ -81,13 +93,21 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 | inconclusive | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | +2.1 % to +4.1 % | `too noisy to tell within its budget (--per-test-budget)` |
+| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy to tell within its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+
+</details>
+
+<details><summary>1 unchanged within 10 %</summary>
+
+| unchanged within 10 % | base | head | change | interval | responsible |
+|---|--:|--:|--:|---|---|
+| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within 5 %<br>`too noisy to tell within its budget (--per-test-budget)` |
 
 </details>
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 2 not measured.
+- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 1 unchanged within 5 %, 2 not measured.
 - Not measured: 1 fails, 1 too-long
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
@@ -141,13 +161,13 @@ fn tables_have_the_rows_and_cells_that_they_should() {
     let run = samples::whole();
     let rows = cells(&told(&run));
     assert!(rows.iter().all(|row| row.len() == 6), "{rows:?}");
-    assert_eq!(rows.len(), 3 + 2 + 1 + 1);
+    assert_eq!(rows.len(), 3 + 2 + 2 + 1 + 1);
     let responsible =
         "lexer::word (src/lexer.rs:12), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)";
     assert!(rows[1][5].starts_with(responsible), "{}", rows[1][5]);
     let html = html(&told(&run));
     assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
-    assert_eq!((html.matches("<table>").count(), html.matches("<h3>").count()), (3, 1));
+    assert_eq!((html.matches("<table>").count(), html.matches("<h3>").count()), (4, 1));
     assert!(html.contains("<pre lang=\"sh\"><code>cargo perfunit diff") || html.contains("language-sh"), "{html}");
 }
 

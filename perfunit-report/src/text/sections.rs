@@ -1,6 +1,6 @@
 //! Sections of a report and its last lines in the terminal.
 
-use crate::counts::{self, Unmeasured, is_no_shortcoming};
+use crate::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
 use crate::figures::{Detail, Words, row, status, word};
 use crate::ratchet::accepted_of;
 use crate::sections::{Kind, Section, Sections, place, unmeasured_targets};
@@ -44,7 +44,7 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
                 screen.status("Undecided", BAD, &Text::plain(&item.text));
             }
         }
-        (Kind::ProbablySlower | Kind::Tests(_) | Kind::GrowthUnknown, Some(_)) | (_, None) => {}
+        (Kind::ProbablySlower | Kind::Tests(_) | Kind::Within | Kind::GrowthUnknown, Some(_)) | (_, None) => {}
     }
 }
 
@@ -175,7 +175,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
         .chain(others)
         .map(|test| {
             let beyond = || accepted_of(test).map(|accepted| format!("beyond {accepted}"));
-            with_remark(row(test, second.gates_of(test), detail, screen.glyphs()), beyond)
+            with_remark(row(test, second, detail, screen.glyphs()), beyond)
         })
         .collect();
     write_rows(&rows, screen);
@@ -220,7 +220,7 @@ fn generated(run: &Run, detail: Detail, screen: &mut Screen) {
 fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, screen: &Screen) -> Row {
     let workload = generated.generation.workload(&outcome.test);
     let calls = || workload.map(|workload| format!("calls {}", workload.call.function.name));
-    with_remark(row(outcome, compared.gates_of(outcome), detail, screen.glyphs()), calls)
+    with_remark(row(outcome, compared, detail, screen.glyphs()), calls)
 }
 
 /// Adds a remark to a row that has none.
@@ -305,7 +305,7 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
         text
     };
     let style = match conclusion {
-        Conclusion::Passed if run.count(Verdict::Inconclusive) == 0 => GOOD,
+        Conclusion::Passed if run.inconclusive().next().is_none() => GOOD,
         Conclusion::Passed | Conclusion::Interrupted => WARN,
         _ => BAD,
     };
@@ -314,6 +314,9 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     let text = text.and(responsible.unwrap_or_default());
     let text =
         stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
+    if let Some(excluded) = Excluded::beyond_verdicts(run) {
+        screen.status("Excluded", GOOD, &Text::plain(excluded.to_string()));
+    }
     screen.status("Summary", style, &text);
 }
 
@@ -326,7 +329,11 @@ pub fn counted(run: &Run) -> Text {
     };
     let (unmeasured, probable) = (Unmeasured::of(run), run.probably_slower().count());
     let texts = Verdict::ALL.map(|verdict| {
-        let n = if verdict == Verdict::NotMeasured { unmeasured.not_measured } else { run.count(verdict) };
+        let n = match verdict {
+            Verdict::NotMeasured => unmeasured.not_measured,
+            Verdict::Inconclusive => run.inconclusive().count(),
+            _ => run.count(verdict),
+        };
         // Calm where the status word is green for good news.
         let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
         let word = match verdict {
@@ -334,10 +341,18 @@ pub fn counted(run: &Run) -> Text {
             Verdict::Inconclusive if probable > 0 => format!("inconclusive ({probable} probably slower)"),
             _ => word(verdict, words),
         };
-        Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"))
+        let text = Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"));
+        let within = unchanged_within(run).filter(|_| verdict == Verdict::Inconclusive);
+        within.map(|within| Text::new(STRONG, within).and(", ")).unwrap_or_default().join(text)
     });
     let others = unmeasured.others().map(|(n, words)| Text::plain(format!("{n} {words}")));
     texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
+}
+
+/// Counts the tests that are unchanged within a bound.
+fn unchanged_within(run: &Run) -> Option<String> {
+    let tests = run.count(Verdict::Inconclusive) - run.inconclusive().count();
+    (tests > 0).then(|| format!("{tests} unchanged within {}", threshold(run.bound)))
 }
 
 /// Returns the margin of the changed tests: the run's, unless some of them have another one.

@@ -23,13 +23,15 @@ fn every_verdict_has_its_place() {
         WIDE,
         str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
-       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
 ────────────
       Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %           [+29.6 %, +31.6 %]
       Slower  mycrate lexer::tests::tiny     8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ... and 1 more (-v)
-Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [-14.2 %, +20.4 %]  too noisy to tell within its budget (--per-test-budget)
+              may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
+   Unchanged  1 test within 5 %
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
@@ -40,7 +42,8 @@ Not measured  1 test: fails on both: no network
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
-     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+    Excluded  nothing slower by 10 % or more in 5 of 10 tests
+     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -55,7 +58,7 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
         TextOptions { width: 116, unicode: false, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
-       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 7 measured
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
 ------------
       Slower  mycrate parser::tests::a_rather_long_name_for_a_long_test
                                              1.21 us -> 1.58 us   +30.6 %           [+29.6 %, +31.6 %]
@@ -63,8 +66,10 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
       Faster  mycrate cache::tests::first    2.05 ms -> 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ...
               and 1 more (-v)
-Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [ +2.1 %,  +4.1 %]
+Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [-14.2 %, +20.4 %]
               too noisy to tell within its budget (--per-test-budget)
+              may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
+   Unchanged  1 test within 5 %
         Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
@@ -75,8 +80,9 @@ Not measured  1 test: fails on both: no network
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ------------
-     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s,
-              build 12.1 s, measure 8.3 s]
+    Excluded  nothing slower by 10 % or more in 5 of 10 tests
+     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not
+              measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -145,7 +151,7 @@ fn verbose_tells_everything_about_every_test() {
         TextOptions { verbose: true, ..WIDE },
         str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
-       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 5 measured
+       Tests  412 found in 3 of 12 targets, 1 cannot have changed, 6 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
       Layout  mycrate: not controlled
      Changes  changed Parser::line (src/parser.rs:88)
@@ -161,9 +167,14 @@ fn verbose_tells_everything_about_every_test() {
      Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
-Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [ +2.1 %,  +4.1 %]  too noisy to tell within its budget (--per-test-budget)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-14.2 %, +20.4 %]  too noisy to tell within its budget (--per-test-budget)
+              may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
+   Unchanged  mycrate net::tests::handshake  51.2 µs → 51.7 µs   +0.90 %  [ -1.8 %,  +3.6 %]  within 5 %: too noisy to tell within its budget (--per-test-budget)
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              selected: names changed Parser::line (src/parser.rs:88)
+   Unchanged  1 test within 5 %
         Same  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
@@ -182,8 +193,10 @@ Not measured  1 test: fails on both: no network
               mycrate cache::tests::first  1.5 s, 80 pairs
               mycrate parser::tests::short  1.5 s, 80 pairs
               mycrate net::tests::roundtrip  1.5 s, 80 pairs
+              mycrate net::tests::handshake  1.5 s, 80 pairs
 ────────────
-     Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+    Excluded  nothing slower by 10 % or more in 4 of 8 tests
+     Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );

@@ -108,6 +108,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("what the configuration says of some tests", rules_key(options)),
         ("--all-tests", options.all_tests.to_string()),
         ("--threshold", measuring.threshold.to_string()),
+        ("--bound", measuring.bound.to_string()),
         ("--metric", gates.join(",")),
         ("--instructions", word_of(&measuring.instructions)),
         ("the error rate", measuring.alpha.to_string()),

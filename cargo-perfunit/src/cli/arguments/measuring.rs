@@ -93,6 +93,7 @@ impl MeasuringArguments {
     fn measuring(&self, settings: &Settings) -> Measuring {
         Measuring {
             threshold: settings.threshold.value,
+            bound: settings.bound.value,
             timeout: settings.timeout.value.0,
             budget: settings.budget.value.0,
             per_test_budget: settings.per_test_budget.value.0,

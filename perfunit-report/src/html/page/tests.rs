@@ -1,5 +1,5 @@
 use super::*;
-use perfunit_model::samples::{explanation, full, growth, measured, outcome, run, unmeasured};
+use perfunit_model::samples::{explanation, full, growth, measured, open_within, outcome, run, unmeasured};
 use perfunit_model::{
     ChangedPart, Denied, ExplanationNote, Measured, Metric, Note, NothingBecause, Outcome, ReachedBy, SelectedBecause,
     Side, Threshold, Warning,
@@ -147,7 +147,7 @@ fn what_could_not_have_shown_the_change_stands_in_front() {
 #[test]
 fn circumstances_leave_out_what_is_not_known() {
     let text = about(&full()).0;
-    assert!(text.contains("<dd>412 found in 3 of 12 targets, 7 measured</dd>"), "{text}");
+    assert!(text.contains("<dd>412 found in 3 of 12 targets, 8 measured</dd>"), "{text}");
     assert!(text.contains("<dt>Stages</dt><dd>prepare 0.4 s, build 12.1 s, measure 8.3 s</dd>"), "{text}");
     assert!(text.contains("mycrate: not controlled (the linker ld refuses: no such option)"), "{text}");
     assert!(!text.contains("Their effects") && !text.contains("Not available"), "{text}");
@@ -161,4 +161,18 @@ fn remarks_are_only_there_where_there_are_some() {
         text.contains("<b>Note</b>: code layout not controlled in mycrate: the linker ld refuses: no such option"),
         "{text}"
     );
+}
+
+#[test]
+fn tests_within_a_bound_have_a_count_a_filter_and_a_part_of_the_headline() {
+    let page = |run: &Run| header(run, &Sections::of(run, Denied::default()), Conclusion::Passed).0;
+    let full = full();
+    let text = page(&full);
+    assert!(text.contains("≤ <b>1</b> unchanged within 5 %") && text.contains("? <b>1</b> inconclusive"), "{text}");
+    let filter = filter(&full).0;
+    assert!(filter.contains("value=\"within\" checked") && filter.contains("≤ Unchanged within a bound"), "{filter}");
+    let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.04)]));
+    assert!(text.contains("<h1>No test got slower; nothing slower by 5 % or more in 1 of 1 test</h1>"), "{text}");
+    let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.3)]));
+    assert!(text.contains("<h1>No test got slower, 1 inconclusive</h1>"), "{text}");
 }

@@ -205,15 +205,16 @@ impl Pilot {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lockstep::{Shape, SideEnd};
     use super::*;
     use crate::single_calls::tests::{config, settled};
     use perfunit_model::{FailedOn, Side};
     use std::time::Duration;
 
     fn end(state: u32, took: Duration) -> PairEnd {
-        let done = super::super::lockstep::SideEnd { state, first_ns: 1e6, ..super::super::lockstep::SideEnd::default() };
-        let sides = Sides { base: done.clone(), head: super::super::lockstep::SideEnd { first_ns: 8e7, ..done } };
-        let shape = lockstep::Shape { repetitions: 1, batches: 1, warm: 0 };
+        let done = SideEnd { state, first_ns: 1e6, ..SideEnd::default() };
+        let sides = Sides { base: done.clone(), head: SideEnd { first_ns: 8e7, ..done } };
+        let shape = Shape { repetitions: 1, batches: 1, warm: 0 };
         PairEnd { sides, shape, starter: Side::Base, timed_out: None, took }
     }
 

@@ -6,7 +6,7 @@ extern crate perfunit_runtime;
 
 mod tests;
 
-use perfunit_runtime::__private::{bench, request, Request};
+use perfunit_runtime::__private::{bench, next_test, request, Request};
 use std::cell::RefCell;
 use std::process::{ExitCode, Termination};
 
@@ -100,6 +100,7 @@ pub fn test_main_static(tests: &[&TestDescAndFn]) {
         _ if is_bench => benches(tests),
         Some(Request::List(path)) => tests::list(&path, tests),
         Some(Request::Serve { test }) => tests::serve(&test, tests),
+        Some(Request::ForkServer) => tests::serve(&next_test(), tests),
         None => tests::run(tests),
     }
 }

@@ -13,15 +13,14 @@ use std::ffi::OsString;
 use std::path::Path;
 
 fn main() -> std::process::ExitCode {
+    process::keep_if_asked();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     if build::is_link(&name) {
         return build::link(&name, arguments);
     }
     let role = Path::new(&name).file_name().unwrap_or_default().to_os_string();
-    let outcome = if role == process::KEEPER_NAME {
-        process::keep()
-    } else if role == build::WRAPPER_NAME {
+    let outcome = if role == build::WRAPPER_NAME {
         Err(build::wrap(arguments))
     } else if role == build::RUSTDOC_NAME {
         build::rustdoc(arguments).map(|()| ExitCode::Success)

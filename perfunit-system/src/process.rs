@@ -15,11 +15,16 @@ use std::ffi::OsStr;
 use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// `argv[0]` of the keeper, by which `main` knows the role and `pkill cargo-perfunit` spares it.
-pub const KEEPER_NAME: &str = "perfunit-keeper";
+/// `argv[0]` of the keeper, by which it knows its role and `pkill cargo-perfunit` spares it.
+const KEEPER_NAME: &str = "perfunit-keeper";
+
+/// Whether this executable becomes a keeper when it is started by that name.
+static CAN_KEEP: AtomicBool = AtomicBool::new(false);
 
 /// In the environment of measured processes: the keeper's id.
 const MARK_VARIABLE: &str = "PERFUNIT_KEEPER";
@@ -213,8 +218,22 @@ pub fn kill_leftovers() -> usize {
     killed
 }
 
+/// To be called first by `main`: becomes the keeper if this process was started as one.
+///
+/// An executable whose `main` does not call this has no keeper, and its children are in its own group. Else it would start
+/// itself, again and again: the executable of a crate's unit tests would run all tests.
+pub fn keep_if_asked() {
+    if std::env::args_os().next().is_some_and(|name| name == KEEPER_NAME) {
+        keep();
+    }
+    CAN_KEEP.store(true, Relaxed);
+}
+
 /// The keeper's group, started on first use.
 fn group() -> Result<u32> {
+    if !CAN_KEEP.load(Relaxed) {
+        return Ok(os::own_group());
+    }
     if KEEPER.get().is_none() {
         let keeper = start_keeper()?;
         let _ = KEEPER.set(keeper);
@@ -243,7 +262,7 @@ fn start_keeper() -> Result<Child> {
 }
 
 /// The keeper's whole life: ends its group, itself included, when the tool is gone.
-pub fn keep() -> ! {
+fn keep() -> ! {
     os::ignore_signals();
     let mut folders = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut folders);

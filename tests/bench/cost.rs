@@ -57,9 +57,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    if std::env::args_os().next().is_some_and(|name| name == process::KEEPER_NAME) {
-        process::keep();
-    }
+    process::keep_if_asked();
     let Some(arguments) = typed::arguments::<Arguments>("cost -- BASE_SIDE HEAD_SIDE [OPTIONS]") else { return Ok(()) };
     let sides = Sides { base: load(&arguments.base)?, head: load(&arguments.head)? };
     let scratch = tempfile::tempdir()?;

@@ -10,7 +10,7 @@ use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, kill, raise, signal};
 use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
-use nix::unistd::{AccessFlags, Pid, access, dup2_raw, geteuid};
+use nix::unistd::{AccessFlags, Pid, access, dup2_raw, geteuid, getpgrp};
 use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, OsString};
 use std::fs::File;
@@ -277,6 +277,11 @@ pub fn kill_adopted(id: u32) {
 /// Asks all processes of a group to end; it may have ended already.
 pub fn end_group(leader: u32) {
     let _ = kill(Pid::from_raw(-leader.cast_signed()), Signal::SIGTERM);
+}
+
+/// The group that we are in.
+pub fn own_group() -> u32 {
+    getpgrp().as_raw().cast_unsigned()
 }
 
 /// Kills all processes of our own group, and so ourselves.

@@ -6,9 +6,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Length of a tick of `/proc/stat`: `USER_HZ` is 100 on all platforms that we serve.
-pub const TICK: Duration = Duration::from_millis(10);
-
 /// How a core spent its time, in ticks since boot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ticks {

@@ -5,9 +5,10 @@
 //! disturbed, and a rule that drops pairs by the time they lost was seen to gain nothing. It is
 //! a reason to move to a quieter core between two tests, and to tell the user why it took so long.
 
-use super::kernel::{self, TICK, Ticks};
+use super::kernel::{self, Ticks};
 use perfunit_model::Machine;
-use perfunit_system::os;
+use perfunit_system::os::TICK;
+use perfunit_system::process;
 use std::time::{Duration, Instant};
 
 /// A stretch must be as long as some ticks to tell anything.
@@ -33,7 +34,7 @@ struct Counters {
 impl Counters {
     fn read(core: usize) -> Self {
         let core = kernel::ticks().get(&core).copied().unwrap_or_default();
-        Self { at: Instant::now(), core, children: os::childrens_time() }
+        Self { at: Instant::now(), core, children: process::childrens_time() }
     }
 }
 

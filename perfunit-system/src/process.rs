@@ -194,6 +194,12 @@ impl Drop for Server {
     }
 }
 
+/// The processor time of our children that have ended, and of servers with theirs.
+pub fn childrens_time() -> Duration {
+    let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    servers.iter().fold(os::childrens_time(), |time, server| time + os::time_with_children(*server))
+}
+
 /// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
 ///
 /// Call only while no child is wanted any more.
@@ -348,6 +354,23 @@ pub fn end_like(status: ExitStatus) -> std::process::ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_servers_children_computed_counts_while_it_runs() {
+        let count = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("sh -c '{count}'; echo; read end")]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (_stdin, mut output) = (child.stdin.take(), child.stdout.take().unwrap());
+        let before = os::childrens_time();
+        let server = Server::new(child);
+        output.read_exact(&mut [0]).unwrap();
+        let counted = childrens_time();
+        assert!(counted > before, "{counted:?}");
+        drop(server);
+        // Now it is one of those that have ended.
+        assert!(childrens_time() > before);
+    }
 
     #[test]
     fn of_a_flood_the_end_is_kept() {

@@ -198,6 +198,15 @@ pub fn childrens_time() -> Duration {
     usage.map_or(Duration::ZERO, |usage| processor_time(usage.as_ref()))
 }
 
+/// The processor time of a process and of the children that it has waited for; zero if it is gone.
+pub fn time_with_children(id: u32) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // The name in parentheses may hold anything; user and system time follow, and the same of children.
+    let fields = text.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+    let ticks: u32 = fields.skip(11).take(4).filter_map(|ticks| ticks.parse::<u32>().ok()).sum();
+    ticks * super::TICK
+}
+
 fn processor_time(usage: &libc::rusage) -> Duration {
     let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
     time(usage.ru_utime) + time(usage.ru_stime)

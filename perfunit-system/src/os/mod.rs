@@ -22,6 +22,10 @@ pub use linux::*;
 pub use std::os::unix;
 
 use perfunit_model::error::{Error, Result};
+use std::time::Duration;
+
+/// Length of a tick, in which `/proc` gives processor time: `USER_HZ` is 100 on all platforms that we serve.
+pub const TICK: Duration = Duration::from_millis(10);
 
 /// Open files that a process must be allowed: measured processes get theirs under numbers that no test expects to be free.
 const FEWEST_OPEN_FILES: u64 = 256;

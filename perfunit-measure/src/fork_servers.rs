@@ -30,7 +30,6 @@ pub struct ForkServers {
 pub struct Origin {
     pub executables: Sides<Identity>,
     pub clock: TestClock,
-    pub core: usize,
 }
 
 /// The servers of both sides.

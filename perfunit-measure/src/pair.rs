@@ -8,12 +8,12 @@ use super::shared_memory::{SharedPage, identities};
 use perfunit_build::{TestClock, TestExecutable};
 use perfunit_model::error::Result;
 use perfunit_model::{Harness, Side, Sides};
-use perfunit_runtime::page::{NAME_LEN, Page, SERVE_VARIABLE, server, state};
+use perfunit_runtime::page::{NAME_LEN, Page, state};
 use perfunit_system::os;
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::process::{self, Server};
 use std::num::NonZeroU64;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ fn run_forked(
         return Ok(None);
     }
     let clock = if pads.seed.is_some() { pads.clock } else { TestClock::True };
-    let origin = Origin { executables: identities(programs.executables)?, clock, core: bench.core() };
+    let origin = Origin { executables: identities(programs.executables)?, clock };
     let counts = matches!(task, Task::Steady(_) | Task::Fork(..));
     let mut servers = match known.take(origin, programs.test, counts) {
         Some(servers) => servers,
@@ -83,21 +83,13 @@ fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> 
     let inheritance = Inheritance::prepare(bench, &page, common.as_deref())?;
     page.reset();
     page.common.store(inheritance.common(), Relaxed);
-    page.core.store(u32::try_from(origin.core).unwrap_or(0), Relaxed);
-    // The library of random numbers is loaded in any case; the seed of a child is on the page.
-    let seed = pads.seed.or(NonZeroU64::new(1));
-    let pads = Pads { seed, ..pads.with_clock(origin.clock) };
+    page.core.store(u32::try_from(bench.core()).unwrap_or(0), Relaxed);
+    let pads = pads.for_server(origin.clock);
     let start = |side: Side| -> Result<Server> {
-        let executable = programs.executables.get(side);
-        let mut command = Command::new(&executable.path);
-        command.args(executable.harness.arguments(programs.test));
-        running::surround(&mut command, bench, programs, side, pads);
-        command.env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()));
-        process::mark(&mut command)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        let child = process::spawn(&mut command)?;
-        let _ = os::keep_child_on(origin.core, &child);
+        let command = Command::new(&programs.executables.get(side).path);
+        let mut command = running::serving(command, bench, programs, side, pads, &inheritance)?;
+        let child = running::spawn_on(bench, side, &mut command)?;
+        let _ = os::keep_child_on(bench.core(), &child);
         Ok(Server::new(child))
     };
     let processes = Sides { base: start(Side::Base)?, head: start(Side::Head)? };
@@ -128,10 +120,7 @@ fn serve(
         page,
         server,
         asked: *asked,
-        status: None,
-        is_over: false,
-        is_gone: false,
-        is_killed: false,
+        end: None,
     });
     let mut seen = 0;
     let timed_out = running::wait(page, &mut children, limit, |children, left| {
@@ -141,16 +130,25 @@ fn serve(
         }
         seen = now;
     });
-    let [base, head] = &children;
-    let status = Sides { base: base.status, head: head.status };
-    let is_gone = base.is_gone || head.is_gone;
-    let is_killed = base.is_killed || head.is_killed;
+    let ends = children.map(|child| child.end);
     process::kill_leftovers();
-    if is_gone {
+    if ends.contains(&Some(ChildEnd::ServerGone)) {
         return Served::Gone;
     }
-    let end = Box::new(lockstep::read_end(bench, page, task, status, timed_out));
+    let is_killed = ends.contains(&Some(ChildEnd::Killed));
+    let [base, head] = ends.map(|end| if let Some(ChildEnd::Exited(status)) = end { Some(status) } else { None });
+    let end = Box::new(lockstep::read_end(bench, page, task, Sides { base, head }, timed_out));
     if is_killed { Served::Killed(end) } else { Served::End(end) }
+}
+
+/// How a child of a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChildEnd {
+    Exited(ExitStatus),
+    /// By the tool, with its server.
+    Killed,
+    /// Its server ended before it.
+    ServerGone,
 }
 
 /// A child of a server.
@@ -159,12 +157,7 @@ struct Forked<'a> {
     page: &'a Page,
     server: &'a mut Server,
     asked: u32,
-    /// `None` if the tool killed the process.
-    status: Option<ExitStatus>,
-    is_over: bool,
-    /// Whether the server ended before its child.
-    is_gone: bool,
-    is_killed: bool,
+    end: Option<ChildEnd>,
 }
 
 impl Awaited for Forked<'_> {
@@ -174,19 +167,22 @@ impl Awaited for Forked<'_> {
 
     fn has_ended(&mut self) -> bool {
         let area = &self.page.sides[self.side.index()];
-        if !self.is_over && area.answered.load(Acquire) == self.asked {
-            self.status = Some(ExitStatus::from_raw(area.status.load(Relaxed).cast_signed()));
-            self.is_over = true;
-        } else if !self.is_over && (area.server.load(Acquire) == server::UNABLE || self.server.is_gone()) {
-            area.state.store(state::STARTING, Relaxed);
-            (self.is_gone, self.is_over) = (true, true);
+        if self.end.is_some() {
+            return true;
         }
-        self.is_over
+        if area.answered.load(Acquire) == self.asked {
+            let status = area.status.load(Relaxed).cast_signed();
+            self.end = Some(ChildEnd::Exited(ExitStatus::from_raw(status)));
+        } else if area.cannot_fork.load(Acquire) != 0 || self.server.is_gone() {
+            area.state.store(state::STARTING, Relaxed);
+            self.end = Some(ChildEnd::ServerGone);
+        }
+        self.end.is_some()
     }
 
     /// Kills the server, and its child with it.
     fn kill(&mut self) {
         self.server.kill();
-        (self.is_killed, self.is_over) = (true, true);
+        self.end.get_or_insert(ChildEnd::Killed);
     }
 }

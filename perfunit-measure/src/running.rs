@@ -39,7 +39,7 @@ pub struct Programs<'a> {
 /// Random shifts, the seed of all other randomness and the clock, equal for both processes of a pair and different between pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pads {
-    pub(super) environment: usize,
+    environment: usize,
     pub(super) heap: u32,
     pub(super) stack: u32,
     pub(super) head_first: bool,
@@ -63,6 +63,12 @@ impl Pads {
     /// Returns the same, with different random numbers in each process.
     pub fn without_seed(self) -> Self {
         Self { seed: None, ..self }
+    }
+
+    /// Returns the same for the start of a fork server, which loads the library of random numbers in any case: the seed of a
+    /// child is on its page.
+    pub fn for_server(self, clock: TestClock) -> Self {
+        Self { seed: self.seed.or(NonZeroU64::new(1)), clock, ..self }
     }
 
     /// Returns the same with another clock for the tests. It takes equal random numbers: without them the clock is the true one.
@@ -97,20 +103,12 @@ impl Running {
     pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
         let Start { pads, gauge, inheritance } = start;
         let executable = programs.executables.get(side);
-        let mut command = bench.gauges.command(gauge, side, &executable.path);
-        // Only read where libtest and not our runner is in charge.
-        command.args(executable.harness.arguments(programs.test));
-        surround(&mut command, bench, programs, side, pads);
+        let command = bench.gauges.command(gauge, side, &executable.path);
+        let mut command = serving(command, bench, programs, side, pads, inheritance)?;
         let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
         let counting = bench.gauges.variables(gauge, preloaded);
-        command.envs(counting);
-        command
-            .env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()))
-            .env(TEST_VARIABLE, programs.test);
-        process::mark(&mut command)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        let child = process::spawn(&mut command)?;
+        command.envs(counting).env(TEST_VARIABLE, programs.test);
+        let child = spawn_on(bench, side, &mut command)?;
         // It does so by itself, too, before its test begins.
         if let Some(core) = bench.core_of(gauge) {
             let _ = os::keep_child_on(core, &child);
@@ -146,6 +144,30 @@ impl Awaited for Running {
     fn is_independent(&self) -> bool {
         self.is_independent
     }
+}
+
+/// Completes a command that starts a side's executable for our protocol; without a test it is a fork server.
+pub fn serving(
+    mut command: Command,
+    bench: &Bench,
+    programs: &Programs<'_>,
+    side: Side,
+    pads: Pads,
+    inheritance: &Inheritance,
+) -> Result<Command> {
+    // Only read where libtest and not our runner is in charge.
+    command.args(programs.executables.get(side).harness.arguments(programs.test));
+    surround(&mut command, bench, programs, side, pads);
+    command.env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()));
+    process::mark(&mut command)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    Ok(command)
+}
+
+/// Starts a process that finds what its side built.
+pub fn spawn_on(bench: &Bench, side: Side, command: &mut Command) -> Result<Child> {
+    let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
+    process::spawn(command)
 }
 
 /// Gives a process its side's folder and environment, padded to equal size so that the stacks are not shifted.

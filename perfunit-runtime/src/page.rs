@@ -179,14 +179,6 @@ pub mod state {
     pub const NO_FORK: u32 = 8;
 }
 
-/// What a fork server can do; [`SideArea::server`].
-pub mod server {
-    /// It has said nothing else.
-    pub const ABLE: u32 = 0;
-    /// It cannot fork for us: it has threads that its children would lack, or the system refuses.
-    pub const UNABLE: u32 = 1;
-}
-
 /// What one process writes.
 #[repr(C)]
 pub struct SideArea {
@@ -223,8 +215,8 @@ pub struct SideArea {
     pub io_is_counted: AtomicU32,
     /// 1 if the process has started other processes; of a process that counts only.
     pub starts_processes: AtomicU32,
-    /// One of [`server`].
-    pub server: AtomicU32,
+    /// 1 if a fork server cannot fork for us: it has threads that its children would lack, or the system refuses.
+    pub cannot_fork: AtomicU32,
     /// The last request of [`Page::asked`] that a fork server has answered: its child has ended.
     pub answered: AtomicU32,
     /// How that child ended, as `waitpid` says.

@@ -3,7 +3,7 @@
 
 use perfunit_runtime::__private::{next_test, serve_function, Site};
 use perfunit_runtime::page::{
-    self, child, server, state, Page, SideArea, ANY_CORE, COLD, FORK, PAGE_BYTES, SERVE_VARIABLE, TEST_VARIABLE, WHOLE,
+    self, child, state, Page, SideArea, ANY_CORE, COLD, FORK, PAGE_BYTES, SERVE_VARIABLE, TEST_VARIABLE, WHOLE,
 };
 use perfunit_runtime::tree::{self, mode, Figures, Header, Layout, Node};
 use std::ffi::{c_int, c_long, c_void};
@@ -358,5 +358,5 @@ fn a_fork_server_serves_test_after_test() {
 fn a_program_with_threads_is_no_fork_server() {
     let mut server = ForkServer::start(true);
     assert!(server.process.wait().unwrap().success());
-    assert_eq!(server.page.sides[0].server.load(Acquire), server::UNABLE);
+    assert_eq!(server.page.sides[0].cannot_fork.load(Acquire), 1);
 }

@@ -10,7 +10,6 @@
 use super::forked::has_other_threads;
 use super::seat::{self, Seat};
 use crate::memory::Settled;
-use crate::page::server;
 use crate::streams::Streams;
 use crate::sys::{self, Forked};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -60,7 +59,7 @@ fn tell(server: &Server) {
 
 /// Ends a server that cannot fork. The tool sees that it is gone.
 fn unable(server: &Server) -> ! {
-    server.seat.area().server.store(server::UNABLE, Release);
+    server.seat.area().cannot_fork.store(1, Release);
     tell(server);
     sys::exit_now(0)
 }

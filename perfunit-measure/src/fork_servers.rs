@@ -9,13 +9,22 @@
 use super::shared_memory::{Identity, SharedPage};
 use perfunit_build::TestClock;
 use perfunit_model::{Sides, TargetId};
+use perfunit_runtime::page::NO_COPY;
 use perfunit_system::process::Server;
 use std::collections::BTreeSet;
 
-/// Pairs of servers that are kept: those of two executables for each layout of two looks.
-const KEPT: usize = 24;
+/// Pairs of servers that are kept, however large: those of two executables for each layout of two looks.
+const FEWEST_KEPT: usize = 24;
+/// Most pairs that are kept, as long as their executables are not larger than this together, bytes.
+const MOST_KEPT: usize = 64;
+const KEPT_BYTES: u64 = 256 << 20;
 /// Pairs that a test gets from the same servers at a stretch.
 const STRETCH: usize = 16;
+
+/// Copies of the pages of a drawn layout. They are more noise than the layout itself; beyond a few it matters little.
+const COPIES_OF_DRAWN: u32 = 4;
+/// Size of the executables times their copies at most, bytes; the copied pages are about half of that.
+const COPIED_BYTES: u64 = 768 << 20;
 
 /// The servers that are kept, the last used ones at the end.
 #[derive(Debug, Default)]
@@ -38,16 +47,20 @@ pub struct Servers {
     origin: Origin,
     pub page: SharedPage,
     pub processes: Sides<Server>,
+    /// Size of both executables, bytes.
+    size: u64,
     /// Number of the last pair.
     pub asked: u32,
+    /// Copies of the pages that the sides do not share; each pair of a test gets another one.
+    copies: u32,
     /// The test that was served last, and how many pairs of it that count.
     test: String,
     pairs: usize,
 }
 
 impl Servers {
-    pub fn new(origin: Origin, page: SharedPage, processes: Sides<Server>) -> Self {
-        Self { origin, page, processes, asked: 0, test: String::new(), pairs: 0 }
+    pub fn new(origin: Origin, page: SharedPage, processes: Sides<Server>, size: u64) -> Self {
+        Self { origin, page, processes, size, asked: 0, copies: 0, test: String::new(), pairs: 0 }
     }
 
     /// Notes whose pair is next; `counts` says whether the pair is one of those by which the test is judged.
@@ -81,8 +94,24 @@ impl ForkServers {
     /// Keeps servers for other pairs, and ends those that were not used for longest.
     pub fn keep(&mut self, servers: Servers) {
         self.servers.push(servers);
-        let surplus = self.servers.len().saturating_sub(KEPT);
+        let mut room = KEPT_BYTES;
+        let fits = |servers: &&Servers| room.checked_sub(servers.size).inspect(|left| room = *left).is_some();
+        let fitting = self.servers.iter().rev().take_while(fits).count().clamp(FEWEST_KEPT, MOST_KEPT);
+        let surplus = self.servers.len().saturating_sub(fitting);
         self.servers.drain(..surplus);
+    }
+
+    /// Returns the number of the copy that the next pair gets, if it `counts`. Each pair of a test has one of its own, or none;
+    /// the pairs of a drawn layout, which make one value, take turns.
+    pub fn copy(&self, servers: &mut Servers, counts: bool, is_drawn: bool) -> u32 {
+        let pairs = if counts { servers.pairs as u32 - 1 } else { 0 };
+        let next = if is_drawn { pairs % COPIES_OF_DRAWN } else { pairs };
+        let all = self.servers.iter().chain([&*servers]);
+        let copied: u64 = all.map(|servers| servers.size * u64::from(servers.copies)).sum();
+        if next == servers.copies && copied + servers.size <= COPIED_BYTES {
+            servers.copies += 1;
+        }
+        if next < servers.copies { next } else { NO_COPY }
     }
 
     /// Ends all servers.

@@ -19,8 +19,11 @@ use perfunit_system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Layouts of a target that stay on disk for its other tests; of more some are linked again for each test that needs them.
-const KEPT: usize = 32;
+/// Layouts of a target that stay on disk for its other tests, however large; what is evicted is linked again for each test.
+const FEWEST_KEPT: usize = 32;
+/// Most layouts that stay, as long as they are not larger than this together, bytes.
+const MOST_KEPT: usize = 256;
+const KEPT_BYTES: u64 = 512 << 20;
 
 /// At most so many are linked at once.
 const MOST_AT_ONCE: usize = 8;
@@ -134,7 +137,7 @@ impl<'a> Layouts<'a> {
         let next_look = (number + 1).next_multiple_of(decide::FIRST_LOOK);
         let are_missing = (number..next_look).filter(|number| !self.drawn.contains_key(number));
         let numbers: Vec<usize> = are_missing.take(at_once).collect();
-        self.make_room(number, numbers.len())?;
+        self.make_room(number, numbers.len(), kept(executables)?)?;
         let Some(Ok(known)) = self.known.get_mut(&executables.head.target) else { return Ok(()) };
         let _cores = self.bench.use_all_cores();
         let mut started = Vec::with_capacity(numbers.len());
@@ -160,8 +163,8 @@ impl<'a> Layouts<'a> {
 
     /// Removes layouts if there are more than are kept with so many new ones: those that are farthest from this, as tests
     /// take them in order.
-    fn make_room(&mut self, number: usize, new: usize) -> Result<()> {
-        while self.drawn.len() + new > KEPT {
+    fn make_room(&mut self, number: usize, new: usize, kept: usize) -> Result<()> {
+        while self.drawn.len() + new > kept {
             let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
             let Some(farthest) = farthest else { break };
             self.drawn.remove(&farthest);
@@ -255,6 +258,13 @@ impl<'a> Layouts<'a> {
             placed: BTreeMap::new(),
         })
     }
+}
+
+/// Returns how many layouts of these executables stay on disk.
+fn kept(executables: Sides<&TestExecutable>) -> Result<usize> {
+    let Sides { base, head } = executables.try_map(|_, executable| Ok(fs::metadata(&executable.path)?.len()))?;
+    let fitting = KEPT_BYTES / (base + head).max(1);
+    Ok(usize::try_from(fitting).unwrap_or(MOST_KEPT).clamp(FEWEST_KEPT, MOST_KEPT))
 }
 
 /// Whether some run of a test comes by some of these functions, of which it is known where they are.

@@ -17,8 +17,11 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
-/// Goal for the length of a batch: 0.025 to 0.2 ms measure equally well, longer ones catch interrupts and take their time.
-pub const BATCH_NS: u64 = 50_000;
+/// Goal for the length of a batch, ns: from 12 us on batches measure equally well, and short ones catch fewer interrupts.
+pub const BATCH_NS: u64 = 15_000;
+/// The same of programs with probes, whose processes are not forked: most of a pair's time is their start.
+const BATCH_WITH_PROBES_NS: u64 = 50_000;
+
 /// What a pair is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
@@ -246,7 +249,8 @@ pub fn read_end(
 /// Writes what the processes of a pair are to do.
 pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.reset();
-    page.batch_ns.store(BATCH_NS, Relaxed);
+    let batch_ns = if bench.trees.borrow().is_some() { BATCH_WITH_PROBES_NS } else { BATCH_NS };
+    page.batch_ns.store(batch_ns, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
     let core = bench.core_of(task.gauge()).and_then(|core| u32::try_from(core).ok());

@@ -172,6 +172,7 @@ impl Measurement {
             clock.leave_out(started.elapsed());
             let Some(executables) = drawn else { return Ok(Some(End::Done)) };
             trial.programs.executables = executables;
+            trial.programs.is_drawn = true;
             if self.pairs.unit.is_empty() && self.settled.task == Task::Process {
                 // The first process of a new executable has fewer cache hits than later ones.
                 self.settled.pair(&trial, random)?;

@@ -9,6 +9,7 @@ use perfunit_build::{TestClock, TestExecutable};
 use perfunit_model::error::Result;
 use perfunit_model::{Harness, Side, Sides};
 use perfunit_runtime::page::{NAME_LEN, Page, state};
+use perfunit_system::fs;
 use perfunit_system::os;
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::process::{self, Server};
@@ -53,6 +54,8 @@ fn run_forked(
         None => start(bench, programs, origin, pads)?,
     };
     servers.note(programs.test, counts);
+    let copy = known.copy(&mut servers, counts, programs.is_drawn);
+    servers.page.copy.store(copy, Relaxed);
     Ok(match serve(&mut servers, bench, programs, task, pads, limit) {
         Served::End(end) => {
             known.keep(servers);
@@ -94,7 +97,9 @@ fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> 
     };
     let processes = Sides { base: start(Side::Base)?, head: start(Side::Head)? };
     drop(inheritance);
-    Ok(Servers::new(origin, page, processes))
+    let Sides { base, head } =
+        programs.executables.try_map(|_, executable| Ok(fs::metadata(&executable.path)?.len()))?;
+    Ok(Servers::new(origin, page, processes, base + head))
 }
 
 /// Runs a pair of children.

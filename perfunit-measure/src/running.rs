@@ -34,6 +34,8 @@ pub struct Programs<'a> {
     pub test: &'a str,
     /// Whether the test is `#[ignore]`d; a harness of its own needs an argument then.
     pub ignored: bool,
+    /// Whether the executables are of a drawn layout, of which all pairs make one value.
+    pub is_drawn: bool,
 }
 
 /// Random shifts, the seed of all other randomness and the clock, equal for both processes of a pair and different between pairs.

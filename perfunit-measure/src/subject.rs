@@ -27,6 +27,7 @@ impl Subject<'_> {
             folders: Sides { base: &sides.base.folder, head: &sides.head.folder },
             test: self.executables.head.known_as(&self.test.name),
             ignored: self.ignored,
+            is_drawn: false,
         }
     }
 }

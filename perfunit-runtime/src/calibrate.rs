@@ -1,5 +1,6 @@
 //! How often to repeat a body, settled once on base and used for both sides.
 
+use crate::page::FEW_BATCHES;
 #[cfg(target_os = "linux")]
 use crate::sys::Moment;
 #[cfg(not(target_os = "linux"))]
@@ -18,8 +19,8 @@ pub struct Plan {
     pub shortest_ns: f64,
 }
 
-/// Batches a side of short bodies: at the flat optimum of precision for the time spent, given what two more processes cost.
-const MANY_BATCHES: u32 = 32;
+/// Batches a side of short bodies. Most of a pair's noise is that of its processes, so time is better spent on more pairs.
+const MANY_BATCHES: u32 = FEW_BATCHES;
 /// Above this a process measures one call only: starting it costs little beside the call.
 const SINGLE_CALL_NS: f64 = 50e6;
 /// Calibration ends after this time even if its figures still fall.
@@ -59,14 +60,14 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
     }
 }
 
-/// From the time of one repetition, in ns, to the shape of a pair: 4 to 5 ms of batches a side, fewer and longer ones for
+/// From the time of one repetition, in ns, to the shape of a pair: up to 3 ms of batches a side, fewer and longer ones for
 /// long bodies.
 pub fn shape(shortest_ns: f64, batch_goal_ns: u64) -> Plan {
     let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
     let batch_ns = shortest_ns * repetitions as f64;
     let batches = match batch_ns {
         ns if ns <= 150e3 => MANY_BATCHES,
-        ns if ns <= 5e6 => ((4e6 / ns).ceil() as u32).clamp(5, MANY_BATCHES),
+        ns if ns <= 5e6 => ((3e6 / ns).ceil() as u32).clamp(5, MANY_BATCHES),
         ns if ns <= 10e6 => 5,
         ns if ns <= SINGLE_CALL_NS => 3,
         _ => 1,

@@ -7,7 +7,8 @@
 //! process's own, where they are noise between pairs. Only where things lie changes, never what is there.
 
 use crate::page::{CommonPages, MOST_RUNS, PAGE};
-use std::ffi::{c_char, c_int, c_void};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use std::ptr::{copy_nonoverlapping, null_mut};
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +19,8 @@ extern "C" {
     fn mprotect(at: *mut c_void, length: usize, protection: c_int) -> c_int;
     fn mremap(from: *mut c_void, length: usize, new_length: usize, flags: c_int, ...) -> *mut c_void;
     fn munmap(at: *mut c_void, length: usize) -> c_int;
+    fn pwrite(fd: c_int, buffer: *const c_void, length: usize, offset: i64) -> isize;
+    fn syscall(number: c_long, ...) -> c_long;
     fn close(fd: c_int) -> c_int;
 }
 
@@ -62,6 +65,12 @@ const MAP_FIXED: c_int = 0x10;
 const MAP_ANONYMOUS: c_int = 0x20;
 const MAP_POPULATE: c_int = 0x8000;
 const MREMAP_MAYMOVE_FIXED: c_int = 3;
+const MFD_CLOEXEC: c_uint = 1;
+/// The C library has a function for it from glibc 2.27 on.
+#[cfg(target_arch = "x86_64")]
+const SYS_MEMFD_CREATE: c_long = 319;
+#[cfg(not(target_arch = "x86_64"))]
+const SYS_MEMFD_CREATE: c_long = 279;
 
 /// Addresses from the first to the one behind the last, both multiples of a page.
 #[derive(Clone, Copy)]
@@ -108,20 +117,73 @@ impl Settled {
         self.is_complete
     }
 
-    /// Copies all pages that base and head do not share to new ones, in a forked child, which has them from its parent.
-    /// Returns whether all pages are where they should be.
-    pub fn renew(&self) -> bool {
-        let program = self.program;
-        let moved = program.read_only().fold(self.is_complete, |moved, (header, protection)| {
-            moved & for_each_part(program, header, self.runs, |part| part.renew(protection))
-        });
-        let relocated = program.headers.iter().find(|header| header.kind == READ_ONLY_AFTER_LOADING);
-        let moved = moved & relocated.map_or(true, |header| own(program.whole_pages(header), PROT_READ));
-        // The libraries' data, too: each child writes to its own pages of it.
-        // SAFETY: `own_all_data` takes no data.
-        unsafe { dl_iterate_phdr(own_all_data, null_mut()) };
-        moved
+    /// Writes the pages that nobody writes, and that base and head do not share, to a new file in memory. Returns its
+    /// descriptor.
+    pub fn copy(&self) -> Option<c_int> {
+        let name = c"perfunit";
+        // SAFETY: the name ends with a zero.
+        let file = unsafe { syscall(SYS_MEMFD_CREATE, name.as_ptr(), MFD_CLOEXEC) } as c_int;
+        let at = Cell::new(0);
+        let is_complete = file >= 0 && self.for_each_own_part(|pages, _| append(file, pages, &at));
+        if file >= 0 && !is_complete {
+            close_copy(file);
+        }
+        is_complete.then_some(file)
     }
+
+    /// Gives a forked child other pages for what base and head do not share: those of a [copy](Self::copy), if there is one,
+    /// else new ones. Returns whether all pages are where they should be. Libraries' data gets new pages where the child
+    /// writes to it.
+    pub fn renew(&self, copy: Option<c_int>) -> bool {
+        let (program, at) = (self.program, Cell::new(0));
+        let moved = self.for_each_own_part(|pages, protection| match copy {
+            Some(file) => map_copied(pages, protection, file, &at),
+            None => own(pages, protection),
+        });
+        let moved = moved & self.is_complete;
+        let relocated = program.read_only_after_loading();
+        let moved = moved & own(relocated, PROT_READ);
+        program.writable().fold(moved, |moved, header| {
+            let Range { start, end } = program.pages(header);
+            let before = Range { start, end: end.min(relocated.start) };
+            let behind = Range { start: start.max(relocated.end), end };
+            moved & own_filled(before) & own_filled(behind)
+        })
+    }
+
+    /// Applies `place` to the pages, and their protection, that nobody writes and that are not common. Returns whether all
+    /// succeeded.
+    fn for_each_own_part(&self, place: impl Fn(Range, c_int) -> bool) -> bool {
+        self.program.read_only().fold(true, |all, (header, protection)| {
+            all & for_each_part(self.program, header, self.runs, |part| match part {
+                Part::Own(pages) => place(pages, protection),
+                Part::Common(..) => true,
+            })
+        })
+    }
+}
+
+/// Closes a copy's descriptor.
+pub fn close_copy(file: c_int) {
+    // SAFETY: nobody else knows of the descriptor.
+    unsafe { close(file) };
+}
+
+/// Writes pages to a file, behind what is there.
+fn append(file: c_int, pages: Range, at: &Cell<i64>) -> bool {
+    let length = pages.end.saturating_sub(pages.start);
+    let offset = at.replace(at.get() + length as i64);
+    // SAFETY: readable pages of this program.
+    length == 0 || unsafe { pwrite(file, pages.start as *const c_void, length, offset) } == length as isize
+}
+
+/// Maps pages from the file that they were written to. Only those that are used are mapped in, many at a time.
+fn map_copied(pages: Range, protection: c_int, file: c_int, at: &Cell<i64>) -> bool {
+    let length = pages.end.saturating_sub(pages.start);
+    let offset = at.replace(at.get() + length as i64);
+    let flags = MAP_PRIVATE | MAP_FIXED;
+    // SAFETY: what is mapped is what is there already.
+    length == 0 || unsafe { mmap(pages.start as *mut c_void, length, protection, flags, file, offset) } as isize != -1
 }
 
 /// The list of common runs, which stays mapped.
@@ -172,11 +234,15 @@ impl Program {
         Range { start: start & !(PAGE - 1), end: (start + header.file_size as usize).next_multiple_of(PAGE) }
     }
 
-    /// The pages that belong to a part of the program as a whole: the dynamic linker protects no others.
-    fn whole_pages(self, header: &Header) -> Range {
+    /// The pages that the dynamic linker protects when it is done: the last one only if all of it is to be read. Empty, and
+    /// before all others, where there are none.
+    fn read_only_after_loading(self) -> Range {
+        let Some(header) = self.headers.iter().find(|header| header.kind == READ_ONLY_AFTER_LOADING) else {
+            return Range { start: 0, end: 0 };
+        };
         let start = self.base + header.address as usize;
         let end = start + header.memory_size as usize;
-        Range { start: start.next_multiple_of(PAGE), end: end & !(PAGE - 1) }
+        Range { start: start & !(PAGE - 1), end: end & !(PAGE - 1) }
     }
 }
 
@@ -189,18 +255,6 @@ unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_
     // SAFETY: as the caller promises.
     unsafe { *data.cast::<Option<Program>>() = Some(loaded_program(object)) };
     1
-}
-
-/// Gives this process pages of its own for the data of an object.
-///
-/// # Safety
-///
-/// As of [`Visit`].
-unsafe extern "C" fn own_all_data(object: *const Object, _: usize, _: *mut c_void) -> c_int {
-    // SAFETY: as the caller promises.
-    let program = unsafe { loaded_program(object) };
-    program.writable().for_each(|header| own_data(program, header));
-    0
 }
 
 /// # Safety
@@ -233,14 +287,6 @@ impl Part {
                 let length = pages.end - pages.start;
                 mmap(pages.start as *mut c_void, length, protection, flags, common, offset) as isize != -1
             },
-        }
-    }
-
-    /// Copies what is not common.
-    fn renew(self, protection: c_int) -> bool {
-        match self {
-            Self::Own(pages) => own(pages, protection),
-            Self::Common(..) => true,
         }
     }
 }
@@ -284,6 +330,25 @@ fn own(pages: Range, protection: c_int) -> bool {
         }
         moved
     }
+}
+
+/// Copies writable pages to new ones, except those that hold zeros only: between parts of the data that are laid out apart
+/// there are many.
+fn own_filled(pages: Range) -> bool {
+    let is_filled = |page: usize| {
+        // SAFETY: a page of this program's data, which no other thread writes.
+        let words = unsafe { std::slice::from_raw_parts(page as *const u64, PAGE / 8) };
+        words.iter().any(|word| *word != 0)
+    };
+    let mut moved = true;
+    let mut start = pages.start;
+    for page in (pages.start..pages.end).step_by(PAGE) {
+        if !is_filled(page) {
+            moved &= own(Range { start, end: page }, PROT_READ_WRITE);
+            start = page + PAGE;
+        }
+    }
+    moved & own(Range { start, end: pages.end }, PROT_READ_WRITE)
 }
 
 /// Writes to each page of a data segment what it holds, so that the kernel gives this process a page of its own.
@@ -335,7 +400,10 @@ mod tests {
         file.write_all(&list).and_then(|()| file.write_all(&content)).unwrap();
 
         let settled = settle_program(file.into_raw_fd()).unwrap();
-        assert!(settled.is_complete() && settled.renew());
+        assert!(settled.is_complete() && settled.renew(None));
+        let copy = settled.copy().unwrap();
+        assert!(settled.renew(Some(copy)));
+        close_copy(copy);
         let from = mapped_from(shared);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(from, path.to_str().unwrap());
@@ -344,7 +412,7 @@ mod tests {
         let executable = std::env::current_exe().unwrap();
         assert_eq!(mapped_from(program.first_page()), executable.to_str().unwrap());
         for own in [shared - PAGE, shared + PAGE, code.start, code.end - PAGE] {
-            assert_eq!(mapped_from(own), "");
+            assert_eq!(mapped_from(own), "/memfd:perfunit (deleted)");
         }
         assert_eq!(program.loaded().count(), Program::find().unwrap().loaded().count());
     }

@@ -52,7 +52,7 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_0009;
+pub const MAGIC: u64 = 0x7065_7266_756e_000a;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -88,6 +88,9 @@ pub const GROWTH: u32 = 128;
 
 /// In [`Page::core`]: wherever the scheduler likes.
 pub const ANY_CORE: u32 = u32::MAX;
+
+/// In [`Page::copy`]: the child of a fork server copies its pages itself.
+pub const NO_COPY: u32 = u32::MAX;
 
 /// Readings of a process that fit the page.
 pub const MAX_READINGS: usize = 8;
@@ -268,6 +271,9 @@ pub struct Page {
     pub asked: AtomicU32,
     /// Counts the children of fork servers that have ended; the futex of the tool.
     pub ended: AtomicU32,
+    /// Number of the copy of a fork server's pages, from 0 on, that its child gets; one more than the last one makes another.
+    /// [`NO_COPY`] for pages that no other child has.
+    pub copy: AtomicU32,
     /// Seed of the random numbers of a fork server's child; 0 leaves it those of the kernel.
     pub seed: AtomicU64,
     /// Bytes of `name` in use.

@@ -4,12 +4,13 @@
 //! and shares no thread, no lock and no random number with its siblings. It costs a tenth of starting the program, which
 //! takes the dynamic linker, page faults, and copies of pages.
 //!
-//! Pages that base and head do not have in common are copied again in each child, as their places in physical memory must
-//! vary between pairs.
+//! Pages that base and head do not have in common are others in each child, as their places in physical memory must vary
+//! between the pairs of a test: copies that the server keeps, so that other tests get them, too, or the child's own.
 
 use super::forked::has_other_threads;
 use super::seat::{self, Seat};
-use crate::memory::Settled;
+use crate::memory::{close_copy, Settled};
+use crate::page::NO_COPY;
 use crate::streams::Streams;
 use crate::sys::{self, Forked};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -31,6 +32,7 @@ pub fn next_test() -> String {
     }
     let streams = Streams::find(server.seat.streams);
     let (mut answered, mut ended) = (0, None);
+    let mut copies = Vec::new();
     loop {
         let asked = page.asked.load(Acquire);
         if asked == answered {
@@ -38,8 +40,12 @@ pub fn next_test() -> String {
             continue;
         }
         ended.take().map(sys::wait_for);
+        let number = page.copy.load(Relaxed);
+        if number != NO_COPY && number as usize == copies.len() {
+            copies.extend(server.settled.as_ref().and_then(Settled::copy));
+        }
         match sys::fork_process() {
-            Forked::Child => return begin(server, streams),
+            Forked::Child => return begin(server, streams, &copies),
             Forked::Refused => unable(server),
             Forked::Parent(id) => {
                 area.status.store(sys::see_end_of(id), Relaxed);
@@ -65,15 +71,17 @@ fn unable(server: &Server) -> ! {
 }
 
 /// Makes a child what a fresh process is.
-fn begin(server: &'static Server, streams: Option<Streams>) -> String {
+fn begin(server: &'static Server, streams: Option<Streams>, copies: &[i32]) -> String {
     sys::die_with_parent();
     let (page, area) = (server.seat.page, server.seat.area());
     if let Some(streams) = streams {
         streams.start(page.seed.load(Relaxed));
     }
-    if server.settled.as_ref().is_some_and(Settled::renew) {
+    let copy = copies.get(page.copy.load(Relaxed) as usize).copied();
+    if server.settled.as_ref().is_some_and(|settled| settled.renew(copy)) {
         area.settled.store(1, Relaxed);
     }
+    copies.iter().for_each(|copy| close_copy(*copy));
     seat::take_after(&server.seat);
     page.name()
 }

@@ -79,7 +79,7 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         {
             Look::Flagged(Box::new(Flagged { settled, figures }))
         }
-        Err(Reason::Interrupted) => Look::Unremarkable,
+        Err(Reason::Interrupted | Reason::BudgetUsedUp) => Look::Unremarkable,
         Ok(Figures { verdict, .. }) if verdict != Verdict::Inconclusive => Look::Unremarkable,
         Ok(_) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why: open.unwrap_or(Reason::TooNoisy) }),
         Err(why) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why }),
@@ -114,7 +114,7 @@ pub fn settle(
     let cold = Settled { ns: Sides::default(), ..pilot.settled(Task::Cold, notes) };
     let end = cold.pair(trial, random)?;
     if interrupt::requested() {
-        return Err(Stop::Because(Reason::Interrupted));
+        return Err(Stop::Because(interrupt::reason()));
     }
     after_cold_pair(cold, &end, trial.config).map_err(Stop::Because)
 }

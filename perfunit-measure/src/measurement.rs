@@ -57,6 +57,12 @@ enum End {
     Not(Reason),
 }
 
+impl End {
+    fn of_interrupt() -> Self {
+        if interrupt::by_clock() { Self::CutShort } else { Self::Not(Reason::Interrupted) }
+    }
+}
+
 impl From<Limit> for End {
     fn from(limit: Limit) -> Self {
         match limit {
@@ -157,7 +163,7 @@ impl Measurement {
         random: &mut fastrand::Rng,
     ) -> Result<Option<End>> {
         if interrupt::requested() {
-            return Ok(Some(End::Not(Reason::Interrupted)));
+            return Ok(Some(End::of_interrupt()));
         }
         if self.pairs.units() >= self.rule().looks.last() {
             return Ok(Some(End::Done));
@@ -185,7 +191,7 @@ impl Measurement {
     fn add(&mut self, pair: &PairEnd, config: &Config, clock: &Clock) -> Option<End> {
         if !pair.complete() {
             if interrupt::requested() {
-                return Some(End::Not(Reason::Interrupted));
+                return Some(End::of_interrupt());
             }
             let complete = self.complete();
             return self.failures.add(pair, config.timeout, complete).map(End::Not);

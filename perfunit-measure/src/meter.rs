@@ -178,7 +178,7 @@ impl Pass<'_> {
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
         let executables = self.trial.programs.executables;
         if interrupt::requested() {
-            Some(NotMetered::Interrupted)
+            Some(stopped())
         } else if self.trial.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(NotMetered::BudgetUsedUp)
         } else if seconds > share * self.trial.config.per_test_budget.as_secs_f64() {
@@ -229,7 +229,7 @@ impl Pass<'_> {
     /// What the process of a side read.
     fn readings(&self, end: &PairEnd, side: Side, gauge: Gauge) -> Tried<Readings, NotMetered> {
         if interrupt::requested() {
-            return Err(Stop::Because(NotMetered::Interrupted));
+            return Err(Stop::Because(stopped()));
         }
         if end.timed_out.is_some() {
             return Err(Stop::Because(NotMetered::TimedOut { seconds: self.limit(gauge).as_secs() }));
@@ -280,6 +280,11 @@ impl Pass<'_> {
             },
         })
     }
+}
+
+/// Why nothing more is read after a stop.
+fn stopped() -> NotMetered {
+    if interrupt::by_clock() { NotMetered::BudgetUsedUp } else { NotMetered::Interrupted }
 }
 
 fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {

@@ -37,7 +37,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
     let Pilot { end, class, equal_seeds } = pilot;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
     if interrupt::requested() {
-        return Err(Stop::Because(Reason::Interrupted));
+        return Err(Stop::Because(interrupt::reason()));
     }
     let whole = end.sides.base.whole_function || end.sides.head.whole_function;
     let capture = match trial.programs.executables.head.harness {
@@ -124,7 +124,7 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
     for side in Side::BOTH {
         let end = pair::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
         if interrupt::requested() {
-            return Ok(Some(Reason::Interrupted));
+            return Ok(Some(interrupt::reason()));
         }
         *failures.get_mut(side) = if end.timed_out.is_some() {
             Some(Reason::timed_out(side.into(), config.timeout))

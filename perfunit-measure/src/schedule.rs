@@ -184,7 +184,7 @@ impl Screening<'_> {
     fn test(&mut self, subject: &Subject<'_>) -> Result<Screened> {
         let config = self.config.on(subject.terms);
         if interrupt::requested() {
-            return Ok(without_pairs(&config, Err(Reason::Interrupted)));
+            return Ok(without_pairs(&config, Err(interrupt::reason())));
         }
         if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Ok(without_pairs(&config, Err(Reason::BudgetUsedUp)));

@@ -155,7 +155,7 @@ impl Alone<'_> {
             None => match self.call(quick, self.trial.config.timeout, random)? {
                 Call::Took { wall_ns, .. } => wall_ns / 1e9,
                 Call::Failed(reason) => return Ok(Found::Reason(reason)),
-                Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
+                Call::Interrupted => return Ok(Found::Reason(interrupt::reason())),
                 Call::Stopped { .. } => {
                     return Ok(Found::Reason(Reason::timed_out(FailedOn::Both, self.trial.config.timeout)));
                 }
@@ -178,7 +178,7 @@ impl Alone<'_> {
         for side in order {
             let left = end.saturating_duration_since(Instant::now());
             match self.call(side, plan.limit.min(left), random)? {
-                Call::Interrupted => return Ok(Found::Reason(Reason::Interrupted)),
+                Call::Interrupted => return Ok(Found::Reason(interrupt::reason())),
                 Call::Took { ns, .. } if side == slow => seen.slow.push(ns),
                 Call::Took { ns, wall_ns, own_ns } => {
                     seen.quick.push(ns);
@@ -407,7 +407,7 @@ impl Alone<'_> {
                 break;
             }
             match self.call(side, self.trial.config.timeout.min(left), random)? {
-                Call::Interrupted => return Ok(Reason::Interrupted),
+                Call::Interrupted => return Ok(interrupt::reason()),
                 // A call that the budget ended shows nothing.
                 Call::Stopped { .. } if Instant::now() >= end => break,
                 call if matches!(call, Call::Failed(_)) != (side == failing) => return Ok(reason.now_and_then()),

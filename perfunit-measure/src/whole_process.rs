@@ -91,7 +91,7 @@ fn pilots(
     for pair in 0..=PILOTS {
         let pair_end = run(bench, programs, asked, Pads::draw(random), config.timeout)?;
         if interrupt::requested() {
-            return Err(Stop::Because(Reason::Interrupted));
+            return Err(Stop::Because(interrupt::reason()));
         }
         if let Some(side) = pair_end.timed_out {
             return Err(Stop::Because(Reason::timed_out(side.into(), config.timeout)));
@@ -126,7 +126,7 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
         let output = process::output_within(&mut command, Streams::Both, config.timeout)?;
         drop((inheritance, entered));
         if interrupt::requested() {
-            return Ok(Reason::Interrupted);
+            return Ok(interrupt::reason());
         }
         *failures.get_mut(side) = match output.status {
             None => Some(Reason::timed_out(side.into(), config.timeout)),

@@ -60,7 +60,7 @@ pub fn compare_opened(opened: Opened, options: &Options, started: Instant, annou
         let session = Session::new(&context, &versions, &selected, options).archive(&archive).until(deadline);
         let session = session.announcing(announce);
         (dealt, led_to) = measure_all(&session, &mut builder, &mut run, started)?;
-        run.interrupted = interrupt::requested();
+        run.interrupted = interrupt::by_user();
     }
     run.sharding = partition::sharding(options.partition, dealt, led_to, &run);
     Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })

@@ -80,7 +80,7 @@ impl<'a> Session<'a> {
 
     /// Why nothing more is started.
     pub fn stopped() -> Reason {
-        if interrupt::requested() { Reason::Interrupted } else { Reason::BudgetUsedUp }
+        if interrupt::by_user() { Reason::Interrupted } else { Reason::BudgetUsedUp }
     }
 
     pub fn tracing(&self) -> Tracing {

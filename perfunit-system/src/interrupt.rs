@@ -2,6 +2,7 @@
 //! Ctrl-C ends the tool at once.
 
 use crate::os;
+use perfunit_model::Reason;
 use perfunit_model::error::{Error, ExitCode, Result};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -43,6 +44,16 @@ pub fn half_way(deadline: Instant) -> Instant {
 /// True if the run was stopped because its time was over, and not by the user.
 pub fn by_clock() -> bool {
     BY_CLOCK.load(Ordering::SeqCst)
+}
+
+/// True if the user stopped the run.
+pub fn by_user() -> bool {
+    requested() && !by_clock()
+}
+
+/// Returns why tests have no verdict after a stop.
+pub fn reason() -> Reason {
+    if by_clock() { Reason::BudgetUsedUp } else { Reason::Interrupted }
 }
 
 /// True once the user asked us to stop, or the time was over.

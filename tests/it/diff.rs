@@ -187,3 +187,19 @@ fn a_budget_ends_builds_too() {
     assert!(!ended.exists(), "the build was not stopped");
     assert!(run.stderr.contains("the budget of 2.0 s was used up by building"), "{}", run.stderr);
 }
+
+/// The test outlasts the budget: the clock stops it in the middle of a call, as Ctrl-C would.
+#[test]
+fn what_the_budget_ends_is_not_called_interrupted() {
+    let sleeping = |rounds| {
+        let sleep = "fn mixes() {\n        std::thread::sleep(std::time::Duration::from_secs(50));";
+        source(rounds).replace("fn mixes() {", sleep)
+    };
+    let project = Project::library(&sleeping(500), &sleeping(1500));
+    // Builds.
+    project.perfunit(["list", "HEAD~1"]).expect(0);
+    let run = project.perfunit(["diff", "HEAD~1", "--budget", "5s", "--message-format", "json"]);
+    let document = run.expect(105).json();
+    assert_eq!(document["interrupted"], false);
+    assert_eq!(document["tests"][0]["reason"]["kind"], "budget-used-up", "{document}");
+}

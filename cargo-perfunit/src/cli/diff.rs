@@ -96,11 +96,10 @@ impl DiffArguments {
             interrupt::stop_after(whole + output::GRACE);
         }
         let run = output::diff(&options, terminal);
-        let mut run = run.map_err(|error| match budget.filter(|_| interrupt::by_clock()) {
+        let run = run.map_err(|error| match budget.filter(|_| interrupt::by_clock()) {
             Some(whole) => output::out_of_time(whole, output::BY_BUILDING),
             None => error,
         })?;
-        output::not_by_clock(&mut run);
         Ok(reporting.conclude(&run, terminal))
     }
 

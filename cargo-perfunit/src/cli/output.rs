@@ -13,8 +13,8 @@ use perfunit_report::live::{self, Line};
 use perfunit_report::{Format, Rendering, TextOptions, WhenFine, github, render};
 use perfunit_session as session;
 use perfunit_session::Options;
+use perfunit_system::fs;
 use perfunit_system::term::{self, Terminal};
-use perfunit_system::{fs, interrupt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -38,17 +38,6 @@ pub fn out_of_time(whole: Duration, how: &str) -> Error {
 
 /// How all of the time goes into building.
 pub const BY_BUILDING: &str = "by building; what was built is kept for the next time";
-
-/// Takes it back that a run was interrupted, if that was only the clock.
-pub fn not_by_clock(run: &mut Run) {
-    let by_clock = interrupt::by_clock();
-    run.interrupted &= !by_clock;
-    let of_ratchet = run.ratchet.as_mut().map(|ratchet| &mut ratchet.comparison);
-    let of_calls = run.generated.as_mut().and_then(|generated| generated.comparison.as_mut());
-    for second in of_ratchet.into_iter().chain(of_calls).flatten() {
-        second.interrupted &= !by_clock;
-    }
-}
 
 /// What to print, where, and what to fail on.
 #[derive(Debug, Clone, Default)]

@@ -206,11 +206,10 @@ impl Push<'_> {
         &self,
         names: &str,
         pair: &PushedPair,
-        mut run: Run,
+        run: Run,
         reporting: &RunOutput,
         budget: Option<Budget>,
     ) -> Result<ExitCode> {
-        output::not_by_clock(&mut run);
         let (code, denied) = (reporting.write(&run), reporting.rendering.denied);
         let conclusion = reporting.conclusion(&run);
         if run.is_unchecked() && conclusion == Conclusion::Undecided && !denied.inconclusive {

@@ -16,11 +16,11 @@
 
 mod added;
 mod effect;
-mod error_budget;
 mod estimate;
 mod exact;
 mod growth;
 mod location;
+mod looks;
 mod power;
 mod proportion;
 mod scaling;
@@ -31,11 +31,11 @@ mod simulation;
 
 pub use added::WorkAt;
 pub use effect::{cohens_d, effect_size};
-pub use error_budget::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
 pub use estimate::{Estimate, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use growth::{Faster, Growing, growth};
 pub use location::{Interval, deviation, mean_interval, median, quantile, trimmed_mean, welch};
+pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
 pub use proportion::{f1, rate};
 pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};

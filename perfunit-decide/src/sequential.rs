@@ -16,10 +16,10 @@
 //! (never a test without change, up to alpha), and what is flagged early looks larger than it is. An interval that nearly
 //! holds 0 flags nothing.
 
-use super::error_budget::{FEW_VALUES, Looks};
 use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
 use super::location::{forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
+use super::looks::{FEW_VALUES, Looks};
 use perfunit_model::{Change, Verdict, margin};
 
 /// The probability with which a change of the size [`Decision::detectable`] would have been found.

@@ -1,4 +1,5 @@
-//! How the error rate of a run is spent: on tests, on looks at each of them, and on layouts.
+//! When a series of values is looked at, how many pairs make a layout's value, and how the error rate of a run is spent on
+//! tests and looks.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 

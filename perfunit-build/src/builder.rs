@@ -1,14 +1,14 @@
 //! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
 
-use super::configuration;
 use super::invoke::{BuildFailure, Making, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
 use super::toolchain::{self, Toolchain, Variant};
 use super::unify::Named;
+use super::{configuration, key, lto};
 use perfunit_model::error::{Error, Result, Stop, Tried};
-use perfunit_model::{Side, Sides, TargetId, TargetKind};
+use perfunit_model::{Lto, LtoKind, Side, Sides, TargetId, TargetKind};
 use perfunit_project::cargo::{self, Context, Counterpart, FeatureResolver, Features, Package, Target, Workspace};
 use perfunit_project::git::{Entry, FileSet, Repository, Versions};
 use perfunit_system::cache::{self, KeyBuilder};
@@ -91,6 +91,8 @@ pub enum Next {
 pub struct Both {
     pub sides: Sides<SideBuild>,
     pub toolchains: Sides<Toolchain>,
+    /// The link-time optimization of the profile that the builds left out.
+    pub lto_off: Option<LtoKind>,
 }
 
 /// What is built next.
@@ -100,6 +102,7 @@ struct Turn {
     again: bool,
     /// The doc tests of the other side.
     texts: Option<PathBuf>,
+    without_lto: bool,
 }
 
 impl<'a> Builder<'a> {
@@ -205,6 +208,7 @@ impl<'a> Builder<'a> {
 
     /// Builds both versions, again and again while the attempt knows something to try.
     pub fn both_sides(&mut self, job: &Job<'_>, attempt: &mut dyn Attempt) -> Tried<Both, BuildFailure> {
+        let lto_off = self.lto_off(job, attempt)?;
         let mut failed = Sides::<bool>::default();
         // What failed last: as long as it does, nothing else is built.
         let mut last = None;
@@ -217,7 +221,8 @@ impl<'a> Builder<'a> {
             for side in before.into_iter().chain(order) {
                 // Both sides have the doc tests of that which is built first.
                 let first = built.get(order[0]).as_ref().filter(|_| side != order[0]);
-                let mut turn = Turn { side, again: *failed.get(side), texts: first.map(SideBuild::doctests) };
+                let texts = first.map(SideBuild::doctests);
+                let mut turn = Turn { side, again: *failed.get(side), texts, without_lto: lto_off.is_some() };
                 let done = self.until_built(job, attempt, &mut turn, &toolchains)?;
                 *failed.get_mut(side) = turn.again;
                 let Some(done) = done else {
@@ -229,7 +234,7 @@ impl<'a> Builder<'a> {
             let (Some(base), Some(head)) = (built.base, built.head) else {
                 return Err(Error::setup("a side was not built").into());
             };
-            return Ok(Both { sides: Sides { base, head }, toolchains });
+            return Ok(Both { sides: Sides { base, head }, toolchains, lto_off });
         }
     }
 
@@ -273,11 +278,42 @@ impl<'a> Builder<'a> {
         Ok(Sides { base: base.transpose()?.unwrap_or_else(|| head.clone()), head })
     }
 
+    /// Returns the link-time optimization that builds leave out: that of the profile, unless the user keeps it or the
+    /// versions differ in it.
+    fn lto_off(&mut self, job: &Job<'_>, attempt: &dyn Attempt) -> Result<Option<LtoKind>> {
+        if job.options.lto == Lto::Keep {
+            return Ok(None);
+        }
+        let base = self.lto_of(Side::Base, job, attempt)?;
+        let head = self.lto_of(Side::Head, job, attempt)?;
+        Ok(base.filter(|_| base == head))
+    }
+
+    /// Returns the link-time optimization of a version's profile, without a checkout of the version.
+    fn lto_of(&mut self, side: Side, job: &Job<'_>, attempt: &dyn Attempt) -> Result<Option<LtoKind>> {
+        let Context { location, .. } = self.context;
+        let repository = Rc::clone(&self.repository);
+        let tree = self.tree(attempt.place())?;
+        let [own, other] = [side, side.other()].map(|side| attempt.files(side).placed());
+        let workspace = job.workspace.counterpart.as_ref().filter(|_| side == Side::Base);
+        let workspace = workspace.map_or(job.workspace, |base| &base.workspace);
+        let manifest = tree.path(Path::new(&workspace.root).join("Cargo.toml"));
+        let configuration = configuration::files_of(location, repository.root(), tree, [&own, &other]);
+        let root = tree.root();
+        let content = |path: &Path| match path.strip_prefix(&root) {
+            Ok(place) => own.entries.get(place).map(|entry| repository.read(entry, place)).transpose(),
+            Err(_) if path.is_file() => fs::read(path).map(Some),
+            Err(_) => Ok(None),
+        };
+        let tables = key::profile_tables(&manifest, configuration, &job.options.arguments, &content)?;
+        Ok(lto::of_profile(&job.options.profile, &tables))
+    }
+
     fn one_side(
         &mut self,
         job: &Job<'_>,
         attempt: &dyn Attempt,
-        &Turn { side, again, ref texts }: &Turn,
+        &Turn { side, again, ref texts, without_lto }: &Turn,
         toolchain: &Toolchain,
     ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
@@ -311,6 +347,7 @@ impl<'a> Builder<'a> {
         let is_only_named = |target: &Target| target.id.kind == TargetKind::Bench && !target.benched;
         let request = Request {
             options: job.options,
+            without_lto,
             content_key: &content_key,
             manifest: tree.path(Path::new(&workspace.root).join("Cargo.toml")),
             config_files: configuration::files_of(

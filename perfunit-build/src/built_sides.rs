@@ -11,7 +11,7 @@ use super::pairing::Pairing;
 use super::shadow::{CalledWhole, Injected, Injections};
 use super::toolchain::Variant;
 use perfunit_model::error::{Error, ExitCode, Result, apart};
-use perfunit_model::{NoBench, Side, Sides, TargetId, TestCodeDifference, Warning};
+use perfunit_model::{LtoKind, NoBench, Side, Sides, TargetId, TestCodeDifference, Warning};
 use perfunit_project::cargo::Target;
 use perfunit_project::git::FileSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,8 @@ pub struct BuiltSides {
     /// The library that counts what the allocator is asked for.
     pub meter: Option<PathBuf>,
     pub variant: Variant,
+    /// The link-time optimization of the profile that both were built without.
+    pub lto_off: Option<LtoKind>,
     /// Which capture methods had to be left out, and for whom.
     pub warnings: Vec<Warning>,
 }
@@ -102,7 +104,8 @@ impl Builder<'_> {
             names: self.names().clone(),
         };
         let both = apart(self.both_sides(job, &mut attempt))?;
-        let Both { sides, toolchains } = both.map_err(|failure| Error::new(ExitCode::BuildFailed, failure.output))?;
+        let Both { sides, toolchains, lto_off } =
+            both.map_err(|failure| Error::new(ExitCode::BuildFailed, failure.output))?;
         let roots = attempt.without_macro.iter().cloned().collect();
         attempt.warnings.extend(attempt.macro_error.map(|error| Warning::WithoutMacro { roots, error }));
         let tests = attempt.called_whole.iter().map(|(root, names)| (root.clone(), names.iter().cloned().collect()));
@@ -119,6 +122,7 @@ impl Builder<'_> {
             seeds: toolchains.head.seeds,
             meter: toolchains.head.meter,
             variant: attempt.variant,
+            lto_off,
             warnings: attempt.warnings,
         })
     }

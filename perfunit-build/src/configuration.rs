@@ -32,8 +32,13 @@ pub(super) struct Configuration {
 impl Configuration {
     /// Reads a file and those that it includes, that with the highest rank last; none if it is no file.
     pub fn read(file: &Path) -> Result<Vec<Self>> {
+        Self::read_by(file, &|file| if file.is_file() { fs::read(file).map(Some) } else { Ok(None) })
+    }
+
+    /// The same, with files that `content` returns.
+    pub fn read_by(file: &Path, content: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>) -> Result<Vec<Self>> {
         let mut found = Vec::new();
-        read(file, DEEPEST, &mut found)?;
+        read(file, content, DEEPEST, &mut found)?;
         Ok(found)
     }
 }
@@ -73,16 +78,18 @@ pub(super) fn file_in(folder: &Path) -> Option<PathBuf> {
     NAMES.map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
 }
 
-fn read(file: &Path, depth: usize, found: &mut Vec<Configuration>) -> Result<()> {
-    if !file.is_file() {
-        return Ok(());
-    }
-    let content = fs::read(file)?;
+fn read(
+    file: &Path,
+    reader: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>,
+    depth: usize,
+    found: &mut Vec<Configuration>,
+) -> Result<()> {
+    let Some(content) = reader(file)? else { return Ok(()) };
     let table = std::str::from_utf8(&content).ok().and_then(|text| text.parse::<Table>().ok());
     let folder = file.parent().unwrap_or(Path::new("/"));
     let include = table.as_ref().and_then(|table| table.get("include"));
     for included in include.map(included).unwrap_or_default().into_iter().filter(|_| depth > 0) {
-        read(&folder.join(included), depth - 1, found)?;
+        read(&folder.join(included), reader, depth - 1, found)?;
     }
     found.push(Configuration { content, table });
     Ok(())

@@ -347,6 +347,9 @@ impl Call<'_> {
         command.arg("--target-dir").arg(request.target_dir);
         // Last, so that a runner of the project does not run the tests now.
         command.args(&options.arguments);
+        if request.without_lto {
+            command.arg("--config").arg(format!("profile.{}.lto=false", options.profile));
+        }
         for triple in self.triples()? {
             command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
         }

@@ -1,9 +1,9 @@
 //! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
 
 use super::configuration::{Configuration, file_in};
-use super::doctests;
-use super::request::{Options, Request};
+use super::request::Request;
 use super::toolchain::Toolchain;
+use super::{doctests, lto};
 use perfunit_model::TargetId;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::{
@@ -21,7 +21,9 @@ use toml::{Table, Value};
 /// What of a request decides the build.
 #[derive(Serialize)]
 struct Recipe<'a> {
-    options: &'a Options,
+    profile: &'a str,
+    without_lto: bool,
+    arguments: &'a [String],
     targets: &'a BTreeSet<TargetId>,
     packages: Vec<&'a String>,
     whole_packages: bool,
@@ -34,7 +36,9 @@ struct Recipe<'a> {
 /// The key of what is known before a build.
 pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<String> {
     let recipe = Recipe {
-        options: request.options,
+        profile: &request.options.profile,
+        without_lto: request.without_lto,
+        arguments: &request.options.arguments,
         targets: request.targets,
         packages: request.packages.keys().collect(),
         whole_packages: request.whole_packages,
@@ -63,6 +67,32 @@ fn libraries(folders: &OsStr) -> Vec<PathBuf> {
 pub(super) fn configuration_files(request: &Request<'_>) -> Vec<PathBuf> {
     let given = given_configuration(&request.options.arguments);
     implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given).collect()
+}
+
+/// Returns all that decides on a version's profiles, in ascending order of precedence: its manifest, configuration files,
+/// variables and arguments. `content` returns the files of the version and others.
+pub(super) fn profile_tables(
+    manifest: &Path,
+    configuration: Vec<PathBuf>,
+    arguments: &[String],
+    content: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>,
+) -> Result<Vec<Table>> {
+    let read = |file: &PathBuf| Configuration::read_by(file, content);
+    let of_files = |files: Vec<PathBuf>| -> Result<Vec<Table>> {
+        let read: Vec<_> = files.iter().map(read).collect::<Result<_>>()?;
+        Ok(read.into_iter().flatten().filter_map(|read| read.table).collect())
+    };
+    let mut tables = of_files([vec![manifest.to_owned()], implicit_configuration(), configuration].concat())?;
+    let variables =
+        std::env::vars_os().map(|(name, value)| [name, value].map(|text| text.to_string_lossy().into_owned()));
+    tables.push(lto::said_by_environment(variables.map(|[name, value]| (name, value))));
+    for given in given_configuration(arguments) {
+        match given.to_str().and_then(|setting| setting.parse::<Table>().ok()) {
+            Some(setting) => tables.push(setting),
+            None => tables.extend(of_files(vec![given])?),
+        }
+    }
+    Ok(tables)
 }
 
 /// What cargo is told of: files, and settings, which are none.

@@ -26,6 +26,7 @@ mod kept;
 mod key;
 mod link;
 mod listing;
+mod lto;
 mod made;
 mod own_harness;
 mod own_runtime;

@@ -2,7 +2,7 @@
 
 use super::configuration::said_by_variables;
 use perfunit_model::error::Result;
-use perfunit_model::{TargetId, TargetKind};
+use perfunit_model::{Lto, TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ use std::time::Instant;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     pub profile: String,
+    /// What becomes of the profile's link-time optimization.
+    #[serde(default)]
+    pub lto: Lto,
     /// Passed through: features, lock file policy, target triple, `-j`, `--config`.
     pub arguments: Vec<String>,
 }
@@ -21,6 +24,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Request<'a> {
     pub options: &'a Options,
+    /// Whether the profile's link-time optimization is left out.
+    pub without_lto: bool,
     /// Content of the side: file set and injections.
     pub content_key: &'a str,
     /// The workspace's manifest in the tree.

@@ -304,6 +304,7 @@ mod tests {
 
         fn request(&self) -> Request<'_> {
             Request {
+                without_lto: false,
                 options: &self.options,
                 content_key: "",
                 manifest: PathBuf::new(),

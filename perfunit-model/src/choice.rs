@@ -28,6 +28,17 @@ pub enum Generated {
     Uncovered,
 }
 
+/// What becomes of the link-time optimization (LTO) of the project's profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lto {
+    /// Measured builds leave it out, unless it differs between the versions.
+    #[default]
+    Off,
+    /// Measured builds have it.
+    Keep,
+}
+
 /// Where instructions come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -89,4 +100,4 @@ pub enum Engine {
     Callgrind,
 }
 
-crate::deserialized_by_name!(Explain, Generated, Ignored, Instructions);
+crate::deserialized_by_name!(Explain, Generated, Ignored, Instructions, Lto);

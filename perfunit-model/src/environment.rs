@@ -4,6 +4,7 @@ use super::{LayoutMatch, NoLayout, TargetId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::AddAssign;
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ pub struct Environment {
     pub host: String,
     /// Cargo profile of the build.
     pub profile: String,
+    /// The link-time optimization (LTO) of the profile that the build left out.
+    #[serde(default)]
+    pub lto_off: Option<LtoKind>,
     /// CPU model as the kernel names it.
     pub cpu: String,
     /// The core that ran the measured processes.
@@ -25,6 +29,25 @@ pub struct Environment {
     /// about it.
     #[serde(with = "super::json_forms::as_list")]
     pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
+}
+
+/// A kind of link-time optimization (LTO) across crates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LtoKind {
+    /// `lto = true` or `"fat"`: of the whole program at once.
+    Fat,
+    /// `lto = "thin"`: of each crate, with functions of the others.
+    Thin,
+}
+
+impl fmt::Display for LtoKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fat => "fat",
+            Self::Thin => "thin",
+        })
+    }
 }
 
 /// Wall time of the stages.

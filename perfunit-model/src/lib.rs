@@ -49,9 +49,9 @@ pub use calibration::{
     Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
 };
 pub use cause::{Cause, ChangeKind, Changed, CodeChange};
-pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Placement, Strategy};
+pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Lto, Placement, Strategy};
 pub use conclusion::{Conclusion, Denied};
-pub use environment::{Environment, Spent, Stages};
+pub use environment::{Environment, LtoKind, Spent, Stages};
 pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
 pub use explanations::{Explanations, TestExplained};
 pub use failure::Failure;

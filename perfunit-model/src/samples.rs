@@ -238,6 +238,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
             profile: "bench".into(),
             cpu: "Xeon".into(),
             core: 1,
+            lto_off: None,
             paired_address_space: true,
             layouts: BTreeMap::from([(target(), Ok(layout()))]),
         },

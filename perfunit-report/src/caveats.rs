@@ -46,6 +46,12 @@ pub fn notes(run: &Run) -> Vec<String> {
     if measured(run) == 0 {
         return notes;
     }
+    if let Some(kind) = run.environment.lto_off {
+        let profile = one_line(&run.environment.profile);
+        notes.push(format!(
+            "built without the {profile} profile's link-time optimization ({kind}); `--lto keep` builds with it"
+        ));
+    }
     let uncontrolled =
         run.environment.layouts.iter().filter_map(|(target, state)| Some((target, state.as_ref().err()?)));
     let mut reasons: BTreeMap<&NoLayout, Vec<String>> = BTreeMap::new();
@@ -130,7 +136,7 @@ fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
 mod tests {
     use super::*;
     use perfunit_model::samples::{layout, measured as figures, outcome, run, target, uncontrolled, unmeasured};
-    use perfunit_model::{LayoutMatch, Metric, NoVerdict};
+    use perfunit_model::{LayoutMatch, LtoKind, Metric, NoVerdict};
 
     #[track_caller]
     fn check(run: &Run, expected: &str) {
@@ -142,6 +148,16 @@ mod tests {
     #[test]
     fn a_clean_run_has_none() {
         check(&run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]), "");
+    }
+
+    #[test]
+    fn link_time_optimization_that_was_left_out_is_named() {
+        let mut run = run(vec![outcome("a", Verdict::Same, Some(figures(1e3, 0.0)))]);
+        run.environment.lto_off = Some(LtoKind::Thin);
+        let expected = "        \
+        Note  built without the bench profile's link-time optimization (thin); `--lto keep` builds with it
+";
+        check(&run, expected);
     }
 
     #[test]

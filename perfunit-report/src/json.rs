@@ -8,8 +8,8 @@ use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, Throughput, fin
 use super::{growth, ratchet};
 use perfunit_model as model;
 use perfunit_model::{
-    Capture, EffectClass, Function, LayoutMatch, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat, Run, Side,
-    TargetId, Threshold, Uncovered, Verdict, VersionName, Why,
+    Capture, EffectClass, Function, LayoutMatch, LtoKind, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat,
+    Run, Side, TargetId, Threshold, Uncovered, Verdict, VersionName, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ pub struct Environment {
     pub host: String,
     /// Cargo profile of the build.
     pub profile: String,
+    /// The link-time optimization (LTO) of the profile that the build left out; `null` if there was none to leave out.
+    #[serde(default)]
+    pub lto_off: Option<LtoKind>,
     /// CPU model.
     pub cpu: String,
     /// The core that ran the measured processes.
@@ -54,6 +57,7 @@ impl From<&model::Environment> for Environment {
             rustc: environment.rustc.clone(),
             host: environment.host.clone(),
             profile: environment.profile.clone(),
+            lto_off: environment.lto_off,
             cpu: environment.cpu.clone(),
             core: environment.core,
             paired_address_space: environment.paired_address_space,

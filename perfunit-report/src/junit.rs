@@ -44,7 +44,8 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
         ("threshold", run.threshold.fraction().to_string()),
         ("metric", gates.join(",")),
     ];
-    suite.add_properties(properties.map(|(name, value)| Property::new(name, value)));
+    let lto_off = run.environment.lto_off.map(|kind| ("lto-off", kind.to_string()));
+    suite.add_properties(properties.into_iter().chain(lto_off).map(|(name, value)| Property::new(name, value)));
     suite
 }
 

@@ -12,6 +12,7 @@ pub fn describe(context: &Context, options: &Options, bench: Option<&Bench>) -> 
         rustc: context.rustc(),
         host: context.cargo.host.clone(),
         profile: options.build.profile.clone(),
+        lto_off: None,
         cpu: kernel::cpu_name(&kernel::read("/proc/cpuinfo").unwrap_or_default()),
         core: bench.map_or(0, Bench::core),
         paired_address_space: bench.is_none_or(|bench| bench.paired_address_space),

@@ -225,7 +225,7 @@ impl Ground {
         let build = &self.options.build;
         let how = [&context.cargo.version, &build.profile].into_iter().chain(&build.arguments);
         let how = how.fold(generate::key(&versions.contents(), functions), KeyBuilder::with);
-        let how = how.with(serde_json::to_vec(&self.options.scope).unwrap_or_default());
+        let how = how.with(serde_json::to_vec(&(&self.options.scope, build.lto)).unwrap_or_default());
         let folder = context.location.manifest.parent().unwrap_or(&self.options.folder);
         Ok(with_code_settings(how, folder, &versions.repository, &build.arguments)?.finish())
     }

@@ -117,7 +117,8 @@ pub fn run_pairing(
     let is_open = |outcome: &Outcome| round.is_open_by_code(outcome);
     let mut outcomes: Vec<Outcome> = tests.into_iter().zip(ended).map(|(test, end)| outcome(test, end, data)).collect();
     outcomes.iter().filter(|outcome| !is_open(outcome)).for_each(|outcome| session.news.announce(outcome));
-    let environment = Some(Environment { layouts, ..environment::describe(context, options, Some(&bench)) });
+    let environment =
+        Some(Environment { layouts, lto_off: built.lto_off, ..environment::describe(context, options, Some(&bench)) });
     warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
     // Explaining has a bench of its own.
     drop(bench);

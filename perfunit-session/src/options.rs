@@ -4,7 +4,7 @@ use perfunit_build as build;
 use perfunit_explain::Explaining;
 use perfunit_measure::Measuring;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Generated, Ignored, Metric, Partition, Repeat, Sides, TargetKind, Threshold, VersionName};
+use perfunit_model::{Generated, Ignored, Lto, Metric, Partition, Repeat, Sides, TargetKind, Threshold, VersionName};
 use perfunit_project::cargo::{self, Cargo, Workspace};
 use perfunit_project::config::Value as _;
 use perfunit_project::config::{RatchetRequest, Rules};
@@ -67,7 +67,7 @@ pub struct Options {
 impl Options {
     /// As without any option.
     pub fn new(folder: PathBuf, request: Request) -> Self {
-        let build = build::Options { profile: "bench".to_owned(), arguments: Vec::new() };
+        let build = build::Options { profile: "bench".to_owned(), ..build::Options::default() };
         Self { folder, request, build, ..Self::default() }
     }
 
@@ -95,6 +95,9 @@ pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> 
     words.extend(options.configuration.iter().cloned());
     if options.build.profile != "bench" {
         words.extend(["--cargo-profile".to_owned(), options.build.profile.clone()]);
+    }
+    if options.build.lto == Lto::Keep {
+        words.extend(["--lto".to_owned(), Lto::Keep.shown()]);
     }
     words.extend(options.build.arguments.iter().cloned());
     words.extend(options.ratchet.iter().flat_map(|ratchet| ["--ratchet".to_owned(), ratchet.revision.clone()]));

@@ -2,6 +2,7 @@
 
 use crate::support::{Project, Run};
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// A library with a function that an edit changes, and one that is as heavy as the world around the project says.
@@ -258,4 +259,78 @@ fn executables_that_are_kept_are_asked_for_their_tests_once() {
     assert!(first.0.as_array().is_some_and(|tests| !tests.is_empty()), "{}", first.0);
     assert_eq!(first.0, second.0);
     assert_eq!((first.1, second.1), (2, 0));
+}
+
+/// Runs of the tool on a project, with the calls of rustc that compile its crate.
+struct Compilations {
+    project: Project,
+    folder: tempfile::TempDir,
+}
+
+impl Compilations {
+    fn of(project: Project) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let (wrapper, log) = (folder.path().join("wrapper"), folder.path().join("calls"));
+        std::fs::write(&wrapper, format!("#!/bin/sh\necho \"$@\" >> {}\nexec \"$@\"\n", log.display())).unwrap();
+        std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Self { project, folder }
+    }
+
+    /// Runs the tool and returns the run with the calls of rustc that compile the tests of `sample`.
+    fn run(&self, arguments: &[&str]) -> (Run, Vec<String>) {
+        let log = self.folder.path().join("calls");
+        let _ = std::fs::remove_file(&log);
+        let mut command = Project::tool(self.project.path());
+        let run = Run::of({
+            command.args(arguments).env("RUSTC_WRAPPER", self.folder.path().join("wrapper"));
+            command
+        });
+        let calls = std::fs::read_to_string(log).unwrap_or_default();
+        let of_tests = |call: &&str| call.contains("--crate-name sample") && call.contains("--test");
+        (run, calls.lines().filter(of_tests).map(str::to_owned).collect())
+    }
+}
+
+#[test]
+fn link_time_optimization_is_left_out_unless_it_is_kept_or_differs() {
+    let project = Project::library(&library(500, "100"), &library(1500, "100"));
+    let manifest = |lto: &str| {
+        let package = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+        format!("{package}[profile.release]\nlto = {lto}\n")
+    };
+    project.write("Cargo.toml", manifest("true"));
+    project.commit("base");
+    project.write("src/lib.rs", library(3000, "100"));
+    project.commit("head");
+    let compilations = Compilations::of(project);
+    let check = |arguments: &[&str], code: i32, lto: &[Option<&str>]| {
+        let (run, calls) = compilations.run(arguments);
+        let run = run.expect(code);
+        let option = |call: &String| {
+            let mut words = call.split(' ');
+            words.find_map(|word| word.strip_prefix("lto")).map(|value| value.trim_start_matches('=').to_owned())
+        };
+        let found: Vec<Option<String>> = calls.iter().map(option).collect();
+        assert_eq!(found.iter().map(Option::as_deref).collect::<Vec<_>>(), lto, "{calls:#?}");
+        run
+    };
+    let without = "built without the bench profile's link-time optimization (fat); `--lto keep` builds with it";
+    let run = check(&["diff", "HEAD~1", "--explain", "never"], 100, &[None, None]);
+    assert!(run.stdout.contains(without), "{}", run.stdout);
+    for (format, expected) in [
+        ("json", "\"lto_off\": \"fat\""),
+        ("markdown", "link-time optimization (fat)"),
+        ("junit", "name=\"lto-off\" value=\"fat\""),
+    ] {
+        let (run, _) = compilations.run(&["report", "--message-format", format]);
+        let run = run.expect(0);
+        assert!(run.stdout.contains(expected), "{}", run.stdout);
+    }
+    check(&["list", "HEAD~1", "--lto", "keep"], 0, &[Some(""), Some("")]);
+    // Both are kept.
+    check(&["list", "HEAD~1", "--lto", "keep"], 0, &[]);
+    check(&["list", "HEAD~1"], 0, &[]);
+    // A change of it may be what to measure.
+    compilations.project.write("Cargo.toml", manifest("'thin'"));
+    check(&["list", "HEAD"], 0, &[Some("thin")]);
 }

@@ -4,7 +4,7 @@ use super::source::{At, Source, Sourced};
 use super::tables::OverrideTable;
 use super::values::{Auto, Deny, Features, Gates, Limit, NoTests, Revision, Time, Value};
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Engine, Explain, Generated, Ignored, Instructions, Metric, Strategy, Threshold};
+use perfunit_model::{Engine, Explain, Generated, Ignored, Instructions, Lto, Metric, Strategy, Threshold};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::ops::Range;
@@ -135,6 +135,8 @@ settings! {
     deny: Vec<Deny>, "deny", Vec::new();
     /// Cargo profile to build both versions with.
     cargo_profile: String, "cargo-profile", "bench".to_owned();
+    /// Whether builds keep the link-time optimization (LTO) of cargo's profile.
+    lto: Lto, "lto", Lto::default();
     /// Features to activate.
     features: Features, "features", Features(Vec::new());
 }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser, ValueParserFactory};
 use perfunit_model::suggest::Written;
 use perfunit_model::{
-    Engine, Explain, Generated, Ignored, Instructions, InvalidThreshold, Metric, Strategy, Threshold, suggest,
+    Engine, Explain, Generated, Ignored, Instructions, InvalidThreshold, Lto, Metric, Strategy, Threshold, suggest,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer};
@@ -397,7 +397,7 @@ macro_rules! words {
     )*};
 }
 
-words!(Explain, Instructions, Ignored, Generated, NoTests, Deny);
+words!(Explain, Instructions, Ignored, Generated, Lto, NoTests, Deny);
 
 perfunit_model::deserialized_by_name!(NoTests, Deny);
 

@@ -35,7 +35,7 @@ fn the_frame_has_every_promised_field() {
         "base": {"label": "main", "commit": commit, "dirty": false},
         "head": {"label": "working tree", "commit": head, "dirty": true},
         "environment": {
-            "rustc": "rustc 1.95.0", "host": "x86_64-unknown-linux-gnu", "profile": "bench", "cpu": "Xeon",
+            "rustc": "rustc 1.95.0", "host": "x86_64-unknown-linux-gnu", "profile": "bench", "lto_off": null, "cpu": "Xeon",
             "core": 1, "paired_address_space": true, "layout_controlled": false,
             "layouts": [{
                 "target": "mycrate", "common": 0, "equal": 0, "changed": 0, "anchored": 0, "loops": 0, "held": 0,

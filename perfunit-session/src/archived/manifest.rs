@@ -5,7 +5,7 @@ use perfunit_build as build;
 use perfunit_build::shadow::{CalledWhole, Injections};
 use perfunit_build::{BuiltSides, Pairing, SideBuild, Variant};
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{NoBench, Side, Sides, TargetId, VersionName, Warning};
+use perfunit_model::{LtoKind, NoBench, Side, Sides, TargetId, VersionName, Warning};
 use perfunit_project::cargo::{Context, Workspace};
 use perfunit_project::git::{Request, Versions};
 use perfunit_select::Scope;
@@ -165,6 +165,9 @@ pub struct Recipe {
     /// Targets with benchmarks that were left out.
     left_out: BTreeMap<TargetId, NoBench>,
     runner: bool,
+    /// The link-time optimization of the profile that was left out.
+    #[serde(default)]
+    lto_off: Option<LtoKind>,
     /// Files of the overlaid version that got their own content back.
     given_up: BTreeSet<String>,
     /// Folders below `sides`; none where a version has none of the targets.
@@ -186,6 +189,7 @@ impl Recipe {
             called_whole: built.called_whole.clone(),
             left_out: built.left_out.clone(),
             runner: built.variant.runner,
+            lto_off: built.lto_off,
             given_up: built.pairing.given_up().clone(),
             sides: built.sides.as_ref().map(folder),
             warnings: built.warnings.clone(),
@@ -218,6 +222,7 @@ impl Recipe {
             seeds: library(SEEDS),
             meter: library(METER),
             variant: Variant { runner: self.runner, ..variant },
+            lto_off: self.lto_off,
             warnings: self.warnings.clone(),
         })
     }

@@ -102,6 +102,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("the compiler", run.environment.rustc.clone()),
         ("the host", run.environment.host.clone()),
         ("cargo's profile", options.build.profile.clone()),
+        ("--lto", word_of(&options.build.lto)),
         ("what is passed to cargo", format!("`{}`", options.build.arguments.join(" "))),
         ("the choice of packages and targets", scope(&options.scope)),
         ("the filter", filter(&options.filter)),

@@ -234,6 +234,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
             profile: "bench".into(),
             cpu: "Xeon Processor at 2.50GHz".into(),
             core: 1,
+            lto_off: None,
             paired_address_space: true,
             layouts: BTreeMap::from([(target(0), Ok(layout))]),
         },

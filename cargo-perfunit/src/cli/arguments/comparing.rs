@@ -5,7 +5,7 @@ use super::project::{ConfigurationArguments, place};
 use clap::{ArgAction, Args};
 use perfunit_build as build;
 use perfunit_model::error::Result;
-use perfunit_model::{Ignored, Partition, TargetKind};
+use perfunit_model::{Ignored, Lto, Partition, TargetKind};
 use perfunit_project::config::{Features, Layer, Resolved, Settings, Sourced};
 use perfunit_project::git::Request;
 use perfunit_session::{Filter, Measuring, Options, Scope};
@@ -148,6 +148,12 @@ pub struct CargoArguments {
     /// checks or debug assertions, name a profile that has them.
     #[arg(long, value_name = "NAME")]
     pub cargo_profile: Option<String>,
+    /// Whether to build with the profile's link-time optimization (LTO) [default: off].
+    ///
+    /// LTO optimizes all crates of each executable together. That takes most of the time of a build, and hides which
+    /// function changed. Builds have it where it differs between the versions, and with `keep`.
+    #[arg(long, value_name = "WHEN", hide_short_help = true)]
+    pub lto: Option<Lto>,
     /// Directory for all generated artifacts.
     ///
     /// Those of cargo-perfunit go to `perfunit` in it.
@@ -204,6 +210,7 @@ impl CommonArguments {
             all_tests: self.all_tests,
             build: build::Options {
                 profile: settings.cargo_profile.value.clone(),
+                lto: settings.lto.value,
                 arguments: cargo_arguments(&self.cargo, &settings.features.value.0),
             },
             partition: self.partition,
@@ -230,6 +237,7 @@ impl CommonArguments {
         Layer {
             run_ignored: self.run_ignored.map(Sourced::typed),
             cargo_profile: cargo.cargo_profile.clone().map(Sourced::typed),
+            lto: cargo.lto.map(Sourced::typed),
             features: (!cargo.features.is_empty()).then(|| Sourced::typed(Features(cargo.features.clone()))),
             ..Layer::default()
         }

@@ -77,18 +77,37 @@ pub(super) struct Making<'a> {
     toolchain: &'a Toolchain,
     pub request: Request<'a>,
     watch: Watch<'a>,
+    /// The key of the side with its own doc tests.
+    own_key: String,
+    /// The doc tests of the other side, if this one gets them.
+    texts: Option<Texts>,
+}
+
+/// Doc tests of the other side.
+struct Texts {
     key: String,
+    /// The key of a side that gets them.
+    side_key: String,
 }
 
 impl<'a> Making<'a> {
     pub fn new(toolchain: &'a Toolchain, request: Request<'a>, watch: Watch<'a>) -> Result<Self> {
-        Ok(Self { key: side_key(toolchain, &request)?, toolchain, request, watch })
+        let texts = request.texts.filter(|_| !request.doctests().is_empty()).map(doctests::texts_key).transpose()?;
+        let texts = texts.map(|key| Ok(Texts { side_key: side_key(toolchain, &request, Some(&key))?, key }));
+        Ok(Self { own_key: side_key(toolchain, &request, None)?, texts: texts.transpose()?, toolchain, request, watch })
     }
 
-    /// The side from an earlier run.
+    /// Returns the side from an earlier run, whichever side it was in that run.
     pub fn kept(&self) -> Option<SideBuild> {
-        let read = Fingerprint::load(self.request.ours, &self.key)?;
-        let build = kept::load(&self.request.ours.join(SIDES), &read.key(&self.key))?;
+        let load = |key: &str| {
+            let read = Fingerprint::load(self.request.ours, key)?;
+            kept::load(&self.request.ours.join(SIDES), &read.key(key))
+        };
+        let own = load(&self.own_key).filter(|build| match &self.texts {
+            Some(texts) => doctests::texts_key(&build.doctests()).is_ok_and(|own| own == texts.key),
+            None => true,
+        });
+        let build = own.or_else(|| load(&self.texts.as_ref()?.side_key))?;
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         Some(build)
     }
@@ -116,7 +135,7 @@ impl<'a> Making<'a> {
     /// Runs cargo with these flags, and keeps what it built. Nothing that is wanted may read a file of `empty`.
     pub fn run(&self, cargo: &Cargo, flags: &Flags, empty: &BTreeSet<PathBuf>) -> Tried<SideBuild, BuildFailure> {
         let _span = tracing::info_span!("build").entered();
-        let Self { toolchain, request, watch, key } = self;
+        let Self { toolchain, request, watch, own_key, texts } = self;
         in_place::put_back(request.ours)?;
         let notes = request.ours.join("capture");
         cache::empty_private_dir(&notes)?;
@@ -138,6 +157,10 @@ impl<'a> Making<'a> {
                 .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target")
                 .into());
         }
+        let key = match texts {
+            Some(texts) if doctests::own_texts_key(&extracted)? != texts.key => &texts.side_key,
+            _ => own_key,
+        };
         let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
         read.save(request.ours, key)?;
         Ok(kept::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?)

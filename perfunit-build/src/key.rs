@@ -1,9 +1,9 @@
 //! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
 
 use super::configuration::{Configuration, file_in};
+use super::lto;
 use super::request::Request;
 use super::toolchain::Toolchain;
-use super::{doctests, lto};
 use perfunit_model::TargetId;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::{
@@ -29,12 +29,11 @@ struct Recipe<'a> {
     whole_packages: bool,
     requires_features: bool,
     manifest: &'a Path,
-    /// Of the other side's doc tests, if this one gets them.
-    texts: Option<String>,
+    texts: Option<&'a str>,
 }
 
-/// The key of what is known before a build.
-pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<String> {
+/// Returns the key of what is known before a build; `texts` is that of the other side's doc tests, if this one gets them.
+pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>, texts: Option<&str>) -> Result<String> {
     let recipe = Recipe {
         profile: &request.options.profile,
         without_lto: request.without_lto,
@@ -44,7 +43,7 @@ pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<S
         whole_packages: request.whole_packages,
         requires_features: request.requires_features,
         manifest: &request.manifest,
-        texts: request.texts.filter(|_| !request.doctests().is_empty()).map(doctests::texts_key).transpose()?,
+        texts,
     };
     let recipe = serde_json::to_vec(&recipe).map_err(|error| Error::setup(error.to_string()))?;
     let mut key = KeyBuilder::default().with(&toolchain.key).with(request.content_key).with(recipe);

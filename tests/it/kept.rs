@@ -271,7 +271,8 @@ impl Compilations {
     fn of(project: Project) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (wrapper, log) = (folder.path().join("wrapper"), folder.path().join("calls"));
-        std::fs::write(&wrapper, format!("#!/bin/sh\necho \"$@\" >> {}\nexec \"$@\"\n", log.display())).unwrap();
+        let script = format!("#!/bin/sh\necho \"$@\" >> {}\nexec \"$@\"\n", log.display());
+        std::fs::write(&wrapper, script).unwrap();
         std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
         Self { project, folder }
     }
@@ -333,4 +334,32 @@ fn link_time_optimization_is_left_out_unless_it_is_kept_or_differs() {
     // A change of it may be what to measure.
     compilations.project.write("Cargo.toml", manifest("'thin'"));
     check(&["list", "HEAD"], 0, &[Some("thin")]);
+}
+
+#[test]
+fn what_was_built_as_head_serves_as_base_and_the_other_way_round() {
+    let project = Project::library(&library(500, "100"), &library(1500, "100"));
+    project.write("src/lib.rs", library(3000, "100"));
+    project.commit("third");
+    let compilations = Compilations::of(project);
+    for (versions, compiled) in [("HEAD~2..HEAD~1", 2), ("HEAD~1..HEAD", 1), ("HEAD..HEAD~2", 0), ("HEAD~1..HEAD~2", 0)]
+    {
+        let (run, calls) = compilations.run(&["list", versions]);
+        run.expect(0);
+        assert_eq!(calls.len(), compiled, "{versions}: {calls:#?}");
+    }
+}
+
+#[test]
+fn doc_tests_that_do_not_differ_are_kept_for_both_sides() {
+    let documented =
+        |rounds| format!("/// ```\n/// assert_ne!(sample::edited(1), 0);\n/// ```{}", library(rounds, "100"));
+    let project = Project::library(&documented(500), &documented(1500));
+    project.perfunit(["list", "HEAD~1..HEAD", "--doc"]).expect(0);
+    // Had cargo anything to do, it would make its folder again.
+    let cargos = project.path().join("target/perfunit/build");
+    std::fs::remove_dir_all(&cargos).unwrap();
+    let document = project.perfunit(["list", "HEAD..HEAD~1", "--doc", "--message-format", "json"]).expect(0).json();
+    assert_eq!(document["tests"][0]["target_kind"], "doctest", "{document}");
+    assert!(!cargos.exists(), "something was built");
 }

@@ -12,6 +12,8 @@ mod role;
 mod rustc;
 
 pub use order::{Doctests, RUSTDOC_NAME};
-pub(super) use order::{Extracted, FOLDER_VARIABLE, Order, collect, differences, texts_key, write_texts};
+pub(super) use order::{
+    Extracted, FOLDER_VARIABLE, Order, collect, differences, own_texts_key, texts_key, write_texts,
+};
 pub use role::rustdoc;
 pub(super) use rustc::keep_options;

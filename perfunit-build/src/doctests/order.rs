@@ -8,6 +8,7 @@ use perfunit_system::fs;
 use perfunit_system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// File name by which `main` knows the role.
@@ -103,14 +104,26 @@ pub fn write_texts(folder: &Path, package: &str, own: &[DocTest]) -> Result<()> 
     json::write(&text_of(folder, package), &own)
 }
 
-/// A key of the doc tests that were kept there.
+/// Returns the key of the doc tests that are kept in a folder.
 pub fn texts_key(folder: &Path) -> Result<String> {
     let files = if folder.is_dir() { fs::list_dir(folder)? } else { Vec::new() };
-    let mut key = KeyBuilder::default();
-    for file in files {
-        key = key.with(file.file_name().unwrap_or_default().as_encoded_bytes()).with(fs::read(&file)?);
-    }
-    Ok(key.finish())
+    let read = |file: PathBuf| Ok((file.file_name().unwrap_or_default().to_owned(), fs::read(&file)?));
+    Ok(key_of(&files.into_iter().map(read).collect::<Result<_>>()?))
+}
+
+/// Returns the key of a side's own doc tests before they are kept: that of the folder that will hold them.
+pub fn own_texts_key(extracted: &BTreeMap<TargetId, Extracted>) -> Result<String> {
+    let bundled = extracted.iter().filter_map(|(target, extracted)| Some((target, extracted.bundled.as_ref().ok()?)));
+    let text = |(target, bundled): (&TargetId, &Bundled)| {
+        let text = serde_json::to_vec(&bundled.own).map_err(|error| Error::setup(error.to_string()))?;
+        Ok((text_of(Path::new(""), &target.package).into_os_string(), text))
+    };
+    Ok(key_of(&bundled.map(text).collect::<Result<_>>()?))
+}
+
+fn key_of(texts: &BTreeMap<OsString, Vec<u8>>) -> String {
+    let texts = texts.iter();
+    texts.fold(KeyBuilder::default(), |key, (name, text)| key.with(name.as_encoded_bytes()).with(text)).finish()
 }
 
 /// How the doc tests of a package differ between two versions, by their names, where they do.

@@ -97,6 +97,8 @@ fn measure_all(
     run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
     run.growth = measured.growth;
+    run.stages.build += measured.building;
+    run.stages.select += measured.selecting;
     run.stages.explain = measured.explaining;
     let others = run.stages.prepare + run.stages.build + run.stages.select + run.stages.explain;
     run.stages.measure = started.elapsed().saturating_sub(others);

@@ -34,6 +34,9 @@ pub struct Measured {
     pub warnings: Vec<Warning>,
     /// How the work of functions grows, if that was asked for.
     pub growth: Option<Growth>,
+    /// Time spent on building and selecting more after the first measurements.
+    pub building: Duration,
+    pub selecting: Duration,
     /// Time spent on explaining afterwards.
     pub explaining: Duration,
 }
@@ -41,6 +44,8 @@ pub struct Measured {
 impl Measured {
     /// Adds the tests of another pairing.
     pub fn add(&mut self, more: Self) {
+        self.building += more.building;
+        self.selecting += more.selecting;
         self.explaining += more.explaining;
         if let Some(growth) = &mut self.growth {
             // They were moved to the second pairing, whose answer holds.
@@ -125,7 +130,7 @@ pub fn run_pairing(
     let started = Instant::now();
     warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
     let growth = options.growth.then(|| counted(session, builder, built, &outcomes));
-    Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed() })
+    Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed(), ..Measured::default() })
 }
 
 /// How the work of the functions grows that these tests call. Whatever goes wrong here, what was measured is not lost.

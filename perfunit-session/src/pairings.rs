@@ -216,7 +216,7 @@ impl Plan {
         }
         measured.outcomes.extend(candidates.excluded);
         // Whatever goes wrong from here on, what was measured is not lost.
-        let error = widen(session, builder, &mut second, &open).err();
+        let error = widen(session, builder, &mut second, &open, &mut measured).err();
         measured.warnings.extend(error.as_ref().and_then(|error| not_made(session, error)));
         if let Some(second) = &mut second {
             second.take_failed(&mut open);
@@ -335,11 +335,13 @@ impl Prepared {
 }
 
 /// Builds the second pairing with the targets of these tests, if it lacks any of them. If that fails it stays as it is.
+/// `measured` gets the time that this takes.
 fn widen(
     session: &Session<'_>,
     builder: &mut Builder<'_>,
     second: &mut Option<Prepared>,
     failed: &[(Outcome, Fallback)],
+    measured: &mut Measured,
 ) -> Result<()> {
     let has = second.as_ref().map(|second| second.built.targets.clone()).unwrap_or_default();
     let needed: BTreeSet<TargetId> = failed.iter().map(|(outcome, _)| outcome.test.target.clone()).collect();
@@ -347,7 +349,11 @@ fn widen(
         return Ok(());
     }
     let pairing = session.selected.pairing(session.versions, Side::Head);
-    let (mut wider, _) = Prepared::new(session, builder, pairing, &has.union(&needed).cloned().collect())?;
+    let started = Instant::now();
+    let prepared = Prepared::new(session, builder, pairing, &has.union(&needed).cloned().collect());
+    measured.selecting = prepared.as_ref().map_or(Duration::ZERO, |(_, selecting)| *selecting);
+    measured.building = started.elapsed().saturating_sub(measured.selecting);
+    let (mut wider, _) = prepared?;
     let candidates = std::mem::take(&mut wider.candidates);
     wider.spare.extend(candidates.chosen.into_iter().filter(|candidate| !has.contains(&candidate.test.target)));
     if let Some(Prepared { candidates, mut spare, fallbacks, .. }) = second.take() {

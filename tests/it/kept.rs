@@ -269,9 +269,14 @@ struct Compilations {
 
 impl Compilations {
     fn of(project: Project) -> Self {
+        Self::after(":", project)
+    }
+
+    /// Each call of rustc comes after this shell command.
+    fn after(command: &str, project: Project) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (wrapper, log) = (folder.path().join("wrapper"), folder.path().join("calls"));
-        let script = format!("#!/bin/sh\necho \"$@\" >> {}\nexec \"$@\"\n", log.display());
+        let script = format!("#!/bin/sh\necho \"$@\" >> {}\n{command}\nexec \"$@\"\n", log.display());
         std::fs::write(&wrapper, script).unwrap();
         std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
         Self { project, folder }
@@ -362,4 +367,19 @@ fn doc_tests_that_do_not_differ_are_kept_for_both_sides() {
     let document = project.perfunit(["list", "HEAD..HEAD~1", "--doc", "--message-format", "json"]).expect(0).json();
     assert_eq!(document["tests"][0]["target_kind"], "doctest", "{document}");
     assert!(!cargos.exists(), "something was built");
+}
+
+#[test]
+fn builds_for_tests_that_failed_count_as_builds() {
+    let library = |value: u32| {
+        format!("pub fn value() -> u32 {{\n    {value}\n}}\n#[test]\nfn is() {{ assert_eq!(value(), {value}); }}\n")
+    };
+    let project = Project::library(&library(1), &library(2));
+    // No speed of the machine makes four builds shorter than the time that their compilers sleep.
+    let compilations = Compilations::after("case \"$*\" in *' sample '*--test*) sleep 2;; esac", project);
+    let (run, calls) = compilations.run(&["diff", "HEAD~1", "--message-format", "json"]);
+    let document = run.expect(0).json();
+    assert_eq!(document["tests"][0]["reason"]["kind"], "test-changed", "{document}");
+    assert_eq!(calls.len(), 4, "{calls:#?}");
+    assert!(document["summary"]["seconds"]["build"].as_f64().unwrap() >= 8.0, "{}", document["summary"]);
 }

@@ -102,7 +102,7 @@ struct Turn {
     again: bool,
     /// The doc tests of the other side.
     texts: Option<PathBuf>,
-    without_lto: bool,
+    lto: Lto,
 }
 
 impl<'a> Builder<'a> {
@@ -222,7 +222,8 @@ impl<'a> Builder<'a> {
                 // Both sides have the doc tests of that which is built first.
                 let first = built.get(order[0]).as_ref().filter(|_| side != order[0]);
                 let texts = first.map(SideBuild::doctests);
-                let mut turn = Turn { side, again: *failed.get(side), texts, without_lto: lto_off.is_some() };
+                let lto = if lto_off.is_some() { Lto::Off } else { Lto::Keep };
+                let mut turn = Turn { side, again: *failed.get(side), texts, lto };
                 let done = self.until_built(job, attempt, &mut turn, &toolchains)?;
                 *failed.get_mut(side) = turn.again;
                 let Some(done) = done else {
@@ -313,7 +314,7 @@ impl<'a> Builder<'a> {
         &mut self,
         job: &Job<'_>,
         attempt: &dyn Attempt,
-        &Turn { side, again, ref texts, without_lto }: &Turn,
+        &Turn { side, again, ref texts, lto }: &Turn,
         toolchain: &Toolchain,
     ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
@@ -347,7 +348,7 @@ impl<'a> Builder<'a> {
         let is_only_named = |target: &Target| target.id.kind == TargetKind::Bench && !target.benched;
         let request = Request {
             options: job.options,
-            without_lto,
+            lto,
             content_key: &content_key,
             manifest: tree.path(Path::new(&workspace.root).join("Cargo.toml")),
             config_files: configuration::files_of(

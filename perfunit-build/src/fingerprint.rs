@@ -5,6 +5,7 @@
 //! the key of the side. So a side is found again only where everything that it read is as it was.
 
 use super::cargo_layout;
+use perfunit_model::TargetId;
 use perfunit_model::error::Result;
 use perfunit_project::cargo::user_folder;
 use perfunit_system::cache::{self, KeyBuilder};
@@ -31,11 +32,16 @@ const CARGOS: [&str; 7] = [
     "OUT_DIR",
 ];
 
-/// Names of what was read.
+/// Names of what was read, and what was built.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     variables: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
+    /// The key of builds that differ only in the targets.
+    #[serde(default)]
+    pub family: String,
+    #[serde(default)]
+    pub targets: BTreeSet<TargetId>,
 }
 
 /// Where a build left word of what it read.
@@ -90,6 +96,16 @@ impl Fingerprint {
         let inputs = json::read_if_exists(&file).ok()??;
         cache::touch(&file);
         Some(inputs)
+    }
+
+    /// Returns the builds of a family that have these targets, with their keys, those with the fewest targets first.
+    pub fn with_more(ours: &Path, family: &str, targets: &BTreeSet<TargetId>) -> Vec<(String, Self)> {
+        let files = place(ours, "").parent().and_then(|folder| fs::list_dir(folder).ok()).unwrap_or_default();
+        let read = |file: &PathBuf| Some((file.file_stem()?.to_str()?.to_owned(), json::read::<Self>(file).ok()?));
+        let has_more = |built: &Self| built.family == family && built.targets.is_superset(targets);
+        let mut all: Vec<_> = files.iter().filter_map(read).filter(|(_, built)| has_more(built)).collect();
+        all.sort_by_key(|(_, built)| built.targets.len());
+        all
     }
 
     pub fn save(&self, ours: &Path, key: &str) -> Result<()> {
@@ -239,7 +255,11 @@ mod tests {
     fn a_key_changes_with_what_was_read() {
         let folder = tempfile::tempdir().unwrap();
         let (sub, file) = (folder.path().join("sub"), folder.path().join("sub/file"));
-        let inputs = Fingerprint { variables: BTreeSet::from(["HOME".to_owned()]), files: BTreeSet::from([sub]) };
+        let inputs = Fingerprint {
+            variables: BTreeSet::from(["HOME".to_owned()]),
+            files: BTreeSet::from([sub]),
+            ..Fingerprint::default()
+        };
         let gone = inputs.key("x");
         assert_ne!(gone, inputs.key("y"));
         fs::create_dir_all(file.parent().unwrap()).unwrap();

@@ -11,6 +11,7 @@ use super::request::Request;
 use super::toolchain::Toolchain;
 use super::unify::Flags;
 use super::{in_place, undeclared};
+use perfunit_model::Lto;
 use perfunit_model::error::{Error, ExitCode, Result, Stop, Tried};
 use perfunit_model::guesses::{BUS_ERROR, DISK_FULL, RUNNER_CONFLICT};
 use perfunit_project::cargo::{Cargo, Package};
@@ -97,17 +98,23 @@ impl<'a> Making<'a> {
         Ok(Self { own_key: side_key(toolchain, &request, None)?, texts: texts.transpose()?, toolchain, request, watch })
     }
 
-    /// Returns the side from an earlier run, whichever side it was in that run.
+    /// Returns the side from an earlier run, whichever side it was in that run. It may have more targets.
     pub fn kept(&self) -> Option<SideBuild> {
-        let load = |key: &str| {
-            let read = Fingerprint::load(self.request.ours, key)?;
-            kept::load(&self.request.ours.join(SIDES), &read.key(key))
-        };
+        let Request { ours, targets, .. } = self.request;
+        let of = |key: &str, read: &Fingerprint| kept::load(&ours.join(SIDES), &read.key(key));
+        let load = |key: &str| of(key, &Fingerprint::load(ours, key)?);
         let own = load(&self.own_key).filter(|build| match &self.texts {
             Some(texts) => doctests::texts_key(&build.doctests()).is_ok_and(|own| own == texts.key),
             None => true,
         });
-        let build = own.or_else(|| load(&self.texts.as_ref()?.side_key))?;
+        let with_more = || {
+            // Doc tests may be those of the other side.
+            let family =
+                key::family_key(self.toolchain, &self.request).ok().filter(|_| self.request.doctests().is_empty())?;
+            Fingerprint::with_more(ours, &family, targets).iter().find_map(|(key, read)| of(key, read))
+        };
+        let with_texts = || load(&self.texts.as_ref()?.side_key);
+        let build = own.or_else(with_texts).or_else(with_more)?;
         tracing::info!(folder = %build.folder.display(), "kept side reused");
         Some(build)
     }
@@ -161,7 +168,8 @@ impl<'a> Making<'a> {
             Some(texts) if doctests::own_texts_key(&extracted)? != texts.key => &texts.side_key,
             _ => own_key,
         };
-        let read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
+        let mut read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
+        (read.family, read.targets) = (key::family_key(toolchain, request)?, request.targets.clone());
         read.save(request.ours, key)?;
         Ok(kept::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?)
     }
@@ -370,7 +378,7 @@ impl Call<'_> {
         command.arg("--target-dir").arg(request.target_dir);
         // Last, so that a runner of the project does not run the tests now.
         command.args(&options.arguments);
-        if request.without_lto {
+        if request.lto == Lto::Off {
             command.arg("--config").arg(format!("profile.{}.lto=false", options.profile));
         }
         for triple in self.triples()? {

@@ -4,11 +4,11 @@ use super::configuration::{Configuration, file_in};
 use super::lto;
 use super::request::Request;
 use super::toolchain::Toolchain;
-use perfunit_model::TargetId;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::{
     BUILD_VARIABLE_PREFIXES, BUILD_VARIABLES, C_TOOL_VARIABLES, CODE_VARIABLES, UNBUILT_TABLES,
 };
+use perfunit_model::{Lto, TargetId, TargetKind};
 use perfunit_project::cargo::{Cargo, user_folder};
 use perfunit_project::git::Repository;
 use perfunit_system::cache::KeyBuilder;
@@ -22,25 +22,60 @@ use toml::{Table, Value};
 #[derive(Serialize)]
 struct Recipe<'a> {
     profile: &'a str,
-    without_lto: bool,
+    lto: Lto,
     arguments: &'a [String],
-    targets: &'a BTreeSet<TargetId>,
+    targets: Targets<'a>,
     packages: Vec<&'a String>,
-    whole_packages: bool,
     requires_features: bool,
     manifest: &'a Path,
     texts: Option<&'a str>,
 }
 
+/// What a key says of the targets.
+#[derive(Serialize)]
+enum Targets<'a> {
+    Exactly {
+        targets: &'a BTreeSet<TargetId>,
+        whole_packages: bool,
+    },
+    /// Their packages, and for which of these cargo builds the binaries, too. These decide the features.
+    Of(BTreeSet<(&'a str, bool)>),
+}
+
+impl<'a> Targets<'a> {
+    fn family_of(targets: &'a BTreeSet<TargetId>) -> Self {
+        let is_with_binaries = |package: &str| {
+            let mut of_package = targets.iter().filter(|target| target.package == package);
+            of_package.any(|target| matches!(target.kind, TargetKind::Test | TargetKind::Bench))
+        };
+        let packages = targets.iter().map(|target| target.package.as_str());
+        Self::Of(packages.map(|package| (package, is_with_binaries(package))).collect())
+    }
+}
+
+/// Returns the key of all builds that differ from this one only in the targets: each target is the same in all of them.
+pub(super) fn family_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<String> {
+    recipe_key(toolchain, request, Targets::family_of(request.targets), None)
+}
+
 /// Returns the key of what is known before a build; `texts` is that of the other side's doc tests, if this one gets them.
 pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>, texts: Option<&str>) -> Result<String> {
+    let targets = Targets::Exactly { targets: request.targets, whole_packages: request.whole_packages };
+    recipe_key(toolchain, request, targets, texts)
+}
+
+fn recipe_key(
+    toolchain: &Toolchain,
+    request: &Request<'_>,
+    targets: Targets<'_>,
+    texts: Option<&str>,
+) -> Result<String> {
     let recipe = Recipe {
         profile: &request.options.profile,
-        without_lto: request.without_lto,
+        lto: request.lto,
         arguments: &request.options.arguments,
-        targets: request.targets,
+        targets,
         packages: request.packages.keys().collect(),
-        whole_packages: request.whole_packages,
         requires_features: request.requires_features,
         manifest: &request.manifest,
         texts,

@@ -24,8 +24,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Request<'a> {
     pub options: &'a Options,
-    /// Whether the profile's link-time optimization is left out.
-    pub without_lto: bool,
+    /// What becomes of the profile's link-time optimization; `Off` only if there is one to leave out.
+    pub lto: Lto,
     /// Content of the side: file set and injections.
     pub content_key: &'a str,
     /// The workspace's manifest in the tree.

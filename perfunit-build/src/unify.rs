@@ -277,6 +277,7 @@ fn file_url(path: &Path) -> String {
 mod tests {
     use super::*;
     use crate::Options;
+    use perfunit_model::Lto;
     use perfunit_project::cargo::{Dependency, Target};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
@@ -304,7 +305,7 @@ mod tests {
 
         fn request(&self) -> Request<'_> {
             Request {
-                without_lto: false,
+                lto: Lto::Keep,
                 options: &self.options,
                 content_key: "",
                 manifest: PathBuf::new(),

@@ -383,3 +383,33 @@ fn builds_for_tests_that_failed_count_as_builds() {
     assert_eq!(calls.len(), 4, "{calls:#?}");
     assert!(document["summary"]["seconds"]["build"].as_f64().unwrap() >= 8.0, "{}", document["summary"]);
 }
+
+#[test]
+fn a_side_that_was_built_with_more_targets_serves() {
+    let project = Project::library(&library(500, "100"), &library(1500, "100"));
+    let program = |rounds| {
+        library(rounds, "100") + "fn main() {\n    println!(\"{}\", sample::edited(1) + edited(3) + weighed(5));\n}\n"
+    };
+    let commit = |library: String, program: String| {
+        project.write("src/lib.rs", library);
+        project.write("src/main.rs", program);
+        project.commit("commit");
+    };
+    let test = "#[test]\nfn runs() {\n    let program = env!(\"CARGO_BIN_EXE_sample\");\n    \
+        assert!(std::process::Command::new(program).status().unwrap().success());\n}\n";
+    project.write("tests/it.rs", test);
+    commit(library(500, "100"), program(500));
+    commit(library(1500, "100"), program(500));
+    commit(library(500, "100"), program(1500));
+    let compilations = Compilations::of(project);
+    let (run, calls) = compilations.run(&["list", "HEAD~2..HEAD~1"]);
+    run.expect(0);
+    // Of each version the tests of the library and of the program.
+    assert_eq!(calls.len(), 4, "{calls:#?}");
+    let arguments = ["diff", "HEAD~2..HEAD", "--message-format", "json", "--explain", "never", "-E", "test(edits)"];
+    let (run, calls) = compilations.run(&arguments);
+    let document = run.expect(100).json();
+    let test = &document["tests"][0];
+    assert_eq!((&test["target"], &test["verdict"]), (&"sample::bin/sample".into(), &"slower".into()), "{document}");
+    assert!(calls.len() == 1 && calls[0].contains("src/main.rs"), "{calls:#?}");
+}

@@ -170,17 +170,23 @@ pub fn close_copy(file: c_int) {
 }
 
 /// Writes pages to a file, behind what is there.
-fn append(file: c_int, pages: Range, at: &Cell<i64>) -> bool {
-    let length = pages.end.saturating_sub(pages.start);
-    let offset = at.replace(at.get() + length as i64);
+fn append(file: c_int, pages: Range, at: &Cell<usize>) -> bool {
+    let (length, offset) = next_part(pages, at);
     // SAFETY: readable pages of this program.
-    length == 0 || unsafe { pwrite(file, pages.start as *const c_void, length, offset) } == length as isize
+    let written = || unsafe { pwrite(file, pages.start as *const c_void, length, offset) };
+    length == 0 || usize::try_from(written()) == Ok(length)
+}
+
+/// Length of these pages and their place in a copy, where all parts lie behind each other.
+fn next_part(pages: Range, at: &Cell<usize>) -> (usize, i64) {
+    let length = pages.end.saturating_sub(pages.start);
+    let offset = at.replace(at.get() + length);
+    (length, i64::try_from(offset).unwrap_or(i64::MAX))
 }
 
 /// Maps pages from the file that they were written to. Only those that are used are mapped in, many at a time.
-fn map_copied(pages: Range, protection: c_int, file: c_int, at: &Cell<i64>) -> bool {
-    let length = pages.end.saturating_sub(pages.start);
-    let offset = at.replace(at.get() + length as i64);
+fn map_copied(pages: Range, protection: c_int, file: c_int, at: &Cell<usize>) -> bool {
+    let (length, offset) = next_part(pages, at);
     let flags = MAP_PRIVATE | MAP_FIXED;
     // SAFETY: what is mapped is what is there already.
     length == 0 || unsafe { mmap(pages.start as *mut c_void, length, protection, flags, file, offset) } as isize != -1

@@ -81,7 +81,9 @@ fn begin(server: &'static Server, streams: Option<Streams>, copies: &[i32]) -> S
     if server.settled.as_ref().is_some_and(|settled| settled.renew(copy)) {
         area.settled.store(1, Relaxed);
     }
-    copies.iter().for_each(|copy| close_copy(*copy));
+    for copy in copies {
+        close_copy(*copy);
+    }
     seat::take_after(&server.seat);
     page.name()
 }

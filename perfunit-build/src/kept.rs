@@ -276,6 +276,11 @@ pub fn stand_in(ours: &Path, side: &SideBuild) -> Result<()> {
     Ok(())
 }
 
+/// Returns where tests find the stand-in of a binary.
+pub fn stand_in_of(ours: &Path, binary: &Path) -> PathBuf {
+    dispatch_role::dispatcher_path(&ours.join("build/any").join(file_name(binary)))
+}
+
 /// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.
 pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
     for (name, base) in &sides.base.inputs.libraries {

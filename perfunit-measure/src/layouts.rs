@@ -18,6 +18,7 @@ use perfunit_select::trace::{self, Places};
 use perfunit_system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Layouts of a target that stay on disk for its other tests, however large; what is evicted is linked again for each test.
 const FEWEST_KEPT: usize = 32;
@@ -279,14 +280,18 @@ fn executes(
         return Ok(true);
     }
     let temporary = bench.traced();
-    trace::in_any_run(|side, seed| {
+    let programs = Arc::default();
+    let executed = trace::in_any_run(|side, seed| {
         let executable = *subject.executables.get(side);
         let cores = bench.cores_told();
         let variables = &bench.seeds.variables(seed, TestClock::True, cores.as_deref(), &executable.environment());
-        let program = trace::Program { executable, places: places.get(side), temporary: &temporary, variables };
+        let places = places.get(side);
+        let program = trace::Program { executable, places, programs: &programs, temporary: &temporary, variables };
+        let functions = trace::Functions { of_test: functions.get(side), of_all_tests: Some(functions.get(side)) };
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
-        trace::executes(&program, executable.known_as(&subject.test.name), functions.get(side), trace::LONGEST)
-    })
+        trace::executes(&program, executable.known_as(&subject.test.name), functions, trace::LONGEST)
+    })?;
+    Ok(executed != trace::Executed::No)
 }
 
 /// Which tests can come by some of these functions; all of them, if that cannot be told.

@@ -75,6 +75,6 @@ mod tests {
     #[test]
     fn names_are_those_of_the_documents() {
         assert_eq!(Verdict::ALL.map(variant_name)[2..4], ["changed-below-threshold", "same"]);
-        assert_eq!(variant_name(Reason::NotExecuted { functions: 2 }.kind()), "not-executed");
+        assert_eq!(variant_name(Reason::NotExecuted { functions: 2, programs: Vec::new() }.kind()), "not-executed");
     }
 }

@@ -1,6 +1,6 @@
 //! Why a test has no verdict, or less of one.
 
-use super::format::{count, limit};
+use super::format::{count, limit, some};
 use super::{
     CodeChange, FailedOn, Failure, Metric, MetricVerdict, NoDoctest, NoVerdict, NotMetered, Side, Sides, Verdict,
 };
@@ -134,6 +134,9 @@ pub enum Reason {
     NotExecuted {
         /// Changed functions that it can reach.
         functions: usize,
+        /// The programs that have some of them and that it could start.
+        #[serde(default)]
+        programs: Vec<String>,
     },
 }
 
@@ -350,9 +353,13 @@ impl fmt::Display for Reason {
             }
             Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
             Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),
-            Reason::NotExecuted { functions } => {
+            Reason::NotExecuted { functions, programs } => {
                 let functions = count(*functions, "changed function");
-                write!(f, "has not changed: it can reach {functions}, but does not execute any")
+                write!(f, "has not changed: it can reach {functions}, but does not execute any")?;
+                match programs.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, ", nor starts a program that does ({})", some(programs.iter().cloned())),
+                }
             }
             Reason::DataChanged { .. } => {
                 write!(f, "the code is the same; {detail} differs, and on equal data there is nothing to compare")

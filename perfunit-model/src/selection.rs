@@ -178,6 +178,10 @@ pub enum SelectedBecause {
     Through { item: CodeChange, between: Vec<String>, is_call: bool },
     /// A file of its package differs.
     DataFile,
+    /// A run of it came to this function of a program that it starts; the item if the change is in the function itself.
+    InProgram { program: String, function: String, item: Option<CodeChange> },
+    /// Its runs do not tell whether it executes changed code, for this reason.
+    Unwatched { why: String },
 }
 
 /// A target, or a kind of test, that is not measured at all.
@@ -446,6 +450,13 @@ impl fmt::Display for SelectedBecause {
                 write!(f, "{verb} {item} through {shown}{dots}")
             }
             Self::DataFile => f.write_str("a file of its package differs"),
+            Self::InProgram { program, item: Some(item), .. } => {
+                write!(f, "executes {item} in {program}, which it starts")
+            }
+            Self::InProgram { program, function, item: None } => {
+                write!(f, "executes machine code that differs, {function} in {program}, which it starts")
+            }
+            Self::Unwatched { why } => write!(f, "may execute changed code, its runs do not tell: {why}"),
         }
     }
 }

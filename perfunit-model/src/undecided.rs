@@ -222,6 +222,6 @@ mod tests {
         check(vec![late(), outcome("b", Verdict::Same, Some(measured(1e3, 0.0)))], false);
         check(vec![unmeasured("a", Some(Reason::FoldedAway { ns: 1.0 }))], false);
         check(vec![unmeasured("a", Some(Reason::Filtered))], false);
-        check(vec![unmeasured("a", Some(Reason::NotExecuted { functions: 1 }))], true);
+        check(vec![unmeasured("a", Some(Reason::NotExecuted { functions: 1, programs: Vec::new() }))], true);
     }
 }

@@ -171,7 +171,7 @@ impl From<&model::Reason> for Reason {
                 Self { side: Some(*side), intermittent: Some(*intermittent), ..plain }.because(&how.to_string())
             }
             R::TestChanged { item } => Self { item: Some(item.to_string()), ..plain },
-            R::NotExecuted { functions } => Self { functions: Some(*functions), ..plain },
+            R::NotExecuted { functions, .. } => Self { functions: Some(*functions), ..plain },
             R::DataChanged { path } => Self { path: Some(path.clone()), ..plain },
             R::OtherShard { shard, .. } => Self { shard: Some(*shard), ..plain },
             R::NotCaptured { why } => plain.because(&why.to_string()),
@@ -276,7 +276,7 @@ mod tests {
             R::SameCode,
             R::NotConfirmed,
             R::TooNoisy,
-            R::NotExecuted { functions: 2 },
+            R::NotExecuted { functions: 2, programs: Vec::new() },
             R::DataChanged { path: "a.json".to_owned() },
         ];
         for reason in reasons {

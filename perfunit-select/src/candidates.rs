@@ -6,7 +6,7 @@ use super::names::Names;
 use super::reach::{self, Files, NameIndex, TestSource};
 use super::rules::TestRules;
 use super::selected::Selected;
-use super::target_code::TargetCode;
+use super::target_code::{ProgramCode, TargetCode};
 use super::test_inputs::{self, Libraries};
 use perfunit_build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, list_tests};
 use perfunit_model::error::{Result, Stop, Tried, apart};
@@ -55,6 +55,8 @@ pub struct Candidates {
     pub code: BTreeMap<TargetId, TargetCode>,
     /// The same of targets whose executables are the same; looked at only if there is no test to measure.
     pub code_of_same: BTreeMap<TargetId, TargetCode>,
+    /// The programs that differ, where the code of some target was compared.
+    pub programs: Vec<ProgramCode>,
     /// Tests that lead by names to a changed item, whatever became of them.
     pub by_name: BTreeSet<TestId>,
     /// What was compiled of head, as far as that is known.
@@ -170,6 +172,9 @@ pub fn candidates(
             let code = comparer.target(target, executables, &common)?;
             candidates.code_of_same.insert(target.clone(), code);
         }
+    }
+    if candidates.code.values().any(|code| code.unknown.is_none()) {
+        candidates.programs = comparer.changed_programs()?;
     }
     comparer.remembered.save()?;
     candidates.rank(names, selected);
@@ -321,6 +326,8 @@ fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why
         SelectedBecause::Target(_)
         | SelectedBecause::Code { .. }
         | SelectedBecause::Other { .. }
+        | SelectedBecause::InProgram { .. }
+        | SelectedBecause::Unwatched { .. }
         | SelectedBecause::DataFile => return true,
     };
     if !reached.contains(&ReachedBy::Item(item.clone())) {

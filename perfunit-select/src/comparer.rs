@@ -4,7 +4,7 @@ use super::code::{self, ChangedCode, Code, Unreadable, What};
 use super::functions;
 use super::selection_cache::Remembered;
 use super::source::ChangedItem;
-use super::target_code::{Place, TargetCode, TestCode, Units};
+use super::target_code::{Place, ProgramCode, TargetCode, TestCode, Units, Unlocated};
 use super::test_inputs::{self, Libraries};
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -13,7 +13,6 @@ use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{ChangedFunction, OtherInput, Side, Sides, Start, TargetId, Uncompared};
 use perfunit_project::cargo::Context;
 use perfunit_system::fs;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -26,8 +25,6 @@ pub struct Comparer<'a> {
     functions: Vec<&'a ChangedItem>,
     /// Whether the standard library of both sides is the same, which is no part of what is compared.
     one_toolchain: bool,
-    /// A binary of the workspace that runs other machine code than before, by name, once that was asked.
-    changed_binary: OnceCell<Option<String>>,
     /// The answers of earlier runs, and of this one.
     pub remembered: Remembered,
 }
@@ -38,15 +35,7 @@ impl<'a> Comparer<'a> {
         let remembered = Remembered::load(&context.ours, &built.sides)?;
         let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
         let one_toolchain = context.base_cargo.is_none();
-        Ok(Self {
-            sides: &built.sides,
-            files,
-            units: Units::default(),
-            functions,
-            one_toolchain,
-            changed_binary: OnceCell::new(),
-            remembered,
-        })
+        Ok(Self { sides: &built.sides, files, units: Units::default(), functions, one_toolchain, remembered })
     }
 
     /// What machine code says about these tests of a target.
@@ -65,10 +54,7 @@ impl<'a> Comparer<'a> {
         let paths = executables.map(|executable| executable.path.as_path());
         let libraries = Libraries::of(self.sides, paths)?;
         let links = executables.map(|executable| executable.link.as_deref());
-        if self.changed_binary.get().is_none() {
-            self.changed_binary = OnceCell::from(self.find_changed_binary()?);
-        }
-        let binary = self.changed_binary.get().cloned().flatten();
+        let binary = self.changed_programs()?.first().map(|program| program.name.clone());
         let is_told_of_binaries = target.kind.is_told_of_binaries();
         let mut code = match apart(self.programs(links, &libraries))? {
             Ok(programs) => {
@@ -155,7 +141,11 @@ impl<'a> Comparer<'a> {
         Ok(changed)
     }
 
-    fn find_changed_binary(&mut self) -> Result<Option<String>> {
+    /// Returns the binaries of the workspace that run other machine code than before.
+    pub fn changed_programs(&mut self) -> Result<Vec<ProgramCode>> {
+        if let Some(known) = self.remembered.programs() {
+            return Ok(known.clone());
+        }
         let binaries = self.sides.as_ref().try_map(|_, side| side.binaries())?;
         let by_name = |paths: Vec<PathBuf>| -> BTreeMap<String, PathBuf> {
             let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
@@ -163,24 +153,48 @@ impl<'a> Comparer<'a> {
         };
         let binaries = binaries.map(by_name);
         let names: BTreeSet<&String> = binaries.base.keys().chain(binaries.head.keys()).collect();
+        let mut changed = Vec::new();
         for name in names {
-            let (Some(base), Some(head)) = (binaries.base.get(name), binaries.head.get(name)) else {
-                return Ok(Some(name.clone()));
+            let places = match (binaries.base.get(name), binaries.head.get(name)) {
+                (Some(base), Some(head)) => self.differences(Sides { base, head })?,
+                _ => Err(Unlocated::OneVersionOnly),
             };
-            let libraries = Libraries::of(self.sides, Sides { base, head })?;
-            if fs::same_content(base, head)? && libraries.is_empty() {
+            if places.as_ref().is_ok_and(Vec::is_empty) {
                 continue;
             }
-            let links = Sides { base: self.sides.base.binary_link(base), head: self.sides.head.binary_link(head) };
-            let same = match apart(self.programs(links.as_ref().map(Option::as_deref), &libraries))? {
-                Ok(programs) => code::compare_symbols(&programs, &["main"]) == Code::Same,
-                Err(_) => false,
-            };
-            if !same || !self.changed_libraries(libraries)?.is_empty() {
-                return Ok(Some(name.clone()));
-            }
+            changed.push(ProgramCode { name: name.clone(), places });
         }
-        Ok(None)
+        self.remembered.insert_programs(changed.clone());
+        Ok(changed)
+    }
+
+    /// Returns the functions where a binary can begin to differ; none if it does not.
+    fn differences(
+        &mut self,
+        Sides { base, head }: Sides<&Path>,
+    ) -> Result<std::result::Result<Vec<Place>, Unlocated>> {
+        let libraries = Libraries::of(self.sides, Sides { base, head })?;
+        if fs::same_content(base, head)? && libraries.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let links = Sides { base: self.sides.base.binary_link(base), head: self.sides.head.binary_link(head) };
+        let loads_others = !libraries.links.base.is_empty();
+        let code = match apart(self.programs(links.as_ref().map(Option::as_deref), &libraries))? {
+            Ok(programs) => code::compare_symbols(&programs, &["main"]),
+            Err(why) => return Ok(Err(Unlocated::Uncompared(why.to_string()))),
+        };
+        let places: Vec<Place> = match code {
+            Code::Same => Vec::new(),
+            Code::Changed(changed) => changed.frontier.iter().map(|place| describe(place)).collect(),
+            Code::Unknown { .. } => return Ok(Err(Unlocated::Uncompared("it has no main".to_owned()))),
+        };
+        let is_unused = |place: &Place| place.base.is_empty() && place.head.is_empty();
+        Ok(match places {
+            _ if !self.changed_libraries(libraries)?.is_empty() => Err(Unlocated::Libraries),
+            places if !places.is_empty() && loads_others => Err(Unlocated::Libraries),
+            places if places.iter().any(is_unused) => Err(Unlocated::NoFunction),
+            places => Ok(places),
+        })
     }
 }
 

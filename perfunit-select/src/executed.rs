@@ -1,19 +1,27 @@
-//! Leaves out the tests that can reach changed code but do not execute it: some runs of each, under breakpoints.
+//! Leaves out the tests that can reach changed code but do not execute it, neither themselves nor in programs that they
+//! start: some runs of each, under breakpoints.
 
 use super::candidates::{Candidate, Candidates, not_measured};
-use super::selection_cache::Remembered;
-use super::target_code::{Place, TargetCode};
-use super::trace::{self, Executed, Places, Program};
+use super::code::{self, stable_name};
+use super::functions::{changed_functions, name};
+use super::selected::Selected;
+use super::selection_cache::{Remembered, RunAnswer};
+use super::target_code::{Place, ProgramCode, Watched};
+use super::trace::{self, Executed, Functions, Places, Program, Programs};
 use perfunit_build as build;
-use perfunit_build::{Builder, BuiltSides, InPlace, Seeds, TestClock, TestExecutable};
+use perfunit_build::{Builder, BuiltSides, InPlace, Seeds, SideBuild, TestClock, TestExecutable, stand_in_of};
 use perfunit_model::error::Result;
-use perfunit_model::{Reason, Side, Sides, TargetId, Untraceable, Warning};
+use perfunit_model::{
+    ChangedFunction, OtherInput, Reason, SelectedBecause, Side, Sides, TargetId, Untraceable, Warning, Why,
+};
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
 use perfunit_system::temporary::TestFolder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How tests are run to see what they execute.
@@ -25,10 +33,11 @@ pub struct Tracing {
     pub deadline: Option<Instant>,
 }
 
-/// Runs the chosen tests and leaves out those that come by no changed place. Returns what the user should know.
+/// Runs the chosen tests and leaves out those that come to no changed place. Returns what the user should know.
 pub fn leave_out_unexecuted(
     builder: &mut Builder<'_>,
     built: &BuiltSides,
+    selected: &Selected,
     candidates: &mut Candidates,
     tracing: Tracing,
 ) -> Result<Option<Warning>> {
@@ -36,7 +45,7 @@ pub fn leave_out_unexecuted(
     let ours = &builder.context().ours;
     let numbered = candidates.chosen.iter().enumerate();
     let in_question: BTreeMap<usize, String> = numbered
-        .filter(|(_, candidate)| candidates.places_of(candidate).is_some())
+        .filter(|(_, candidate)| candidates.watched(candidate).is_some())
         .map(|(index, candidate)| (index, surroundings(built, &candidate.test.target)))
         .collect();
     if in_question.is_empty() {
@@ -54,23 +63,63 @@ pub fn leave_out_unexecuted(
         builder.checkout(build::Place::Measured, built.pairing.data(), &built.injections)?;
     }
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
+    let temporary = TestFolder::create("traced")?;
+    temporary.empty()?;
+    let programs = built
+        .sides
+        .as_ref()
+        .try_map(|which, side| programs(side, which, ours, &candidates.programs, temporary.path()))?;
     let mut tracer = Tracer {
         built,
         seeds: Seeds::new(built.seeds.clone()),
+        programs: programs.map(Arc::new),
         places: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
-        temporary: TestFolder::create("traced")?,
+        temporary,
         limit: tracing.timeout.min(trace::LONGEST),
         deadline: tracing.deadline.map(interrupt::half_way),
     };
-    let (idle, late) = tracer.idle(candidates, in_question, &mut remembered, &progress)?;
+    let (answers, late) = tracer.answers(candidates, in_question, &mut remembered, &progress)?;
     if fresh {
         // What the tests wrote is not for the measuring to find.
         builder.restore(built.pairing.data(), &built.injections)?;
     }
     remembered.save()?;
-    candidates.leave_out(&idle);
+    candidates.apply(answers, selected);
     Ok(late.map(|why| Warning::NotTraced { why }))
+}
+
+/// Returns the programs of a side that tests may start; `fresh` is a folder that was created now.
+fn programs(built: &SideBuild, side: Side, ours: &Path, changed: &[ProgramCode], fresh: &Path) -> Result<Programs> {
+    let mut programs = Programs::new(fresh)?;
+    for folder in ["build", "sides"] {
+        programs.add_folder(&ours.join(folder));
+    }
+    for path in built.binaries()? {
+        let stand_in = stand_in_of(ours, &path);
+        if stand_in.exists() {
+            programs.add_same(&stand_in)?;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(ProgramCode { places, .. }) = changed.iter().find(|program| program.name == name) else {
+            programs.add_same(&path)?;
+            continue;
+        };
+        let symbols = places.as_ref().map(|places| symbols_of(places.iter()));
+        let symbols = symbols.as_ref().map(|symbols| symbols.get(side)).map_err(ToString::to_string);
+        programs.add_changed(&name, &path, symbols)?;
+    }
+    Ok(programs)
+}
+
+/// Returns the linker symbols of places.
+fn symbols_of<'a>(places: impl Iterator<Item = &'a Place>) -> Sides<BTreeSet<String>> {
+    let mut symbols = Sides::<BTreeSet<String>>::default();
+    for place in places {
+        symbols.base.extend(place.base.iter().cloned());
+        symbols.head.extend(place.head.iter().cloned());
+    }
+    symbols
 }
 
 /// Key of what the tests of a target can see, besides their code, when they run: environment, folder, and whose files are
@@ -94,24 +143,30 @@ fn executable<'a>(built: &'a BuiltSides, side: Side, target: &TargetId) -> Optio
 struct Tracer<'a> {
     built: &'a BuiltSides,
     seeds: Seeds,
-    places: BTreeMap<(TargetId, Side), Places>,
+    programs: Sides<Arc<Programs>>,
+    /// With the symbols of the places of all its tests, where these are known.
+    places: BTreeMap<(TargetId, Side), (Places, Option<BTreeSet<String>>)>,
     made: InPlace,
     temporary: TestFolder,
     limit: Duration,
     deadline: Option<Instant>,
 }
 
+/// What a test came to, with the number of places that it could come to.
+type Answered = (RunAnswer, usize);
+
 impl Tracer<'_> {
-    /// Those of the tests in question that come by no changed place, with the number of these places; and why not all of
-    /// the tests were run.
-    fn idle(
+    /// Returns what each of the tests in question came to; and why not all of the tests were run.
+    fn answers(
         &mut self,
         candidates: &Candidates,
         in_question: BTreeMap<usize, String>,
         remembered: &mut Remembered,
         progress: &Progress,
-    ) -> Result<(BTreeMap<usize, usize>, Option<Untraceable>)> {
-        let (mut idle, mut late) = (BTreeMap::new(), None);
+    ) -> Result<(BTreeMap<usize, Answered>, Option<Untraceable>)> {
+        let (mut answers, mut late) = (BTreeMap::new(), None);
+        let in_programs = candidates.programs.iter().filter_map(|program| program.places.as_ref().ok());
+        let in_programs: usize = in_programs.map(Vec::len).sum();
         let tests = in_question.len();
         for (traced, (index, surroundings)) in in_question.into_iter().enumerate() {
             if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -120,45 +175,61 @@ impl Tracer<'_> {
             }
             let candidate = &candidates.chosen[index];
             progress.message(candidate.test.to_string());
-            let places = candidates.places_of(candidate).unwrap_or_default();
-            let executed = match remembered.executed(&candidate.test, &surroundings) {
-                Some(known) => known,
-                None => self.executes(candidate, &places)?,
+            let Some(watched) = candidates.watched(candidate) else { continue };
+            let answer = match remembered.executed(&candidate.test, &surroundings) {
+                Some(known) => known.clone(),
+                None => self.answer(candidate, &watched, &candidates.programs)?,
             };
             if interrupt::requested() {
                 break;
             }
-            remembered.insert_executed(&candidate.test, surroundings, executed);
-            if !executed {
-                idle.insert(index, places.len());
-            }
+            remembered.insert_executed(&candidate.test, surroundings, answer.clone());
+            answers.insert(index, (answer, watched.by_test.len() + in_programs));
             progress.advance();
         }
-        Ok((idle, late))
+        Ok((answers, late))
     }
 
-    /// True unless all runs on both sides came by no changed place.
+    /// Returns what runs on both sides come to.
     ///
     /// Until a place is passed both sides do the same, so each run is one more for both.
-    fn executes(&mut self, candidate: &Candidate, places: &[&Place]) -> Result<bool> {
+    fn answer(&mut self, candidate: &Candidate, watched: &Watched<'_>, programs: &[ProgramCode]) -> Result<RunAnswer> {
         let head = executable(self.built, Side::Head, &candidate.test.target);
+        let unknown = |why: &str| Ok(RunAnswer::Unknown { why: why.to_owned() });
         if candidate.ignored && head.is_some_and(|executable| !executable.harness.runs_ignored()) {
-            return Ok(true);
+            return unknown("its harness does not run ignored tests");
         }
-        let union = |of: fn(&Place) -> &BTreeSet<String>| places.iter().flat_map(|place| of(place)).cloned().collect();
-        let symbols: Sides<BTreeSet<String>> =
-            Sides { base: union(|place| &place.base), head: union(|place| &place.head) };
-        if places.iter().any(|place| place.base.is_empty() && place.head.is_empty()) {
-            return Ok(true);
+        if !are_functions(watched.by_test.iter().copied()) {
+            return unknown("something differs that no function uses");
         }
-        trace::in_any_run(|side, seed| self.on_side(candidate, side, symbols.get(side), seed))
+        let symbols = symbols_of(watched.by_test.iter().copied());
+        let executed = trace::in_any_run(|side, seed| {
+            self.on_side(candidate, side, symbols.get(side), watched.by_all_tests, seed)
+        })?;
+        Ok(match executed {
+            Executed::No => RunAnswer::Nothing,
+            Executed::Unknown(why) => RunAnswer::Unknown { why: why.to_string() },
+            Executed::Yes(entered) => match entered.program {
+                None => RunAnswer::OwnCode,
+                Some(name) => {
+                    let program = programs.iter().find(|program| program.name == name);
+                    let mut places = program.iter().flat_map(|program| &program.places).flatten();
+                    let symbol = entered.symbol;
+                    let place = places.find(|place| place.base.contains(&symbol) || place.head.contains(&symbol));
+                    let function =
+                        place.map_or_else(|| stable_name(&symbol).into_owned(), |place| place.function.name.clone());
+                    RunAnswer::Program { name, function, symbol }
+                }
+            },
+        })
     }
 
     fn on_side(
         &mut self,
         candidate: &Candidate,
         side: Side,
-        symbols: &BTreeSet<String>,
+        of_test: &BTreeSet<String>,
+        by_all_tests: Option<&[Place]>,
         seed: Option<NonZeroU64>,
     ) -> Result<Executed> {
         let target = &candidate.test.target;
@@ -167,35 +238,75 @@ impl Tracer<'_> {
         };
         let key = (target.clone(), side);
         if !self.places.contains_key(&key) {
-            self.places.insert(key.clone(), Places::read(&executable.path)?);
+            let all = by_all_tests.filter(|places| are_functions(places.iter()));
+            let all = all.map(|places| std::mem::take(symbols_of(places.iter()).get_mut(side)));
+            self.places.insert(key.clone(), (Places::read(&executable.path)?, all));
         }
         let variables = self.seeds.variables(seed, TestClock::True, None, &executable.environment());
-        let program =
-            Program { executable, places: &self.places[&key], temporary: &self.temporary, variables: &variables };
+        let (places, of_all_tests) = &self.places[&key];
+        let program = Program {
+            executable,
+            places,
+            programs: self.programs.get(side),
+            temporary: &self.temporary,
+            variables: &variables,
+        };
+        let functions = Functions { of_test, of_all_tests: of_all_tests.as_ref() };
         let _entered = self.made.enter(side)?;
-        trace::executes(&program, executable.known_as(&candidate.test.name), symbols, self.limit)
+        trace::executes(&program, executable.known_as(&candidate.test.name), functions, self.limit)
     }
 }
 
+/// Returns whether a function can be watched for each place on some side.
+fn are_functions<'a>(mut places: impl Iterator<Item = &'a Place>) -> bool {
+    places.all(|place| !place.base.is_empty() || !place.head.is_empty())
+}
+
 impl Candidates {
-    /// The places that a candidate must pass to have changed, if that is known.
-    fn places_of(&self, candidate: &Candidate) -> Option<Vec<&Place>> {
-        self.code.get(&candidate.test.target).and_then(|code: &TargetCode| code.places_of(&candidate.test.name))
+    /// What a candidate must come to in its executable to have changed, unless it does in a program; if that is known.
+    fn watched(&self, candidate: &Candidate) -> Option<Watched<'_>> {
+        self.code.get(&candidate.test.target)?.watched(&candidate.test.name)
     }
 
-    /// Moves candidates to the excluded: position, and how many places they could have come by.
-    fn leave_out(&mut self, idle: &BTreeMap<usize, usize>) {
+    /// Moves the candidates that came to nothing to the excluded, and notes what the others came to in programs.
+    fn apply(&mut self, mut answers: BTreeMap<usize, Answered>, selected: &Selected) {
         let chosen = std::mem::take(&mut self.chosen);
-        for (index, candidate) in chosen.into_iter().enumerate() {
-            match idle.get(&index) {
-                Some(functions) => {
-                    let reason = self.unchanged(Reason::NotExecuted { functions: *functions }, &candidate.test);
+        for (index, mut candidate) in chosen.into_iter().enumerate() {
+            match answers.remove(&index) {
+                Some((RunAnswer::Nothing, functions)) => {
+                    let programs = self.programs.iter().map(|program| program.name.clone()).collect();
+                    let reason = Reason::NotExecuted { functions, programs };
+                    let reason = self.unchanged(reason, &candidate.test);
                     let mut outcome = not_measured(candidate.test, reason, candidate.capture, Some(candidate.because));
                     outcome.why = candidate.why;
                     self.excluded.push(outcome);
+                    continue;
                 }
-                None => self.chosen.push(candidate),
+                Some((RunAnswer::Program { name, function, symbol }, _)) => {
+                    candidate.note_program(name, function, &symbol, selected);
+                }
+                Some((RunAnswer::Unknown { why }, _)) if !self.programs.is_empty() => {
+                    candidate.because = SelectedBecause::Unwatched { why };
+                }
+                Some((RunAnswer::OwnCode | RunAnswer::Unknown { .. }, _)) | None => {}
             }
+            self.chosen.push(candidate);
         }
+    }
+}
+
+impl Candidate {
+    /// Notes that runs came to a function of a program.
+    fn note_program(&mut self, program: String, function: String, symbol: &str, selected: &Selected) {
+        let changed = changed_functions(&selected.diff);
+        let names: Vec<_> = changed.iter().map(|item| name(item)).collect();
+        let item = match code::named_by(symbol, &names)[..] {
+            [one] => Some(changed[one].code_change()),
+            _ => None,
+        };
+        let input = OtherInput::Binary { name: program.clone() };
+        let place = ChangedFunction { name: function.clone(), data: None };
+        self.why = Some(Why { path: vec![self.test.name.clone()], changed: vec![place], others: vec![input] });
+        self.because = SelectedBecause::InProgram { program, function, item };
     }
 }

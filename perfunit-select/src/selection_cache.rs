@@ -3,7 +3,7 @@
 
 use super::functions;
 use super::source::ChangedItem;
-use super::target_code::TargetCode;
+use super::target_code::{ProgramCode, TargetCode};
 use perfunit_build::SideBuild;
 use perfunit_model::error::Result;
 use perfunit_model::{Sides, TargetId, TestId};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What answers mean; another one does not understand them.
-const VERSION: &str = "3";
+const VERSION: &str = "4";
 
 /// Comparisons kept for later runs.
 const KEPT: usize = 64;
@@ -31,7 +31,9 @@ pub struct Remembered {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers {
     targets: BTreeMap<String, TargetCode>,
-    /// By test: whether runs of it came by a changed place, the last time that it was traced.
+    /// The binaries that differ, once they were compared.
+    programs: Option<Vec<ProgramCode>>,
+    /// By test: what its runs came to, the last time that it was traced.
     executed: BTreeMap<String, Traced>,
 }
 
@@ -39,7 +41,21 @@ struct Answers {
 struct Traced {
     /// Key of what the test could see besides its code. Of another environment nothing is known.
     surroundings: String,
-    executed: bool,
+    answer: RunAnswer,
+}
+
+/// What the runs of a test came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunAnswer {
+    /// No changed place.
+    Nothing,
+    /// A changed place of the test executable.
+    OwnCode,
+    /// This function of a program, with its linker symbol.
+    Program { name: String, function: String, symbol: String },
+    /// It cannot be told, for this reason.
+    Unknown { why: String },
 }
 
 /// Where the answers about these sides are.
@@ -76,15 +92,26 @@ impl Remembered {
         self.is_new = true;
     }
 
-    /// Whether runs of this test in these surroundings came by a changed place.
-    pub fn executed(&self, test: &TestId, surroundings: &str) -> Option<bool> {
-        let traced = self.answers.executed.get(&test.to_string())?;
-        (traced.surroundings == surroundings).then_some(traced.executed)
+    /// Returns the binaries that differ, if they were compared.
+    pub fn programs(&self) -> Option<&Vec<ProgramCode>> {
+        self.answers.programs.as_ref()
     }
 
-    /// Notes whether they did.
-    pub fn insert_executed(&mut self, test: &TestId, surroundings: String, executed: bool) {
-        let traced = Traced { surroundings, executed };
+    /// Notes the binaries that differ.
+    pub fn insert_programs(&mut self, programs: Vec<ProgramCode>) {
+        self.answers.programs = Some(programs);
+        self.is_new = true;
+    }
+
+    /// Returns what runs of this test came to in these surroundings.
+    pub fn executed(&self, test: &TestId, surroundings: &str) -> Option<&RunAnswer> {
+        let traced = self.answers.executed.get(&test.to_string())?;
+        (traced.surroundings == surroundings).then_some(&traced.answer)
+    }
+
+    /// Notes what they came to.
+    pub fn insert_executed(&mut self, test: &TestId, surroundings: String, answer: RunAnswer) {
+        let traced = Traced { surroundings, answer };
         let before = self.answers.executed.insert(test.to_string(), traced.clone());
         self.is_new |= before != Some(traced);
     }

@@ -30,6 +30,38 @@ pub struct TargetCode {
     pub unknown: Option<Uncompared>,
 }
 
+/// A program of the workspace that differs between the versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramCode {
+    /// The name of the binary.
+    pub name: String,
+    /// The functions where it can begin to differ, nearest to `main` first; or why only all of it counts.
+    pub places: Result<Vec<Place>, Unlocated>,
+}
+
+/// Why it is not known where a program differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unlocated {
+    #[error("which only one version has")]
+    OneVersionOnly,
+    #[error("which loads libraries that differ")]
+    Libraries,
+    #[error("in which something differs that no function uses")]
+    NoFunction,
+    /// The reason as text.
+    #[error("whose machine code was not compared: {0}")]
+    Uncompared(String),
+}
+
+/// What runs of a test have to come to for it to have changed, in the test executable.
+#[derive(Debug, Clone)]
+pub struct Watched<'a> {
+    pub by_test: Vec<&'a Place>,
+    /// The places of all tests, where these are known: a test may start its own executable.
+    pub by_all_tests: Option<&'a [Place]>,
+}
+
 /// A function where two versions can begin to differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
@@ -121,14 +153,20 @@ impl TargetCode {
         (!others.is_empty()).then(|| Why { path: vec![test.to_owned()], changed: Vec::new(), others })
     }
 
-    /// The places that a test must pass to have changed; `None` if passing them is not the only way.
-    pub fn places_of(&self, test: &str) -> Option<Vec<&Place>> {
-        match self.tests.get(test) {
-            Some(TestCode::Changed { places, .. }) if self.others.is_empty() && !self.in_libraries => {
-                Some(places.iter().filter_map(|place| self.places.get(*place)).collect())
-            }
-            _ => None,
+    /// Returns what a test must come to in its executable to have changed, unless it comes to something in a program; `None`
+    /// if there are other ways.
+    pub fn watched(&self, test: &str) -> Option<Watched<'_>> {
+        let is_binary = |input: &OtherInput| matches!(input, OtherInput::Binary { .. });
+        if self.in_libraries || !self.others.iter().all(is_binary) {
+            return None;
         }
+        let by_test = match self.tests.get(test)? {
+            TestCode::Changed { places, .. } => places.iter().filter_map(|place| self.places.get(*place)).collect(),
+            TestCode::Same | TestCode::Starts { .. } | TestCode::StartsItself { .. } => Vec::new(),
+            TestCode::Unknown => return None,
+        };
+        let are_all_known = self.tests.values().all(|test| *test != TestCode::Unknown);
+        Some(Watched { by_test, by_all_tests: are_all_known.then_some(&self.places) })
     }
 }
 

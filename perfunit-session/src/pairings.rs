@@ -78,7 +78,7 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let started = Instant::now();
     // The first comes last: its files are in the tree then, where it is measured next.
     for Prepared { built, candidates, .. } in both.into_iter().rev() {
-        warnings.extend(leave_out_unexecuted(builder, built, candidates, session.tracing())?);
+        warnings.extend(leave_out_unexecuted(builder, built, session.selected, candidates, session.tracing())?);
     }
     selecting += started.elapsed();
     Ok(Plan { first, second, warnings, selecting, dealt })

@@ -13,7 +13,7 @@ pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], 
     for reason in excluded.iter().filter_map(|outcome| outcome.reason.as_ref()) {
         *selection.left_out.entry(variant_name(reason.kind())).or_default() += 1;
     }
-    let not_executed = Reason::NotExecuted { functions: 0 };
+    let not_executed = Reason::NotExecuted { functions: 0, programs: Vec::new() };
     selection.reachable = chosen + selection.left_out.get(&variant_name(not_executed.kind())).copied().unwrap_or(0);
     if chosen == 0 {
         let because = nothing_because(&selection, targets);
@@ -33,7 +33,7 @@ fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecau
         let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(&variant_name(kind.kind())));
         of_kind.sum::<usize>() == selection.found
     };
-    let not_executed = Reason::NotExecuted { functions: 0 };
+    let not_executed = Reason::NotExecuted { functions: 0, programs: Vec::new() };
     Some(match selection.found {
         0 => NothingBecause::NoTests { targets },
         _ if all(&[Reason::SameExecutable]) => NothingBecause::SameExecutables,

@@ -16,13 +16,14 @@ use perfunit_model::error::apart;
 use perfunit_model::{Placement, Side, Sides, TestId, Threshold};
 use perfunit_select::Units;
 use perfunit_select::code;
-use perfunit_select::trace::{self, Executed, Places, Program};
+use perfunit_select::trace::{self, Executed, Functions, Places, Program};
 use perfunit_system::cache;
 use perfunit_system::process;
 use perfunit_system::temporary::TestFolder;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use usage::{cpu_of_children, median};
 
@@ -192,17 +193,29 @@ fn trace(largest: &Largest, arguments: &Arguments) -> Result<()> {
     }
     let places = Places::read(&largest.executable.path)?;
     let temporary = TestFolder::create("traced")?;
-    let program = Program { executable: &largest.executable, places: &places, temporary: &temporary, variables: &[] };
+    let programs = Arc::default();
+    let program = Program {
+        executable: &largest.executable,
+        places: &places,
+        programs: &programs,
+        temporary: &temporary,
+        variables: &[],
+    };
     let (mut hit, mut idle) = (Vec::new(), Vec::new());
     for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {
         // Another window of functions for each test.
         let start = index * arguments.symbols % names.len();
-        let symbols = names.iter().cycle().skip(start).take(arguments.symbols).cloned().collect();
+        let symbols: BTreeSet<String> = names.iter().cycle().skip(start).take(arguments.symbols).cloned().collect();
         let started = Instant::now();
-        let executed = trace::executes(&program, test, &symbols, Duration::from_mins(1))?;
+        let executed = trace::executes(
+            &program,
+            test,
+            Functions { of_test: &symbols, of_all_tests: Some(&symbols) },
+            Duration::from_mins(1),
+        )?;
         let took = started.elapsed().as_secs_f64() * 1000.0;
         match executed {
-            Executed::Yes => hit.push(took),
+            Executed::Yes(_) => hit.push(took),
             Executed::No => idle.push(took),
             Executed::Unknown(why) => println!("tracing: {test}: {why}"),
         }

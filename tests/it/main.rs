@@ -39,6 +39,7 @@ mod manual;
 mod metrics;
 mod packaging;
 mod planted;
+mod programs;
 mod ratchet;
 mod repeat;
 mod report;

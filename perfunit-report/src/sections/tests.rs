@@ -71,8 +71,8 @@ fn reasons() -> Vec<Reason> {
         Reason::DataChanged { path: "b.txt".into() },
         Reason::SameExecutable,
         Reason::SameCode,
-        Reason::NotExecuted { functions: 1 },
-        Reason::NotExecuted { functions: 2 },
+        Reason::NotExecuted { functions: 1, programs: Vec::new() },
+        Reason::NotExecuted { functions: 2, programs: Vec::new() },
     ]
 }
 fn with_ratchet(mut run: Run) -> Run {

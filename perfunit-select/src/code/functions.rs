@@ -54,6 +54,11 @@ impl<'a> Finder<'a> {
     }
 }
 
+/// Returns the positions of the functions that a symbol may be of, or of closures in them.
+pub fn named_by(symbol: &str, wanted: &[SourceName<'_>]) -> Vec<usize> {
+    Finder::new(wanted).of(symbol)
+}
+
 /// What machine code says about a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionCode {

@@ -43,7 +43,7 @@ mod unit;
 
 pub use alike::{is_same_code, unlike};
 pub use compare::{ChangedCode, Code, Comparison, What, compare, compare_symbols};
-pub use functions::{FunctionCode, SourceName, functions};
+pub use functions::{FunctionCode, SourceName, functions, named_by};
 pub use inlining::{Inlining, Origin, UnreadableExecutable};
 pub use instructions::Operations;
 pub use names::{is_c_identifier, stable as stable_name, with_old_drop};

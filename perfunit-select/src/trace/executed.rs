@@ -1,22 +1,52 @@
 //! The question of a run and its answer; several runs of a test, as one is a fact of that run alone.
 
 use super::places::Places;
+use super::programs::Programs;
 use super::unseen::Unseen;
 use perfunit_build::TestExecutable;
 use perfunit_model::Side;
 use perfunit_model::error::Result;
 use perfunit_system::temporary::TestFolder;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Whether a test executes any of the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executed {
-    Yes,
+    /// It came to this one first.
+    Yes(Entered),
     /// It passed and did not.
     No,
     Unknown(Unseen),
+}
+
+/// A function in question that was entered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entered {
+    /// Its linker symbol.
+    pub symbol: String,
+    /// The program that has it, if that is not the test executable.
+    pub program: Option<String>,
+}
+
+/// The functions in question of a test executable, by their linker symbols. Those of programs are in [`Programs`].
+#[derive(Debug, Clone, Copy)]
+pub struct Functions<'a> {
+    /// Those that the test can come to.
+    pub of_test: &'a BTreeSet<String>,
+    /// Those that any test of the executable can come to, for a test that starts its own executable; `None` if they are
+    /// not known.
+    pub of_all_tests: Option<&'a BTreeSet<String>>,
+}
+
+impl Functions<'_> {
+    /// Returns whether no function of the test executable is in question.
+    pub(super) fn are_none(&self) -> bool {
+        self.of_test.is_empty() && self.of_all_tests.is_some_and(BTreeSet::is_empty)
+    }
 }
 
 /// A test executable and what its tests need to run in.
@@ -24,6 +54,8 @@ pub enum Executed {
 pub struct Program<'a> {
     pub executable: &'a TestExecutable,
     pub places: &'a Places,
+    /// The programs that its tests may start.
+    pub programs: &'a Arc<Programs>,
     /// `TMPDIR` of its tests; emptied before each.
     pub temporary: &'a TestFolder,
     /// Set besides what cargo and the user set: the seed of this run.
@@ -36,16 +68,17 @@ pub const LONGEST: Duration = Duration::from_secs(10);
 /// on the time, or on which of its threads is first. One that comes by in every second run is missed in one case of 64.
 const ROUNDS: u64 = 3;
 
-/// True unless all runs on both sides came by none of the functions. Each has random numbers of its own, the same ones every
-/// time, so that the same versions get the same answer.
-pub fn in_any_run(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Executed>) -> Result<bool> {
+/// Returns the first answer that is not no, and no if all runs on both sides came to none of the functions. Each run has
+/// random numbers of its own, the same ones every time, so that the same versions get the same answer.
+pub fn in_any_run(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Executed>) -> Result<Executed> {
     let runs = (0..ROUNDS).flat_map(|_| [Side::Head, Side::Base]);
     for (seed, side) in (1..).zip(runs) {
-        if run(side, NonZeroU64::new(seed))? != Executed::No {
-            return Ok(true);
+        match run(side, NonZeroU64::new(seed))? {
+            Executed::No => {}
+            answer => return Ok(answer),
         }
     }
-    Ok(false)
+    Ok(Executed::No)
 }
 
 #[cfg(test)]
@@ -54,18 +87,20 @@ mod tests {
 
     #[test]
     fn one_run_that_comes_by_or_cannot_be_told_is_enough() {
-        let check = |answer: Executed, at: usize, expected: bool| {
+        let check = |answer: &Executed, at: usize, expected: &Executed| {
             let mut seen = Vec::new();
             let found = in_any_run(|side, seed| {
                 seen.push((side, seed));
                 Ok(if seen.len() == at { answer.clone() } else { Executed::No })
             });
-            assert_eq!((found.unwrap(), seen.len()), (expected, if expected { at } else { 6 }));
+            assert_eq!((&found.unwrap(), seen.len()), (expected, at.min(6)));
             let sides: Vec<Side> = seen.iter().map(|(side, _)| *side).collect();
             assert!(sides.chunks(2).all(|pair| pair.starts_with(&[Side::Head])), "{sides:?}");
         };
-        check(Executed::Yes, 5, true);
-        check(Executed::Unknown(Unseen::Lost), 1, true);
-        check(Executed::Yes, 7, false);
+        let yes = Executed::Yes(Entered { symbol: "f".to_owned(), program: None });
+        let unknown = Executed::Unknown(Unseen::Lost);
+        check(&yes, 5, &yes);
+        check(&unknown, 1, &unknown);
+        check(&yes, 7, &Executed::No);
     }
 }

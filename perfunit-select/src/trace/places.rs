@@ -3,7 +3,7 @@
 use super::unseen::Unseen;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use perfunit_build::side_of;
-use perfunit_model::error::{Error, Result};
+use perfunit_model::error::Result;
 use perfunit_system::fs;
 use perfunit_system::os::unix::fs::MetadataExt;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -16,20 +16,19 @@ pub struct Places {
     addresses: BTreeMap<String, Vec<u64>>,
     /// Address of the first instruction, as linked.
     pub(super) entry: u64,
-    pub(super) file: FileId,
     /// The side's folder, which contains the package's binaries.
     pub(super) folder: Option<PathBuf>,
     /// Why no function can be found.
     unreadable: Option<Unseen>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Device and inode of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileId(u64, u64);
 
-impl FileId {
-    /// Follows links, also `/proc/<id>/exe`.
-    pub fn of(path: &Path) -> std::io::Result<Self> {
-        std::fs::metadata(path).map(|data| Self(data.dev(), data.ino()))
+impl From<&std::fs::Metadata> for FileId {
+    fn from(data: &std::fs::Metadata) -> Self {
+        Self(data.dev(), data.ino())
     }
 }
 
@@ -41,11 +40,9 @@ impl Places {
     /// [`Executed::Unknown`]: super::Executed::Unknown
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path)?;
-        let file =
-            FileId::of(path).map_err(|error| Error::setup(format!("cannot read {}: {error}", path.display())))?;
         // As the kernel names it.
         let folder = side_of(path).and_then(|folder| folder.canonicalize().ok());
-        let mut places = Self { addresses: BTreeMap::new(), entry: 0, file, folder, unreadable: None };
+        let mut places = Self { addresses: BTreeMap::new(), entry: 0, folder, unreadable: None };
         match object::File::parse(&*bytes) {
             Ok(parsed) if is_native(parsed.architecture()) => places.fill(&parsed),
             Ok(_) => places.unreadable = Some(Unseen::OtherProcessor),
@@ -74,17 +71,19 @@ impl Places {
         }
     }
 
-    /// The addresses, as linked, of all these functions; each once, for merged functions share theirs. Or why not.
-    pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeSet<u64>, Unseen> {
-        if let Some(why) = &self.unreadable {
+    /// Returns the addresses, as linked, of all these functions, or why some have none. Merged functions share an address.
+    pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeMap<u64, String>, Unseen> {
+        if let Some(why) = self.unreadable.as_ref().filter(|_| !symbols.is_empty()) {
             return Err(why.clone());
         }
-        let mut found = BTreeSet::new();
+        let mut found = BTreeMap::new();
         for symbol in symbols {
             let Some(addresses) = self.addresses.get(symbol) else {
                 return Err(Unseen::NoFunction(symbol.clone()));
             };
-            found.extend(addresses);
+            for address in addresses {
+                found.entry(*address).or_insert_with(|| symbol.clone());
+            }
         }
         Ok(found)
     }

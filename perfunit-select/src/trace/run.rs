@@ -1,7 +1,7 @@
 //! One run of a test, from the question to the answer.
 
-use super::executed::{Executed, Program};
-use super::tracer::{self, Breakpoints, End};
+use super::executed::{Executed, Functions, Program};
+use super::tracer::{self, End, Watch};
 use super::unseen::Unseen;
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{Resource, setrlimit};
@@ -9,7 +9,6 @@ use perfunit_model::error::{Error, Result};
 use perfunit_runtime::page::CALLS_VARIABLE;
 use perfunit_system::interrupt;
 use perfunit_system::process;
-use std::collections::BTreeSet;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -22,16 +21,16 @@ const CALLS: u32 = 3;
 /// How often Ctrl-C is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs one test once, under breakpoints at the entries of the functions with these linker symbol names.
+/// Runs one test once, under breakpoints at the entries of these functions and of those of the programs.
 ///
 /// `test` must be a name that the executable itself listed: of another one libtest runs nothing, and nothing is
 /// executed. Must be called from the main thread, while no child is wanted any more (see [`process::kill_leftovers`]).
-pub fn executes(program: &Program<'_>, test: &str, symbols: &BTreeSet<String>, limit: Duration) -> Result<Executed> {
-    if symbols.is_empty() {
+pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, limit: Duration) -> Result<Executed> {
+    if functions.are_none() && program.programs.is_unchanged() {
         return Ok(Executed::No);
     }
     process::spare_children();
-    let executed = run(program, test, symbols, limit, |command| {
+    let executed = run(program, test, functions, limit, |command| {
         process::mark(command)?;
         process::spawn(command)
     });
@@ -43,15 +42,19 @@ pub fn executes(program: &Program<'_>, test: &str, symbols: &BTreeSet<String>, l
 pub(super) fn run(
     program: &Program<'_>,
     test: &str,
-    symbols: &BTreeSet<String>,
+    functions: Functions<'_>,
     limit: Duration,
     start: impl FnOnce(&mut Command) -> Result<Child>,
 ) -> Result<Executed> {
-    let addresses = match program.places.find(symbols) {
+    let addresses = match program.places.find(functions.of_test) {
         Ok(addresses) => addresses,
         Err(why) => return Ok(Executed::Unknown(why)),
     };
-    let breakpoints = Breakpoints::new(program.places, addresses);
+    let Program { executable, places, programs, .. } = program;
+    let watch = match Watch::new(&executable.path, places, addresses, functions.of_all_tests, programs)? {
+        Ok(watch) => watch,
+        Err(why) => return Ok(Executed::Unknown(why)),
+    };
     program.temporary.empty()?;
     let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
@@ -59,7 +62,7 @@ pub(super) fn run(
     prepare(&mut command, theirs, &ours);
     let (sender, receiver) = mpsc::channel();
     let tracer = std::thread::Builder::new().name("tracer".to_owned());
-    let tracer = tracer.spawn(move || sender.send(tracer::follow(ours, &breakpoints))).map_err(failed)?;
+    let tracer = tracer.spawn(move || sender.send(tracer::follow(ours, watch))).map_err(failed)?;
     let started = start(&mut command);
     // With it goes our copy of the child's end of the line: if there is no child, the tracer need not wait for it.
     drop(command);
@@ -133,7 +136,7 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
     // The tracer's end is the end of whatever it still traced.
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for a traced test: {error}")))?;
     Ok(match (end, cut_short) {
-        (End::Hit, _) => Executed::Yes,
+        (End::Hit(entered), _) => Executed::Yes(entered),
         (_, Some(why)) | (End::Unseen(why), _) => Executed::Unknown(why),
         (End::NotStarted | End::Refused(_), _) => Executed::Unknown(Unseen::NotStarted(status)),
         (End::Over, _) if !status.success() => Executed::Unknown(Unseen::Fails(status)),

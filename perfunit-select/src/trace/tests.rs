@@ -1,7 +1,7 @@
 //! Stories of single tests under breakpoints: each runs one test of `tests/stories.rs`.
 
 use super::run::run;
-use super::{Executed, Places, Program, Unseen, available};
+use super::{Entered, Executed, Functions, Places, Program, Programs, Unseen, available};
 use perfunit_build::TestExecutable;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Harness, TargetId, TargetKind};
@@ -13,6 +13,11 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+
+/// The test executable itself came to `target`.
+fn yes() -> Executed {
+    Executed::Yes(Entered { symbol: "target".to_owned(), program: None })
+}
 
 /// Enough for every story that ends.
 const LONG: Duration = Duration::from_mins(1);
@@ -69,7 +74,25 @@ impl Stories {
 
     /// The same, from another path.
     fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TestFolder) {
+        let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
+        let functions = Functions { of_test: &symbols, of_all_tests: Some(&symbols) };
+        self.run_with(path, test, functions, limit, |_| ())
+    }
+
+    /// The same, with programs that `add` adds.
+    fn run_with(
+        &self,
+        path: &Path,
+        test: &str,
+        functions: Functions<'_>,
+        limit: Duration,
+        add: impl FnOnce(&mut Programs),
+    ) -> (Result<Executed>, TestFolder) {
         let temporary = TestFolder::create("notes").unwrap();
+        temporary.empty().unwrap();
+        let mut programs = Programs::new(temporary.path()).unwrap();
+        add(&mut programs);
+        let programs = Arc::new(programs);
         let executable = TestExecutable {
             link: None,
             libraries: BTreeMap::new(),
@@ -81,9 +104,14 @@ impl Stories {
             harness: Harness::Libtest,
         };
         let places = Places::read(&self.executable).unwrap();
-        let program = Program { executable: &executable, places: &places, temporary: &temporary, variables: &[] };
-        let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
-        let executed = run(&program, test, &symbols, limit, |command| {
+        let program = Program {
+            executable: &executable,
+            places: &places,
+            programs: &programs,
+            temporary: &temporary,
+            variables: &[],
+        };
+        let executed = run(&program, test, functions, limit, |command| {
             command.spawn().map_err(|error| Error::setup(error.to_string()))
         });
         (executed, temporary)
@@ -103,21 +131,21 @@ fn stories() -> Option<Arc<Stories>> {
 #[test]
 fn a_call_is_seen_wherever_it_happens() {
     let Some(stories) = stories() else { return };
-    stories.check("calls", &Executed::Yes);
-    stories.check("is_ignored_and_calls", &Executed::Yes);
-    stories.check("calls_in_a_thread", &Executed::Yes);
-    stories.check("calls_in_a_child", &Executed::Yes);
-    stories.check("calls_in_a_child_that_shares_memory", &Executed::Yes);
-    stories.check("starts_itself", &Executed::Yes);
+    stories.check("calls", &yes());
+    stories.check("is_ignored_and_calls", &yes());
+    stories.check("calls_in_a_thread", &yes());
+    stories.check("calls_in_a_child", &yes());
+    stories.check("calls_in_a_child_that_shares_memory", &yes());
+    stories.check("starts_itself", &yes());
 }
 
 #[test]
 fn a_call_is_seen_whatever_happened_before() {
     let Some(stories) = stories() else { return };
-    stories.check("calls_after_a_caught_panic", &Executed::Yes);
-    stories.check("calls_after_trapping_itself", &Executed::Yes);
-    stories.check("calls_after_another_program", &Executed::Yes);
-    stories.check("calls_and_aborts", &Executed::Yes);
+    stories.check("calls_after_a_caught_panic", &yes());
+    stories.check("calls_after_trapping_itself", &yes());
+    stories.check("calls_after_another_program", &yes());
+    stories.check("calls_and_aborts", &yes());
 }
 
 #[test]
@@ -147,8 +175,9 @@ fn signals_of_the_test_reach_it() {
 fn merged_functions_share_a_breakpoint() {
     let Some(stories) = stories() else { return };
     let both = ["target", "alias_of_target"];
-    assert_eq!(stories.run("calls_by_alias", &["target"], LONG).0, Executed::Yes);
-    assert_eq!(stories.run("calls", &both, LONG).0, Executed::Yes);
+    assert_eq!(stories.run("calls_by_alias", &["target"], LONG).0, yes());
+    let of_alias = Executed::Yes(Entered { symbol: "alias_of_target".to_owned(), program: None });
+    assert_eq!(stories.run("calls", &both, LONG).0, of_alias);
     assert_eq!(stories.run("calls_neither", &both, LONG).0, Executed::No);
 }
 
@@ -156,7 +185,7 @@ fn merged_functions_share_a_breakpoint() {
 fn only_the_functions_in_question_count() {
     let Some(stories) = stories() else { return };
     assert_eq!(stories.run("calls", &["bystander"], LONG).0, Executed::No);
-    assert_eq!(stories.run("calls", &["bystander", "target"], LONG).0, Executed::Yes);
+    assert_eq!(stories.run("calls", &["bystander", "target"], LONG).0, yes());
 }
 
 #[test]
@@ -187,13 +216,121 @@ fn what_is_not_a_function_of_the_executable_cannot_be_seen() {
 fn what_a_binary_of_the_package_executes_cannot_be_seen() {
     let Some(stories) = stories() else { return };
     // Not by std: a process that another test forks meanwhile would hold the copy open for writing.
-    let copied = Command::new("cp").arg(&stories.executable).arg(stories.folder.path().join("binary")).status();
-    assert!(copied.unwrap().success());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "cp \"$0\" \"$1\" && echo >> \"$1\""]).arg(&stories.executable);
+    assert!(shell.arg(stories.folder.path().join("binary")).status().unwrap().success());
     let (executed, _) = stories.run("starts_a_binary_of_its_package", &["target"], LONG);
     assert!(
         matches!(&executed, Executed::Unknown(why) if matches!(why, Unseen::Starts(path) if path.ends_with("binary"))),
         "{executed:?}"
     );
+}
+
+/// Stories with a program beside them.
+struct WithProgram(Stories, PathBuf);
+
+impl WithProgram {
+    /// `None` if the program cannot be compiled with these options here.
+    fn compile(options: &[&str]) -> Option<Self> {
+        let stories = Stories::compile(&[]);
+        let program = stories.folder.path().join("program");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/trace/tests/program.rs");
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition=2024", "-Copt-level=1", "--cap-lints=allow"]).args(options);
+        let is_compiled = rustc.arg("-o").arg(&program).arg(source).output().unwrap().status.success();
+        assert!(is_compiled || !options.is_empty());
+        is_compiled.then_some(Self(stories, program))
+    }
+
+    /// What a run tells with these functions of the program in question.
+    fn run(&self, story: &str, symbols: std::result::Result<&[&str], &str>, limit: Duration) -> Executed {
+        let Self(stories, program) = self;
+        let none = BTreeSet::new();
+        let functions = Functions { of_test: &none, of_all_tests: Some(&none) };
+        let symbols = symbols.map(|symbols| symbols.iter().map(|symbol| (*symbol).to_owned()).collect());
+        let add = |programs: &mut Programs| {
+            let symbols = symbols.as_ref().map_err(|why| (*why).to_owned());
+            programs.add_changed("program", program, symbols).unwrap();
+        };
+        stories.run_with(&stories.executable, story, functions, limit, add).0.unwrap()
+    }
+
+    fn check_unknown(&self, story: &str, symbols: std::result::Result<&[&str], &str>, limit: Duration, why: &str) {
+        let executed = self.run(story, symbols, limit);
+        assert!(matches!(&executed, Executed::Unknown(reason) if reason.to_string() == why), "{story}: {executed:?}");
+    }
+}
+
+#[test]
+fn programs_are_watched_however_they_are_linked() {
+    if stories().is_none() {
+        return;
+    }
+    let fixed = "-Crelocation-model=static";
+    let whole = "-Ctarget-feature=+crt-static";
+    for options in [&[][..], &[fixed], &[whole], &[fixed, whole]] {
+        let Some(stories) = WithProgram::compile(options) else {
+            let _ = writeln!(std::io::stderr(), "skipped: {}: {options:?} do not link here", module_path!());
+            continue;
+        };
+        let entered = Executed::Yes(Entered { symbol: "target".to_owned(), program: Some("program".to_owned()) });
+        assert_eq!(stories.run("starts_a_program_that_calls", Ok(&["target"]), LONG), entered, "{options:?}");
+        assert_eq!(stories.run("starts_a_program_that_calls", Ok(&["bystander"]), LONG), Executed::No, "{options:?}");
+        assert_eq!(stories.run("starts_an_idle_program", Ok(&["target"]), LONG), Executed::No, "{options:?}");
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_watched_tells_nothing_once_it_is_started() {
+    if stories().is_none() {
+        return;
+    }
+    let stories = WithProgram::compile(&[]).unwrap();
+    let story = "starts_an_idle_program";
+    let why = "it starts program, which only one version has";
+    stories.check_unknown(story, Err("which only one version has"), LONG, why);
+    assert_eq!(stories.run("calls_neither", Err("which only one version has"), LONG), Executed::No);
+    let why = "it starts program, the executable has no function nowhere";
+    stories.check_unknown(story, Ok(&["target", "nowhere"]), LONG, why);
+    let why = "it did not end within 0.5 s";
+    stories.check_unknown("starts_an_endless_program", Ok(&["target"]), Duration::from_millis(500), why);
+    let stripped = WithProgram::compile(&["-Cstrip=symbols"]).unwrap();
+    let why = "it starts program, the executable has no symbol table";
+    stripped.check_unknown(story, Ok(&["target"]), LONG, why);
+}
+
+#[test]
+fn many_processes_are_followed() {
+    if stories().is_none() {
+        return;
+    }
+    let stories = WithProgram::compile(&[]).unwrap();
+    let entered = Executed::Yes(Entered { symbol: "target".to_owned(), program: Some("program".to_owned()) });
+    assert_eq!(stories.run("starts_many_idle_programs", Ok(&["target"]), LONG), Executed::No);
+    assert_eq!(stories.run("starts_many_programs_of_which_the_last_call", Ok(&["target"]), LONG), entered);
+}
+
+#[test]
+fn a_program_that_is_opened_otherwise_tells_nothing() {
+    if stories().is_none() {
+        return;
+    }
+    let stories = WithProgram::compile(&[]).unwrap();
+    let why = "something opens program and is not seen to start it";
+    stories.check_unknown("reads_a_program", Ok(&["target"]), LONG, why);
+    stories.check_unknown("reads_a_program_that_it_starts", Ok(&["target"]), LONG, why);
+}
+
+#[test]
+fn programs_that_are_left_running_tell_nothing() {
+    if stories().is_none() {
+        return;
+    }
+    let stories = WithProgram::compile(&[]).unwrap();
+    let why = "it leaves processes behind, which may start programs";
+    stories.check_unknown("leaves_an_endless_program", Ok(&["target"]), LONG, why);
+    stories.check_unknown("leaves_a_daemon", Ok(&["target"]), LONG, why);
+    assert_eq!(stories.run("kills_an_endless_program", Ok(&["target"]), LONG), Executed::No);
 }
 
 #[test]
@@ -211,14 +348,14 @@ fn an_executable_may_be_linked_to_a_fixed_address() {
         return;
     }
     let stories = Stories::compile(&["-Crelocation-model=static"]);
-    assert_eq!(stories.run("calls", &["target"], LONG).0, Executed::Yes);
+    assert_eq!(stories.run("calls", &["target"], LONG).0, yes());
     assert_eq!(stories.run("calls_neither", &["target"], LONG).0, Executed::No);
 }
 
 #[test]
 fn daemons_end_with_the_test() {
     let Some(stories) = stories() else { return };
-    for (story, expected) in [("leaves_a_daemon", Executed::No), ("leaves_a_daemon_and_calls", Executed::Yes)] {
+    for (story, expected) in [("leaves_a_daemon", Executed::No), ("leaves_a_daemon_and_calls", yes())] {
         let (executed, temporary) = stories.run(story, &["target"], LONG);
         assert_eq!(executed, expected, "{story}");
         let daemon = std::fs::read_to_string(temporary.path().join("daemon")).unwrap();

@@ -4,18 +4,24 @@
 //! of nothing else; it ends all of that together with this thread, daemons included; and the main thread, which must
 //! be the one that starts processes, can wait with a time limit meanwhile.
 //!
-//! Breakpoints are planted in every process that begins to run the executable, and recognised when hit. Nothing is kept per
-//! process: what a thread runs and where it is loaded is asked of the kernel, when it matters.
+//! Breakpoints are planted in every process that begins to run the test executable or a program that differs, and
+//! recognised when hit. What a thread runs and where it is loaded is asked of the kernel, when it matters.
 
+use super::executed::Entered;
+use super::opens::Opens;
 use super::places::{FileId, Places};
+use super::programs::{ProgramFile, Programs};
 use super::ptrace::{self, Event};
 use super::unseen::Unseen;
 use nix::errno::Errno;
 use nix::unistd::Pid;
-use std::collections::BTreeSet;
+use perfunit_system::os::unix::fs::MetadataExt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// How the tracing of a test ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,7 +31,7 @@ pub enum End {
     /// The system does not let us trace it.
     Refused(Errno),
     /// It came to a breakpoint.
-    Hit,
+    Hit(Entered),
     /// It ended, without a hit, and all of its code was watched. How it ended its parent learns.
     Over,
     /// It ended, without a hit, but might have executed the functions where we could not see it.
@@ -39,7 +45,7 @@ pub fn introduce(mut line: &UnixStream) -> std::io::Result<()> {
 }
 
 /// Traces the process that introduces itself at the other end of `line`. Leaves its end for its parent to wait for.
-pub fn follow(mut line: UnixStream, breakpoints: &Breakpoints) -> End {
+pub fn follow(mut line: UnixStream, mut watch: Watch) -> End {
     let mut id = [0; 4];
     if line.read_exact(&mut id).is_err() {
         return End::NotStarted;
@@ -54,6 +60,7 @@ pub fn follow(mut line: UnixStream, breakpoints: &Breakpoints) -> End {
     drop(line);
     let mut started = false;
     let mut unseen = None;
+    let mut threads = BTreeSet::new();
     loop {
         let (id, event) = match ptrace::wait() {
             Ok(Some(happened)) => happened,
@@ -62,96 +69,226 @@ pub fn follow(mut line: UnixStream, breakpoints: &Breakpoints) -> End {
         };
         if id == test && event == Event::Ended {
             // Not taken: std waits for it itself, and insists on it if the exec failed.
-            return match unseen {
-                _ if !started => End::NotStarted,
-                Some(why) => End::Unseen(why),
-                None => End::Over,
-            };
+            if !started {
+                return End::NotStarted;
+            }
+            threads.remove(&test);
+            return unseen.or_else(|| watch.after_end(&threads)).map_or(End::Over, End::Unseen);
         }
         ptrace::take(id, event);
+        if event == Event::Ended {
+            threads.remove(&id);
+            continue;
+        }
+        threads.insert(id);
         match event {
-            Event::Signal(libc::SIGTRAP) if breakpoints.hit(id) => return End::Hit,
+            Event::Signal(libc::SIGTRAP) => match watch.hit(id) {
+                Some(entered) => return End::Hit(entered),
+                None => ptrace::resume(id, libc::SIGTRAP),
+            },
             Event::Signal(signal) => ptrace::resume(id, signal),
             Event::Stopped => ptrace::leave_stopped(id),
             Event::Exec => {
-                let seen = arm(breakpoints, id, !started);
+                let seen = watch.arm(id, !started);
                 started = true;
                 unseen = unseen.or(seen.err());
                 ptrace::resume(id, 0);
             }
-            Event::Other => ptrace::resume(id, 0),
-            Event::Ended => {}
+            Event::Other | Event::Ended => ptrace::resume(id, 0),
         }
-    }
-}
-
-/// Plants the breakpoints after exec, or says why what follows is not seen; the first program must be the executable.
-fn arm(breakpoints: &Breakpoints, id: Pid, first: bool) -> Result<(), Unseen> {
-    match breakpoints.arm(id)? {
-        Became::Sibling(path) => Err(Unseen::Starts(path)),
-        Became::Other if first => Err(Unseen::OtherProgram),
-        Became::Armed | Became::Other => Ok(()),
     }
 }
 
 /// Key of the first instruction's address in the auxiliary vector.
 const AT_ENTRY: u64 = libc::AT_ENTRY;
+/// How long processes may take to end that the test has killed and not waited for.
+const ENDING: Duration = Duration::from_millis(200);
 
-/// What a process became by exec.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Became {
-    /// The test executable; the breakpoints are planted.
-    Armed,
-    /// Another binary of the same side, whose code may have changed as well.
-    Sibling(PathBuf),
-    Other,
+/// What a process executes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Executes {
+    TestExecutable,
+    /// A program that differs, by its position in the list.
+    Changed {
+        position: usize,
+        is_copy: bool,
+    },
+    /// Something that is the same for both versions.
+    Same,
+    /// Something that may differ.
+    Unknown(Unseen),
 }
 
-/// Breakpoints in one executable.
+/// An executed file and its state: what another file gets this number has another time of change.
+type Version = (FileId, u64, (i64, i64));
+
+/// The executables that are watched in a run, with the addresses of their breakpoints as linked.
 #[derive(Debug)]
-pub struct Breakpoints {
-    addresses: BTreeSet<u64>,
-    entry: u64,
-    file: FileId,
+pub struct Watch {
+    executable: ProgramFile,
     folder: Option<PathBuf>,
+    entry: u64,
+    of_test: BTreeMap<u64, String>,
+    of_all_tests: Result<BTreeMap<u64, String>, Unseen>,
+    programs: Arc<Programs>,
+    opens: Opens,
+    known: BTreeMap<Version, Executes>,
 }
 
-impl Breakpoints {
-    /// At these addresses, as linked.
-    pub fn new(places: &Places, addresses: BTreeSet<u64>) -> Self {
-        Self { addresses, entry: places.entry, file: places.file, folder: places.folder.clone() }
+impl Watch {
+    /// Watches functions of a test executable, and the programs that its tests may start.
+    pub fn new(
+        executable: &Path,
+        places: &Places,
+        of_test: BTreeMap<u64, String>,
+        of_all_tests: Option<&BTreeSet<String>>,
+        programs: &Arc<Programs>,
+    ) -> perfunit_model::error::Result<Result<Self, Unseen>> {
+        let opens = match Opens::watch(&programs.changed) {
+            Ok(opens) => opens,
+            Err(why) => return Ok(Err(why)),
+        };
+        let of_all_tests = match of_all_tests {
+            Some(symbols) => places.find(symbols),
+            None => Err(Unseen::Starts(executable.to_owned())),
+        };
+        Ok(Ok(Self {
+            executable: ProgramFile::at(executable)?,
+            folder: places.folder.clone(),
+            entry: places.entry,
+            of_test,
+            of_all_tests,
+            programs: Arc::clone(programs),
+            opens,
+            known: BTreeMap::new(),
+        }))
     }
 
-    /// Looks at a process that stopped after exec.
-    pub fn arm(&self, id: Pid) -> Result<Became, Unseen> {
-        let failed = |what, error: &dyn std::fmt::Display| Unseen::Process { what, why: error.to_string() };
-        let link = format!("/proc/{id}/exe");
-        let file = FileId::of(Path::new(&link)).map_err(|error| failed("see the program", &error))?;
-        if file != self.file {
-            let path = std::fs::read_link(&link).map_err(|error| failed("see the program", &error))?;
-            let sibling = self.folder.as_ref().is_some_and(|folder| path.starts_with(folder));
-            return Ok(if sibling { Became::Sibling(path) } else { Became::Other });
+    /// Plants the breakpoints after exec, or says why what follows is not seen; the first program must be the executable.
+    fn arm(&mut self, id: Pid, first: bool) -> Result<(), Unseen> {
+        let executes = self.executes(id).map_err(|error| failed("see the program", &error))?;
+        if let Executes::Changed { position, is_copy: false } = executes {
+            self.opens.note_execution(position);
         }
-        let shift = self.shift(id).map_err(|error| failed("find the addresses", &error))?;
-        for address in &self.addresses {
+        let (addresses, entry) = match &executes {
+            Executes::TestExecutable if first => (&self.of_test, self.entry),
+            _ if first => return Err(Unseen::OtherProgram),
+            Executes::TestExecutable => (self.of_all_tests.as_ref().map_err(Clone::clone)?, self.entry),
+            Executes::Changed { position, .. } => {
+                let program = &self.programs.changed[*position];
+                (program.watched.as_ref().map_err(Clone::clone)?, program.entry)
+            }
+            Executes::Same => return Ok(()),
+            Executes::Unknown(why) => return Err(why.clone()),
+        };
+        if addresses.is_empty() {
+            return Ok(());
+        }
+        let shift = shift(id, entry).map_err(|error| failed("find the addresses", &error))?;
+        for address in addresses.keys() {
             ptrace::plant(id, address.wrapping_add(shift)).map_err(|error| failed("change the code", &error))?;
         }
-        Ok(Became::Armed)
+        Ok(())
     }
 
-    /// Whether a thread that is about to get SIGTRAP gets it for one of ours.
-    pub fn hit(&self, id: Pid) -> bool {
-        let Some(address) = ptrace::trap_address(id) else { return false };
+    /// Returns what a process executes.
+    fn executes(&mut self, id: Pid) -> std::io::Result<Executes> {
+        let link = PathBuf::from(format!("/proc/{id}/exe"));
+        let data = std::fs::metadata(&link)?;
+        let version = (FileId::from(&data), data.len(), (data.ctime(), data.ctime_nsec()));
+        if let Some(known) = self.known.get(&version) {
+            return Ok(known.clone());
+        }
+        let executes = self.classify(version, &link, std::fs::read_link(&link)?);
+        self.known.insert(version, executes.clone());
+        Ok(executes)
+    }
+
+    fn classify(&self, (file, length, changed_at): Version, link: &Path, path: PathBuf) -> Executes {
+        if file == self.executable.id {
+            return Executes::TestExecutable;
+        }
+        let Programs { changed, same, built, since } = &*self.programs;
+        let is_same = |known: &ProgramFile| known.is_same(file, length, link);
+        if let Some(position) = changed.iter().position(|program| program.file.id == file) {
+            return Executes::Changed { position, is_copy: false };
+        }
+        if same.iter().any(|program| program.id == file) {
+            return Executes::Same;
+        }
+        // Copies.
+        if let Some(position) = changed.iter().position(|program| is_same(&program.file)) {
+            return Executes::Changed { position, is_copy: true };
+        }
+        if is_same(&self.executable) {
+            return Executes::TestExecutable;
+        }
+        if same.iter().any(is_same) {
+            return Executes::Same;
+        }
+        if self.folder.iter().chain(built).any(|folder| path.starts_with(folder)) {
+            return Executes::Unknown(Unseen::Starts(path));
+        }
+        // Without programs that differ nothing that is made of programs does.
+        if !changed.is_empty() && changed_at > *since {
+            return Executes::Unknown(Unseen::StartsMade(path));
+        }
+        Executes::Same
+    }
+
+    /// Returns the function at whose breakpoint a thread is that is about to get SIGTRAP, if it gets it for one of ours.
+    fn hit(&mut self, id: Pid) -> Option<Entered> {
+        let address = ptrace::trap_address(id)?;
         // After exec another program may have code at the same address.
-        let same = FileId::of(Path::new(&format!("/proc/{id}/exe"))).is_ok_and(|file| file == self.file);
-        same && self.shift(id).is_ok_and(|shift| self.addresses.contains(&address.wrapping_sub(shift)))
+        let executes = self.executes(id).ok()?;
+        let in_file = |entry: u64| Some(address.wrapping_sub(shift(id, entry).ok()?));
+        match executes {
+            Executes::TestExecutable => {
+                let address = in_file(self.entry)?;
+                let symbol = self.of_test.get(&address).or_else(|| self.of_all_tests.as_ref().ok()?.get(&address))?;
+                Some(Entered { symbol: symbol.clone(), program: None })
+            }
+            Executes::Changed { position, .. } => {
+                let program = &self.programs.changed[position];
+                let symbol = program.watched.as_ref().ok()?.get(&in_file(program.entry)?)?;
+                Some(Entered { symbol: symbol.clone(), program: Some(program.name.clone()) })
+            }
+            Executes::Same | Executes::Unknown(_) => None,
+        }
     }
 
-    /// How far the executable is loaded from where it was linked to: nothing, or wherever the kernel put it (PIE).
-    fn shift(&self, id: Pid) -> std::io::Result<u64> {
-        let vector = std::fs::read(format!("/proc/{id}/auxv"))?;
-        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
-        let entry = vector.chunks_exact(16).find(|pair| word(&pair[..8]) == AT_ENTRY).map(|pair| word(&pair[8..]));
-        entry.map(|entry| entry.wrapping_sub(self.entry)).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    /// Returns why a run that ended without a hit tells nothing, if it does not; `threads` are those that have not ended.
+    fn after_end(&mut self, threads: &BTreeSet<Pid>) -> Option<Unseen> {
+        if self.programs.is_unchanged() {
+            return None;
+        }
+        let deadline = Instant::now() + ENDING;
+        while threads.iter().any(|thread| is_running(*thread)) {
+            if Instant::now() >= deadline {
+                return Some(Unseen::LeavesProcesses);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let position = self.opens.first_unexplained()?;
+        Some(Unseen::Opened(self.programs.changed[position].name.clone()))
     }
+}
+
+fn failed(what: &'static str, error: &dyn std::fmt::Display) -> Unseen {
+    Unseen::Process { what, why: error.to_string() }
+}
+
+/// Returns whether a thread has neither ended nor been killed.
+fn is_running(thread: Pid) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    let state = state.rsplit_once(") ").and_then(|(_, state)| state.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// How far a program is loaded from where it was linked to: nothing, or wherever the kernel put it (PIE).
+fn shift(id: Pid, entry: u64) -> std::io::Result<u64> {
+    let vector = std::fs::read(format!("/proc/{id}/auxv"))?;
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    let loaded = vector.chunks_exact(16).find(|pair| word(&pair[..8]) == AT_ENTRY).map(|pair| word(&pair[8..]));
+    loaded.map(|loaded| loaded.wrapping_sub(entry)).ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }

@@ -27,6 +27,19 @@ pub enum Unseen {
     Fails(ExitStatus),
     #[error("it starts {}", .0.display())]
     Starts(PathBuf),
+    /// A program of the workspace that differs, it cannot be told where.
+    #[error("it starts {name}, {why}")]
+    StartsUnwatched { name: String, why: String },
+    /// It may be, or hold, a program of the workspace.
+    #[error("it starts {}, which was made while the test ran", .0.display())]
+    StartsMade(PathBuf),
+    /// By a process that is not the test's, or as data.
+    #[error("something opens {0} and is not seen to start it")]
+    Opened(String),
+    #[error("it leaves processes behind, which may start programs")]
+    LeavesProcesses,
+    #[error("the files of programs cannot be watched: {}", io::Error::from_raw_os_error(*.0))]
+    Unwatched(i32),
     #[error("something else was started in place of the test executable")]
     OtherProgram,
     /// Something of its process cannot be read or written.

@@ -103,7 +103,7 @@ fn reason(index: usize) -> Reason {
             how: Failure::Said(format!("assertion failed: answer == {index}")),
             intermittent: false,
         },
-        2..=9 => Reason::NotExecuted { functions: 1 + index % 7 },
+        2..=9 => Reason::NotExecuted { functions: 1 + index % 7, programs: Vec::new() },
         10..=14 => Reason::SameExecutable,
         _ => Reason::SameCode,
     }

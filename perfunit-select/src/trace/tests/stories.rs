@@ -157,6 +157,71 @@ fn starts_a_binary_of_its_package() {
     assert!(Command::new(binary).arg("--list").status().unwrap().success());
 }
 
+fn program(way: &str) -> Command {
+    let own = std::env::current_exe().unwrap();
+    let mut command = Command::new(own.parent().unwrap().parent().unwrap().join("program"));
+    command.arg(way);
+    command
+}
+
+#[test]
+fn starts_a_program_that_calls() {
+    assert!(program("calls").status().unwrap().success());
+}
+
+#[test]
+fn starts_an_idle_program() {
+    assert!(program("idle").status().unwrap().success());
+}
+
+/// 300 processes with a thread each, 10 at a time; the last ones call.
+fn start_many(last: &str) {
+    for round in 0..30 {
+        let way = if round == 29 { last } else { "threads" };
+        let children: Vec<_> = (0..10).map(|_| program(way).spawn().unwrap()).collect();
+        children.into_iter().for_each(|mut child| assert!(child.wait().unwrap().success()));
+    }
+}
+
+#[test]
+fn starts_many_idle_programs() {
+    start_many("threads");
+}
+
+#[test]
+fn starts_many_programs_of_which_the_last_call() {
+    start_many("calls");
+}
+
+#[test]
+fn starts_an_endless_program() {
+    assert!(program("endless").status().unwrap().success());
+}
+
+#[test]
+fn reads_a_program() {
+    assert!(!std::fs::read(program("").get_program()).unwrap().is_empty());
+}
+
+#[test]
+fn reads_a_program_that_it_starts() {
+    starts_an_idle_program();
+    reads_a_program();
+    starts_an_idle_program();
+}
+
+#[test]
+fn leaves_an_endless_program() {
+    drop(program("endless").spawn().unwrap());
+}
+
+#[test]
+fn kills_an_endless_program() {
+    let mut child = program("endless").spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    child.kill().unwrap();
+}
+
 #[test]
 fn catches_a_panic() {
     assert!(std::panic::catch_unwind(|| panic!("caught")).is_err());

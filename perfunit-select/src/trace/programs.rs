@@ -1,0 +1,118 @@
+//! The programs that a test may start, and which of them a process runs.
+//!
+//! A program is known by the file that is executed, not by the path or variable that led to it: by device and inode, and
+//! by its content if a test started a copy. Everything that is neither known nor older than the runs is reported.
+
+use super::places::{FileId, Places};
+use super::unseen::Unseen;
+use perfunit_model::error::Result;
+use perfunit_system::cache::KeyBuilder;
+use perfunit_system::fs;
+use perfunit_system::os::unix::fs::MetadataExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A file that processes may execute.
+#[derive(Debug, Clone)]
+pub(super) struct ProgramFile {
+    path: PathBuf,
+    pub id: FileId,
+    length: u64,
+    /// What stands for its content, if the file must not be opened during runs.
+    content: Option<String>,
+}
+
+impl ProgramFile {
+    pub fn at(path: &Path) -> Result<Self> {
+        let data = fs::metadata(path)?;
+        Ok(Self { path: path.to_owned(), id: FileId::from(&data), length: data.len(), content: None })
+    }
+
+    /// Returns whether an executed file of this length is this one or a copy of it. `link` leads to the executed file.
+    pub fn is_same(&self, id: FileId, length: u64, link: &Path) -> bool {
+        let is_copy = || match &self.content {
+            Some(own) => content(link).is_ok_and(|content| content == *own),
+            None => fs::same_content(&self.path, link).unwrap_or(false),
+        };
+        id == self.id || (length == self.length && is_copy())
+    }
+}
+
+fn content(path: &Path) -> Result<String> {
+    Ok(KeyBuilder::default().with_file(path)?.finish())
+}
+
+/// A program that differs between the versions.
+#[derive(Debug, Clone)]
+pub(super) struct ChangedProgram {
+    pub name: String,
+    pub path: PathBuf,
+    pub file: ProgramFile,
+    /// The address of the first instruction, as linked.
+    pub entry: u64,
+    /// The functions where the versions can begin to differ, by address; or why these are not known.
+    pub watched: std::result::Result<BTreeMap<u64, String>, Unseen>,
+}
+
+/// The programs of a side, without the test executable. By default none of them is known.
+#[derive(Debug, Clone, Default)]
+pub struct Programs {
+    pub(super) changed: Vec<ChangedProgram>,
+    /// Programs that do not differ, and the stand-ins for all of them.
+    pub(super) same: Vec<ProgramFile>,
+    /// The folders with what was built. What is executed there must be known.
+    pub(super) built: Vec<PathBuf>,
+    /// The time of the first run in seconds and nanoseconds, by the clock of file systems.
+    pub(super) since: (i64, i64),
+}
+
+impl Programs {
+    /// Returns an empty list; `fresh` is a file or folder that was created now.
+    pub fn new(fresh: &Path) -> Result<Self> {
+        let data = fs::metadata(fresh)?;
+        let since = (data.ctime(), data.ctime_nsec());
+        Ok(Self { changed: Vec::new(), same: Vec::new(), built: Vec::new(), since })
+    }
+
+    /// Adds a folder with what was built.
+    pub fn add_folder(&mut self, folder: &Path) {
+        // As the kernel names it.
+        self.built.extend(folder.canonicalize());
+    }
+
+    /// Adds a program that does not differ.
+    pub fn add_same(&mut self, path: &Path) -> Result<()> {
+        self.same.push(ProgramFile::at(path)?);
+        Ok(())
+    }
+
+    /// Adds a program that can begin to differ at the functions with these linker symbols; or why it cannot be told where.
+    pub fn add_changed(
+        &mut self,
+        name: &str,
+        path: &Path,
+        symbols: std::result::Result<&BTreeSet<String>, String>,
+    ) -> Result<()> {
+        let places = Places::read(path)?;
+        let watched = match symbols {
+            Ok(symbols) => places.find(symbols).map_err(|why| why.to_string()),
+            Err(why) => Err(why),
+        };
+        // Read before the runs: each opening of the file during a run counts.
+        let file = ProgramFile { content: Some(content(path)?), ..ProgramFile::at(path)? };
+        let watched = watched.map_err(|why| Unseen::StartsUnwatched { name: name.to_owned(), why });
+        self.changed.push(ChangedProgram {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            file,
+            entry: places.entry,
+            watched,
+        });
+        Ok(())
+    }
+
+    /// Returns whether nothing differs that tests may start.
+    pub fn is_unchanged(&self) -> bool {
+        self.changed.is_empty()
+    }
+}

@@ -1,6 +1,6 @@
 //! Tests that start programs of the package: what they execute in them decides whether they are measured.
 
-use crate::support::{Project, Run, skipped};
+use crate::support::{Project, Run, refuse, skipped};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -270,4 +270,76 @@ fn what_tests_execute_in_programs_decides() {
     let running = Command::new("sh").arg("-c").arg("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").output().unwrap();
     let folder = project.path().to_str().unwrap();
     assert!(!String::from_utf8_lossy(&running.stdout).contains(folder), "something is left running");
+}
+
+#[test]
+fn without_tracing_every_test_that_can_start_a_changed_program_is_measured() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project
+        .write("tests/cli.rs", "#[test] fn starts_nothing() { assert!(!env!(\"CARGO_BIN_EXE_tool\").is_empty()); }\n");
+    for (rounds, message) in [(500, "base"), (1500, "head")] {
+        project.write("src/bin/tool.rs", tool(rounds));
+        project.commit(message);
+    }
+    let mut command = Project::tool(project.path());
+    command.args(["list", "HEAD~1", "--message-format", "json"]);
+    refuse(&mut command, &[(libc::SYS_ptrace, None)]);
+    let run = Run::of(command).expect(0);
+    assert!(run.stderr.contains("which tests execute the change was not looked at"), "{}", run.stderr);
+    assert_eq!(run.json()["tests"][0]["selected"], true, "{}", run.stdout);
+}
+
+/// A program that opens the package's shared library beside it.
+const OPENS: &str = r#"
+use std::ffi::{CString, c_char, c_int, c_void};
+extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+}
+fn main() {
+    let path = std::env::current_exe().unwrap().with_file_name("libsample.so");
+    let (path, name) = (CString::new(path.to_str().unwrap()).unwrap(), CString::new("mix").unwrap());
+    let mix = unsafe { dlsym(dlopen(path.as_ptr(), 2), name.as_ptr()) };
+    assert!(!mix.is_null());
+    let mix: extern "C" fn(u64) -> u64 = unsafe { std::mem::transmute(mix) };
+    println!("{}", mix(1));
+}
+"#;
+
+#[test]
+fn a_program_that_opens_a_changed_library_is_measured() {
+    let project = Project::empty();
+    project.write(
+        "Cargo.toml",
+        "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\ncrate-type = [\"lib\", \"cdylib\"]\n",
+    );
+    project.write("src/bin/opens.rs", OPENS);
+    project.write(
+        "tests/cli.rs",
+        r#"
+#[test] fn opens_the_library() {
+    assert!(std::process::Command::new(env!("CARGO_BIN_EXE_opens")).status().unwrap().success());
+}
+#[test] fn starts_nothing() { std::hint::black_box(1); }
+"#,
+    );
+    for rounds in [500, 1500] {
+        let mix = format!(
+            "#[no_mangle] pub extern \"C\" fn mix(seed: u64) -> u64 {{
+    (0..{rounds}).fold(seed | 1, |state, round| (state ^ state << 13 ^ state >> 7).wrapping_add(round))
+}}\n"
+        );
+        project.write("src/lib.rs", mix);
+        project.commit("a version");
+    }
+    let run = project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0);
+    if run.stderr.contains("which tests execute the change was not looked at") {
+        return skipped("the system does not let us trace");
+    }
+    let document = run.json();
+    let of = |name: &str| document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
+    let expected = "may execute changed code, its runs do not tell: it starts opens, which loads libraries that differ";
+    assert_eq!(of("opens_the_library")["selected_because"], expected, "{document}");
+    assert_eq!(of("starts_nothing")["reason"]["kind"], "not-executed", "{document}");
 }

@@ -106,7 +106,7 @@ fn programs(built: &SideBuild, side: Side, ours: &Path, changed: &[ProgramCode],
             continue;
         };
         let symbols = places.as_ref().map(|places| symbols_of(places.iter()));
-        let symbols = symbols.as_ref().map(|symbols| symbols.get(side)).map_err(ToString::to_string);
+        let symbols = symbols.as_ref().map(|symbols| symbols.get(side)).map_err(|why| (*why).clone());
         programs.add_changed(&name, &path, symbols)?;
     }
     Ok(programs)

@@ -5,6 +5,7 @@
 
 use super::places::{FileId, Places};
 use super::unseen::Unseen;
+use crate::target_code::Unlocated;
 use perfunit_model::error::Result;
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::fs;
@@ -91,23 +92,19 @@ impl Programs {
         &mut self,
         name: &str,
         path: &Path,
-        symbols: std::result::Result<&BTreeSet<String>, String>,
+        symbols: std::result::Result<&BTreeSet<String>, Unlocated>,
     ) -> Result<()> {
         let places = Places::read(path)?;
+        let name = name.to_owned();
         let watched = match symbols {
-            Ok(symbols) => places.find(symbols).map_err(|why| why.to_string()),
-            Err(why) => Err(why),
+            Ok(symbols) => {
+                places.find(symbols).map_err(|why| Unseen::StartsUnwatched { name: name.clone(), why: Box::new(why) })
+            }
+            Err(why) => Err(Unseen::StartsUnlocated { name: name.clone(), why }),
         };
         // Read before the runs: each opening of the file during a run counts.
         let file = ProgramFile { content: Some(content(path)?), ..ProgramFile::at(path)? };
-        let watched = watched.map_err(|why| Unseen::StartsUnwatched { name: name.to_owned(), why });
-        self.changed.push(ChangedProgram {
-            name: name.to_owned(),
-            path: path.to_owned(),
-            file,
-            entry: places.entry,
-            watched,
-        });
+        self.changed.push(ChangedProgram { name, path: path.to_owned(), file, entry: places.entry, watched });
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::run::run;
 use super::{Entered, Executed, Functions, Places, Program, Programs, Unseen, available};
+use crate::target_code::Unlocated;
 use perfunit_build::TestExecutable;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Harness, TargetId, TargetKind};
@@ -243,19 +244,19 @@ impl WithProgram {
     }
 
     /// What a run tells with these functions of the program in question.
-    fn run(&self, story: &str, symbols: std::result::Result<&[&str], &str>, limit: Duration) -> Executed {
+    fn run(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration) -> Executed {
         let Self(stories, program) = self;
         let none = BTreeSet::new();
         let functions = Functions { of_test: &none, of_all_tests: Some(&none) };
         let symbols = symbols.map(|symbols| symbols.iter().map(|symbol| (*symbol).to_owned()).collect());
         let add = |programs: &mut Programs| {
-            let symbols = symbols.as_ref().map_err(|why| (*why).to_owned());
+            let symbols = symbols.as_ref().map_err(Clone::clone);
             programs.add_changed("program", program, symbols).unwrap();
         };
         stories.run_with(&stories.executable, story, functions, limit, add).0.unwrap()
     }
 
-    fn check_unknown(&self, story: &str, symbols: std::result::Result<&[&str], &str>, limit: Duration, why: &str) {
+    fn check_unknown(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration, why: &str) {
         let executed = self.run(story, symbols, limit);
         assert!(matches!(&executed, Executed::Unknown(reason) if reason.to_string() == why), "{story}: {executed:?}");
     }
@@ -288,8 +289,8 @@ fn a_program_that_cannot_be_watched_tells_nothing_once_it_is_started() {
     let stories = WithProgram::compile(&[]).unwrap();
     let story = "starts_an_idle_program";
     let why = "it starts program, which only one version has";
-    stories.check_unknown(story, Err("which only one version has"), LONG, why);
-    assert_eq!(stories.run("calls_neither", Err("which only one version has"), LONG), Executed::No);
+    stories.check_unknown(story, Err(Unlocated::OneVersionOnly), LONG, why);
+    assert_eq!(stories.run("calls_neither", Err(Unlocated::OneVersionOnly), LONG), Executed::No);
     let why = "it starts program, the executable has no function nowhere";
     stories.check_unknown(story, Ok(&["target", "nowhere"]), LONG, why);
     let why = "it did not end within 0.5 s";

@@ -1,5 +1,6 @@
 //! Why a run of a test does not tell what it executes.
 
+use crate::target_code::Unlocated;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -27,9 +28,12 @@ pub enum Unseen {
     Fails(ExitStatus),
     #[error("it starts {}", .0.display())]
     Starts(PathBuf),
-    /// A program of the workspace that differs, it cannot be told where.
+    /// A program of the workspace that differs, it is not known where.
     #[error("it starts {name}, {why}")]
-    StartsUnwatched { name: String, why: String },
+    StartsUnlocated { name: String, why: Unlocated },
+    /// A program of the workspace that differs where no breakpoint can be.
+    #[error("it starts {name}, {why}")]
+    StartsUnwatched { name: String, why: Box<Unseen> },
     /// It may be, or hold, a program of the workspace.
     #[error("it starts {}, which was made while the test ran", .0.display())]
     StartsMade(PathBuf),

@@ -356,10 +356,10 @@ impl fmt::Display for Reason {
             Reason::NotExecuted { functions, programs } => {
                 let functions = count(*functions, "changed function");
                 write!(f, "has not changed: it can reach {functions}, but does not execute any")?;
-                match programs.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, ", nor starts a program that does ({})", some(programs.iter().cloned())),
+                if programs.is_empty() {
+                    return Ok(());
                 }
+                write!(f, ", nor starts a program that does ({})", some(programs.iter().cloned()))
             }
             Reason::DataChanged { .. } => {
                 write!(f, "the code is the same; {detail} differs, and on equal data there is nothing to compare")

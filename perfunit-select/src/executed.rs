@@ -73,7 +73,7 @@ pub fn leave_out_unexecuted(
         built,
         seeds: Seeds::new(built.seeds.clone()),
         programs: programs.map(Arc::new),
-        places: BTreeMap::new(),
+        executables: BTreeMap::new(),
         made: InPlace::put(&built.sides, ours)?,
         temporary,
         limit: tracing.timeout.min(trace::LONGEST),
@@ -144,12 +144,18 @@ struct Tracer<'a> {
     built: &'a BuiltSides,
     seeds: Seeds,
     programs: Sides<Arc<Programs>>,
-    /// With the symbols of the places of all its tests, where these are known.
-    places: BTreeMap<(TargetId, Side), (Places, Option<BTreeSet<String>>)>,
+    executables: BTreeMap<(TargetId, Side), Traceable>,
     made: InPlace,
     temporary: TestFolder,
     limit: Duration,
     deadline: Option<Instant>,
+}
+
+/// A test executable as it is watched.
+struct Traceable {
+    places: Places,
+    /// The symbols where some test of it can begin to differ, if these are known.
+    of_all_tests: Option<BTreeSet<String>>,
 }
 
 /// What a test came to, with the number of places that it could come to.
@@ -237,13 +243,14 @@ impl Tracer<'_> {
             return Ok(Executed::Unknown(trace::Unseen::NotBuilt));
         };
         let key = (target.clone(), side);
-        if !self.places.contains_key(&key) {
+        if !self.executables.contains_key(&key) {
             let all = by_all_tests.filter(|places| are_functions(places.iter()));
             let all = all.map(|places| std::mem::take(symbols_of(places.iter()).get_mut(side)));
-            self.places.insert(key.clone(), (Places::read(&executable.path)?, all));
+            let traceable = Traceable { places: Places::read(&executable.path)?, of_all_tests: all };
+            self.executables.insert(key.clone(), traceable);
         }
         let variables = self.seeds.variables(seed, TestClock::True, None, &executable.environment());
-        let (places, of_all_tests) = &self.places[&key];
+        let Traceable { places, of_all_tests } = &self.executables[&key];
         let program = Program {
             executable,
             places,

@@ -31,7 +31,9 @@ pub enum Event {
     Stopped,
     /// Its process became another program.
     Exec,
-    /// It is new, or made a new one, or goes on after a stop.
+    /// It made a new thread or process.
+    Made,
+    /// It is new, or goes on after a stop.
     Other,
 }
 
@@ -74,9 +76,15 @@ fn event(status: i32) -> Event {
     match kind {
         0 => Event::Signal(signal),
         libc::PTRACE_EVENT_EXEC => Event::Exec,
+        libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => Event::Made,
         libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => Event::Stopped,
         _ => Event::Other,
     }
+}
+
+/// Returns what a thread made that stopped because of it.
+pub fn made(id: Pid) -> Option<Pid> {
+    Some(Pid::from_raw(i32::try_from(ptrace::getevent(id).ok()?).ok()?))
 }
 
 /// Lets a stopped thread run, with the signal it is to get (0: none; `nix` knows no real-time signals).

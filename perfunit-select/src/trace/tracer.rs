@@ -94,6 +94,11 @@ pub fn follow(mut line: UnixStream, mut watch: Watch) -> End {
                 unseen = unseen.or(seen.err());
                 ptrace::resume(id, 0);
             }
+            Event::Made => {
+                // The test may end before the first stop of what was made is shown.
+                threads.extend(ptrace::made(id));
+                ptrace::resume(id, 0);
+            }
             Event::Other | Event::Ended => ptrace::resume(id, 0),
         }
     }

@@ -1,6 +1,5 @@
 //! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper, rustdoc and the test runner; for
-//! rustc the linker; for measured tests the stand-in of the package's binaries; for `doctor` a workload; for all of them
-//! the keeper.
+//! rustc the linker; for `doctor` a workload; for all of them the keeper.
 
 use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
@@ -26,8 +25,6 @@ fn main() -> std::process::ExitCode {
         build::rustdoc(arguments).map(|()| ExitCode::Success)
     } else if doctor::is_workload() {
         doctor::serve_workload()
-    } else if build::is_dispatched() {
-        Err(build::dispatch(arguments))
     } else if std::env::args_os().nth(1).is_some_and(|first| first == build::RUNNER_ARGUMENT) {
         build::capture(arguments.skip(1)).map(|()| ExitCode::Success)
     } else {

@@ -374,7 +374,7 @@ impl<'a> Builder<'a> {
         };
         let making = Making::new(toolchain, request, watch)?;
         let of_side = OfSide { packages: packages_of_all, place: attempt.place(), files, injections };
-        let built = making.kept().map_or_else(|| self.build(&of_side, side, &making), Ok)?;
+        let built = making.kept()?.map_or_else(|| self.build(&of_side, side, &making), Ok)?;
         Ok(built.named_by_head(job.workspace, side))
     }
 

@@ -37,6 +37,8 @@ pub struct BuiltSides {
     pub seeds: Option<PathBuf>,
     /// The library that counts what the allocator is asked for.
     pub meter: Option<PathBuf>,
+    /// The program that stands in for the packages' binaries.
+    pub dispatcher: Option<PathBuf>,
     pub variant: Variant,
     /// The link-time optimization of the profile that both were built without.
     pub lto_off: Option<LtoKind>,
@@ -121,6 +123,7 @@ impl Builder<'_> {
             called_whole: attempt.called_whole,
             seeds: toolchains.head.seeds,
             meter: toolchains.head.meter,
+            dispatcher: toolchains.head.dispatcher,
             variant: attempt.variant,
             lto_off,
             warnings: attempt.warnings,

@@ -11,7 +11,7 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by a plain rustc call.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "readings.rs", "request.rs",
+    "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "programs.rs", "readings.rs", "request.rs",
     "serve.rs", "serve/batch.rs", "serve/begin.rs", "serve/fork_server.rs", "serve/forked.rs", "serve/pilot.rs", "serve/repeated.rs", "serve/seat.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs",
     "probe/mod.rs", "probe/activation.rs", "probe/arena.rs", "probe/batch.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs", "probe/lookup.rs", "probe/place.rs", "probe/process.rs",
     "probe/site.rs", "probe/ticks.rs"
@@ -43,10 +43,14 @@ const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 
 /// The library that gives both processes of a pair the same random numbers and tells them of cores, and with its feature a
 /// clock that both read equally often; built by plain rustc calls.
-pub const SEEDS: &[EmbeddedFile] = embed!("seeds": "lib.rs", "clock.rs", "libc.rs", "preloaded.rs");
+pub const SEEDS: &[EmbeddedFile] =
+    embed!("seeds": "lib.rs", "clock.rs", "kernel.rs", "libc.rs", "preloaded.rs", "programs.rs", "waits.rs");
 
 /// The library that counts what the allocator is asked for, built by a plain rustc call.
 pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
+
+/// The program that stands in for the packages' binaries, built by a plain rustc call.
+pub const DISPATCHER: &[EmbeddedFile] = embed!("dispatcher": "lib.rs", "kernel.rs", "programs.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
 pub const MACROS: &[EmbeddedFile] = embed!(

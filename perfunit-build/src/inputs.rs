@@ -4,7 +4,7 @@
 use super::capture_role::Invocation;
 use super::cargo_layout;
 use super::compiled::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
-use super::dispatch_role;
+use super::dispatcher;
 use super::link::{self, LIBRARIES};
 use super::made::Made;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
@@ -213,7 +213,7 @@ impl Inputs {
         for (name, value) in &mut env {
             // Since cargo 1.94 a test finds the binaries of its package by these when it runs, too.
             if name.starts_with("CARGO_BIN_EXE_") {
-                *value = dispatch_role::dispatcher_path(Path::new(value.as_str())).to_string_lossy().into_owned();
+                *value = dispatcher::dispatcher_path(Path::new(value.as_str())).to_string_lossy().into_owned();
             }
         }
         if !self.libraries.is_empty() {

@@ -98,8 +98,17 @@ impl<'a> Making<'a> {
         Ok(Self { own_key: side_key(toolchain, &request, None)?, texts: texts.transpose()?, toolchain, request, watch })
     }
 
+    /// Returns the side from an earlier run, with stand-ins for its binaries in place.
+    pub fn kept(&self) -> Result<Option<SideBuild>> {
+        let kept = self.find_kept();
+        if let Some(build) = &kept {
+            kept::stand_in(self.request.ours, build, self.toolchain.dispatcher.as_deref())?;
+        }
+        Ok(kept)
+    }
+
     /// Returns the side from an earlier run, whichever side it was in that run. It may have more targets.
-    pub fn kept(&self) -> Option<SideBuild> {
+    fn find_kept(&self) -> Option<SideBuild> {
         let Request { ours, targets, .. } = self.request;
         let of = |key: &str, read: &Fingerprint| kept::load(&ours.join(SIDES), &read.key(key));
         let load = |key: &str| of(key, &Fingerprint::load(ours, key)?);
@@ -171,7 +180,9 @@ impl<'a> Making<'a> {
         let mut read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
         (read.family, read.targets) = (key::family_key(toolchain, request)?, request.targets.clone());
         read.save(request.ours, key)?;
-        Ok(kept::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?)
+        let build = kept::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?;
+        kept::stand_in(request.ours, &build, toolchain.dispatcher.as_deref())?;
+        Ok(build)
     }
 }
 

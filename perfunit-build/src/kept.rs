@@ -3,12 +3,12 @@
 use super::bytes::contains;
 use super::capture_role::{Invocation, users_environment};
 use super::compiled::NOTE as COMPILED;
-use super::dispatch_role::SIDE_VARIABLE;
+use super::dispatcher::{self, SIDE_VARIABLE};
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;
 use super::inputs::{EXECUTABLES, Inputs, Reported, places};
+use super::link;
 use super::wrapper::HARNESS_SUFFIX;
-use super::{dispatch_role, link};
 use cargo_metadata::Artifact;
 use perfunit_model::error::Result;
 use perfunit_model::{Harness, NotExtracted, Side, Sides, TargetId, TargetKind};
@@ -192,13 +192,6 @@ pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
     }
     // Its use counts for pruning.
     cache::touch(&folder);
-    // Another side's binaries may have been built since; the stand-ins are the same for all, but must be there.
-    for binary in build.binaries().ok()? {
-        let place = sides.parent()?.join("bin-exe").join(binary.file_name()?);
-        if !place.exists() {
-            return None;
-        }
-    }
     Some(build)
 }
 
@@ -217,7 +210,6 @@ pub(super) fn keep(
     let links = folder.join(LINKS);
     for binary in &artifacts.binaries {
         fs::copy(binary, &folder.join(file_name(binary)))?;
-        dispatch_role::install(binary)?;
         link::carry(artifacts.reported.written(binary), links.join(file_name(binary)))?;
     }
     let (mut executables, mut commands) = (Vec::new(), Vec::new());
@@ -269,16 +261,13 @@ pub(super) fn keep(
 }
 
 /// Puts stand-ins where the tests of a side look for the packages' binaries.
-pub fn stand_in(ours: &Path, side: &SideBuild) -> Result<()> {
-    for binary in side.binaries()? {
-        dispatch_role::install(&ours.join("build/any").join(file_name(&binary)))?;
-    }
-    Ok(())
+pub fn stand_in(ours: &Path, side: &SideBuild, dispatcher: Option<&Path>) -> Result<()> {
+    side.binaries()?.iter().try_for_each(|binary| dispatcher::install(ours, file_name(binary), dispatcher))
 }
 
 /// Returns where tests find the stand-in of a binary.
 pub fn stand_in_of(ours: &Path, binary: &Path) -> PathBuf {
-    dispatch_role::dispatcher_path(&ours.join("build/any").join(file_name(binary)))
+    dispatcher::place(ours, file_name(binary))
 }
 
 /// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.

@@ -96,7 +96,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         add_our_runner(&mut command, &config, &call)?;
     }
     for (name, value) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_BIN_EXE_")) {
-        command.env(name, super::dispatch_role::dispatcher_path(Path::new(&value)));
+        command.env(name, super::dispatcher::dispatcher_path(Path::new(&value)));
     }
     Ok(command)
 }

@@ -1,7 +1,7 @@
-//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, macros, wrapper.
+//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, dispatcher, macros, wrapper.
 
 use super::embedded::{
-    EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
+    DISPATCHER, EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
 };
 use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use perfunit_model::error::{Error, Result};
@@ -26,10 +26,17 @@ const GROWTH_LIBRARY: &str = "libperfunit_growth.rlib";
 const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
 const METER_LIBRARY: &str = "libperfunit_meter.so";
+const DISPATCHER_NAME: &str = "perfunit_dispatcher";
 /// With bitcode, or projects with LTO could not link it.
 const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
 /// Without std, which would have to be loaded too.
 const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
+/// A static program without libc.
+#[rustfmt::skip]
+const FREESTANDING: [&str; 12] = [
+    "--crate-type", "bin", "-C", "panic=abort", "-C", "relocation-model=static", "-C", "target-feature=+crt-static",
+    "-C", "link-arg=-nostartfiles", "-C", "strip=symbols",
+];
 
 /// What differs between toolchain parts for one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +59,8 @@ pub struct Toolchain {
     pub seeds: Option<PathBuf>,
     /// The library that counts what the allocator is asked for; absent if it could not be built.
     pub meter: Option<PathBuf>,
+    /// The program that stands in for the packages' binaries; absent if it could not be built.
+    pub dispatcher: Option<PathBuf>,
 }
 
 /// Returns the parts for this toolchain, building them on first use.
@@ -91,9 +100,9 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     })?;
     // A damaged folder is told here, once, and not by every call of rustc.
     WrapperConfig::load(&dir)?;
-    let [seeds, meter] =
-        [SEEDS_LIBRARY, METER_LIBRARY].map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
-    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds, meter })
+    let [seeds, meter, dispatcher] = [SEEDS_LIBRARY, METER_LIBRARY, DISPATCHER_NAME]
+        .map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
+    Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds, meter, dispatcher })
 }
 
 /// The folder with runtime, runner, seeds, meter and macros for this compiler.
@@ -131,6 +140,8 @@ fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
     optional(compile(&mut rustc(cargo, draft, "perfunit_clock", &with_clock), draft, "perfunit_clock", SEEDS))?;
     // Without it the allocator's figures are not available, and nothing else.
     optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
+    // Without it packages whose tests start their binaries cannot be measured.
+    optional(compile(&mut rustc(cargo, draft, DISPATCHER_NAME, &FREESTANDING), draft, DISPATCHER_NAME, DISPATCHER))?;
     if variant.runner {
         // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
         optional(make_runner(cargo, draft))?;
@@ -139,8 +150,9 @@ fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
 }
 
 fn sources_key() -> KeyBuilder {
-    let parts =
-        [RUNTIME, GROWTH, RUNNER, SEEDS, METER, MACROS].into_iter().chain(STAND_INS.map(|(_, sources)| sources));
+    let parts = [RUNTIME, GROWTH, RUNNER, SEEDS, METER, DISPATCHER, MACROS]
+        .into_iter()
+        .chain(STAND_INS.map(|(_, sources)| sources));
     parts.flatten().fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text))
 }
 

@@ -16,6 +16,7 @@ pub mod growth;
 pub mod harness;
 pub mod page;
 pub mod preloaded;
+pub mod programs;
 pub mod tree;
 
 #[cfg(feature = "attributes")]

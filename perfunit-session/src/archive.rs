@@ -1,6 +1,6 @@
 //! `cargo perfunit archive`: builds and selects as `diff` would, and packs what measuring needs.
 
-use super::archived::{self, Archive, METER, PARTS, Recipe, SEEDS};
+use super::archived::{self, Archive, DISPATCHER, METER, PARTS, Recipe, SEEDS};
 use super::open::{Opened, open};
 use super::options;
 use super::options::Options;
@@ -75,7 +75,9 @@ fn entries(ours: &Path, recipes: &[Recipe], plan: Option<&Plan>) -> Result<Vec<E
     let mut entries: Vec<Entry> = files.into_iter().filter_map(below).collect();
     if let Some(built) = builds.first() {
         let clock = built.seeds.as_ref().map(|seeds| seeds.with_file_name(CLOCK_LIBRARY)).filter(|path| path.exists());
-        for (name, path) in [(SEEDS, &built.seeds), (CLOCK_LIBRARY, &clock), (METER, &built.meter)] {
+        for (name, path) in
+            [(SEEDS, &built.seeds), (CLOCK_LIBRARY, &clock), (METER, &built.meter), (DISPATCHER, &built.dispatcher)]
+        {
             entries.extend(path.clone().map(|path| Entry { name: Path::new(PARTS).join(name), path }));
         }
     }

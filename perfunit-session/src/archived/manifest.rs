@@ -147,10 +147,11 @@ fn missing(file: &Path, targets: &BTreeSet<TargetId>) -> Error {
         .hint("leave out --use-archive to build here, or make the archive anew with the same options")
 }
 
-/// The libraries that measured processes load, below our folder and in archives.
+/// The libraries that measured processes load and the program that stands in for binaries, below our folder and in archives.
 pub const PARTS: &str = "parts";
 pub const SEEDS: &str = "libperfunit_seeds.so";
 pub const METER: &str = "libperfunit_meter.so";
+pub const DISPATCHER: &str = "perfunit_dispatcher";
 
 /// One pairing as it was built in the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -221,6 +222,7 @@ impl Recipe {
             called_whole: self.called_whole.clone(),
             seeds: library(SEEDS),
             meter: library(METER),
+            dispatcher: library(DISPATCHER),
             variant: Variant { runner: self.runner, ..variant },
             lto_off: self.lto_off,
             warnings: self.warnings.clone(),

@@ -7,5 +7,5 @@
 mod manifest;
 mod take;
 
-pub use manifest::{Archive, METER, PARTS, Recipe, SEEDS, note};
+pub use manifest::{Archive, DISPATCHER, METER, PARTS, Recipe, SEEDS, note};
 pub use take::{adopt, install};

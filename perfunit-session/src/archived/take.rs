@@ -1,6 +1,6 @@
 //! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
 
-use super::manifest::{Archive, Asked, Manifest, compilers};
+use super::manifest::{Archive, Asked, DISPATCHER, Manifest, PARTS, compilers};
 use crate::options::Options;
 use perfunit_build as build;
 use perfunit_build::SideBuild;
@@ -131,12 +131,13 @@ fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()
             }
         }
     }
+    let dispatcher = Some(draft.join(PARTS).join(DISPATCHER)).filter(|path| path.exists());
     for side in fs::list_dir(&draft.join("sides"))? {
         let place = ours.join("sides").join(name(&side));
         fs::remove_dir_all(&place)?;
         fs::create_dir_all(&ours.join("sides"))?;
         fs::rename(&side, &place)?;
-        build::stand_in(ours, &SideBuild::open(&place)?)?;
+        build::stand_in(ours, &SideBuild::open(&place)?, dispatcher.as_deref())?;
     }
     move_files(draft, ours)
 }

@@ -3,7 +3,7 @@
 
 use perfunit_model::SystemCall;
 use std::collections::BTreeSet;
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -12,7 +12,6 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-pub const OWN_EXECUTABLE: &str = "";
 pub const OUT_OF_TIME: i32 = 0;
 pub const OUT_OF_CAGE: i32 = 0;
 
@@ -187,14 +186,6 @@ pub fn die_with_parent() -> io::Result<()> {
 }
 
 pub fn bind_to_us(_command: &mut Command) {}
-
-pub fn parent(_id: Option<u32>) -> Option<u32> {
-    None
-}
-
-pub fn variable_of(_id: u32, _name: &OsStr) -> Option<OsString> {
-    None
-}
 
 pub fn open_file_limit() -> Option<u64> {
     None

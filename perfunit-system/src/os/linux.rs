@@ -12,21 +12,17 @@ use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{AccessFlags, Pid, access, dup2_raw, geteuid, getpgrp};
 use std::collections::BTreeSet;
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
-
-/// The executable of this process, even if it was removed.
-pub const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
 /// Descriptors from here on are not ones that a test expects to be free.
 const FIRST_DESCRIPTOR: i32 = 200;
@@ -357,22 +353,6 @@ pub fn die_with_parent() -> io::Result<()> {
 pub fn bind_to_us(command: &mut Command) {
     // SAFETY: a system call that is safe between fork and exec; no allocation.
     unsafe { command.pre_exec(die_with_parent) };
-}
-
-/// The parent of a process; ours without an id.
-pub fn parent(id: Option<u32>) -> Option<u32> {
-    let Some(id) = id else { return Some(std::os::unix::process::parent_id()) };
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // After the name in parentheses: state, parent.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-}
-
-/// Returns the value that a variable had in the environment that a process was started with.
-pub fn variable_of(id: u32, name: &OsStr) -> Option<OsString> {
-    let environment = std::fs::read(format!("/proc/{id}/environ")).ok()?;
-    let mut values = environment.split(|byte| *byte == 0);
-    let value = values.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
-    value.map(|value| OsString::from_vec(value.to_owned()))
 }
 
 /// The user that we act for.

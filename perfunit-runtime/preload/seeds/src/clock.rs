@@ -4,7 +4,8 @@
 //! pair read it equally often, and so do the same work. The library with the clock is loaded in the place of the one without
 //! it, and never where a test reads the true clock while it is timed.
 
-use crate::libc::{dlsym, enter, getenv, hexadecimal, outcome, RTLD_NEXT};
+use crate::kernel::enter;
+use crate::libc::{dlsym, getenv, hexadecimal, outcome, RTLD_NEXT};
 use crate::preloaded::{publish, TestClock, CLOCK};
 use core::ffi::{c_int, c_long, c_void};
 use core::ptr::{addr_of, null_mut};

@@ -16,6 +16,8 @@
 //! answer is replaced by the set of the tool's own process. A thread that has chosen its cores itself gets the truth. This
 //! holds for programs that a test starts, too.
 //!
+//! It also stands in front of the functions that wait for processes, and notes the CPU time of the workspace's programs.
+//!
 //! A crate of its own, without std: what it needs is libc's, which is in the process
 //! anyway. Nothing here allocates or locks.
 
@@ -24,15 +26,20 @@
 
 #[cfg(feature = "clock")]
 pub mod clock;
+mod kernel;
 mod libc;
 pub mod preloaded;
+pub mod programs;
+pub mod waits;
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void, CStr};
 use core::ptr::{null_mut, write_bytes};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
-use libc::{dlsym, enter, getenv, hexadecimal, outcome, RTLD_NEXT};
+use kernel::enter;
+use libc::{dlsym, getenv, hexadecimal, outcome, RTLD_NEXT};
 use preloaded::{mix, publish, Source, CORES, SEED, STREAM};
+use programs::PROGRAMS;
 
 #[cfg(target_arch = "x86_64")]
 const SYS_GETRANDOM: c_long = 318;
@@ -122,6 +129,7 @@ extern "C" fn load() {
     unsafe {
         NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);
         load_cores(getenv(CORES.as_ptr()));
+        waits::load(getenv(PROGRAMS.as_ptr()));
         let seed = hexadecimal(getenv(SEED.as_ptr()));
         if seed == 0 {
             return;

@@ -1,0 +1,1 @@
+../preload/seeds/src/kernel.rs

@@ -1,0 +1,203 @@
+//! Notes how the programs ended that this process waits for. The kernel tells their CPU time only then: each wait is made as
+//! one that asks for it, which is the same system call.
+
+use crate::kernel::enter;
+use crate::libc::{dlsym, outcome, RTLD_NEXT};
+use crate::programs::{End, Starts, FILE_LEN};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+#[cfg(target_arch = "x86_64")]
+mod number {
+    use core::ffi::c_long;
+
+    pub const CLOCK_GETTIME: c_long = 228;
+    pub const OPENAT: c_long = 257;
+    pub const WAITID: c_long = 247;
+}
+#[cfg(target_arch = "aarch64")]
+mod number {
+    use core::ffi::c_long;
+
+    pub const CLOCK_GETTIME: c_long = 113;
+    pub const OPENAT: c_long = 56;
+    pub const WAITID: c_long = 95;
+}
+
+extern "C" {
+    fn close(file: c_int) -> c_int;
+    fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
+}
+
+const AT_FDCWD: c_long = -100;
+const READ_WRITE_CLOEXEC: c_long = 0o2_000_002;
+const PROT_READ_WRITE: c_int = 3;
+const MAP_SHARED: c_int = 1;
+const CLOCK_MONOTONIC: c_long = 1;
+const WNOWAIT: c_int = 0x0100_0000;
+/// `CLD_EXITED`, `CLD_KILLED` and `CLD_DUMPED`: the process is gone.
+const LAST_CODE_OF_AN_END: c_int = 3;
+
+/// `struct rusage`, as words.
+type Usage = [c_long; 18];
+/// Words of [`Usage`]: seconds and microseconds in user mode, those in the kernel, and voluntary switches.
+const USER: usize = 0;
+const SYSTEM: usize = 2;
+const WAITS: usize = 16;
+
+/// The beginning of `siginfo_t` for the end of a child; the whole has 128 bytes.
+#[repr(C)]
+struct Info {
+    signal: c_int,
+    error: c_int,
+    code: c_int,
+    padding: c_int,
+    process: c_int,
+    rest: [c_int; 27],
+}
+
+/// libc's `wait4`.
+///
+/// # Safety
+///
+/// Status and usage are null or can be written.
+type Wait4 = unsafe extern "C" fn(c_int, *mut c_int, c_int, *mut Usage) -> c_int;
+
+/// The path of the file; null where nothing is to be noted.
+static PATH: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
+/// The file, once it is needed.
+static STARTS: AtomicPtr<Starts> = AtomicPtr::new(null_mut());
+/// libc's `wait4`.
+static NEXT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Remembers the path of the file, which may be null, and finds libc's function: a signal handler may wait, but not look
+/// for functions.
+pub fn load(path: *mut c_char) {
+    PATH.store(path, Relaxed);
+    next();
+}
+
+/// Returns libc's `wait4`, which each libc for Linux has.
+fn next() -> *mut c_void {
+    if NEXT.load(Relaxed).is_null() {
+        // SAFETY: the name ends in zero.
+        NEXT.store(unsafe { dlsym(RTLD_NEXT, c"wait4".as_ptr()) }, Relaxed);
+    }
+    NEXT.load(Relaxed)
+}
+
+/// Returns the file. Most processes wait for none, so it is opened late.
+fn starts() -> Option<&'static Starts> {
+    let known = STARTS.load(Acquire);
+    let path = PATH.load(Relaxed);
+    if known.is_null() && !path.is_null() {
+        // SAFETY: the path ends in zero; the mapping is fresh, as long as the file, and never unmapped.
+        unsafe {
+            let file = enter(number::OPENAT, [AT_FDCWD, path as c_long, READ_WRITE_CLOEXEC, 0, 0, 0]);
+            let Ok(file) = c_int::try_from(file) else { return None };
+            if file < 0 {
+                PATH.store(null_mut(), Relaxed);
+                return None;
+            }
+            let mapped = mmap(null_mut(), FILE_LEN, PROT_READ_WRITE, MAP_SHARED, file, 0);
+            close(file);
+            if mapped as isize == -1 {
+                return None;
+            }
+            STARTS.store(mapped.cast(), Release);
+        }
+    }
+    // SAFETY: null, or a mapping that consists of atomics.
+    unsafe { STARTS.load(Acquire).as_ref() }
+}
+
+/// Notes that a process has ended and was waited for.
+fn note(process: c_int, usage: &Usage) {
+    let Some(starts) = starts() else { return };
+    let mut now: [c_long; 2] = [0; 2];
+    // SAFETY: the kernel fills in the time.
+    unsafe { enter(number::CLOCK_GETTIME, [CLOCK_MONOTONIC, now.as_mut_ptr() as c_long, 0, 0, 0, 0]) };
+    let micros = |at: usize| usage[at] as u64 * 1_000_000 + usage[at + 1] as u64;
+    let end = End {
+        ns: now[0] as u64 * 1_000_000_000 + now[1] as u64,
+        cpu_ns: (micros(USER) + micros(SYSTEM)) * 1000,
+        waits: usage[WAITS] as u64,
+    };
+    starts.note_end(process as u32, end);
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn wait4(process: c_int, status: *mut c_int, options: c_int, usage: *mut Usage) -> c_int {
+    let (mut own_status, mut own_usage) = (0, [0; 18]);
+    let status = if status.is_null() { &mut own_status } else { status };
+    let usage = if usage.is_null() { &mut own_usage } else { usage };
+    // SAFETY: libc's function of this name; what is not our caller's is ours. A result above 0 says that both were written.
+    unsafe {
+        let ended = core::mem::transmute::<*mut c_void, Wait4>(next())(process, status, options, usage);
+        // Stopped and continued processes have other low bytes.
+        if ended > 0 && *status & 0xff != 0x7f && *status != 0xffff {
+            note(ended, &*usage);
+        }
+        ended
+    }
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn wait3(status: *mut c_int, options: c_int, usage: *mut Usage) -> c_int {
+    // SAFETY: our caller's arguments.
+    unsafe { wait4(-1, status, options, usage) }
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int {
+    // SAFETY: our caller's arguments.
+    unsafe { wait4(process, status, options, null_mut()) }
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn wait(status: *mut c_int) -> c_int {
+    // SAFETY: our caller's arguments.
+    unsafe { wait4(-1, status, 0, null_mut()) }
+}
+
+/// # Safety
+///
+/// As libc's.
+#[no_mangle]
+pub unsafe extern "C" fn waitid(kind: c_uint, id: c_uint, info: *mut c_void, options: c_int) -> c_int {
+    let mut own_info = Info { signal: 0, error: 0, code: 0, padding: 0, process: 0, rest: [0; 27] };
+    let info = if info.is_null() { &mut own_info } else { info.cast::<Info>() };
+    let mut usage: Usage = [0; 18];
+    // SAFETY: the system call that libc's function makes, with a place for the usage; the kernel writes the information
+    // whenever it succeeds.
+    unsafe {
+        let arguments = [
+            c_long::from(kind),
+            c_long::from(id),
+            info as c_long,
+            c_long::from(options),
+            usage.as_mut_ptr() as c_long,
+            0,
+        ];
+        let result = enter(number::WAITID, arguments);
+        let has_ended = (1..=LAST_CODE_OF_AN_END).contains(&(*info).code);
+        if result == 0 && (*info).process > 0 && has_ended && options & WNOWAIT == 0 {
+            note((*info).process, &usage);
+        }
+        outcome(result) as c_int
+    }
+}

@@ -7,6 +7,7 @@ use super::gauge::{Gauge, Gauges};
 use super::kernel;
 use super::noise::Watch;
 use super::shared_memory::{CommonFile, SharedPage};
+use super::starts::StartLog;
 use super::work_tables::WorkTables;
 use perfunit_build::{InPlace, Linkers, Seeds, TestExecutable};
 use perfunit_model::error::{Error, Result};
@@ -97,6 +98,8 @@ pub struct Bench {
     pub made: Option<InPlace>,
     /// The page of the running pair.
     pub page: SharedPage,
+    /// What the processes of each side note of the programs that they start.
+    pub starts: Sides<StartLog>,
     /// Processes that fork those of the next pairs.
     pub fork_servers: RefCell<ForkServers>,
     /// `TMPDIR` of each side; equally long paths.
@@ -152,6 +155,7 @@ impl Bench {
             tables: RefCell::default(),
             made: None,
             page: SharedPage::new()?,
+            starts: Sides { base: StartLog::new()?, head: StartLog::new()? },
             fork_servers: RefCell::default(),
             temporary,
             folder,

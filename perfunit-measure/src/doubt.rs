@@ -240,7 +240,15 @@ mod tests {
             let readings = Sides { base: reading(1000.0), head: reading(1000.0 * (1.0 + estimate)) };
             let mut figures = figures(Verdict::Same, 0.0);
             let change = Some(Change { estimate, low: estimate - 0.001, high: estimate + 0.001 });
-            let metered = Metered { verdict, readings, change, threshold: 0.01, basis: Basis::Pairs(8) };
+            let metered = Metered {
+                verdict,
+                readings,
+                change,
+                threshold: 0.01,
+                basis: Basis::Pairs(8),
+                programs: Vec::new(),
+                names: Vec::new(),
+            };
             figures.metrics.insert(Metric::CpuTime, Ok(metered));
             let in_doubt = doubt_on_metric(&finding(figures), Metric::CpuTime, Placed::Matched);
             in_doubt.map(|(_, doubt)| doubt)

@@ -18,6 +18,8 @@ pub enum Gauge {
     Kernel,
     /// The kernel's figures and the processor's instructions.
     Processor,
+    /// System calls, by a tracer.
+    SystemCalls,
     /// Instructions, as callgrind simulates them.
     Callgrind,
     /// The same with who executed each of them, and who called whom.

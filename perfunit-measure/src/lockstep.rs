@@ -4,15 +4,18 @@ use super::bench::Bench;
 use super::gauge::Gauge;
 use super::running::{self, Inheritance, Pads, Programs, Running, Start, how_ended};
 use super::shared_memory::SharedPage;
+use super::starts::Use;
+use super::system_calls;
 use perfunit_decide as decide;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Failure, Mode, Side, Sides, WorkUnit};
 use perfunit_runtime::page::{
-    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, Page, SideArea, WHOLE, child, reading,
-    state, unit,
+    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, Page, SYSTEM_CALLS, SideArea, WHOLE,
+    child, reading, state, unit,
 };
 use perfunit_system::os::unix::process::ExitStatusExt;
-use perfunit_system::process;
+use perfunit_system::{os, process};
+use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
@@ -122,6 +125,8 @@ pub struct SideEnd {
     pub cpu_times: Vec<f64>,
     /// What a process read that was asked to.
     pub readings: Readings,
+    /// What the programs of the workspace took that the test started, by name.
+    pub programs: BTreeMap<String, Use>,
     /// Panic message, if there was one.
     pub message: String,
     /// Whether the whole test function is the workload (captured by the runner).
@@ -160,6 +165,8 @@ pub struct Readings {
     pub starts_processes: bool,
     /// Of a call of nothing, of the first call, and of later ones.
     pub calls: Vec<[u64; reading::COUNT]>,
+    /// System calls of the same calls, by their numbers; `None` if they were not traced.
+    pub system_calls: Option<Vec<os::SystemCalls>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -206,6 +213,20 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
         None => &Side::BOTH,
     };
     let start = Start { pads, gauge: task.gauge(), inheritance: &inheritance };
+    if let Task::Meter(side, Gauge::SystemCalls, _) = task {
+        let counted = system_calls::count(bench, programs, side, start, limit)?;
+        drop(inheritance);
+        process::kill_leftovers();
+        let mut status = Sides { base: None, head: None };
+        *status.get_mut(side) = counted.status;
+        let mut end = read_end(bench, page, task, status, counted.timed_out.then_some(side));
+        let readings = &mut end.sides.get_mut(side).readings;
+        readings.system_calls = counted.of_readings(readings.calls.len());
+        for (figures, calls) in readings.calls.iter_mut().zip(readings.system_calls.iter().flatten()) {
+            figures[reading::SYSTEM_CALLS] = calls.values().sum();
+        }
+        return Ok(end);
+    }
     let mut processes = Vec::with_capacity(2);
     for side in wanted {
         processes.push(Running::start(bench, programs, *side, start)?);
@@ -239,8 +260,8 @@ pub fn read_end(
     let batches = if matches!(task, Task::Cold | Task::Growth) { 0 } else { page.batches.load(Relaxed) };
     let shape = Shape { repetitions: page.repetitions.load(Relaxed), batches, warm: page.warm.load(Relaxed) };
     let sides = Sides {
-        base: read_side(page, Side::Base, batches, status.base),
-        head: read_side(page, Side::Head, batches, status.head),
+        base: read_side(bench, page, Side::Base, batches, status.base),
+        head: read_side(bench, page, Side::Head, batches, status.head),
     };
     let sides = if let Task::Fork(..) | Task::ForkPilot(_) = task { sides.map(with_typical_first_call) } else { sides };
     PairEnd { sides, shape, starter: running::owner(page, 0), timed_out, took: Duration::ZERO }
@@ -249,6 +270,7 @@ pub fn read_end(
 /// Writes what the processes of a pair are to do.
 pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.reset();
+    Side::BOTH.into_iter().for_each(|side| bench.starts.get(side).clear());
     let batch_ns = if bench.trees.borrow().is_some() { BATCH_WITH_PROBES_NS } else { BATCH_NS };
     page.batch_ns.store(batch_ns, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
@@ -301,12 +323,13 @@ fn meter_flags(gauge: Gauge, later: u64) -> u32 {
     let gauge = match gauge {
         Gauge::Heap | Gauge::Kernel => 0,
         Gauge::Processor => INSTRUCTIONS,
+        Gauge::SystemCalls => SYSTEM_CALLS,
         Gauge::Callgrind | Gauge::CallGraph => CALLGRIND,
     };
     METER | gauge | if later == 0 { COLD } else { 0 }
 }
 
-fn read_side(page: &Page, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {
+fn read_side(bench: &Bench, page: &Page, side: Side, batches: u32, status: Option<ExitStatus>) -> SideEnd {
     let area = &page.sides[side.index()];
     let length = (area.message_len.load(Relaxed) as usize).min(page::MESSAGE_LEN);
     let message: Vec<u8> = area.message[..length].iter().map(|byte| byte.load(Relaxed)).collect();
@@ -320,6 +343,7 @@ fn read_side(page: &Page, side: Side, batches: u32, status: Option<ExitStatus>) 
         first_cpu_ns: area.first_cpu_ns.load(Relaxed) as f64,
         cpu_times: area.cpu_times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
         readings: read_readings(area),
+        programs: bench.starts.get(side).read(area.runs.load(Relaxed) as usize),
         message: String::from_utf8_lossy(&message).into_owned(),
         whole_function: area.whole_function.load(Relaxed) != 0,
         work: work_unit(area.unit.load(Relaxed)).map(|unit| (unit, area.amount.load(Relaxed))),
@@ -353,5 +377,6 @@ fn read_readings(area: &SideArea) -> Readings {
         peak_rss: area.peak_rss.load(Relaxed) as f64,
         starts_processes: area.starts_processes.load(Relaxed) != 0,
         calls: (0..taken).map(figures).collect(),
+        system_calls: None,
     }
 }

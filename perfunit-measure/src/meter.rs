@@ -4,11 +4,12 @@
 //! changes everything. Both sides get the same random numbers and addresses, as a pair does. What differs is read again in
 //! fresh processes with others: only what shows there as well counts.
 
+use super::column::readings;
 use super::gauge::Gauge;
 use super::lockstep::{PairEnd, Readings, Task};
 use super::pair;
 use super::running::Pads;
-use super::secondary_metrics;
+use super::system_calls;
 use super::trial::{Settled, Trial};
 use perfunit_build::is_dynamic;
 use perfunit_decide::{ExactRule, exact};
@@ -18,6 +19,7 @@ use perfunit_model::{
 };
 use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
 use perfunit_system::interrupt;
+use perfunit_system::os::SystemCalls;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,10 @@ use std::time::{Duration, Instant};
 const LATER: u64 = 5;
 /// Later calls that are read in callgrind.
 const LATER_IN_CALLGRIND: u64 = 4;
+/// Later calls whose system calls are counted.
+const LATER_TRACED: u64 = 4;
+/// How much longer a call takes under the tracer, about.
+const TRACER_SLOWS_DOWN: f64 = 4.0;
 /// How much longer a call takes in callgrind, about.
 const CALLGRIND_SLOWS_DOWN: f64 = 50.0;
 /// Part of a test's budget that reading may take.
@@ -46,6 +52,7 @@ const OF_KERNEL: [(Metric, usize); 5] = [
     (Metric::ReadBytes, reading::READ_BYTES),
     (Metric::WrittenBytes, reading::WRITTEN_BYTES),
 ];
+const OF_TRACER: [(Metric, usize); 1] = [(Metric::SystemCalls, reading::SYSTEM_CALLS)];
 const OF_PROCESSOR: [(Metric, usize); 1] = [(Metric::Instructions, reading::INSTRUCTIONS)];
 
 /// How a counted metric is judged.
@@ -64,12 +71,21 @@ fn rule(metric: Metric) -> ExactRule {
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let mut pass = Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 } };
+    let mut pass =
+        Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 }, starts_processes: false };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
     metrics.extend(pass.gauge(Gauge::Heap, ns, random)?);
     metrics.extend(pass.gauge(kernel, ns, random)?);
+    // Programs spend much of their time in the kernel; other tests are traced where that decides.
+    let is_traced = metering.gates.contains(&Metric::SystemCalls) || pass.starts_processes;
+    metrics.extend(if is_traced {
+        pass.later = pass.later.min(LATER_TRACED);
+        pass.gauge(Gauge::SystemCalls, ns, random)?
+    } else {
+        Metrics::from([(Metric::SystemCalls, Err(NotMetered::SwitchedOff))])
+    });
     match metering.instructions {
         Instructions::Auto => {}
         Instructions::Callgrind => {
@@ -96,7 +112,7 @@ pub fn instructions(
     }
     let rule = ExactRule { threshold: least.max(COUNTER_RESOLUTION), least: 1.0, resolution: COUNTER_RESOLUTION };
     let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
-    let pass = Pass { trial, settled, later };
+    let pass = Pass { trial, settled, later, starts_processes: false };
     let ns = settled.ns.base.max(settled.ns.head);
     let mut counted = |gauge| -> Result<std::result::Result<MetricVerdict, NotMetered>> {
         if let Some(why) = pass.obstacle(gauge, ns) {
@@ -125,6 +141,8 @@ struct Pass<'a> {
     settled: &'a Settled,
     /// Later calls to read; 0 to read the first one.
     later: u64,
+    /// Whether the test was seen to start processes.
+    starts_processes: bool,
 }
 
 /// Readings of both sides, counterparts at the same places.
@@ -133,10 +151,11 @@ type Counterparts = Sides<Vec<f64>>;
 impl Pass<'_> {
     /// The metrics of a gauge, read once, and again if something differs. First calls are read twice in any case: there are
     /// no later ones to see whether they vary.
-    fn gauge(&self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+    fn gauge(&mut self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
         let wanted = metrics_of(gauge);
         let mut counted: Vec<std::result::Result<Counterparts, NotMetered>> =
             vec![Ok(Counterparts::default()); wanted.len()];
+        let mut traced = Sides::<Vec<SystemCalls>>::default();
         for round in 0..2 {
             if let Some(why) = self.obstacle(gauge, ns) {
                 if round == 0 {
@@ -145,6 +164,11 @@ impl Pass<'_> {
                 break;
             }
             let ends = self.both(gauge, random)?;
+            for (side, runs) in [(Side::Base, &mut traced.base), (Side::Head, &mut traced.head)] {
+                let readings = ends.get(side).as_ref().ok();
+                self.starts_processes |= readings.is_some_and(|readings| readings.starts_processes);
+                runs.extend(readings.into_iter().flat_map(traced_runs).cloned());
+            }
             for ((metric, index), counted) in wanted.iter().zip(&mut counted) {
                 match read(*metric, gauge, *index, &ends) {
                     Ok(readings) => {
@@ -165,7 +189,8 @@ impl Pass<'_> {
             }
         }
         let metered = |((metric, _), counted): ((Metric, usize), std::result::Result<Counterparts, NotMetered>)| {
-            (metric, counted.and_then(|counted| self.metered(metric, &counted)))
+            let metered = counted.and_then(|counted| self.metered(metric, &counted));
+            (metric, metered.map(|metered| Metered { names: system_calls::differing(&traced), ..metered }))
         };
         Ok(wanted.into_iter().zip(counted).map(metered).collect())
     }
@@ -173,7 +198,8 @@ impl Pass<'_> {
     /// Why a gauge cannot be read, as far as that can be said beforehand.
     fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
         let calls = if self.later == 0 { 1 } else { 1 + SETTLING_CALLS + self.later };
-        let seconds = ns / 1e9 * (2 * calls) as f64;
+        let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
+        let seconds = slower * ns / 1e9 * (2 * calls) as f64;
         // Who asks for callgrind has time: it may take as much as the pairs.
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
         let executables = self.trial.programs.executables;
@@ -235,6 +261,9 @@ impl Pass<'_> {
             return Err(Stop::Because(NotMetered::TimedOut { seconds: self.limit(gauge).as_secs() }));
         }
         let end = end.sides.get(side);
+        if gauge == Gauge::SystemCalls && end.readings.system_calls.is_none() {
+            return Err(Stop::Because(NotMetered::NotTraced));
+        }
         if end.state != state::DONE {
             return Err(Stop::Because(NotMetered::Failed(end.failure())));
         }
@@ -262,7 +291,7 @@ impl Pass<'_> {
 
     fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
         let verdict = judge(metric, counted).ok_or(NotMetered::ReadNothing)?;
-        let readings = counted.as_ref().map(|values| secondary_metrics::readings(values));
+        let readings = counted.as_ref().map(|values| readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
         let relative = (head - base) / base;
         // Nothing on both sides is no change; nothing on base alone is no number.
@@ -278,6 +307,8 @@ impl Pass<'_> {
                 _ if self.later == 0 => Basis::FirstCalls(count),
                 _ => Basis::Calls(count),
             },
+            programs: Vec::new(),
+            names: Vec::new(),
         })
     }
 }
@@ -292,6 +323,7 @@ fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
         Gauge::Heap => OF_HEAP.to_vec(),
         Gauge::Kernel => OF_KERNEL.to_vec(),
         Gauge::Processor => [&OF_KERNEL[..], &OF_PROCESSOR].concat(),
+        Gauge::SystemCalls => OF_TRACER.to_vec(),
         Gauge::Callgrind => OF_PROCESSOR.to_vec(),
         Gauge::CallGraph => Vec::new(),
     }
@@ -344,6 +376,13 @@ fn figures(index: usize, readings: &Readings) -> Vec<f64> {
     let later = readings.calls.get(FIRST + 1..).unwrap_or_default();
     let calls = if later.is_empty() { readings.calls.get(FIRST..).unwrap_or_default() } else { later };
     calls.iter().map(|call| call[index].saturating_sub(nothing[index]) as f64).collect()
+}
+
+/// Returns the system calls of later calls or, if there are none, of the first one.
+fn traced_runs(readings: &Readings) -> &[SystemCalls] {
+    let calls = readings.system_calls.as_deref().unwrap_or_default();
+    let later = calls.get(FIRST + 1..).unwrap_or_default();
+    if later.is_empty() { calls.get(FIRST..).unwrap_or_default() } else { later }
 }
 
 /// All that callgrind counted for a part.

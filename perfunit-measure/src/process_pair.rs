@@ -74,6 +74,7 @@ pub fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked,
 /// One process, from before its start until its end is known.
 fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Result<SideEnd> {
     process::mark(command)?;
+    bench.starts.get(side).clear();
     let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
     let inheritance = Inheritance::prepare(bench, &bench.page, None)?;
     let own_delay = kernel::RunDelay::of("thread-self");
@@ -103,7 +104,8 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
     let first_thread = kernel::RunDelay::of(&child.id().to_string());
     let (status, cpu) = process::reap(&child)?;
     let first_ns = undisturbed(took, cpu, first_thread.by_others(cpu) + late).as_nanos() as f64;
-    Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, ..ended(Some(status)) })
+    let programs = bench.starts.get(side).read(1);
+    Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, programs, ..ended(Some(status)) })
 }
 
 /// What a process took without the time in which it was ready to run and others had the core. Of its first thread only: that

@@ -103,13 +103,8 @@ pub struct Running {
 impl Running {
     /// Starts a process on the bench's core.
     pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
-        let Start { pads, gauge, inheritance } = start;
-        let executable = programs.executables.get(side);
-        let command = bench.gauges.command(gauge, side, &executable.path);
-        let mut command = serving(command, bench, programs, side, pads, inheritance)?;
-        let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
-        let counting = bench.gauges.variables(gauge, preloaded);
-        command.envs(counting).env(TEST_VARIABLE, programs.test);
+        let gauge = start.gauge;
+        let mut command = measured(bench, programs, side, start)?;
         let child = spawn_on(bench, side, &mut command)?;
         // It does so by itself, too, before its test begins.
         if let Some(core) = bench.core_of(gauge) {
@@ -146,6 +141,17 @@ impl Awaited for Running {
     fn is_independent(&self) -> bool {
         self.is_independent
     }
+}
+
+/// Returns the command that starts a process of a pair.
+pub fn measured(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
+    let Start { pads, gauge, inheritance } = start;
+    let command = bench.gauges.command(gauge, side, &programs.executables.get(side).path);
+    let mut command = serving(command, bench, programs, side, pads, inheritance)?;
+    let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
+    let counting = bench.gauges.variables(gauge, preloaded);
+    command.envs(counting).env(TEST_VARIABLE, programs.test);
+    Ok(command)
 }
 
 /// Completes a command that starts a side's executable for our protocol; without a test it is a fork server.
@@ -189,6 +195,7 @@ fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -
     let (name, value) = bench.temporary.get(side).variable();
     environment.insert(name.into(), value);
     environment.insert(SIDE_VARIABLE.into(), programs.folders.get(side).into());
+    environment.extend([bench.starts.get(side).variable()]);
     environment
 }
 

@@ -1,19 +1,23 @@
-//! What pairs tell besides wall time: CPU time and the first call. Pure.
+//! What pairs tell besides wall time: CPU time, the time of started programs, and the first call. Pure.
 //!
 //! The same pairs, units and rule as for wall time, but for first calls: who makes the first one of a pair finds another
 //! machine than who comes behind it, so that two pairs, one begun by each side, make one. Nobody confirms what does not
 //! decide, so that is judged at the level of confirmations from the start.
 
+use super::column::Column;
 use super::lockstep::{PairEnd, SideEnd};
+use super::programs::Programs;
 use super::work::Comparison;
 use perfunit_decide as decide;
 use perfunit_decide::Rule;
-use perfunit_model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Readings, Side, Sides};
+use perfunit_model::{Metric, Metrics, NotMetered};
 use perfunit_runtime::page::FEW_BATCHES;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The metrics that pairs tell.
-pub const OF_PAIRS: [Metric; 2] = [Metric::CpuTime, Metric::Cold];
+pub const OF_PAIRS: [Metric; 3] = [Metric::CpuTime, Metric::ProgramTime, Metric::Cold];
+/// Those of the test's own process.
+const OF_OWN_PROCESS: [Metric; 2] = [Metric::CpuTime, Metric::Cold];
 
 /// First calls are noisier than any repeated ones: no threshold below this.
 const COLD_THRESHOLD: f64 = 0.05;
@@ -46,108 +50,64 @@ impl Rules<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
     columns: BTreeMap<Metric, Column>,
+    programs: Programs,
     told: BTreeSet<Metric>,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Column {
-    log_ratios: Vec<f64>,
-    values: Sides<Vec<f64>>,
-    /// Log ratios of the unit at hand.
-    unit: Vec<f64>,
-    /// Log ratios of pairs that wait for one begun by the other side.
-    waiting: Sides<VecDeque<f64>>,
 }
 
 impl Beside {
     /// Adds a pair to the unit at hand.
     pub fn add(&mut self, pair: &PairEnd, comparison: Comparison) {
-        for metric in OF_PAIRS {
+        self.programs.add(pair);
+        for metric in OF_OWN_PROCESS {
             let values = pair.sides.as_ref().map(|side| value(metric, side, pair));
-            let log_ratio = match metric {
-                Metric::CpuTime if pair.shape.batches > 0 => comparison.log_ratio(&in_cpu_time(pair)),
-                _ => (values.head / values.base).ln(),
-            };
             let column = self.columns.entry(metric).or_default();
             match metric {
-                Metric::Cold => column.add_first_calls(log_ratio, pair.starter),
-                _ => column.unit.push(log_ratio),
+                Metric::Cold => column.add_first_calls(values, pair.starter),
+                _ if pair.shape.batches > 0 => column.add_compared(values, comparison.log_ratio(&in_cpu_time(pair))),
+                _ => column.add(values),
             }
-            column.values.base.push(values.base);
-            column.values.head.push(values.head);
         }
     }
 
     /// The unit at hand is complete.
     pub fn end_unit(&mut self) {
-        for column in self.columns.values_mut().filter(|column| !column.unit.is_empty()) {
-            column.log_ratios.push(decide::trimmed_mean(&column.unit, decide::TRIMMING));
-            column.unit.clear();
-        }
+        self.columns.values_mut().for_each(Column::end_unit);
+        self.programs.end_unit();
     }
 
     /// Notes what can be told by now; true if that is all of what decides.
     pub fn is_told(&mut self, rules: &Rules<'_>) -> bool {
-        for (metric, column) in &self.columns {
-            if decide::look(&rules.of(*metric), &column.log_ratios).is_some() {
-                self.told.insert(*metric);
-            }
-        }
+        let is_told =
+            |(metric, column): &(Metric, &Column)| decide::look(&rules.of(*metric), column.log_ratios()).is_some();
+        let told: Vec<Metric> = self.all(rules).filter(is_told).map(|(metric, _)| metric).collect();
+        self.told.extend(told);
         self.open(rules).next().is_none()
     }
 
     /// Whether what is still to be told will not be, with so many units in all.
     pub fn is_hopeless(&self, rules: &Rules<'_>, affordable: usize) -> bool {
-        self.open(rules).all(|(metric, column)| decide::is_hopeless(&rules.of(metric), &column.log_ratios, affordable))
+        self.open(rules).all(|(metric, column)| decide::is_hopeless(&rules.of(metric), column.log_ratios(), affordable))
     }
 
     fn open<'a>(&'a self, rules: &'a Rules<'_>) -> impl Iterator<Item = (Metric, &'a Column)> {
-        let of_pairs = self.columns.iter().map(|(metric, column)| (*metric, column));
-        of_pairs
-            .filter(|(metric, column)| rules.gates.contains(metric) && !self.told.contains(metric) && column.is_known())
+        let is_open = |metric: &Metric| rules.gates.contains(metric) && !self.told.contains(metric);
+        self.all(rules).filter(move |(metric, column)| is_open(metric) && column.is_known())
+    }
+
+    fn all<'a>(&'a self, rules: &Rules<'_>) -> impl Iterator<Item = (Metric, &'a Column)> {
+        let of_programs = self.programs.deciding(&rules.of(Metric::ProgramTime));
+        let of_programs = of_programs.map(|column| (Metric::ProgramTime, column));
+        self.columns.iter().map(|(metric, column)| (*metric, column)).chain(of_programs)
     }
 
     /// What is told in the end.
     pub fn metrics(&self, rules: &Rules<'_>) -> Metrics {
         let metered = |(metric, column): (&Metric, &Column)| (*metric, column.metered(&rules.of(*metric)));
-        self.columns.iter().map(metered).collect()
+        let decides = rules.gates.contains(&Metric::ProgramTime);
+        let of_programs = self.programs.metered(&rules.of(Metric::ProgramTime), decides);
+        let of_programs = of_programs.map(|metered| (Metric::ProgramTime, metered));
+        self.columns.iter().map(metered).chain(of_programs).collect()
     }
-}
-
-impl Column {
-    fn add_first_calls(&mut self, log_ratio: f64, starter: Side) {
-        match self.waiting.get_mut(starter.other()).pop_front() {
-            Some(other) => self.unit.push(f64::midpoint(log_ratio, other)),
-            None => self.waiting.get_mut(starter).push_back(log_ratio),
-        }
-    }
-
-    fn is_known(&self) -> bool {
-        [&self.values.base, &self.values.head].into_iter().flatten().all(|value| *value > 0.0)
-    }
-
-    fn metered(&self, rule: &Rule) -> Result<Metered, NotMetered> {
-        if !self.is_known() {
-            return Err(NotMetered::NotCounted);
-        }
-        let readings = self.values.as_ref().map(|values| readings(values));
-        // Of too few pairs nothing can be said.
-        let decision = decide::conclude(rule, &self.log_ratios);
-        let verdict = decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into());
-        let basis = Basis::Pairs(self.values.base.len());
-        Ok(Metered {
-            verdict,
-            readings,
-            change: decision.map(|decision| decision.change),
-            threshold: rule.threshold,
-            basis,
-        })
-    }
-}
-
-pub fn readings(values: &[f64]) -> Readings {
-    let fold = |of: fn(f64, f64) -> f64| values.iter().copied().reduce(of).unwrap_or(f64::NAN);
-    Readings { value: decide::median(&mut values.to_vec()), low: fold(f64::min), high: fold(f64::max) }
 }
 
 fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
@@ -169,9 +129,10 @@ fn in_cpu_time(pair: &PairEnd) -> PairEnd {
     PairEnd { sides, ..pair.clone() }
 }
 
-/// Leaves processor time alone: the rest of what pairs tell is not told of whole processes.
+/// Leaves CPU time and the time of programs alone: the rest of what pairs tell is not told of whole processes.
 pub fn withhold(metrics: &mut Metrics) {
-    for metric in Metric::ALL.into_iter().filter(|metric| !matches!(metric, Metric::Time | Metric::CpuTime)) {
+    let is_told = |metric: &Metric| matches!(metric, Metric::Time | Metric::CpuTime | Metric::ProgramTime);
+    for metric in Metric::ALL.into_iter().filter(|metric| !is_told(metric)) {
         metrics.insert(metric, Err(NotMetered::WholeProcess));
     }
 }
@@ -181,6 +142,7 @@ mod tests {
     use super::*;
     use crate::lockstep::Shape;
     use perfunit_decide::Looks;
+    use perfunit_model::{Basis, MetricVerdict, Side, Sides};
     use std::time::Duration;
 
     /// A side that takes so long by the processor's clock, with a little noise.
@@ -222,7 +184,7 @@ mod tests {
     fn cpu_time_is_judged_as_wall_time_is() {
         let mut slower = beside(Sides { base: 1e3, head: 1.1e3 });
         assert!(slower.is_told(&RULES));
-        assert_eq!(slower.columns[&Metric::Cold].log_ratios.len(), 8);
+        assert_eq!(slower.columns[&Metric::Cold].log_ratios().len(), 8);
         check(&slower, Metric::CpuTime, MetricVerdict::More);
         check(&slower, Metric::Cold, MetricVerdict::Same);
         let figures = slower.metrics(&RULES)[&Metric::CpuTime].clone().unwrap();
@@ -241,7 +203,7 @@ mod tests {
         let mut metrics =
             Metrics::from([(Metric::CpuTime, Err(NotMetered::TooLong)), (Metric::Cold, Err(NotMetered::TooLong))]);
         withhold(&mut metrics);
-        assert_eq!(metrics.len(), Metric::ALL.len() - 1);
+        assert_eq!(metrics.len(), Metric::ALL.len() - 2);
         assert_eq!(metrics[&Metric::CpuTime], Err(NotMetered::TooLong));
         assert_eq!(metrics[&Metric::Cold], Err(NotMetered::WholeProcess));
     }

@@ -59,6 +59,7 @@ impl SharedPage {
                 figure.store(0, Relaxed);
             }
             side.first_cpu_ns.store(0, Relaxed);
+            side.runs.store(0, Relaxed);
             side.clock_readings.store(0, Relaxed);
             side.passed_ns.store(0, Relaxed);
             side.peak_rss.store(0, Relaxed);

@@ -466,7 +466,8 @@ fn urgency(verdict: Verdict) -> u8 {
 }
 
 /// Work whose change should show in time.
-const WORK: [Metric; 3] = [Metric::Allocations, Metric::AllocatedBytes, Metric::Instructions];
+const WORK: [Metric; 5] =
+    [Metric::ProgramTime, Metric::Allocations, Metric::AllocatedBytes, Metric::SystemCalls, Metric::Instructions];
 /// Without a change of these, time should not change.
 const EXPLAINS: [Metric; 2] = [Metric::Allocations, Metric::Instructions];
 
@@ -478,7 +479,8 @@ fn cross_check(time: Verdict, metrics: &Metrics) -> Option<CrossCheck> {
     match time {
         Verdict::Slower | Verdict::Faster => {
             let equal = EXPLAINS.into_iter().all(|metric| said(metric).is_some_and(unchanged));
-            equal.then_some(CrossCheck::Suspect)
+            let is_explained = said(Metric::SystemCalls).is_some_and(MetricVerdict::is_change);
+            (equal && !is_explained).then_some(CrossCheck::Suspect)
         }
         Verdict::Same | Verdict::ChangedBelowThreshold => {
             let more = |metric: &Metric| said(*metric) == Some(MetricVerdict::More);

@@ -68,7 +68,8 @@ pub use json_forms::variant_name;
 pub use layout::{LayoutMatch, LostInputs, MeasuringLinker, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
 pub use metric::{
-    Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NoCounter, NoVerdict, NotMetered, Readings, Unit,
+    Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NamedCount, NoCounter, NoVerdict, NotMetered,
+    ProgramTimes, Readings, StartedProgram, Unit,
 };
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, VersionName};

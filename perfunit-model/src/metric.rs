@@ -12,6 +12,8 @@ pub enum Metric {
     Time,
     /// Time for which threads of the process ran, for one run.
     CpuTime,
+    /// Time of the programs of the workspace that one run starts, each from its start to its end.
+    ProgramTime,
     /// Wall time of the first call in a fresh process.
     Cold,
     /// Blocks asked for in one run.
@@ -30,6 +32,8 @@ pub enum Metric {
     ReadBytes,
     /// Bytes written in one run.
     WrittenBytes,
+    /// System calls of one run, of all threads and of the processes that it starts.
+    SystemCalls,
     /// Instructions executed in one run, outside of the kernel.
     Instructions,
 }
@@ -44,9 +48,10 @@ pub enum Unit {
 
 impl Metric {
     /// All of them, in the order of reports.
-    pub const ALL: [Metric; 12] = [
+    pub const ALL: [Metric; 14] = [
         Metric::Time,
         Metric::CpuTime,
+        Metric::ProgramTime,
         Metric::Cold,
         Metric::Allocations,
         Metric::AllocatedBytes,
@@ -56,6 +61,7 @@ impl Metric {
         Metric::ContextSwitches,
         Metric::ReadBytes,
         Metric::WrittenBytes,
+        Metric::SystemCalls,
         Metric::Instructions,
     ];
 
@@ -64,6 +70,7 @@ impl Metric {
         match self {
             Metric::Time => "time",
             Metric::CpuTime => "cpu-time",
+            Metric::ProgramTime => "program-time",
             Metric::Cold => "cold",
             Metric::Allocations => "allocations",
             Metric::AllocatedBytes => "allocated-bytes",
@@ -73,6 +80,7 @@ impl Metric {
             Metric::ContextSwitches => "context-switches",
             Metric::ReadBytes => "read-bytes",
             Metric::WrittenBytes => "written-bytes",
+            Metric::SystemCalls => "syscalls",
             Metric::Instructions => "instructions",
         }
     }
@@ -84,11 +92,15 @@ impl Metric {
     /// What it is counted in.
     pub fn unit(self) -> Unit {
         match self {
-            Metric::Time | Metric::CpuTime | Metric::Cold => Unit::Nanoseconds,
+            Metric::Time | Metric::CpuTime | Metric::ProgramTime | Metric::Cold => Unit::Nanoseconds,
             Metric::AllocatedBytes | Metric::PeakHeap | Metric::PeakRss | Metric::ReadBytes | Metric::WrittenBytes => {
                 Unit::Bytes
             }
-            Metric::Allocations | Metric::PageFaults | Metric::ContextSwitches | Metric::Instructions => Unit::Count,
+            Metric::Allocations
+            | Metric::PageFaults
+            | Metric::ContextSwitches
+            | Metric::SystemCalls
+            | Metric::Instructions => Unit::Count,
         }
     }
 }
@@ -98,6 +110,7 @@ impl fmt::Display for Metric {
         f.write_str(match self {
             Metric::Time => "time",
             Metric::CpuTime => "CPU time",
+            Metric::ProgramTime => "time of started programs",
             Metric::Cold => "first call",
             Metric::Allocations => "allocations",
             Metric::AllocatedBytes => "bytes allocated",
@@ -107,6 +120,7 @@ impl fmt::Display for Metric {
             Metric::ContextSwitches => "context switches",
             Metric::ReadBytes => "bytes read",
             Metric::WrittenBytes => "bytes written",
+            Metric::SystemCalls => "system calls",
             Metric::Instructions => "instructions",
         })
     }
@@ -181,6 +195,49 @@ pub struct Metered {
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub threshold: f64,
     pub basis: Basis,
+    /// The programs whose times these are, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<StartedProgram>,
+    /// Counts by name that differ between the versions, the largest difference first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<NamedCount>,
+}
+
+/// A part of what is counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NamedCount {
+    pub name: String,
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
+    pub counts: Sides<f64>,
+}
+
+/// A program of the workspace that a test starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartedProgram {
+    pub name: String,
+    /// Starts in one run of the test.
+    #[serde(deserialize_with = "super::json_forms::float::sides")]
+    pub starts: Sides<f64>,
+    /// The times of these starts; `None` if only one version starts the program or a process that the tool does not see
+    /// waited for its end.
+    pub times: Option<ProgramTimes>,
+}
+
+/// Times of a program, each from its start to its end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProgramTimes {
+    pub wall: Metered,
+    /// Includes the processes that the program waited for.
+    pub cpu: Metered,
+    /// Whether the program hardly waits, so that its CPU time tells the same as its wall time and is less noisy.
+    pub by_cpu: bool,
+}
+
+impl ProgramTimes {
+    /// Returns the time that decides.
+    pub fn deciding(&self) -> &Metered {
+        if self.by_cpu { &self.cpu } else { &self.wall }
+    }
 }
 
 /// Why there is no figure.
@@ -198,6 +255,10 @@ pub enum NotMetered {
     NotCounted,
     /// The test starts processes, and those are not counted.
     StartsProcesses,
+    /// The system does not let the tool trace processes.
+    NotTraced,
+    /// The end of a program that the test starts was not seen.
+    EndNotSeen,
     /// Of a whole process: what its harness and its start cost would count as well.
     WholeProcess,
     SwitchedOff,
@@ -253,6 +314,8 @@ impl NotMetered {
             Self::NoCounter(_) => "no-counter",
             Self::NotCounted => "not-counted",
             Self::StartsProcesses => "starts-processes",
+            Self::NotTraced => "not-traced",
+            Self::EndNotSeen => "end-not-seen",
             Self::WholeProcess => "whole-process",
             Self::SwitchedOff => "switched-off",
             Self::TooLong => "too-long",
@@ -295,6 +358,10 @@ impl fmt::Display for NotMetered {
             Self::NoCounter(why) => write!(f, "no counter ({why}; --instructions callgrind does without)"),
             Self::NotCounted => f.write_str("this kernel does not count it"),
             Self::StartsProcesses => f.write_str("the test starts processes, which are not counted"),
+            Self::NotTraced => f.write_str("the system does not let the tool trace processes (ptrace)"),
+            Self::EndNotSeen => {
+                f.write_str("no process that the tool sees waits for the end of a program that the test starts")
+            }
             Self::WholeProcess => f.write_str("not counted for whole processes: their start would count as well"),
             Self::SwitchedOff => f.write_str("not asked for"),
             Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),

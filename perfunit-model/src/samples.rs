@@ -106,6 +106,8 @@ pub fn metered(verdict: MetricVerdict, base: f64, head: f64) -> Metered {
         change: Some(Change { estimate, low: estimate, high: estimate }),
         threshold: 0.01,
         basis: Basis::Calls(5),
+        programs: Vec::new(),
+        names: Vec::new(),
     }
 }
 

@@ -214,7 +214,8 @@ fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<
     let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let responsible = responsible.chain(unexplained(outcome));
     if detail == Detail::Brief {
-        return metrics::changed(outcome, gates, glyphs).into_iter().chain(check).chain(responsible).collect();
+        let work = metrics::changed(outcome, gates, glyphs).into_iter().chain(metrics::programs(outcome, glyphs));
+        return work.chain(check).chain(responsible).collect();
     }
     let tree = outcome.explanation.iter().flat_map(|explanation| causes::tree_lines(explanation, glyphs));
     let selected = outcome.selected_because.as_ref();
@@ -227,6 +228,7 @@ fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<
         .map(statistics)
         .chain(outcome.measured.as_ref().and_then(|measured| throughput(measured, glyphs)))
         .chain(costs)
+        .chain(metrics::programs(outcome, glyphs))
         .chain(check)
         .chain(responsible)
         .chain(tree)

@@ -239,12 +239,21 @@ fn figures(measured: &Measured) -> [String; 4] {
 fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let responsible = outcome.explanation.as_ref().and_then(responsible);
     let work = metrics::changed(outcome, run.gates_of(outcome), Glyphs::Unicode).map(|work| plain(&work));
+    let programs = metrics::programs(outcome, Glyphs::Unicode).into_iter().map(|program| plain(&program));
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
     let within = run.unchanged_within(outcome).map(|bound| format!("within {}", threshold(bound)));
     let possible = possible(outcome, run).map(|possible| plain(&possible));
-    responsible.into_iter().chain(work).chain(suspect).chain(within).chain(reason).chain(possible).collect()
+    responsible
+        .into_iter()
+        .chain(work)
+        .chain(programs)
+        .chain(suspect)
+        .chain(within)
+        .chain(reason)
+        .chain(possible)
+        .collect()
 }
 
 fn responsible(explanation: &Explanation) -> Option<String> {

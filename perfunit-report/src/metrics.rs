@@ -3,7 +3,9 @@
 use super::wire::{Interval, finite};
 use perfunit_model as model;
 use perfunit_model::format::{self, Glyphs};
-use perfunit_model::{Basis, Metered, Metric, MetricVerdict, Metrics, NotMetered, Outcome, Sides, Unit};
+use perfunit_model::{
+    Basis, Metered, Metric, MetricVerdict, Metrics, NamedCount, NotMetered, Outcome, Sides, StartedProgram, Unit,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // Where work changed and time did not, each says something.
     let is_work_alone = matches!(outcome.cross_check, Some(model::CrossCheck::WorkAlone(_)));
-    let says_more =
-        |metric, metered: &Metered| is_work_alone || gates.contains(&metric) || !follows_time(outcome, metered);
+    let says_more = |metric, metered: &Metered| {
+        // Programs have lines of their own.
+        let is_new = metric != Metric::ProgramTime && !follows_time(outcome, metered);
+        is_work_alone || gates.contains(&metric) || is_new
+    };
     let later = outcome.later_ns().map(|ns| later_calls(ns, glyphs));
     join(&later.into_iter().chain(changed_among(outcome, glyphs, says_more)).collect::<Vec<_>>())
 }
@@ -38,6 +43,40 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
     join(&changed.collect::<Vec<_>>())
 }
 
+/// Returns a line for each program of the workspace that the test starts.
+pub fn programs(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
+    match outcome.metrics.get(&Metric::ProgramTime) {
+        Some(Ok(metered)) => metered.programs.iter().map(|program| program_line(program, glyphs)).collect(),
+        Some(Err(why @ NotMetered::EndNotSeen)) => vec![format!("no {}: {why}", Metric::ProgramTime)],
+        Some(Err(_)) | None => Vec::new(),
+    }
+}
+
+/// Returns the time of a program: `fd (started 3 times): 1.42 ms → 1.35 ms  -4.9 % [-5.8 %, -4.1 %], CPU time`.
+fn program_line(program: &StartedProgram, glyphs: Glyphs) -> String {
+    let Sides { base, head } = program.starts;
+    let arrow = glyphs.arrow();
+    let [before, after] = [base, head].map(format::calls);
+    let starts = match (before == after, after.as_str()) {
+        (true, "1") => "once".to_owned(),
+        (true, _) => format!("{after} times"),
+        (false, _) => format!("{before} {arrow} {after} times"),
+    };
+    let name = format::one_line(&program.name);
+    let Some(times) = &program.times else {
+        let why = if base > 0.0 && head > 0.0 { ": its end was not seen, so its time is not known" } else { "" };
+        return format!("{name} (started {starts}){why}");
+    };
+    let deciding = times.deciding();
+    let [base, head] =
+        [deciding.readings.base.value, deciding.readings.head.value].map(|ns| format::duration(ns, glyphs));
+    let change = deciding.change;
+    let change = change.map(|change| format!("  {} {}", format::percent(change.estimate), format::interval(change)));
+    let clock = if times.by_cpu { ", CPU time" } else { "" };
+    let unsure = if deciding.verdict == MetricVerdict::Inconclusive { " (inconclusive)" } else { "" };
+    format!("{name} (started {starts}): {base} {arrow} {head}{}{clock}{unsure}", change.unwrap_or_default())
+}
+
 /// Returns whether a metric changed as time did and adds nothing to it: its change is in the interval of time's change,
 /// give or take a tenth.
 fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
@@ -57,7 +96,7 @@ pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
         .collect();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let missing = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().err()?)));
-    for (metric, why) in missing.filter(|(_, why)| !is_for_all(why)) {
+    for (metric, why) in missing.filter(|(_, why)| !is_for_all(why) && **why != NotMetered::EndNotSeen) {
         unknown.entry(why.to_string()).or_default().push(metric.to_string());
     }
     let unknown = unknown.into_iter().map(|(why, metrics)| format!("no {}: {why}", metrics.join(", no ")));
@@ -75,7 +114,7 @@ pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
 
 /// Returns whether a reason lies with the machine or the user, not with the test.
 fn is_for_all(why: &NotMetered) -> bool {
-    matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted)
+    matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted | NotMetered::NotTraced)
 }
 
 /// Returns all metrics except time, which is in the row.
@@ -94,22 +133,39 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
         (amount(unit, metered.readings.base.value, glyphs), amount(unit, metered.readings.head.value, glyphs));
     let arrow = glyphs.arrow();
     let change = metered.change.map(|change| format::percent(change.estimate));
+    let details = |of_verdict: Option<String>| {
+        let details: Vec<String> = of_verdict.into_iter().chain(names(metered, glyphs)).collect();
+        if details.is_empty() { String::new() } else { format!(" ({})", details.join("; ")) }
+    };
     match metered.verdict {
-        MetricVerdict::Same => format!("{metric} {head}"),
+        MetricVerdict::Same => format!("{metric} {head}{}", details(None)),
         MetricVerdict::Varies => {
             let range = |readings: &model::Readings| {
                 let [low, high] = [readings.low, readings.high].map(|value| amount(unit, value, glyphs));
                 if low == high { low } else { format!("{low} to {high}") }
             };
             let [base, head] = [&metered.readings.base, &metered.readings.head].map(range);
-            format!("{metric} {base} {arrow} {head} (varies from call to call)")
+            format!("{metric} {base} {arrow} {head}{}", details(Some("varies from call to call".to_owned())))
         }
         MetricVerdict::Inconclusive => format!("{metric} {base} {arrow} {head} (inconclusive)"),
         MetricVerdict::More | MetricVerdict::Less | MetricVerdict::ChangedBelowThreshold => {
-            let change = change.map(|change| format!(" ({change})")).unwrap_or_default();
-            format!("{metric} {base} {arrow} {head}{change}")
+            format!("{metric} {base} {arrow} {head}{}", details(change))
         }
     }
+}
+
+/// Counts by name that a phrase shows.
+const NAMES: usize = 3;
+
+/// Returns the counts by name that differ most: `newfstatat 812 → 406, close 12 → 10, ...`.
+fn names(metered: &Metered, glyphs: Glyphs) -> Option<String> {
+    let named = |named: &NamedCount| {
+        let Sides { base, head } = named.counts.map(format::large_count);
+        format!("{} {base} {} {head}", named.name, glyphs.arrow())
+    };
+    let more = (metered.names.len() > NAMES).then(|| "...".to_owned());
+    let shown: Vec<String> = metered.names.iter().take(NAMES).map(named).chain(more).collect();
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// Returns a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
@@ -142,6 +198,47 @@ pub struct MetricResult {
     pub readings: Option<usize>,
     /// Why there are no figures.
     pub unavailable: Option<Unavailable>,
+    /// The programs whose times these are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramResult>,
+    /// Counts by name that differ between the versions, the largest difference first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<NameResult>,
+}
+
+/// A part of what is counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NameResult {
+    /// Name, of a system call as the kernel has it.
+    pub name: String,
+    /// In one run on base.
+    pub base: f64,
+    /// In one run on head.
+    pub head: f64,
+}
+
+/// A program of the workspace that a test starts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramResult {
+    /// Name of the binary.
+    pub name: String,
+    /// Starts in one run of the test.
+    pub starts: Starts,
+    /// The metric that decides on the program, `time` or `cpu-time`; `null` if its times are not known.
+    pub decides: Option<String>,
+    /// Wall time of all its starts in one run, each from the start to the end of the program.
+    pub time: Option<MetricResult>,
+    /// The same in CPU time, processes that the program waited for included.
+    pub cpu_time: Option<MetricResult>,
+}
+
+/// Starts of a program in each version.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Starts {
+    /// On base.
+    pub base: f64,
+    /// On head.
+    pub head: f64,
 }
 
 /// What was read on a side.
@@ -199,6 +296,28 @@ impl MetricResult {
             basis: basis.map(|(basis, _)| basis.to_owned()),
             readings: basis.map(|(_, count)| count),
             unavailable: metered.as_ref().err().map(Unavailable::from),
+            programs: known.iter().flat_map(|known| &known.programs).map(ProgramResult::from).collect(),
+            names: known.iter().flat_map(|known| &known.names).map(NameResult::from).collect(),
+        }
+    }
+}
+
+impl From<&NamedCount> for NameResult {
+    fn from(named: &NamedCount) -> Self {
+        Self { name: named.name.clone(), base: named.counts.base, head: named.counts.head }
+    }
+}
+
+impl From<&StartedProgram> for ProgramResult {
+    fn from(program: &StartedProgram) -> Self {
+        let times = program.times.as_ref();
+        let result = |metric: Metric, metered: &Metered| MetricResult::of(metric, &Ok(metered.clone()));
+        Self {
+            name: program.name.clone(),
+            starts: Starts { base: program.starts.base, head: program.starts.head },
+            decides: times.map(|times| if times.by_cpu { Metric::CpuTime } else { Metric::Time }.name().to_owned()),
+            time: times.map(|times| result(Metric::Time, &times.wall)),
+            cpu_time: times.map(|times| result(Metric::CpuTime, &times.cpu)),
         }
     }
 }
@@ -248,7 +367,7 @@ fn verdict(verdict: MetricVerdict) -> &'static str {
 mod tests {
     use super::*;
     use perfunit_model::samples::{measured, metered, outcome};
-    use perfunit_model::{Note, Verdict};
+    use perfunit_model::{Note, ProgramTimes, Verdict};
     use serde_json::json;
 
     fn sample() -> Outcome {
@@ -313,6 +432,55 @@ mod tests {
         ];
         assert_eq!(all(&sample(), Glyphs::Ascii), expected);
         assert_eq!(for_none(&[sample(), sample()]), ["no instructions: not asked for"]);
+    }
+
+    #[test]
+    fn names_that_differ_stand_behind_the_count() {
+        let names = [("newfstatat", 812.0, 406.0), ("close", 4.0, 6.0), ("a", 2.0, 3.0), ("b", 1.0, 2.0)];
+        let named =
+            |(name, base, head): (&str, f64, f64)| NamedCount { name: name.into(), counts: Sides { base, head } };
+        let calls = Metered { names: names.map(named).to_vec(), ..metered(MetricVerdict::Less, 1000.0, 600.0) };
+        let mut counted = outcome("a", Verdict::Same, None);
+        counted.metrics.insert(Metric::SystemCalls, Ok(calls));
+        let expected = "system calls 1000 -> 600 (-40.0 %; newfstatat 812 -> 406, close 4 -> 6, a 2 -> 3, ...)";
+        assert_eq!(changed(&counted, &[], Glyphs::Ascii).as_deref(), Some(expected));
+        let json = serde_json::to_value(metrics(&counted.metrics)).unwrap();
+        assert_eq!(json["syscalls"]["names"][0], json!({"name": "newfstatat", "base": 812.0, "head": 406.0}));
+    }
+
+    #[test]
+    fn a_program_has_a_line_and_its_times_in_json() {
+        let times = |by_cpu| ProgramTimes {
+            wall: metered(MetricVerdict::Inconclusive, 2e6, 2e6),
+            cpu: metered(MetricVerdict::Less, 1.5e6, 1.2e6),
+            by_cpu,
+        };
+        let program = |name: &str, base: f64, head: f64, times| {
+            let starts = Sides { base, head };
+            StartedProgram { name: name.to_owned(), starts, times }
+        };
+        let list = vec![
+            program("fd", 3.0, 3.0, Some(times(true))),
+            program("rg", 1.0, 1.0, Some(times(false))),
+            program("new", 0.0, 2.0, None),
+            program("daemon", 1.0, 1.0, None),
+        ];
+        let mut started = outcome("a", Verdict::Same, None);
+        let sum = Metered { programs: list, ..metered(MetricVerdict::Less, 1.5e6, 1.2e6) };
+        started.metrics.insert(Metric::ProgramTime, Ok(sum));
+        let expected = [
+            "fd (started 3 times): 1.50 ms -> 1.20 ms  -20.0 % [-20.0 %, -20.0 %], CPU time",
+            "rg (started once): 2.00 ms -> 2.00 ms  +0.00 % [+0.00 %, +0.00 %] (inconclusive)",
+            "new (started 0 -> 2 times)",
+            "daemon (started once): its end was not seen, so its time is not known",
+        ];
+        assert_eq!(programs(&started, Glyphs::Ascii), expected);
+        assert_eq!(changed(&started, &[Metric::Time], Glyphs::Ascii), None);
+        let json = serde_json::to_value(metrics(&started.metrics)).unwrap();
+        let fd = &json["program-time"]["programs"][0];
+        assert_eq!((&fd["decides"], &fd["starts"]), (&json!("cpu-time"), &json!({"base": 3.0, "head": 3.0})));
+        assert_eq!((&fd["cpu_time"]["verdict"], &fd["time"]["base"]["value"]), (&json!("less"), &json!(2e6)));
+        assert_eq!(json["program-time"]["programs"][2]["time"], json!(null));
     }
 
     #[test]

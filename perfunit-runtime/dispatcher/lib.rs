@@ -86,6 +86,10 @@ global_asm!(".globl _start", "_start:", "xor ebp, ebp", "mov rdi, rsp", "and rsp
 global_asm!(".globl _start", "_start:", "mov x29, #0", "mov x30, #0", "mov x0, sp", "bl {}", "brk #1", sym begin);
 
 /// Finds arguments and environment on the stack: their count, then the arguments, a null, and the variables.
+///
+/// # Safety
+///
+/// The stack is as the kernel starts a program with.
 unsafe extern "C" fn begin(stack: *const usize) -> ! {
     // SAFETY: so the kernel starts programs.
     let (arguments, environment) = unsafe {

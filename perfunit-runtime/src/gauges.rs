@@ -2,6 +2,7 @@
 //!
 //! By system calls of our own and without allocating: reading must not show in what is read.
 
+use crate::page::MARK;
 use crate::preloaded::Counters;
 use crate::sys::{self, IO, STATUS};
 use std::arch::asm;
@@ -13,6 +14,7 @@ extern "C" {
     fn ioctl(fd: c_int, request: c_ulong, ...) -> c_int;
     fn getrusage(who: c_int, usage: *mut [c_long; USAGE]) -> c_int;
     fn syscall(number: c_long, ...) -> c_long;
+    fn prctl(option: c_int, ...) -> c_int;
 }
 
 const RUSAGE_SELF: c_int = 0;
@@ -169,6 +171,14 @@ impl Instructions {
         // SAFETY: our descriptor; none of the requests takes a pointer.
         unsafe { ioctl(self.descriptor, request, 0 as c_int) };
     }
+}
+
+/// Tells the tool, which traces this process, that calls now count for a reading, or for none. `begins` if nothing of the
+/// reading has counted yet.
+pub fn mark(reading: Option<usize>, begins: bool) {
+    let section = reading.map_or(0, |at| at as c_ulong + 1);
+    // SAFETY: the kernel refuses an option that it does not know, and looks at no argument.
+    unsafe { prctl(MARK, section, c_ulong::from(begins), 0 as c_ulong, 0 as c_ulong) };
 }
 
 /// What callgrind is asked for: 'C' and 'T' in the high bytes, then the number of the request.

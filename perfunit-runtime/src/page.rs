@@ -52,7 +52,7 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page: refuses a runtime of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_000a;
+pub const MAGIC: u64 = 0x7065_7266_756e_000b;
 /// Batches per side that fit the page.
 pub const MAX_BATCHES: usize = 64;
 /// With fewer batches than this the tool takes their median instead of a low quantile, and each of them counts.
@@ -76,6 +76,12 @@ pub const METER: u32 = 4;
 pub const INSTRUCTIONS: u32 = 8;
 /// In [`Page::flags`], with [`METER`]: the process runs in callgrind; have it write its counts after each reading.
 pub const CALLGRIND: u32 = 16;
+
+/// In [`Page::flags`], with [`METER`]: tell the tool, which traces the process, where each reading begins and ends.
+pub const SYSTEM_CALLS: u32 = 256;
+/// The option of `prctl` that tells it; the kernel knows none of this number. The second argument is the index of the reading
+/// and 1, or 0 where no call counts; the third is 1 if the reading begins.
+pub const MARK: i32 = 0x7065_7266;
 
 /// In [`Page::flags`]: each repetition is a first call, in a child forked from the process just before the test's body.
 pub const FORK: u32 = 32;
@@ -119,8 +125,10 @@ pub mod reading {
     pub const WRITTEN_BYTES: usize = 6;
     /// Instructions of this thread and of the threads and processes that it started, outside of the kernel.
     pub const INSTRUCTIONS: usize = 7;
+    /// System calls of all threads and of the processes that they started; the tool counts them.
+    pub const SYSTEM_CALLS: usize = 8;
     /// Figures of a reading.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 }
 
 /// Whether the allocator's figures of a reading count; [`SideArea::heap`].
@@ -204,6 +212,8 @@ pub struct SideArea {
     pub heap: AtomicU32,
     /// Processor time of the first call, all threads, ns.
     pub first_cpu_ns: AtomicU64,
+    /// Runs of the body, those before the first batch included.
+    pub runs: AtomicU64,
     /// How often the first call read the clock; 0 where that is not counted.
     pub clock_readings: AtomicU64,
     /// The true time that passed during the first call, ns: also that in which others had the core.

@@ -4,11 +4,11 @@
 //! kernel's figures outermost and instructions innermost, so that none counts what another costs.
 
 use crate::gauges::{self, Instructions, Io};
-use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS};
+use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS, SYSTEM_CALLS};
 use crate::preloaded::Counters;
 use std::hint::black_box;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Sizes that tell whether Rust's allocator asks libc: one that keeps small or large blocks itself does not count.
 const TRIED: [usize; 2] = [24, 200_000];
@@ -18,6 +18,10 @@ pub struct Gauges {
     heap: Option<&'static Counters>,
     instructions: Option<Instructions>,
     callgrind: bool,
+    /// Whether the tool counts system calls.
+    system_calls: bool,
+    /// The index of the reading at hand.
+    at: AtomicUsize,
     /// Allocations and bytes of what is not to count, and by how much it changed the memory in use (wrapping).
     left_out: [AtomicU64; 3],
 }
@@ -63,12 +67,20 @@ impl Gauges {
             Some(_) => heap::OWN_ALLOCATOR,
         };
         area.heap.store(state, Relaxed);
-        Self { heap: counters, instructions, callgrind: flags & CALLGRIND != 0, left_out: Default::default() }
+        Self {
+            heap: counters,
+            instructions,
+            callgrind: flags & CALLGRIND != 0,
+            system_calls: flags & SYSTEM_CALLS != 0,
+            at: AtomicUsize::new(0),
+            left_out: Default::default(),
+        }
     }
 
     /// Calls `run`, notes on the page what that took as reading number `at`, and returns its result.
     pub fn read(&self, area: &SideArea, at: usize, run: &mut dyn FnMut() -> bool) -> bool {
         self.left_out.iter().for_each(|count| count.store(0, Relaxed));
+        self.at.store(at, Relaxed);
         let before = Moment::before();
         let heap = self.heap.map(|heap| (heap, Heap::before(heap)));
         let counted = self.count_instructions(run);
@@ -98,7 +110,7 @@ impl Gauges {
 
     /// Whether reading takes system calls that are not allowed in the cage.
     pub fn leave_the_cage(&self) -> bool {
-        self.instructions.is_some() || self.callgrind
+        self.instructions.is_some() || self.callgrind || self.system_calls
     }
 
     /// Runs what is not to count, in the midst of a reading. What the kernel counts is not told apart.
@@ -114,9 +126,15 @@ impl Gauges {
         if let Some(counter) = &self.instructions {
             counter.pause();
         }
+        if self.system_calls {
+            gauges::mark(None, false);
+        }
         let before = counts();
         let result = work();
         let after = counts();
+        if self.system_calls {
+            gauges::mark(Some(self.at.load(Relaxed)), false);
+        }
         if let Some(counter) = &self.instructions {
             counter.resume();
         }
@@ -134,6 +152,12 @@ impl Gauges {
     }
 
     fn count_instructions(&self, run: &mut dyn FnMut() -> bool) -> (bool, u64) {
+        if self.system_calls {
+            gauges::mark(Some(self.at.load(Relaxed)), true);
+            let passed = run();
+            gauges::mark(None, false);
+            return (passed, 0);
+        }
         if self.callgrind {
             gauges::callgrind_forget();
             let passed = run();

@@ -327,6 +327,8 @@ fn with_time(figures: &Figures) -> Metrics {
         change: Some(measured.change),
         threshold: measured.threshold,
         basis: Basis::Pairs(measured.pairs),
+        programs: Vec::new(),
+        names: Vec::new(),
     };
     let mut metrics = figures.metrics.clone();
     metrics.insert(Metric::Time, Ok(time));

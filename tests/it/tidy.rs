@@ -11,7 +11,7 @@ const LONGEST_FUNCTION: usize = 80;
 const MOST_CRATES: usize = 12;
 
 /// Where system calls, shared memory and threads make `unsafe` necessary.
-const MAY_BE_UNSAFE: [&str; 28] = [
+const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-select/src/trace/available.rs",
     "perfunit-select/src/trace/ptrace.rs",
     "perfunit-select/src/trace/run.rs",
@@ -21,6 +21,7 @@ const MAY_BE_UNSAFE: [&str; 28] = [
     "perfunit-measure/src/starts.rs",
     "perfunit-measure/src/work_tables.rs",
     "perfunit-system/src/os/linux.rs",
+    "perfunit-system/src/os/tracer.rs",
     "perfunit-runtime/preload/meter/src/lib.rs",
     "perfunit-runtime/growth/counter.rs",
     "perfunit-runtime/src/cage.rs",

@@ -41,7 +41,15 @@ pub fn with_cpu_time(time: Verdict, verdict: MetricVerdict, ns: f64) -> Figures 
     let metered = |verdict, value| {
         let reading = Readings { value, low: value, high: value };
         let readings = Sides { base: reading, head: reading };
-        Ok(Metered { verdict, readings, change: None, threshold: 0.02, basis: Basis::Pairs(8) })
+        Ok(Metered {
+            verdict,
+            readings,
+            change: None,
+            threshold: 0.02,
+            basis: Basis::Pairs(8),
+            programs: Vec::new(),
+            names: Vec::new(),
+        })
     };
     let mut figures = figures(time, 0.0);
     figures.metrics.insert(Metric::CpuTime, metered(verdict, ns));
@@ -550,6 +558,8 @@ fn metrics(said: &[(Metric, MetricVerdict)]) -> Metrics {
         change: None,
         threshold: 0.01,
         basis: Basis::Calls(5),
+        programs: Vec::new(),
+        names: Vec::new(),
     };
     said.iter().map(|(metric, verdict)| (*metric, Ok(metered(*verdict)))).collect()
 }

@@ -122,6 +122,7 @@ pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
         let started = Moment::now();
         let passed = body(repetitions);
         let ns = started.elapsed().as_nanos() as u64;
+        count_runs(seat, repetitions);
         passed.then_some(before.since().of_wall(ns))
     }))
     .unwrap_or(None)
@@ -129,7 +130,10 @@ pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
 
 /// One run: true if it ended as the test demands.
 pub fn call(seat: &Seat, body: Body<'_>) -> bool {
-    match catch_unwind(AssertUnwindSafe(|| body(1))) {
+    let end = catch_unwind(AssertUnwindSafe(|| body(1)));
+    // Afterwards: a whole function whose body takes over never comes back.
+    count_runs(seat, 1);
+    match end {
         Ok(passed) => passed && !seat.should_panic,
         Err(payload) => {
             // A payload's Drop may panic again: leave it.
@@ -137,4 +141,10 @@ pub fn call(seat: &Seat, body: Body<'_>) -> bool {
             seat.should_panic
         }
     }
+}
+
+/// Adds to the runs of the body in this process. No other process writes the number at the same time.
+fn count_runs(seat: &Seat, count: u64) {
+    let runs = &seat.area().runs;
+    runs.store(runs.load(Relaxed) + count, Relaxed);
 }

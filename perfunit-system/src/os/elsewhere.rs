@@ -2,7 +2,8 @@
 //! values; what only watches or tidies up finds nothing.
 
 use perfunit_model::SystemCall;
-use std::collections::BTreeSet;
+use perfunit_model::error::Result;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -14,6 +15,28 @@ use std::time::Duration;
 
 pub const OUT_OF_TIME: i32 = 0;
 pub const OUT_OF_CAGE: i32 = 0;
+
+/// System calls by their numbers.
+pub type SystemCalls = BTreeMap<u64, u64>;
+
+#[derive(Debug)]
+pub struct Counted {
+    pub status: Option<ExitStatus>,
+    pub sections: BTreeMap<u64, SystemCalls>,
+}
+
+pub fn count_system_calls(
+    _start: impl FnOnce() -> Result<Child> + Send,
+    _mark: i32,
+    _spared: &Path,
+    _is_over: impl FnMut() -> bool,
+) -> Result<io::Result<Counted>> {
+    Ok(refused())
+}
+
+pub fn system_call_name(number: u64) -> String {
+    format!("system call {number}")
+}
 
 pub fn system_call(number: u32) -> SystemCall {
     SystemCall::Other { number }

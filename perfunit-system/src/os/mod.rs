@@ -9,6 +9,8 @@ mod calls;
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+mod tracer;
 #[cfg(not(unix))]
 pub mod unix;
 
@@ -20,6 +22,8 @@ pub use elsewhere::*;
 pub use linux::*;
 #[cfg(unix)]
 pub use std::os::unix;
+#[cfg(target_os = "linux")]
+pub use tracer::{Counted, SystemCalls, count_system_calls, system_call_name};
 
 use perfunit_model::error::{Error, Result};
 use std::time::Duration;

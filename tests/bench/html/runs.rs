@@ -195,6 +195,8 @@ fn metrics(verdict: Verdict, base_ns: f64, change: f64) -> Metrics {
             change: Some(Change { estimate, low: estimate - half, high: estimate + half }),
             threshold: 0.01,
             basis,
+            programs: Vec::new(),
+            names: Vec::new(),
         }
     };
     let allocations =

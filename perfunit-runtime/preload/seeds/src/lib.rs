@@ -29,7 +29,6 @@ pub mod clock;
 mod kernel;
 mod libc;
 pub mod preloaded;
-pub mod programs;
 pub mod waits;
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void, CStr};
@@ -39,7 +38,6 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize};
 use kernel::enter;
 use libc::{dlsym, getenv, hexadecimal, outcome, RTLD_NEXT};
 use preloaded::{mix, publish, Source, CORES, SEED, STREAM};
-use programs::PROGRAMS;
 
 #[cfg(target_arch = "x86_64")]
 const SYS_GETRANDOM: c_long = 318;
@@ -129,7 +127,7 @@ extern "C" fn load() {
     unsafe {
         NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);
         load_cores(getenv(CORES.as_ptr()));
-        waits::load(getenv(PROGRAMS.as_ptr()));
+        waits::load();
         let seed = hexadecimal(getenv(SEED.as_ptr()));
         if seed == 0 {
             return;

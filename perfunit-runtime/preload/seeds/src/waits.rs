@@ -2,12 +2,15 @@
 //! one that asks for it, which is the same system call.
 
 use crate::kernel::enter;
-use crate::libc::{dlsym, outcome, RTLD_NEXT};
-use crate::programs::{End, Starts, FILE_LEN};
+use crate::libc::{dlsym, getenv, outcome, RTLD_NEXT};
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use programs::{End, Starts, FILE_LEN, PROGRAMS};
+
+#[path = "programs.rs"]
+pub mod programs;
 
 #[cfg(target_arch = "x86_64")]
 mod number {
@@ -72,10 +75,11 @@ static STARTS: AtomicPtr<Starts> = AtomicPtr::new(null_mut());
 /// libc's `wait4`.
 static NEXT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Remembers the path of the file, which may be null, and finds libc's function: a signal handler may wait, but not look
+/// Remembers the path of the file, if there is one, and finds libc's function: a signal handler may wait, but not look
 /// for functions.
-pub fn load(path: *mut c_char) {
-    PATH.store(path, Relaxed);
+pub fn load() {
+    // SAFETY: the name ends in zero.
+    PATH.store(unsafe { getenv(PROGRAMS.as_ptr()) }, Relaxed);
     next();
 }
 

@@ -1,0 +1,95 @@
+//! System calls of single runs of a test, of its own process and of those that it starts, counted by a tracer.
+
+use super::bench::Bench;
+use super::running::{self, Programs, Start};
+use perfunit_decide::{ExactRule, exact, median};
+use perfunit_model::error::Result;
+use perfunit_model::{MetricVerdict, NamedCount, Side, Sides};
+use perfunit_runtime::page::MARK;
+use perfunit_system::os::{self, SystemCalls};
+use perfunit_system::{interrupt, process};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// Each call counts.
+const RULE: ExactRule = ExactRule { threshold: 0.0, least: 1.0, resolution: 0.0 };
+
+/// A process whose system calls were counted.
+pub struct Counted {
+    pub status: Option<ExitStatus>,
+    pub timed_out: bool,
+    /// By the index of the reading; `None` if the system refuses to trace.
+    calls: Option<BTreeMap<u64, SystemCalls>>,
+}
+
+/// Runs a process of a side under the tracer.
+pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>, limit: Duration) -> Result<Counted> {
+    let mut command = running::measured(bench, programs, side, start)?;
+    let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
+    let deadline = Instant::now() + limit;
+    let is_over = || Instant::now() >= deadline || interrupt::requested();
+    // What becomes the side's program in the place of its binaries does not belong to the test.
+    let spared = programs.folders.get(side).ancestors().nth(2).unwrap_or(Path::new("/")).join("bin-exe");
+    let counted = os::count_system_calls(|| process::spawn(&mut command), MARK, &spared, is_over)?;
+    Ok(match counted {
+        Ok(counted) => {
+            let timed_out = counted.status.is_none() && !interrupt::requested();
+            Counted { status: counted.status, timed_out, calls: Some(counted.sections) }
+        }
+        Err(error) => {
+            tracing::info!(%error, "system calls cannot be counted");
+            Counted { status: None, timed_out: false, calls: None }
+        }
+    })
+}
+
+impl Counted {
+    /// Returns the calls of this many readings; `None` if the system refuses to trace.
+    pub fn of_readings(self, readings: usize) -> Option<Vec<SystemCalls>> {
+        let mut sections = self.calls?;
+        Some((1..=readings as u64).map(|section| sections.remove(&section).unwrap_or_default()).collect())
+    }
+}
+
+/// Returns the counts by name that differ in each run, the largest difference first.
+pub fn differing(runs: &Sides<Vec<SystemCalls>>) -> Vec<NamedCount> {
+    let numbers: BTreeSet<u64> = runs.base.iter().chain(&runs.head).flat_map(BTreeMap::keys).copied().collect();
+    let named = |number: u64| {
+        let mut counts =
+            runs.as_ref().map(|runs| runs.iter().map(|run| *run.get(&number).unwrap_or(&0) as f64).collect::<Vec<_>>());
+        let verdict = exact(&RULE, &counts.base, &counts.head)?;
+        let counts = Sides { base: median(&mut counts.base), head: median(&mut counts.head) };
+        let differs = matches!(verdict, MetricVerdict::More | MetricVerdict::Less);
+        differs.then(|| NamedCount { name: os::system_call_name(number), counts })
+    };
+    let mut differing: Vec<NamedCount> = numbers.into_iter().filter_map(named).collect();
+    let size = |count: &NamedCount| (count.counts.head - count.counts.base).abs();
+    differing.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    differing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_differ_in_each_run_are_told_largest_first() {
+        let run = |calls: [u64; 4]| -> SystemCalls { (0..).zip(calls).filter(|(_, count)| *count > 0).collect() };
+        let base = [[10, 5, 7, 3], [10, 5, 9, 3], [10, 5, 8, 3], [10, 5, 7, 3]].map(run).to_vec();
+        let head = [[10, 6, 8, 0], [10, 6, 7, 0], [10, 6, 7, 0], [10, 6, 9, 0]].map(run).to_vec();
+        let found = differing(&Sides { base, head });
+        let counts: Vec<(f64, f64)> = found.iter().map(|named| (named.counts.base, named.counts.head)).collect();
+        assert_eq!(counts, [(3.0, 0.0), (5.0, 6.0)]);
+        assert!(differing(&Sides { base: Vec::new(), head: Vec::new() }).is_empty());
+    }
+
+    #[test]
+    fn sections_become_readings() {
+        let calls = BTreeMap::from([(0, 3), (5, 4)]);
+        let counted = Counted { status: None, timed_out: false, calls: Some(BTreeMap::from([(2, calls.clone())])) };
+        assert_eq!(counted.of_readings(2), Some(vec![SystemCalls::new(), calls]));
+        assert_eq!(Counted { status: None, timed_out: false, calls: None }.of_readings(2), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! Programs of the workspace that tests start: each is its own side's, and compared by its own time.
+
+use crate::support::Project;
+use serde_json::Value;
+
+/// A package with three binaries. `work` computes for so many rounds, `nap` sleeps, and `calm` never changes. The test's own
+/// work hides what happens in the programs.
+fn project() -> Project {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write(
+        "src/lib.rs",
+        "pub fn spin(rounds: u64) -> u64 {\n    (0..rounds).fold(0, |sum, n| std::hint::black_box(sum ^ n))\n}\n",
+    );
+    project.write("src/bin/calm.rs", "fn main() { println!(\"{}\", sample::spin(300_000)); }\n");
+    project.write(
+        "tests/it.rs",
+        r##"use std::process::Command;
+
+#[test]
+fn starts_programs() {
+    assert!(Command::new(env!("CARGO_BIN_EXE_work")).status().unwrap().success());
+    let shell = format!("{}; true", env!("CARGO_BIN_EXE_work"));
+    assert!(Command::new("/bin/sh").args(["-c", &shell]).status().unwrap().success());
+    assert!(Command::new(env!("CARGO_BIN_EXE_calm")).env_clear().output().unwrap().status.success());
+    assert!(Command::new(env!("CARGO_BIN_EXE_nap")).spawn().unwrap().wait_with_output().unwrap().status.success());
+    assert_ne!(sample::spin(1_000_000), 1);
+}
+
+#[test]
+fn leaves_a_program_to_a_shell() {
+    let shell = format!("{}; true", env!("CARGO_BIN_EXE_work"));
+    assert!(Command::new("/bin/sh").args(["-c", &shell]).env_clear().status().unwrap().success());
+}
+
+#[test]
+fn passes_a_name() {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    let output = Command::new(env!("CARGO_BIN_EXE_calm-name")).arg0("another name").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "another name");
+    let killed = Command::new(env!("CARGO_BIN_EXE_calm-name")).arg("abort").status().unwrap();
+    assert_eq!(killed.signal(), Some(6));
+    let code = Command::new(env!("CARGO_BIN_EXE_calm-name")).arg("exit").status().unwrap();
+    assert_eq!(code.code(), Some(77));
+}
+"##,
+    );
+    project.write(
+        "src/bin/calm-name.rs",
+        r#"fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("abort") => std::process::abort(),
+        Some("exit") => std::process::exit(77),
+        _ => print!("{}", std::env::args().next().unwrap()),
+    }
+}
+"#,
+    );
+    versions(&project, 300_000, 2);
+    project.commit("base");
+    project
+}
+
+fn versions(project: &Project, rounds: u64, naps_ms: u64) {
+    project.write("src/bin/work.rs", format!("fn main() {{ println!(\"{{}}\", sample::spin({rounds})); }}\n"));
+    project.write(
+        "src/bin/nap.rs",
+        format!("fn main() {{ std::thread::sleep(std::time::Duration::from_millis({naps_ms})); }}\n"),
+    );
+}
+
+fn test<'a>(document: &'a Value, name: &str) -> &'a Value {
+    document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap()
+}
+
+fn program<'a>(test: &'a Value, name: &str) -> &'a Value {
+    let programs = test["metrics"]["program-time"]["programs"].as_array();
+    programs
+        .and_then(|programs| programs.iter().find(|program| program["name"] == name))
+        .unwrap_or_else(|| panic!("{test:#}"))
+}
+
+fn verdict(program: &Value) -> &str {
+    let decides = program["decides"].as_str().unwrap_or_else(|| panic!("{program:#}"));
+    program[decides.replace('-', "_")]["verdict"].as_str().unwrap()
+}
+
+#[test]
+fn a_program_is_compared_by_its_own_time() {
+    let project = project();
+    versions(&project, 6_000_000, 40);
+    project.commit("head");
+    let run = project.diff(&["--all-tests", "--per-test-budget", "20s", "--explain", "never"]);
+    let document = run.json();
+    let starts = test(&document, "starts_programs");
+    let [work, calm, nap] = ["work", "calm", "nap"].map(|name| program(starts, name));
+    assert_eq!((&work["starts"]["base"], &work["starts"]["head"]), (&2.0.into(), &2.0.into()));
+    assert_eq!((&calm["starts"]["base"], &nap["starts"]["head"]), (&1.0.into(), &1.0.into()));
+    assert_eq!((verdict(work), verdict(nap)), ("more", "more"));
+    assert!(!["more", "less"].contains(&verdict(calm)), "{calm:#}");
+    // A program that sleeps is not judged by the time that it computes.
+    assert_eq!(nap["decides"], "time");
+    let ratio = |program: &Value, time: &str| {
+        program[time]["head"]["value"].as_f64().unwrap() / program[time]["base"]["value"].as_f64().unwrap()
+    };
+    // Twenty times the work; the start of a process is in both versions.
+    assert!((2.0..20.0).contains(&ratio(work, "cpu_time")), "{work:#}");
+    assert_eq!(starts["metrics"]["program-time"]["verdict"], "more");
+
+    // A shell without our environment waits for the program.
+    let left = test(&document, "leaves_a_program_to_a_shell");
+    assert_eq!(left["metrics"]["program-time"]["unavailable"]["kind"], "end-not-seen");
+    let named = test(&document, "passes_a_name");
+    assert_eq!(program(named, "calm-name")["starts"]["base"], 3.0);
+    assert_ne!(named["verdict"], "not-measured");
+
+    // What lies at a binary's path is small, however large the tool is.
+    let stand_in = project.path().join("target/perfunit/bin-exe/work");
+    assert!(stand_in.metadata().unwrap().len() < 200_000);
+}
+
+#[test]
+fn the_time_of_programs_can_decide() {
+    let project = project();
+    versions(&project, 6_000_000, 2);
+    project.commit("head");
+    let arguments = [
+        "--all-tests",
+        "starts_programs",
+        "--metric",
+        "program-time",
+        "--per-test-budget",
+        "20s",
+        "--explain",
+        "never",
+    ];
+    let run = project.diff(&arguments).expect(100);
+    assert_eq!(test(&run.json(), "starts_programs")["verdict"], "slower");
+    let report = project.perfunit(["report"]).stdout;
+    assert!(report.contains("work (started 2 times): "), "{report}");
+    assert!(report.contains("calm (started once): "), "{report}");
+}

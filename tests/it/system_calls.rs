@@ -1,0 +1,70 @@
+//! System calls of tests and of the programs that they start, counted exactly.
+
+use crate::support::Project;
+use serde_json::Value;
+
+/// A program that looks at a file so often, and a test of the library that does the same in its own process.
+fn project() -> Project {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write("src/main.rs", "fn main() { assert_eq!(sample::look(), 40); }\n");
+    project.write(
+        "tests/it.rs",
+        r#"#[test]
+fn starts_the_program() {
+    assert!(std::process::Command::new(env!("CARGO_BIN_EXE_sample")).status().unwrap().success());
+}
+"#,
+    );
+    library(&project, "std::fs::metadata(\".\").is_ok()");
+    project.commit("base");
+    project
+}
+
+fn library(project: &Project, look: &str) {
+    let tests =
+        "#[cfg(test)]\nmod tests {\n    #[test]\n    fn looks() {\n        assert_eq!(super::look(), 40);\n    }\n}\n";
+    project
+        .write("src/lib.rs", format!("pub fn look() -> usize {{\n    (0..40).filter(|_| {look}).count()\n}}\n{tests}"));
+}
+
+fn calls<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
+    &test["metrics"]["syscalls"]
+}
+
+#[test]
+fn calls_that_a_change_saves_are_named() {
+    let project = project();
+    library(&project, "std::fs::metadata(\".\").is_ok() && std::fs::metadata(\".\").is_ok()");
+    project.commit("head");
+    let run = project.diff(&["--metric", "syscalls", "--explain", "never"]).expect(100);
+    let document = run.json();
+    if calls(&document, "starts_the_program")["unavailable"]["kind"] == "not-traced" {
+        return crate::support::skipped("this system does not let the tool trace processes");
+    }
+    for name in ["starts_the_program", "tests::looks"] {
+        let calls = calls(&document, name);
+        assert_eq!(calls["verdict"], "more", "{document:#}");
+        let [looks] = &calls["names"].as_array().unwrap()[..] else { panic!("{calls:#}") };
+        assert!(looks["name"].as_str().unwrap().contains("stat"), "{calls:#}");
+        // The program may look at other files as it starts.
+        assert_eq!(looks["head"].as_f64().unwrap() - looks["base"].as_f64().unwrap(), 40.0);
+    }
+    assert_eq!(calls(&document, "tests::looks")["base"]["value"], 40.0);
+    let report = project.perfunit(["report"]).stdout;
+    assert!(report.contains("system calls 40 → 80 (+100.0 %; "), "{report}");
+}
+
+#[test]
+fn equal_calls_are_the_same_and_tests_of_programs_are_counted_unasked() {
+    let project = project();
+    // Other work, the same calls.
+    library(&project, "std::hint::black_box(std::fs::metadata(\".\").is_ok() && std::hint::black_box(true))");
+    project.commit("head");
+    let document = project.diff(&["--explain", "never"]).json();
+    let of_program = calls(&document, "starts_the_program");
+    assert!(["same", "unavailable"].contains(&of_program["verdict"].as_str().unwrap()), "{of_program:#}");
+    assert_ne!(of_program["unavailable"]["kind"], "switched-off");
+    assert_eq!(calls(&document, "tests::looks")["unavailable"]["kind"], "switched-off");
+}

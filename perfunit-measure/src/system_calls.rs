@@ -32,7 +32,7 @@ pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_
     let is_over = || Instant::now() >= deadline || interrupt::requested();
     // What becomes the side's program in the place of its binaries does not belong to the test.
     let spared = programs.folders.get(side).ancestors().nth(2).unwrap_or(Path::new("/")).join("bin-exe");
-    let counted = os::count_system_calls(|| process::spawn(&mut command), MARK, &spared, is_over)?;
+    let counted = os::count_system_calls(&mut command, process::spawn, MARK, &spared, is_over)?;
     Ok(match counted {
         Ok(counted) => {
             let timed_out = counted.status.is_none() && !interrupt::requested();

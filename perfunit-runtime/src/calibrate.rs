@@ -60,16 +60,15 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
     }
 }
 
-/// From the time of one repetition, in ns, to the shape of a pair: up to 3 ms of batches a side, fewer and longer ones for
-/// long bodies.
+/// From the time of one repetition, in ns, to the shape of a pair: 2 to 3 ms of batches a side, and few for long bodies:
+/// eight pairs say little, however many calls each has.
 pub fn shape(shortest_ns: f64, batch_goal_ns: u64) -> Plan {
     let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
     let batch_ns = shortest_ns * repetitions as f64;
     let batches = match batch_ns {
         ns if ns <= 150e3 => MANY_BATCHES,
-        ns if ns <= 5e6 => ((3e6 / ns).ceil() as u32).clamp(5, MANY_BATCHES),
-        ns if ns <= 10e6 => 5,
-        ns if ns <= SINGLE_CALL_NS => 3,
+        ns if ns <= 5e6 => ((2e6 / ns).ceil() as u32).clamp(4, MANY_BATCHES),
+        ns if ns <= SINGLE_CALL_NS => 2,
         _ => 1,
     };
     Plan { repetitions, batches, warm: u32::from(shortest_ns < 1e6), shortest_ns }
@@ -98,9 +97,10 @@ mod tests {
 
     #[test]
     fn long_bodies_get_fewer_batches_of_one_run() {
-        check(800_000.0, Plan { repetitions: 1, batches: 5, warm: 1, shortest_ns: 800_000.0 });
-        check(8e6, Plan { repetitions: 1, batches: 5, warm: 0, shortest_ns: 8e6 });
-        check(30e6, Plan { repetitions: 1, batches: 3, warm: 0, shortest_ns: 30e6 });
+        check(300_000.0, Plan { repetitions: 1, batches: 7, warm: 1, shortest_ns: 300_000.0 });
+        check(800_000.0, Plan { repetitions: 1, batches: 4, warm: 1, shortest_ns: 800_000.0 });
+        check(8e6, Plan { repetitions: 1, batches: 2, warm: 0, shortest_ns: 8e6 });
+        check(30e6, Plan { repetitions: 1, batches: 2, warm: 0, shortest_ns: 30e6 });
         check(80e6, Plan { repetitions: 1, batches: 1, warm: 0, shortest_ns: 80e6 });
     }
 

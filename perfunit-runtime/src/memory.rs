@@ -137,7 +137,8 @@ impl Settled {
     pub fn renew(&self, copy: Option<c_int>) -> bool {
         let (program, at) = (self.program, Cell::new(0));
         let moved = self.for_each_own_part(|pages, protection| match copy {
-            Some(file) => map_copied(pages, protection, file, &at),
+            // A system may refuse to execute what lies in such a file.
+            Some(file) => map_copied(pages, protection, file, &at) || own(pages, protection),
             None => own(pages, protection),
         });
         let moved = moved & self.is_complete;

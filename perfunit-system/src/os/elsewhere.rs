@@ -26,7 +26,8 @@ pub struct Counted {
 }
 
 pub fn count_system_calls(
-    _start: impl FnOnce() -> Result<Child> + Send,
+    _command: &mut Command,
+    _spawn: impl FnOnce(&mut Command) -> Result<Child>,
     _mark: i32,
     _spared: &Path,
     _is_over: impl FnMut() -> bool,

@@ -5,12 +5,14 @@ use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use perfunit_model::error::Result;
+use perfunit_model::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::process::ExitStatusExt;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ExitStatus};
-use std::sync::mpsc::channel;
+use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 /// Threads and processes are followed from their start, and killed when the thread ends that traces them.
@@ -55,43 +57,69 @@ pub struct Counted {
     pub sections: BTreeMap<u64, SystemCalls>,
 }
 
-/// Starts a process and counts the system calls of it and of its descendants until it ends or `is_over`.
+/// Starts a process by `spawn` and counts the system calls of it and of its descendants until it ends or `is_over`.
 ///
 /// Calls count in the section of the last call of `prctl` with the option `mark`, which the kernel refuses: its second
 /// argument is the number of the section, or 0 for none; with a third argument the section begins anew. Programs in the
 /// folder `spared` do not count. The error says why the system does not let the tool trace.
 pub fn count_system_calls(
-    start: impl FnOnce() -> Result<Child> + Send,
+    command: &mut Command,
+    spawn: impl FnOnce(&mut Command) -> Result<Child>,
     mark: i32,
     spared: &Path,
     mut is_over: impl FnMut() -> bool,
 ) -> Result<std::result::Result<Counted, Errno>> {
-    let (started, child) = channel();
+    let failed = |error| Error::setup(format!("cannot talk to a traced process: {error}"));
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    let line = ours.try_clone().map_err(failed)?;
+    // SAFETY: only system calls that are safe between fork and exec; no allocation.
+    unsafe { command.pre_exec(move || wait_for_tracer(&theirs)) };
     std::thread::scope(|scope| {
         // Events of the tracer's own processes are all that a thread of its own waits for.
         let tracer = scope.spawn(move || {
-            let id = Pid::from_raw(start()?.id().cast_signed());
-            let _ = started.send(id);
-            let counted = Tracer::new(id, mark, spared).and_then(Tracer::run);
-            if counted.is_err() {
+            let Some(id) = introduced(&ours) else { return Ok(BTreeMap::new()) };
+            let sections = Tracer::new(id, mark, spared).and_then(|tracer| {
+                (&ours).write_all(&[1]).map_err(|_| Errno::EPIPE)?;
+                tracer.run()
+            });
+            if sections.is_err() {
                 let _ = kill(id, Signal::SIGKILL);
-                while let Err(Errno::EINTR) = nix::sys::wait::waitpid(id, None) {}
             }
-            Ok(counted)
+            sections
         });
-        let mut is_killed = false;
-        if let Ok(id) = child.recv() {
-            while !tracer.is_finished() {
-                if !is_killed && is_over() {
-                    let _ = kill(id, Signal::SIGKILL);
-                    is_killed = true;
-                }
-                std::thread::sleep(LOOK);
-            }
+        let spawned = spawn(command);
+        if spawned.is_err() {
+            // A process that was not made does not introduce itself.
+            let _ = line.shutdown(Shutdown::Both);
         }
-        let counted = tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(counted.map(|counted| Counted { status: counted.status.filter(|_| !is_killed), ..counted }))
+        let mut is_killed = false;
+        while !tracer.is_finished() {
+            if !is_killed
+                && is_over()
+                && let Ok(child) = &spawned
+            {
+                let _ = kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
+                is_killed = true;
+            }
+            std::thread::sleep(LOOK);
+        }
+        let sections = tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let status = spawned?.wait().map_err(failed)?;
+        Ok(sections.map(|sections| Counted { status: (!is_killed).then_some(status), sections }))
     })
+}
+
+/// In the new process, before exec: waits until it is traced. Allocates nothing.
+fn wait_for_tracer(mut line: &UnixStream) -> std::io::Result<()> {
+    line.write_all(&std::process::id().to_ne_bytes())?;
+    line.read_exact(&mut [0])
+}
+
+/// Returns the process that introduces itself at the other end of the line; `None` if none is started.
+fn introduced(mut line: &UnixStream) -> Option<Pid> {
+    let mut id = [0; 4];
+    line.read_exact(&mut id).ok()?;
+    Some(Pid::from_raw(i32::from_ne_bytes(id)))
 }
 
 struct Tracer<'a> {
@@ -113,14 +141,11 @@ impl<'a> Tracer<'a> {
         Ok(Self { main, mark, spared, section: 0, sections: BTreeMap::new(), sparing: BTreeSet::new() })
     }
 
-    fn run(mut self) -> std::result::Result<Counted, Errno> {
-        loop {
-            let (id, status) = wait()?;
+    /// Returns the calls of each section once the first process has ended, which is its parent's to wait for.
+    fn run(mut self) -> std::result::Result<BTreeMap<u64, SystemCalls>, Errno> {
+        while let Some((id, status)) = next_event(self.main)? {
             if !libc::WIFSTOPPED(status) {
                 self.sparing.remove(&id);
-                if id == self.main {
-                    return Ok(Counted { status: Some(ExitStatus::from_raw(status)), sections: self.sections });
-                }
                 continue;
             }
             let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
@@ -137,6 +162,7 @@ impl<'a> Tracer<'a> {
             let delivered = if event == 0 && signal != AT_SYSTEM_CALL { signal } else { 0 };
             request(libc::PTRACE_SYSCALL, id, delivered);
         }
+        Ok(self.sections)
     }
 
     fn note_program(&mut self, id: Pid) {
@@ -172,13 +198,30 @@ impl<'a> Tracer<'a> {
     }
 }
 
-/// Waits for the next event of a traced thread; children of other threads are not looked at.
-fn wait() -> std::result::Result<(Pid, c_int), Errno> {
+/// Waits for the next event of a traced thread; `None` once `main` has ended, of which nothing is taken: std waits for it
+/// itself, and insists on it if the exec failed. Children of other threads are not looked at.
+fn next_event(main: Pid) -> std::result::Result<Option<(Pid, c_int)>, Errno> {
+    const TRACED: c_int = libc::__WALL | libc::__WNOTHREAD;
     loop {
+        // SAFETY: all zeros are a valid value, and the kernel fills it in.
+        let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let kinds = TRACED | libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+        // SAFETY: the value lives through the call.
+        match Errno::result(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut seen, kinds) }) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => continue,
+            Err(errno) => return Err(errno),
+        }
+        // SAFETY: of a child's event the process is set.
+        let id = unsafe { seen.si_pid() };
+        let has_ended = matches!(seen.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
+        if has_ended && id == main.as_raw() {
+            return Ok(None);
+        }
         let mut status = 0;
         // SAFETY: the status lives through the call.
-        match Errno::result(unsafe { libc::waitpid(-1, &raw mut status, libc::__WALL | libc::__WNOTHREAD) }) {
-            Ok(id) => return Ok((Pid::from_raw(id), status)),
+        match Errno::result(unsafe { libc::waitpid(id, &raw mut status, TRACED) }) {
+            Ok(_) => return Ok(Some((Pid::from_raw(id), status))),
             Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno),
         }
@@ -201,18 +244,30 @@ pub fn system_call_name(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::error::Error;
-    use std::process::Command;
+    use std::os::unix::process::ExitStatusExt;
 
     const MARK: i32 = 0x7065_7266;
 
     fn count(script: &str, limit: Duration) -> Counted {
         let started = std::time::Instant::now();
-        let start = || {
-            let child = Command::new("/bin/sh").args(["-c", script]).spawn();
-            child.map_err(|error| Error::setup(error.to_string()))
-        };
-        count_system_calls(start, MARK, Path::new("/nowhere"), || started.elapsed() > limit).unwrap().unwrap()
+        let mut command = Command::new("/bin/sh");
+        let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
+        let is_over = || started.elapsed() > limit;
+        count_system_calls(command.args(["-c", script]), spawn, MARK, Path::new("/nowhere"), is_over).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error() {
+        let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
+        let mut command = Command::new("/nowhere/program");
+        assert!(count_system_calls(&mut command, spawn, MARK, Path::new("/nowhere"), || false).is_err());
+    }
+
+    #[test]
+    fn a_process_that_ends_at_once_is_seen() {
+        for _ in 0..50 {
+            assert_eq!(count("exit 3", Duration::from_secs(60)).status.unwrap().code(), Some(3));
+        }
     }
 
     #[test]

@@ -270,7 +270,9 @@ pub fn read_end(
 /// Writes what the processes of a pair are to do.
 pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.reset();
-    Side::BOTH.into_iter().for_each(|side| bench.starts.get(side).clear());
+    for side in Side::BOTH {
+        bench.starts.get(side).clear();
+    }
     let batch_ns = if bench.trees.borrow().is_some() { BATCH_WITH_PROBES_NS } else { BATCH_NS };
     page.batch_ns.store(batch_ns, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);

@@ -216,7 +216,7 @@ mod tests {
                 let disturbed = |(name, used): &(&str, Use)| {
                     let cpu_ns = used.cpu_ns * (1.0 + 0.001 * random.f64());
                     let wall_ns = used.wall_ns + others_ms * 1e6 * random.f64();
-                    ((*name).to_owned(), Use { cpu_ns, wall_ns, ..*used })
+                    ((*name).to_owned(), Use { wall_ns, cpu_ns, ..*used })
                 };
                 SideEnd { programs: used.iter().map(disturbed).collect(), ..SideEnd::default() }
             };

@@ -3,10 +3,9 @@
 use perfunit_decide as decide;
 use perfunit_model::error::{Error, Result};
 use perfunit_runtime::programs::{FILE_LEN, MOST_STARTS, NAME_LEN, PROGRAMS, Start, Starts, progress};
-use perfunit_system::os::SharedMemory;
+use perfunit_system::os::{self, SharedMemory};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// The file of a side.
@@ -60,8 +59,7 @@ impl StartLog {
 
     /// Returns the variable that tells processes the path of the file. The file has no name, but its descriptor has one.
     pub fn variable(&self) -> (OsString, OsString) {
-        let path = format!("/proc/{}/fd/{}", std::process::id(), self.0.file().as_raw_fd());
-        (PROGRAMS.to_string_lossy().into_owned().into(), path.into())
+        (PROGRAMS.to_string_lossy().into_owned().into(), os::path_of(self.0.file()).into())
     }
 
     fn starts(&self) -> &Starts {
@@ -171,10 +169,10 @@ mod tests {
             is_complete: true,
         };
         assert_eq!(used["a"], expected);
-        let of = |used: &Use| [used.starts, used.wall_ns, used.quickest_wall_ns, used.waits];
-        assert_eq!(of(&used["b"]), [1.0, 10.0, 10.0, 1.0]);
+        let of = |used: &Use| (used.starts, used.wall_ns, used.quickest_wall_ns, used.waits);
+        assert_eq!(of(&used["b"]), (1.0, 10.0, 10.0, 1.0));
         // Not every run starts it: the mean.
-        assert_eq!(of(&log.read(2)["b"]), [1.5, 25.0, 25.0, 1.5]);
+        assert_eq!(of(&log.read(2)["b"]), (1.5, 25.0, 25.0, 1.5));
         log.clear();
         assert!(log.read(3).is_empty());
     }

@@ -436,10 +436,10 @@ mod tests {
 
     #[test]
     fn names_that_differ_stand_behind_the_count() {
-        let names = [("newfstatat", 812.0, 406.0), ("close", 4.0, 6.0), ("a", 2.0, 3.0), ("b", 1.0, 2.0)];
+        let counts = [("newfstatat", 812.0, 406.0), ("close", 4.0, 6.0), ("a", 2.0, 3.0), ("b", 1.0, 2.0)];
         let named =
             |(name, base, head): (&str, f64, f64)| NamedCount { name: name.into(), counts: Sides { base, head } };
-        let calls = Metered { names: names.map(named).to_vec(), ..metered(MetricVerdict::Less, 1000.0, 600.0) };
+        let calls = Metered { names: counts.map(named).to_vec(), ..metered(MetricVerdict::Less, 1000.0, 600.0) };
         let mut counted = outcome("a", Verdict::Same, None);
         counted.metrics.insert(Metric::SystemCalls, Ok(calls));
         let expected = "system calls 1000 -> 600 (-40.0 %; newfstatat 812 -> 406, close 4 -> 6, a 2 -> 3, ...)";

@@ -15,7 +15,7 @@ fn project() -> Project {
     project.write("src/bin/calm.rs", "fn main() { println!(\"{}\", sample::spin(300_000)); }\n");
     project.write(
         "tests/it.rs",
-        r##"use std::process::Command;
+        r#"use std::process::Command;
 
 #[test]
 fn starts_programs() {
@@ -43,7 +43,7 @@ fn passes_a_name() {
     let code = Command::new(env!("CARGO_BIN_EXE_calm-name")).arg("exit").status().unwrap();
     assert_eq!(code.code(), Some(77));
 }
-"##,
+"#,
     );
     project.write(
         "src/bin/calm-name.rs",

@@ -18,7 +18,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
@@ -102,6 +102,11 @@ impl Inherited {
     pub fn number(&self) -> i32 {
         self.0.as_raw_fd()
     }
+}
+
+/// Returns a path by which other processes of this user find an open file, even if it has no name.
+pub fn path_of(file: &File) -> PathBuf {
+    format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
 }
 
 /// An open folder.

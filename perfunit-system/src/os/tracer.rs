@@ -266,13 +266,13 @@ mod tests {
     #[test]
     fn a_process_that_ends_at_once_is_seen() {
         for _ in 0..50 {
-            assert_eq!(count("exit 3", Duration::from_secs(60)).status.unwrap().code(), Some(3));
+            assert_eq!(count("exit 3", Duration::from_mins(1)).status.unwrap().code(), Some(3));
         }
     }
 
     #[test]
     fn a_process_ends_as_it_would() {
-        let status = |script| count(script, Duration::from_secs(60)).status.unwrap();
+        let status = |script| count(script, Duration::from_mins(1)).status.unwrap();
         assert_eq!(status("(sleep 0.01 & wait); exit 7").code(), Some(7));
         assert_eq!(status("kill -TERM $$").signal(), Some(libc::SIGTERM));
         assert_eq!(count("sleep 60", Duration::from_millis(50)).status, None);

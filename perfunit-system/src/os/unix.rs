@@ -43,6 +43,8 @@ pub mod fs {
         fn uid(&self) -> u32;
         fn mtime(&self) -> i64;
         fn mtime_nsec(&self) -> i64;
+        fn ctime(&self) -> i64;
+        fn ctime_nsec(&self) -> i64;
     }
 
     fn since_1970(data: &Metadata) -> Duration {
@@ -73,6 +75,15 @@ pub mod fs {
 
         fn mtime_nsec(&self) -> i64 {
             since_1970(self).subsec_nanos().into()
+        }
+
+        /// The time of the last change of content: std has no other.
+        fn ctime(&self) -> i64 {
+            self.mtime()
+        }
+
+        fn ctime_nsec(&self) -> i64 {
+            self.mtime_nsec()
         }
     }
 

@@ -195,7 +195,7 @@ impl Push<'_> {
         // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
         let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
-            Ok(run) => self.conclude(names, pair, run, &output, *budget),
+            Ok(run) => self.conclude(names, pair, &run, &output, *budget),
             Err(_) if interrupt::by_clock() => Err(self.out_of_time(pair, *budget, output::BY_BUILDING)),
             Err(error) => Err(error),
         }
@@ -206,12 +206,12 @@ impl Push<'_> {
         &self,
         names: &str,
         pair: &PushedPair,
-        run: Run,
+        run: &Run,
         reporting: &RunOutput,
         budget: Option<Budget>,
     ) -> Result<ExitCode> {
-        let (code, denied) = (reporting.write(&run), reporting.rendering.denied);
-        let conclusion = reporting.conclusion(&run);
+        let (code, denied) = (reporting.write(run), reporting.rendering.denied);
+        let conclusion = reporting.conclusion(run);
         if run.is_unchecked() && conclusion == Conclusion::Undecided && !denied.inconclusive {
             return Err(self.out_of_time(pair, budget, "before a test could be measured"));
         }
@@ -220,21 +220,21 @@ impl Push<'_> {
             let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
         }
         if code != ExitCode::Success || reporting.rendering.text.verbose {
-            term::print(&text::render(&run, &reporting.rendering.text, reporting.rendering.denied));
+            term::print(&text::render(run, &reporting.rendering.text, reporting.rendering.denied));
         }
-        if let Some(why) = push::not_looked_at(&run, (conclusion, denied)) {
+        if let Some(why) = push::not_looked_at(run, (conclusion, denied)) {
             return self.not_checked(names, Error::new(code, why));
         }
         if exit_code::blocks_push(code) {
-            term::error(&push::blocked(names, &pair.base_name, &run, (conclusion, denied)));
+            term::error(&push::blocked(names, &pair.base_name, run, (conclusion, denied)));
             let is_alone = conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
             let of_ratchet = if is_alone { " --ratchet" } else { "" };
             self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
         } else if exit_code::of_push(code, self.check.failure()) == ExitCode::Success {
             let seconds = format::seconds(self.started.elapsed());
-            self.terminal.status("Passed", &format!("{} [{seconds}]", push::passed(names, &pair.base_name, &run)));
+            self.terminal.status("Passed", &format!("{} [{seconds}]", push::passed(names, &pair.base_name, run)));
         } else if code != ExitCode::Interrupted {
-            term::error(&push::not_checked(names, &run, code));
+            term::error(&push::not_checked(names, run, code));
         }
         Ok(exit_code::of_push(code, self.check.failure()))
     }

@@ -13,11 +13,8 @@ use perfunit_runtime::page::NO_COPY;
 use perfunit_system::process::Server;
 use std::collections::BTreeSet;
 
-/// Pairs of servers that are kept, however large: those of two executables for each layout of two looks.
-const FEWEST_KEPT: usize = 24;
-/// Most pairs that are kept, as long as their executables are not larger than this together, bytes.
-const MOST_KEPT: usize = 64;
-const KEPT_BYTES: u64 = 256 << 20;
+/// Pairs of servers that are kept: at least those of two executables for each layout of two looks.
+const KEPT: Kept = Kept { fewest: 24, most: 64, bytes: 256 << 20 };
 /// Pairs that a test gets from the same servers at a stretch.
 const STRETCH: usize = 16;
 
@@ -25,6 +22,23 @@ const STRETCH: usize = 16;
 const COPIES_OF_DRAWN: u32 = 4;
 /// Size of the executables times their copies at most, bytes; the copied pages are about half of that.
 const COPIED_BYTES: u64 = 768 << 20;
+
+/// How many servers or layouts are kept for other tests: as many as fit, within bounds.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept {
+    pub fewest: usize,
+    pub most: usize,
+    /// Size of all together, bytes, unless the fewest are larger.
+    pub bytes: u64,
+}
+
+impl Kept {
+    /// Returns the number that is kept if both executables of each have this size, bytes.
+    pub fn number(self, size: u64) -> usize {
+        let fitting = self.bytes / size.max(1);
+        usize::try_from(fitting).unwrap_or(self.most).clamp(self.fewest, self.most)
+    }
+}
 
 /// The servers that are kept, the last used ones at the end.
 #[derive(Debug, Default)]
@@ -94,10 +108,8 @@ impl ForkServers {
     /// Keeps servers for other pairs, and ends those that were not used for longest.
     pub fn keep(&mut self, servers: Servers) {
         self.servers.push(servers);
-        let mut room = KEPT_BYTES;
-        let fits = |servers: &&Servers| room.checked_sub(servers.size).inspect(|left| room = *left).is_some();
-        let fitting = self.servers.iter().rev().take_while(fits).count().clamp(FEWEST_KEPT, MOST_KEPT);
-        let surplus = self.servers.len().saturating_sub(fitting);
+        let largest = self.servers.iter().map(|servers| servers.size).max().unwrap_or(0);
+        let surplus = self.servers.len().saturating_sub(KEPT.number(largest));
         self.servers.drain(..surplus);
     }
 

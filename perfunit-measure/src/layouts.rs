@@ -6,6 +6,8 @@
 //! like any other, and the interval over layouts tells of it.
 
 use super::bench::Bench;
+use super::fork_servers::Kept;
+use super::shared_memory::size;
 use super::subject::Subject;
 use crate::layout::{Matched, Natural, Unplaced};
 use perfunit_build::{CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of};
@@ -20,11 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Layouts of a target that stay on disk for its other tests, however large; what is evicted is linked again for each test.
-const FEWEST_KEPT: usize = 32;
-/// Most layouts that stay, as long as they are not larger than this together, bytes.
-const MOST_KEPT: usize = 256;
-const KEPT_BYTES: u64 = 512 << 20;
+/// Layouts of a target that stay on disk for its other tests; what is evicted is linked again for each test.
+const KEPT: Kept = Kept { fewest: 32, most: 256, bytes: 512 << 20 };
 
 /// At most so many are linked at once.
 const MOST_AT_ONCE: usize = 8;
@@ -138,7 +137,7 @@ impl<'a> Layouts<'a> {
         let next_look = (number + 1).next_multiple_of(decide::FIRST_LOOK);
         let are_missing = (number..next_look).filter(|number| !self.drawn.contains_key(number));
         let numbers: Vec<usize> = are_missing.take(at_once).collect();
-        self.make_room(number, numbers.len(), kept(executables)?)?;
+        self.make_room(number, numbers.len(), KEPT.number(size(executables)?))?;
         let Some(Ok(known)) = self.known.get_mut(&executables.head.target) else { return Ok(()) };
         let _cores = self.bench.use_all_cores();
         let mut started = Vec::with_capacity(numbers.len());
@@ -259,13 +258,6 @@ impl<'a> Layouts<'a> {
             placed: BTreeMap::new(),
         })
     }
-}
-
-/// Returns how many layouts of these executables stay on disk.
-fn kept(executables: Sides<&TestExecutable>) -> Result<usize> {
-    let Sides { base, head } = executables.try_map(|_, executable| Ok(fs::metadata(&executable.path)?.len()))?;
-    let fitting = KEPT_BYTES / (base + head).max(1);
-    Ok(usize::try_from(fitting).unwrap_or(MOST_KEPT).clamp(FEWEST_KEPT, MOST_KEPT))
 }
 
 /// Whether some run of a test comes by some of these functions, of which it is known where they are.

@@ -4,12 +4,11 @@ use super::bench::Bench;
 use super::fork_servers::{Origin, Servers};
 use super::lockstep::{self, PairEnd, Task};
 use super::running::{self, Awaited, Inheritance, Pads, Programs};
-use super::shared_memory::{SharedPage, identities};
+use super::shared_memory::{SharedPage, identities, size};
 use perfunit_build::{TestClock, TestExecutable};
 use perfunit_model::error::Result;
 use perfunit_model::{Harness, Side, Sides};
 use perfunit_runtime::page::{NAME_LEN, Page, state};
-use perfunit_system::fs;
 use perfunit_system::os;
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::process::{self, Server};
@@ -97,9 +96,7 @@ fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> 
     };
     let processes = Sides { base: start(Side::Base)?, head: start(Side::Head)? };
     drop(inheritance);
-    let Sides { base, head } =
-        programs.executables.try_map(|_, executable| Ok(fs::metadata(&executable.path)?.len()))?;
-    Ok(Servers::new(origin, page, processes, base + head))
+    Ok(Servers::new(origin, page, processes, size(programs.executables)?))
 }
 
 /// Runs a pair of children.

@@ -80,6 +80,12 @@ impl Deref for SharedPage {
 /// The identity of a file and its content, unless its modification time is set back.
 pub type Identity = (u64, u64, i64, i64);
 
+/// Returns the size of both executables, bytes.
+pub fn size(executables: Sides<&TestExecutable>) -> Result<u64> {
+    let Sides { base, head } = executables.try_map(|_, executable| Ok(fs::metadata(&executable.path)?.len()))?;
+    Ok(base + head)
+}
+
 /// Returns the identities of two executables.
 pub fn identities(executables: Sides<&TestExecutable>) -> Result<Sides<Identity>> {
     executables.try_map(|_, executable| {

@@ -10,13 +10,15 @@
 #![no_builtins]
 
 mod kernel;
+// Ends are noted elsewhere.
+#[allow(dead_code)]
 mod programs;
 
 use core::arch::global_asm;
 use core::ffi::{c_char, c_long, CStr};
 use core::mem::size_of;
 use core::ptr::addr_of_mut;
-use kernel::enter;
+use kernel::{enter, now, CLOCK_MONOTONIC, CLOSE_ON_EXEC, READ_WRITE};
 use programs::{Starts, FILE_LEN, PROGRAMS};
 
 #[cfg(target_arch = "x86_64")]
@@ -31,22 +33,18 @@ mod number {
     pub const GETPID: c_long = 39;
     pub const EXECVE: c_long = 59;
     pub const GETPPID: c_long = 110;
-    pub const CLOCK_GETTIME: c_long = 228;
     pub const EXIT_GROUP: c_long = 231;
-    pub const OPENAT: c_long = 257;
 }
 
 #[cfg(target_arch = "aarch64")]
 mod number {
     use core::ffi::c_long;
 
-    pub const OPENAT: c_long = 56;
     pub const CLOSE: c_long = 57;
     pub const LSEEK: c_long = 62;
     pub const READ: c_long = 63;
     pub const WRITE: c_long = 64;
     pub const EXIT_GROUP: c_long = 94;
-    pub const CLOCK_GETTIME: c_long = 113;
     pub const GETPID: c_long = 172;
     pub const GETPPID: c_long = 173;
     pub const EXECVE: c_long = 221;
@@ -66,12 +64,9 @@ const PATH: usize = 4096;
 /// Longest environment that Linux accepts with its default limits.
 const ENVIRONMENT: usize = 2 << 20;
 
-const AT_FDCWD: c_long = -100;
-const READ_ONLY: c_long = 0o2_000_000;
-const READ_WRITE: c_long = 0o2_000_002;
+const READ_ONLY: c_long = 0;
 const PROT_READ_WRITE: c_long = 3;
 const MAP_SHARED: c_long = 1;
-const CLOCK_MONOTONIC: c_long = 1;
 const CLOCK_PROCESS_CPUTIME_ID: c_long = 2;
 const SEEK_END: c_long = 2;
 const STDERR: c_long = 2;
@@ -194,14 +189,6 @@ fn note_start(file: &[u8], name: &[u8]) {
     }
 }
 
-/// Reads a clock; ns.
-fn now(clock: c_long) -> u64 {
-    let mut time: [c_long; 2] = [0; 2];
-    // SAFETY: the kernel fills in the time.
-    unsafe { enter(number::CLOCK_GETTIME, [clock, time.as_mut_ptr() as c_long, 0, 0, 0, 0]) };
-    time[0] as u64 * 1_000_000_000 + time[1] as u64
-}
-
 fn parent(process: c_long) -> Option<c_long> {
     let mut stat = [0; 512];
     let count = read_file(process, b"stat", &mut stat);
@@ -232,8 +219,7 @@ fn read_file(process: c_long, name: &[u8], buffer: &mut [u8]) -> usize {
 
 fn open(path: &CStr, flags: c_long) -> Option<c_long> {
     // SAFETY: the path ends in zero.
-    let file = unsafe { enter(number::OPENAT, [AT_FDCWD, path.as_ptr() as c_long, flags, 0, 0, 0]) };
-    (file >= 0).then_some(file)
+    unsafe { kernel::open(path.as_ptr(), flags | CLOSE_ON_EXEC) }
 }
 
 /// Fills the buffer as far as the file has bytes; returns their number.

@@ -1,7 +1,7 @@
 //! Notes how the programs ended that this process waits for. The kernel tells their CPU time only then: each wait is made as
 //! one that asks for it, which is the same system call.
 
-use crate::kernel::enter;
+use crate::kernel::{enter, now, open, CLOCK_MONOTONIC, CLOSE_ON_EXEC, READ_WRITE};
 use crate::libc::{dlsym, getenv, outcome, RTLD_NEXT};
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use core::ptr::null_mut;
@@ -13,32 +13,17 @@ use programs::{End, Starts, FILE_LEN, PROGRAMS};
 pub mod programs;
 
 #[cfg(target_arch = "x86_64")]
-mod number {
-    use core::ffi::c_long;
-
-    pub const CLOCK_GETTIME: c_long = 228;
-    pub const OPENAT: c_long = 257;
-    pub const WAITID: c_long = 247;
-}
+const WAITID: c_long = 247;
 #[cfg(target_arch = "aarch64")]
-mod number {
-    use core::ffi::c_long;
-
-    pub const CLOCK_GETTIME: c_long = 113;
-    pub const OPENAT: c_long = 56;
-    pub const WAITID: c_long = 95;
-}
+const WAITID: c_long = 95;
 
 extern "C" {
     fn close(file: c_int) -> c_int;
     fn mmap(at: *mut c_void, length: usize, protection: c_int, flags: c_int, fd: c_int, offset: c_long) -> *mut c_void;
 }
 
-const AT_FDCWD: c_long = -100;
-const READ_WRITE_CLOEXEC: c_long = 0o2_000_002;
 const PROT_READ_WRITE: c_int = 3;
 const MAP_SHARED: c_int = 1;
-const CLOCK_MONOTONIC: c_long = 1;
 const WNOWAIT: c_int = 0x0100_0000;
 /// `CLD_EXITED`, `CLD_KILLED` and `CLD_DUMPED`: the process is gone.
 const LAST_CODE_OF_AN_END: c_int = 3;
@@ -99,12 +84,10 @@ fn starts() -> Option<&'static Starts> {
     if known.is_null() && !path.is_null() {
         // SAFETY: the path ends in zero; the mapping is fresh, as long as the file, and never unmapped.
         unsafe {
-            let file = enter(number::OPENAT, [AT_FDCWD, path as c_long, READ_WRITE_CLOEXEC, 0, 0, 0]);
-            let Ok(file) = c_int::try_from(file) else { return None };
-            if file < 0 {
+            let Some(file) = open(path, READ_WRITE | CLOSE_ON_EXEC).and_then(|file| c_int::try_from(file).ok()) else {
                 PATH.store(null_mut(), Relaxed);
                 return None;
-            }
+            };
             let mapped = mmap(null_mut(), FILE_LEN, PROT_READ_WRITE, MAP_SHARED, file, 0);
             close(file);
             if mapped as isize == -1 {
@@ -120,15 +103,9 @@ fn starts() -> Option<&'static Starts> {
 /// Notes that a process has ended and was waited for.
 fn note(process: c_int, usage: &Usage) {
     let Some(starts) = starts() else { return };
-    let mut now: [c_long; 2] = [0; 2];
-    // SAFETY: the kernel fills in the time.
-    unsafe { enter(number::CLOCK_GETTIME, [CLOCK_MONOTONIC, now.as_mut_ptr() as c_long, 0, 0, 0, 0]) };
     let micros = |at: usize| usage[at] as u64 * 1_000_000 + usage[at + 1] as u64;
-    let end = End {
-        ns: now[0] as u64 * 1_000_000_000 + now[1] as u64,
-        cpu_ns: (micros(USER) + micros(SYSTEM)) * 1000,
-        waits: usage[WAITS] as u64,
-    };
+    let end =
+        End { ns: now(CLOCK_MONOTONIC), cpu_ns: (micros(USER) + micros(SYSTEM)) * 1000, waits: usage[WAITS] as u64 };
     starts.note_end(process as u32, end);
 }
 
@@ -197,7 +174,7 @@ pub unsafe extern "C" fn waitid(kind: c_uint, id: c_uint, info: *mut c_void, opt
             usage.as_mut_ptr() as c_long,
             0,
         ];
-        let result = enter(number::WAITID, arguments);
+        let result = enter(WAITID, arguments);
         let has_ended = (1..=LAST_CODE_OF_AN_END).contains(&(*info).code);
         if result == 0 && (*info).process > 0 && has_ended && options & WNOWAIT == 0 {
             note((*info).process, &usage);

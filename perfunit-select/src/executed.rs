@@ -65,10 +65,13 @@ pub fn leave_out_unexecuted(
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let temporary = TestFolder::create("traced")?;
     temporary.empty()?;
-    let programs = built
-        .sides
-        .as_ref()
-        .try_map(|which, side| programs(side, which, ours, &candidates.programs, temporary.path()))?;
+    // Known answers take none.
+    let programs = if fresh {
+        let read = |which, side| programs(side, which, ours, &candidates.programs, temporary.path());
+        built.sides.as_ref().try_map(read)?
+    } else {
+        Sides::default()
+    };
     let mut tracer = Tracer {
         built,
         seeds: Seeds::new(built.seeds.clone()),

@@ -35,7 +35,7 @@ pub fn worst(codes: impl IntoIterator<Item = ExitCode>) -> ExitCode {
 /// The exit code of the process; prints what failed.
 pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error: Error| {
-        if interrupt::requested() && !interrupt::by_clock() {
+        if interrupt::by_user() {
             // Whatever failed, it failed because Ctrl-C ended what we had started.
             term::error("interrupted before anything was measured");
             return ExitCode::Interrupted;

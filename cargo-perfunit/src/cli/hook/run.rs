@@ -269,7 +269,7 @@ impl Push<'_> {
 
     /// A failure of ours lets the push through, unless the user wants otherwise; Ctrl-C never does.
     fn not_checked(&self, what: &str, error: Error) -> Result<ExitCode> {
-        if interrupt::requested() && !interrupt::by_clock() {
+        if interrupt::by_user() {
             return Err(Error::new(ExitCode::Interrupted, "interrupted"));
         }
         match self.check.failure() {

@@ -27,7 +27,12 @@ pub fn dispatcher_path(built: &Path) -> PathBuf {
 
 /// Returns the place of the stand-in for a binary of this name.
 pub fn place(ours: &Path, name: &OsStr) -> PathBuf {
-    ours.join(FOLDER).join(name)
+    folder(ours).join(name)
+}
+
+/// Returns the folder with all stand-ins.
+pub fn folder(ours: &Path) -> PathBuf {
+    ours.join(FOLDER)
 }
 
 /// Puts a copy of the dispatcher at the place of this binary's stand-in.

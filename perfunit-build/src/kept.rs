@@ -265,6 +265,11 @@ pub fn stand_in(ours: &Path, side: &SideBuild, dispatcher: Option<&Path>) -> Res
     side.binaries()?.iter().try_for_each(|binary| dispatcher::install(ours, file_name(binary), dispatcher))
 }
 
+/// Returns the folder with the stand-ins that belong to a side's folder (`<ours>/sides/<key>`).
+pub fn stand_ins_beside(side: &Path) -> Option<PathBuf> {
+    side.ancestors().nth(2).map(dispatcher::folder)
+}
+
 /// Returns where tests find the stand-in of a binary.
 pub fn stand_in_of(ours: &Path, binary: &Path) -> PathBuf {
     dispatcher::place(ours, file_name(binary))

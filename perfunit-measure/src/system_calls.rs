@@ -2,15 +2,15 @@
 
 use super::bench::Bench;
 use super::running::{self, Programs, Start};
+use perfunit_build::stand_ins_beside;
 use perfunit_decide::{ExactRule, exact, median};
 use perfunit_model::error::Result;
 use perfunit_model::{MetricVerdict, NamedCount, Side, Sides};
 use perfunit_runtime::page::MARK;
+use perfunit_system::interrupt;
 use perfunit_system::os::{self, SystemCalls};
-use perfunit_system::{interrupt, process};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Each call counts.
@@ -27,12 +27,12 @@ pub struct Counted {
 /// Runs a process of a side under the tracer.
 pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>, limit: Duration) -> Result<Counted> {
     let mut command = running::measured(bench, programs, side, start)?;
-    let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
     let deadline = Instant::now() + limit;
     let is_over = || Instant::now() >= deadline || interrupt::requested();
     // What becomes the side's program in the place of its binaries does not belong to the test.
-    let spared = programs.folders.get(side).ancestors().nth(2).unwrap_or(Path::new("/")).join("bin-exe");
-    let counted = os::count_system_calls(&mut command, process::spawn, MARK, &spared, is_over)?;
+    let spared = stand_ins_beside(programs.folders.get(side));
+    let spawn = |command: &mut Command| running::spawn_on(bench, side, command);
+    let counted = os::count_system_calls(&mut command, spawn, MARK, spared.as_deref(), is_over)?;
     Ok(match counted {
         Ok(counted) => {
             let timed_out = counted.status.is_none() && !interrupt::requested();

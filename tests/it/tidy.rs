@@ -13,7 +13,6 @@ const MOST_CRATES: usize = 12;
 /// Where system calls, shared memory and threads make `unsafe` necessary.
 const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-select/src/trace/available.rs",
-    "perfunit-select/src/trace/ptrace.rs",
     "perfunit-select/src/trace/run.rs",
     "perfunit-project/src/git/discover.rs",
     "perfunit-measure/src/call_trees.rs",
@@ -21,6 +20,7 @@ const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-measure/src/starts.rs",
     "perfunit-measure/src/work_tables.rs",
     "perfunit-system/src/os/linux.rs",
+    "perfunit-system/src/os/ptrace.rs",
     "perfunit-system/src/os/tracer.rs",
     "perfunit-runtime/preload/meter/src/lib.rs",
     "perfunit-runtime/growth/counter.rs",

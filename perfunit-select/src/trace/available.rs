@@ -1,11 +1,11 @@
 //! Whether this system lets us trace: containers (seccomp) and hardened kernels (yama) may not.
 
-use super::ptrace;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 use perfunit_model::Untraceable;
+use perfunit_system::os::ptrace;
 use std::sync::OnceLock;
 
 static ANSWER: OnceLock<Result<(), Untraceable>> = OnceLock::new();

@@ -18,8 +18,6 @@ mod places;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a tracer needs what it finds"))]
 mod programs;
 #[cfg(target_os = "linux")]
-mod ptrace;
-#[cfg(target_os = "linux")]
 mod run;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;

@@ -8,6 +8,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use perfunit_model::error::{Error, Result};
 use perfunit_runtime::page::CALLS_VARIABLE;
 use perfunit_system::interrupt;
+use perfunit_system::os::ptrace;
 use perfunit_system::process;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -107,7 +108,7 @@ fn prepare(command: &mut Command, theirs: UnixStream, ours: &UnixStream) {
             // Both as in measured runs; a container may refuse the first.
             let _ = personality::get().and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE));
             let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
-            tracer::introduce(&theirs)
+            ptrace::introduce(&theirs)
         });
     }
 }

@@ -11,13 +11,12 @@ use super::executed::Entered;
 use super::opens::Opens;
 use super::places::{FileId, Places};
 use super::programs::{ProgramFile, Programs};
-use super::ptrace::{self, Event};
 use super::unseen::Unseen;
 use nix::errno::Errno;
 use nix::unistd::Pid;
+use perfunit_system::os::ptrace::{self, Event};
 use perfunit_system::os::unix::fs::MetadataExt;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,23 +37,13 @@ pub enum End {
     Unseen(Unseen),
 }
 
-/// Called in the new process, before exec: waits until it is traced. Allocates nothing.
-pub fn introduce(mut line: &UnixStream) -> std::io::Result<()> {
-    line.write_all(&std::process::id().to_ne_bytes())?;
-    line.read_exact(&mut [0])
-}
-
 /// Traces the process that introduces itself at the other end of `line`. Leaves its end for its parent to wait for.
-pub fn follow(mut line: UnixStream, mut watch: Watch) -> End {
-    let mut id = [0; 4];
-    if line.read_exact(&mut id).is_err() {
-        return End::NotStarted;
-    }
-    let test = Pid::from_raw(i32::from_ne_bytes(id));
+pub fn follow(line: UnixStream, mut watch: Watch) -> End {
+    let Some(test) = ptrace::introduced(&line) else { return End::NotStarted };
     if let Err(errno) = nix::sys::ptrace::seize(test, ptrace::OPTIONS) {
         return End::Refused(errno);
     }
-    if line.write_all(&[1]).is_err() {
+    if !ptrace::let_go(&line) {
         return End::NotStarted;
     }
     drop(line);

@@ -10,6 +10,8 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
+pub mod ptrace;
+#[cfg(target_os = "linux")]
 mod tracer;
 #[cfg(not(unix))]
 pub mod unix;
@@ -23,10 +25,24 @@ pub use linux::*;
 #[cfg(unix)]
 pub use std::os::unix;
 #[cfg(target_os = "linux")]
-pub use tracer::{Counted, SystemCalls, count_system_calls, system_call_name};
+pub use tracer::{count_system_calls, system_call_name};
 
 use perfunit_model::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::process::ExitStatus;
 use std::time::Duration;
+
+/// System calls by their numbers.
+pub type SystemCalls = BTreeMap<u64, u64>;
+
+/// What a traced process did.
+#[derive(Debug)]
+pub struct Counted {
+    /// `None` if the process was killed because its time was over.
+    pub status: Option<ExitStatus>,
+    /// The calls of each section, by its number.
+    pub sections: BTreeMap<u64, SystemCalls>,
+}
 
 /// Length of a tick, in which `/proc` gives processor time: `USER_HZ` is 100 on all platforms that we serve.
 pub const TICK: Duration = Duration::from_millis(10);

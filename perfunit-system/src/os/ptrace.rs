@@ -1,8 +1,10 @@
-//! The system calls of tracing that `nix` lacks, and what differs between processors.
+//! Tracing: what `nix` lacks of it, and what differs between processors.
 
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 
 /// We follow every thread and child, learn of every exec, and what we trace ends with the thread that traces it.
 pub const OPTIONS: Options = Options::PTRACE_O_TRACECLONE
@@ -10,6 +12,13 @@ pub const OPTIONS: Options = Options::PTRACE_O_TRACECLONE
     .union(Options::PTRACE_O_TRACEVFORK)
     .union(Options::PTRACE_O_TRACEEXEC)
     .union(Options::PTRACE_O_EXITKILL);
+
+/// The number of a request, as libc declares it.
+#[cfg(target_env = "musl")]
+pub type Request = libc::c_int;
+/// The number of a request, as libc declares it.
+#[cfg(not(target_env = "musl"))]
+pub type Request = libc::c_uint;
 
 /// Ours only: neither children of other threads (the keeper!) nor, with `__WALL`, threads of a test left out.
 const TRACED: i32 = libc::__WALL | libc::__WNOTHREAD;
@@ -35,6 +44,24 @@ pub enum Event {
     Made,
     /// It is new, or goes on after a stop.
     Other,
+}
+
+/// In a new process, before exec: waits until the process at the other end of the line traces it. Allocates nothing.
+pub fn introduce(mut line: &UnixStream) -> std::io::Result<()> {
+    line.write_all(&std::process::id().to_ne_bytes())?;
+    line.read_exact(&mut [0])
+}
+
+/// Returns the process that [introduces](introduce) itself; `None` if none is started.
+pub fn introduced(mut line: &UnixStream) -> Option<Pid> {
+    let mut id = [0; 4];
+    line.read_exact(&mut id).ok()?;
+    Some(Pid::from_raw(i32::from_ne_bytes(id)))
+}
+
+/// Lets the process that introduced itself go on to exec; returns whether it is still there.
+pub fn let_go(mut line: &UnixStream) -> bool {
+    line.write_all(&[1]).is_ok()
 }
 
 /// Waits until something happens to a traced thread; `None` if there is none left. Only shows it: see [`take`].
@@ -87,20 +114,28 @@ pub fn made(id: Pid) -> Option<Pid> {
     Some(Pid::from_raw(i32::try_from(ptrace::getevent(id).ok()?).ok()?))
 }
 
-/// Lets a stopped thread run, with the signal it is to get (0: none; `nix` knows no real-time signals).
+/// Lets a stopped thread run, with the signal it is to get (0: none).
 ///
 /// Fails only if the thread was killed meanwhile, as [`leave_stopped`] does.
 pub fn resume(id: Pid, signal: i32) {
-    let signal = std::ptr::without_provenance_mut::<libc::c_void>(signal.cast_unsigned() as usize);
-    // SAFETY: reads and writes no memory of ours.
-    unsafe { libc::ptrace(libc::PTRACE_CONT, id.as_raw(), std::ptr::null_mut::<libc::c_void>(), signal) };
+    request(libc::PTRACE_CONT, id, signal);
+}
+
+/// As [`resume`], up to the next entry to or exit from a system call.
+pub fn resume_to_call(id: Pid, signal: i32) {
+    request(libc::PTRACE_SYSCALL, id, signal);
 }
 
 /// Leaves a thread stopped, but so that SIGCONT wakes it and its parent sees the stop.
 pub fn leave_stopped(id: Pid) {
-    let nothing = std::ptr::null_mut::<libc::c_void>();
+    request(libc::PTRACE_LISTEN, id, 0);
+}
+
+/// Makes a request without an address, with a signal: `nix` knows no real-time signals.
+fn request(request: Request, id: Pid, signal: i32) {
+    let signal = std::ptr::without_provenance_mut::<libc::c_void>(signal.cast_unsigned() as usize);
     // SAFETY: reads and writes no memory of ours.
-    unsafe { libc::ptrace(libc::PTRACE_LISTEN, id.as_raw(), nothing, nothing) };
+    unsafe { libc::ptrace(request, id.as_raw(), std::ptr::null_mut::<libc::c_void>(), signal) };
 }
 
 /// Writes the breakpoint instruction at an address of the thread's process.

@@ -1,34 +1,28 @@
 //! Counts the system calls of a process and of those that it starts, by ptrace.
 
-use libc::{c_int, c_long, c_void};
+use super::ptrace::{self, Event};
+use super::{Counted, SystemCalls};
+use libc::{c_int, c_void};
 use nix::errno::Errno;
-use nix::sys::ptrace::{self, Options};
+use nix::sys::ptrace::Options;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use perfunit_model::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::time::Duration;
 
-/// Threads and processes are followed from their start, and killed when the thread ends that traces them.
-const OPTIONS: Options = Options::PTRACE_O_TRACECLONE
-    .union(Options::PTRACE_O_TRACEFORK)
-    .union(Options::PTRACE_O_TRACEVFORK)
-    .union(Options::PTRACE_O_TRACEEXEC)
-    .union(Options::PTRACE_O_TRACESYSGOOD)
-    .union(Options::PTRACE_O_EXITKILL);
-/// What [`OPTIONS`] adds to the signal of a stop at a system call.
+/// The signal of a stop at a system call, with the option that tells it from others.
 const AT_SYSTEM_CALL: c_int = libc::SIGTRAP | 0x80;
 /// Pause between two looks whether the time is over.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// The request `PTRACE_GET_SYSCALL_INFO`, for which `libc` has no name on all systems.
-const GET_SYSCALL_INFO: u32 = 0x420e;
+const GET_SYSCALL_INFO: ptrace::Request = 0x420e;
 /// In [`CallInfo::op`]: the call has not been made yet.
 const ENTRY: u8 = 1;
 
@@ -45,18 +39,6 @@ struct CallInfo {
     arguments: [u64; 6],
 }
 
-/// System calls by their numbers.
-pub type SystemCalls = BTreeMap<u64, u64>;
-
-/// What a traced process did.
-#[derive(Debug)]
-pub struct Counted {
-    /// `None` if the process was killed because its time was over.
-    pub status: Option<ExitStatus>,
-    /// The calls of each section, by its number.
-    pub sections: BTreeMap<u64, SystemCalls>,
-}
-
 /// Starts a process by `spawn` and counts the system calls of it and of its descendants until it ends or `is_over`.
 ///
 /// Calls count in the section of the last call of `prctl` with the option `mark`, which the kernel refuses: its second
@@ -66,22 +48,20 @@ pub fn count_system_calls(
     command: &mut Command,
     spawn: impl FnOnce(&mut Command) -> Result<Child>,
     mark: i32,
-    spared: &Path,
+    spared: Option<&Path>,
     mut is_over: impl FnMut() -> bool,
 ) -> Result<std::result::Result<Counted, Errno>> {
     let failed = |error| Error::setup(format!("cannot talk to a traced process: {error}"));
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
     let line = ours.try_clone().map_err(failed)?;
     // SAFETY: only system calls that are safe between fork and exec; no allocation.
-    unsafe { command.pre_exec(move || wait_for_tracer(&theirs)) };
+    unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
     std::thread::scope(|scope| {
         // Events of the tracer's own processes are all that a thread of its own waits for.
         let tracer = scope.spawn(move || {
-            let Some(id) = introduced(&ours) else { return Ok(BTreeMap::new()) };
-            let sections = Tracer::new(id, mark, spared).and_then(|tracer| {
-                (&ours).write_all(&[1]).map_err(|_| Errno::EPIPE)?;
-                tracer.run()
-            });
+            let Some(id) = ptrace::introduced(&ours) else { return Ok(BTreeMap::new()) };
+            let sections = Tracer::new(id, mark, spared)
+                .and_then(|tracer| if ptrace::let_go(&ours) { tracer.run() } else { Err(Errno::EPIPE) });
             if sections.is_err() {
                 let _ = kill(id, Signal::SIGKILL);
             }
@@ -109,23 +89,10 @@ pub fn count_system_calls(
     })
 }
 
-/// In the new process, before exec: waits until it is traced. Allocates nothing.
-fn wait_for_tracer(mut line: &UnixStream) -> std::io::Result<()> {
-    line.write_all(&std::process::id().to_ne_bytes())?;
-    line.read_exact(&mut [0])
-}
-
-/// Returns the process that introduces itself at the other end of the line; `None` if none is started.
-fn introduced(mut line: &UnixStream) -> Option<Pid> {
-    let mut id = [0; 4];
-    line.read_exact(&mut id).ok()?;
-    Some(Pid::from_raw(i32::from_ne_bytes(id)))
-}
-
 struct Tracer<'a> {
     main: Pid,
     mark: i32,
-    spared: &'a Path,
+    spared: Option<&'a Path>,
     /// The current section; 0 for none.
     section: u64,
     sections: BTreeMap<u64, SystemCalls>,
@@ -134,40 +101,43 @@ struct Tracer<'a> {
 }
 
 impl<'a> Tracer<'a> {
-    fn new(main: Pid, mark: i32, spared: &'a Path) -> std::result::Result<Self, Errno> {
-        ptrace::seize(main, OPTIONS)?;
+    fn new(main: Pid, mark: i32, spared: Option<&'a Path>) -> std::result::Result<Self, Errno> {
+        nix::sys::ptrace::seize(main, ptrace::OPTIONS.union(Options::PTRACE_O_TRACESYSGOOD))?;
         // A process has to stop once before it can be told to stop at each call.
-        ptrace::interrupt(main)?;
+        nix::sys::ptrace::interrupt(main)?;
         Ok(Self { main, mark, spared, section: 0, sections: BTreeMap::new(), sparing: BTreeSet::new() })
     }
 
     /// Returns the calls of each section once the first process has ended, which is its parent's to wait for.
     fn run(mut self) -> std::result::Result<BTreeMap<u64, SystemCalls>, Errno> {
-        while let Some((id, status)) = next_event(self.main)? {
-            if !libc::WIFSTOPPED(status) {
-                self.sparing.remove(&id);
-                continue;
+        loop {
+            let (id, event) = ptrace::wait()?.ok_or(Errno::ECHILD)?;
+            if id == self.main && event == Event::Ended {
+                // Not taken: std waits for it itself, and insists on it if the exec failed.
+                return Ok(self.sections);
             }
-            let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+            ptrace::take(id, event);
             match event {
-                libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => {
-                    // All threads stop, as after SIGSTOP; SIGCONT has to wake them.
-                    request(libc::PTRACE_LISTEN, id, 0);
+                Event::Ended => {
+                    self.sparing.remove(&id);
                     continue;
                 }
-                libc::PTRACE_EVENT_EXEC => self.note_program(id),
-                0 if signal == AT_SYSTEM_CALL => self.note_call(id),
-                _ => {}
+                Event::Stopped => {
+                    ptrace::leave_stopped(id);
+                    continue;
+                }
+                Event::Exec => self.note_program(id),
+                Event::Signal(AT_SYSTEM_CALL) => self.note_call(id),
+                Event::Signal(_) | Event::Made | Event::Other => {}
             }
-            let delivered = if event == 0 && signal != AT_SYSTEM_CALL { signal } else { 0 };
-            request(libc::PTRACE_SYSCALL, id, delivered);
+            let signal = if let Event::Signal(signal) = event { signal } else { 0 };
+            ptrace::resume_to_call(id, if signal == AT_SYSTEM_CALL { 0 } else { signal });
         }
-        Ok(self.sections)
     }
 
     fn note_program(&mut self, id: Pid) {
         let program = std::fs::read_link(format!("/proc/{id}/exe")).unwrap_or_default();
-        if program.starts_with(self.spared) {
+        if self.spared.is_some_and(|folder| program.starts_with(folder)) {
             self.sparing.insert(id);
         } else {
             self.sparing.remove(&id);
@@ -177,9 +147,8 @@ impl<'a> Tracer<'a> {
     fn note_call(&mut self, id: Pid) {
         let mut info = CallInfo::default();
         // SAFETY: the kernel writes at most as many bytes as it is told that there are.
-        let written = unsafe {
-            libc::ptrace(GET_SYSCALL_INFO as _, id.as_raw(), size_of::<CallInfo>() as *mut c_void, &raw mut info)
-        };
+        let written =
+            unsafe { libc::ptrace(GET_SYSCALL_INFO, id.as_raw(), size_of::<CallInfo>() as *mut c_void, &raw mut info) };
         if written <= 0 || info.op != ENTRY {
             return;
         }
@@ -196,43 +165,6 @@ impl<'a> Tracer<'a> {
             *self.sections.entry(self.section).or_default().entry(info.number).or_default() += 1;
         }
     }
-}
-
-/// Waits for the next event of a traced thread; `None` once `main` has ended, of which nothing is taken: std waits for it
-/// itself, and insists on it if the exec failed. Children of other threads are not looked at.
-fn next_event(main: Pid) -> std::result::Result<Option<(Pid, c_int)>, Errno> {
-    const TRACED: c_int = libc::__WALL | libc::__WNOTHREAD;
-    loop {
-        // SAFETY: all zeros are a valid value, and the kernel fills it in.
-        let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
-        let kinds = TRACED | libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
-        // SAFETY: the value lives through the call.
-        match Errno::result(unsafe { libc::waitid(libc::P_ALL, 0, &raw mut seen, kinds) }) {
-            Ok(_) => {}
-            Err(Errno::EINTR) => continue,
-            Err(errno) => return Err(errno),
-        }
-        // SAFETY: of a child's event the process is set.
-        let id = unsafe { seen.si_pid() };
-        let has_ended = matches!(seen.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED);
-        if has_ended && id == main.as_raw() {
-            return Ok(None);
-        }
-        let mut status = 0;
-        // SAFETY: the status lives through the call.
-        match Errno::result(unsafe { libc::waitpid(id, &raw mut status, TRACED) }) {
-            Ok(_) => return Ok(Some((Pid::from_raw(id), status))),
-            Err(Errno::EINTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-}
-
-/// Lets a stopped thread go on, with the signal that it gets (0: none). Fails only if it was killed meanwhile.
-fn request(request: u32, id: Pid, signal: c_int) {
-    let signal = std::ptr::without_provenance_mut::<c_void>(signal.cast_unsigned() as usize);
-    // SAFETY: reads and writes no memory of ours.
-    let _: c_long = unsafe { libc::ptrace(request as _, id.as_raw(), std::ptr::null_mut::<c_void>(), signal) };
 }
 
 /// Returns the name of a system call on this processor.
@@ -253,14 +185,14 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
         let is_over = || started.elapsed() > limit;
-        count_system_calls(command.args(["-c", script]), spawn, MARK, Path::new("/nowhere"), is_over).unwrap().unwrap()
+        count_system_calls(command.args(["-c", script]), spawn, MARK, None, is_over).unwrap().unwrap()
     }
 
     #[test]
     fn a_program_that_is_not_there_is_an_error() {
         let spawn = |command: &mut Command| command.spawn().map_err(|error| Error::setup(error.to_string()));
         let mut command = Command::new("/nowhere/program");
-        assert!(count_system_calls(&mut command, spawn, MARK, Path::new("/nowhere"), || false).is_err());
+        assert!(count_system_calls(&mut command, spawn, MARK, None, || false).is_err());
     }
 
     #[test]

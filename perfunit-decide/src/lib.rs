@@ -34,7 +34,7 @@ pub use effect::{cohens_d, effect_size};
 pub use estimate::{Estimate, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use growth::{Faster, Growing, growth};
-pub use location::{Interval, deviation, mean_interval, median, quantile, trimmed_mean, welch};
+pub use location::{Interval, deviation, mean_interval, mean_of_fastest_half, median, quantile, trimmed_mean, welch};
 pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
 pub use proportion::{f1, rate};
 pub use scaling::{TimeAt, scaling};

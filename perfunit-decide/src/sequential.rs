@@ -18,7 +18,7 @@
 
 use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
-use super::location::{forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
+use super::location::{deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
 use super::looks::{FEW_VALUES, Looks};
 use perfunit_model::{Change, Verdict, margin};
 
@@ -151,8 +151,8 @@ pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     Found::of(rule, log_ratios)?.clear(When::UnderWay)
 }
 
-/// How much narrower than hoped for an interval must stay before more values count as hopeless: the standard error that the
-/// forecast rests on is itself an estimate.
+/// The factor by which the forecast of an interval must miss before more values count as hopeless: the standard error that
+/// the forecast rests on is itself an estimate.
 const DOUBT: f64 = 2.0;
 
 /// How far the interval of a change has to be from 0, as a part of the threshold.
@@ -160,18 +160,21 @@ const FAR_BY_THRESHOLD: f64 = 0.5;
 /// The same as a part of the estimate, as long as there are further looks.
 const FAR_BY_ESTIMATE: f64 = 0.25;
 
-/// Whether going on is pointless after a look at which nothing was clear: with `affordable` values in all no further look is
-/// reached, or the interval at the last one would still be far too wide to decide anything.
+/// Returns whether more values are pointless after a look at which nothing was clear: with `affordable` values in all no
+/// further look is reached, or the interval at the last one would still be far too wide to decide anything.
 ///
-/// Stopping early on such a forecast can only turn a verdict into `Inconclusive`: it makes no false alarm more likely.
+/// The forecast takes the spread of the middle half of the values where that is smaller: a machine that was disturbed for a
+/// few of the first values need not stay so. Stopping on a forecast can only turn a verdict into `Inconclusive`: it makes no
+/// false alarm more likely.
 pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     let values = log_ratios.len();
     let Some(last) = rule.looks.up_to(affordable).filter(|look| *look > values) else { return true };
     let Some(found) = Found::of(rule, log_ratios) else { return false };
     let now = found.estimate;
+    let of_middle_half = deviation(&mut found.values.clone()) / (values as f64).sqrt();
     let then = Estimate {
         mean: now.mean,
-        standard_error: now.standard_error * (values as f64 / last as f64).sqrt(),
+        standard_error: now.standard_error.min(of_middle_half) * (values as f64 / last as f64).sqrt(),
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / values as f64,
     };
     let interval = then.interval(of_trimmed_mean(rule.looks, last, rule.alpha));

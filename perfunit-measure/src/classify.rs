@@ -4,7 +4,7 @@ use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
 use super::running::how_ended;
 use perfunit_decide as decide;
 use perfunit_model::{FailedOn, Failure, FirstCallsBecause, NotCaptured, Reason, Side, Sides};
-use perfunit_runtime::calibrate::{self, Plan};
+use perfunit_runtime::calibrate::{self, Noise, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ fn bearable(shape: Shape, base_ns: f64, head_ns: f64) -> Shape {
     if head_ns < MUCH_SLOWER * base_ns {
         return shape;
     }
-    let Plan { repetitions, batches, warm, .. } = calibrate::shape(head_ns, BATCH_NS);
+    let Plan { repetitions, batches, warm, .. } = calibrate::shape(head_ns, BATCH_NS, Noise::OfProcess);
     // Base has fewer where most of a run is not timed.
     if repetitions < shape.repetitions { Shape { repetitions, batches, warm } } else { shape }
 }
@@ -90,14 +90,23 @@ fn later_failure(end: &SideEnd) -> FirstCallsBecause {
     FirstCallsBecause::LaterCallFails { how: end.failure() }
 }
 
-/// Time of one run in a pair, ns: the 10 % quantile of the batches, which dodges interrupts; with few long batches the
-/// median.
+/// Returns the time of one run in a pair, ns.
 pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
     if shape.batches == 0 {
         return end.first_ns;
     }
-    let quantile = if end.times.len() >= FEW_BATCHES as usize { 0.1 } else { 0.5 };
-    decide::quantile(&mut end.times.clone(), quantile) / shape.repetitions.max(1) as f64
+    undisturbed(&end.times) / shape.repetitions.max(1) as f64
+}
+
+/// Returns the time of a batch that nothing interrupts: the 10 % quantile of many; of few long ones the mean of the faster
+/// half.
+pub fn undisturbed(batches: &[f64]) -> f64 {
+    let mut batches = batches.to_vec();
+    if batches.len() >= FEW_BATCHES as usize {
+        decide::quantile(&mut batches, 0.1)
+    } else {
+        decide::mean_of_fastest_half(&mut batches)
+    }
 }
 
 /// Times of one run, ns: one of each batch, or that of the first call.

@@ -65,8 +65,12 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         return Ok(Look::Unremarkable);
     }
     let task = Task::Fork(way.capture, pilot.end.shape);
-    let settled =
-        Settled { matched: way.matched, pairs_run: Rc::clone(&way.pairs_run), ..pilot.settled(task, Vec::new()) };
+    let settled = Settled {
+        matched: way.matched,
+        starts_processes: way.starts_processes,
+        pairs_run: Rc::clone(&way.pairs_run),
+        ..pilot.settled(task, Vec::new())
+    };
     let judged = judged(config);
     let trial = Trial { config: &judged, ..*trial };
     let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
@@ -178,6 +182,7 @@ impl Pilot {
             capture: self.capture,
             matched: true,
             notes,
+            starts_processes: false,
             equal_seeds: self.equal_seeds,
             clock: self.clock,
             comparison: Comparison::for_pilot(&self.end),

@@ -31,6 +31,12 @@ impl Gauge {
     pub fn is_callgrind(self) -> bool {
         matches!(self, Gauge::Callgrind | Gauge::CallGraph)
     }
+
+    /// Returns whether the gauge sees the test's own process only: the kernel's counters and the tracer include the processes
+    /// that the test starts; a preloaded library and callgrind do not.
+    pub fn misses_started_processes(self) -> bool {
+        self == Gauge::Heap || self.is_callgrind()
+    }
 }
 
 /// What makes callgrind tell instructions, jumps and callers apart. A function's figures are kept apart by its last three

@@ -52,22 +52,16 @@ pub struct Measurement {
 enum End {
     /// The rule is satisfied, or the test's own limits are reached.
     Done,
-    /// The whole run's budget was used up.
-    CutShort,
+    /// The whole run was stopped, by its budget or by the user.
+    CutShort(Reason),
     Not(Reason),
-}
-
-impl End {
-    fn of_interrupt() -> Self {
-        if interrupt::by_clock() { Self::CutShort } else { Self::Not(Reason::Interrupted) }
-    }
 }
 
 impl From<Limit> for End {
     fn from(limit: Limit) -> Self {
         match limit {
             Limit::OfTest => Self::Done,
-            Limit::OfRun => Self::CutShort,
+            Limit::OfRun => Self::CutShort(Reason::BudgetUsedUp),
         }
     }
 }
@@ -141,6 +135,19 @@ impl Measurement {
         self.rule().looks.all().nth(look)
     }
 
+    /// Returns the number of units at the next look; all that come if this was the last one.
+    pub fn next_look(&self) -> usize {
+        self.rule().looks.all().find(|look| *look > self.pairs.units()).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the largest change, as a fraction of base, that the pairs so far do not exclude.
+    pub fn largest_possible(&self) -> f64 {
+        self.pairs.sequential.conclude().map_or(f64::INFINITY, |decision| {
+            let Change { low, high, .. } = decision.change;
+            high.max(-low)
+        })
+    }
+
     pub fn is_over(&self) -> bool {
         self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
     }
@@ -163,7 +170,7 @@ impl Measurement {
         random: &mut fastrand::Rng,
     ) -> Result<Option<End>> {
         if interrupt::requested() {
-            return Ok(Some(End::of_interrupt()));
+            return Ok(Some(End::CutShort(interrupt::reason())));
         }
         if self.pairs.units() >= self.rule().looks.last() {
             return Ok(Some(End::Done));
@@ -191,7 +198,7 @@ impl Measurement {
     fn add(&mut self, pair: &PairEnd, config: &Config, clock: &Clock) -> Option<End> {
         if !pair.complete() {
             if interrupt::requested() {
-                return Some(End::of_interrupt());
+                return Some(End::CutShort(interrupt::reason()));
             }
             let complete = self.complete();
             return self.failures.add(pair, config.timeout, complete).map(End::Not);
@@ -223,14 +230,14 @@ impl Measurement {
         self.settled.matched.then_some(self)
     }
 
-    /// Returns what the pairs so far show. A series that the run's budget ended is inconclusive, unless an earlier look was
-    /// clear.
+    /// Returns what the pairs so far show. A series that ended with the run is inconclusive, unless an earlier look was clear.
     pub fn finish(&self) -> Finding {
         let capture = Some(self.settled.capture);
-        let over = if self.end == Some(End::CutShort) { Reason::BudgetUsedUp } else { Reason::TooNoisy };
-        if let Some(End::Not(reason)) = &self.end {
-            return Finding { result: Err(reason.clone()), reason: None, capture };
-        }
+        let over = match &self.end {
+            Some(End::Not(reason)) => return Finding { result: Err(reason.clone()), reason: None, capture },
+            Some(End::CutShort(reason)) => reason.clone(),
+            Some(End::Done) | None => Reason::TooNoisy,
+        };
         let Some(decision) = self.pairs.sequential.conclude() else {
             return Finding { result: Err(over), reason: None, capture };
         };
@@ -284,7 +291,11 @@ impl Measurement {
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
         if mode == Mode::Steady && self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
-            notes.push(Note::LeastDifference { ns: self.settled.least_ns });
+            notes.push(if self.settled.starts_processes {
+                Note::StartsProcesses { threshold: self.rule().threshold }
+            } else {
+                Note::LeastDifference { ns: self.settled.least_ns }
+            });
         }
         // Processes with different layouts differ for that reason alone.
         let differs = self.pairs.work.differs();

@@ -28,7 +28,7 @@ const LATER: u64 = 5;
 /// Later calls that are read in callgrind.
 const LATER_IN_CALLGRIND: u64 = 4;
 /// Later calls whose system calls are counted.
-const LATER_TRACED: u64 = 4;
+const LATER_TRACED: u64 = 3;
 /// How much longer a call takes under the tracer, about.
 const TRACER_SLOWS_DOWN: f64 = 4.0;
 /// How much longer a call takes in callgrind, about.
@@ -71,8 +71,12 @@ fn rule(metric: Metric) -> ExactRule {
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let mut pass =
-        Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 }, starts_processes: false };
+    let mut pass = Pass {
+        trial,
+        settled,
+        later: if has_later_calls(settled) { LATER } else { 0 },
+        starts_processes: settled.starts_processes,
+    };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
@@ -197,7 +201,8 @@ impl Pass<'_> {
 
     /// Why a gauge cannot be read, as far as that can be said beforehand.
     fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
-        let calls = if self.later == 0 { 1 } else { 1 + SETTLING_CALLS + self.later };
+        let settling = if gauge == Gauge::SystemCalls { 0 } else { SETTLING_CALLS };
+        let calls = if self.later == 0 { 1 } else { 1 + settling + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64;
         // Who asks for callgrind has time: it may take as much as the pairs.
@@ -205,6 +210,8 @@ impl Pass<'_> {
         let executables = self.trial.programs.executables;
         if interrupt::requested() {
             Some(stopped())
+        } else if self.settled.starts_processes && gauge.misses_started_processes() {
+            Some(NotMetered::StartsProcesses)
         } else if self.trial.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(NotMetered::BudgetUsedUp)
         } else if seconds > share * self.trial.config.per_test_budget.as_secs_f64() {
@@ -246,6 +253,7 @@ impl Pass<'_> {
     }
 
     fn run(&self, task: Task, gauge: Gauge, pads: Pads) -> Result<PairEnd> {
+        let _span = tracing::debug_span!("reading", ?gauge).entered();
         if gauge == Gauge::Callgrind {
             self.trial.bench.gauges.clear()?;
         }
@@ -348,10 +356,9 @@ fn read(
     Ok(Sides { base: side(&ends.base)?, head: side(&ends.head)? })
 }
 
-/// Returns why a figure means nothing, if it does not. The kernel's counters include the processes that the test started; a
-/// library in the test's own process and callgrind do not.
+/// Returns why a figure means nothing, if it does not.
 fn is_counted(metric: Metric, gauge: Gauge, readings: &Readings) -> std::result::Result<(), NotMetered> {
-    if readings.starts_processes && (gauge == Gauge::Heap || gauge.is_callgrind()) {
+    if readings.starts_processes && gauge.misses_started_processes() {
         return Err(NotMetered::StartsProcesses);
     }
     match metric {

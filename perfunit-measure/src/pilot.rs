@@ -47,7 +47,8 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
     };
     let equal_seeds = equal_seeds && trial.bench.seeds.are_given();
     let (comparison, clock_bias) = (Comparison::for_pilot(&end), clock_bias(&end));
-    match class {
+    let starts_processes = Side::BOTH.into_iter().any(|side| end.sides.get(side).readings.starts_processes);
+    let settled = match class {
         Class::Steady(shape) => {
             let (matched, notes, task) = (true, apart, Task::Steady(shape));
             Ok(Settled {
@@ -55,6 +56,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 capture,
                 matched,
                 notes,
+                starts_processes,
                 equal_seeds,
                 clock,
                 comparison,
@@ -76,7 +78,8 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
             }
             first_calls::settle(trial, capture, FirstCallsBecause::NotSideBySide, clock, random)
         }
-    }
+    }?;
+    Ok(Settled { starts_processes, ..settled })
 }
 
 /// A pilot pair with its class.

@@ -131,16 +131,20 @@ struct Screening<'a> {
 
 impl Screening<'_> {
     /// Screens the waiting tests, except those that pairs can hardly measure, unless that is known of them.
+    ///
+    /// Breadth first: each test gets its first pairs before any gets more, and then the test with the largest possible
+    /// change comes next, so that a run that is stopped can say something about every test.
     fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
         let started = Instant::now();
         let is_alone = waiting.len() == 1;
         let mut batch = Batch::default();
+        let mut open = Vec::new();
         let mut queue = waiting.into_iter();
         while let Some(next) = queue.next() {
             let Waiting { place, subject, slow, spent } = next;
             let began = Instant::now();
             let left = queue.as_slice().iter().chain(&batch.put_off).map(|waiting| waiting.slow).chain([slow]);
-            let time_left = time_left(started, batch.screened.len(), left);
+            let time_left = time_left(started, batch.screened.len() + open.len(), left);
             self.observer.progress.message(format!("{}{time_left}", subject.test));
             if !is_alone
                 && slow.is_none()
@@ -150,22 +154,48 @@ impl Screening<'_> {
                 self.observer.progress.put_off();
                 continue;
             }
-            let mut screened = self.test(subject)?;
-            screened.evidence.spent = Spent {
-                seconds: (spent + began.elapsed()).as_secs_f64(),
-                pairs: screened.way.as_ref().map_or(0, |way| way.pairs_run.get()),
-            };
-            let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
-            tracing::info!(test = %subject.test, verdict = ?of_time, "test measured");
-            if screened.way.is_none() {
-                (self.observer.ended)(&subject.test, &verdict(&screened.evidence));
+            match self.begin(subject)? {
+                Begun::Over(screened) => self.end(&mut batch, (place, subject), *screened, spent + began.elapsed()),
+                Begun::Open(series) => {
+                    open.push(Open { place, subject, series: *series, spent: spent + began.elapsed() })
+                }
             }
-            batch.places.push(place);
-            batch.subjects.push(subject);
-            batch.screened.push(screened);
-            self.observer.progress.advance();
+        }
+        while let Some(mut next) = take_widest(&mut open) {
+            let Open { place, subject, .. } = next;
+            let began = Instant::now();
+            self.observer.progress.message(format!("{}, {} left open", subject.test, open.len()));
+            self.bench.settle();
+            self.advance(subject, &mut next.series)?;
+            if next.series.measurement.is_over() {
+                let screened = self.complete(subject, next.series, false)?;
+                self.end(&mut batch, (place, subject), screened, next.spent + began.elapsed());
+            } else {
+                open.push(Open { spent: next.spent + began.elapsed(), ..next });
+            }
         }
         Ok(batch)
+    }
+
+    /// Adds a test whose first evidence is complete to the batch.
+    fn end<'a>(
+        &mut self,
+        batch: &mut Batch<'a>,
+        (place, subject): (usize, &'a Subject<'a>),
+        mut screened: Screened,
+        spent: Duration,
+    ) {
+        screened.evidence.spent =
+            Spent { seconds: spent.as_secs_f64(), pairs: screened.way.as_ref().map_or(0, |way| way.pairs_run.get()) };
+        let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
+        tracing::info!(test = %subject.test, verdict = ?of_time, "test measured");
+        if screened.way.is_none() {
+            (self.observer.ended)(&subject.test, &verdict(&screened.evidence));
+        }
+        batch.places.push(place);
+        batch.subjects.push(subject);
+        batch.screened.push(screened);
+        self.observer.progress.advance();
     }
 
     /// Returns the longest call that pairs can measure, if a call on base takes longer.
@@ -181,23 +211,22 @@ impl Screening<'_> {
         Ok(end.timed_out.map(|_| longest))
     }
 
-    fn test(&mut self, subject: &Subject<'_>) -> Result<Screened> {
+    /// Takes a test to its first look.
+    fn begin(&mut self, subject: &Subject<'_>) -> Result<Begun> {
         let config = self.config.on(subject.terms);
         if interrupt::requested() {
-            return Ok(without_pairs(&config, Err(interrupt::reason())));
+            return Ok(Begun::without_pairs(&config, Err(interrupt::reason())));
         }
         if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(without_pairs(&config, Err(Reason::BudgetUsedUp)));
+            return Ok(Begun::without_pairs(&config, Err(Reason::BudgetUsedUp)));
         }
         self.bench.settle();
         let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
         // Experiments show the effect of placement; they must not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
-        let executables = first.as_ref().map_or(subject.executables, Sides::as_ref);
-        let programs = Programs { executables, ..subject.programs(self.sides) };
-        let trial = Trial { bench: self.bench, config: &config, programs };
+        let trial = Trial { bench: self.bench, config: &config, programs: self.programs(subject, first.as_ref()) };
         match self.settle(subject, &trial)? {
-            Ok(settled) => self.measure(subject, &trial, Settled { matched, ..settled }),
+            Ok(settled) => self.measure(subject, first, config, Settled { matched, ..settled }),
             Err(reason) => {
                 let task = match subject.executables.head.harness.repeats() {
                     Repeated::Function => Task::Cold,
@@ -207,9 +236,18 @@ impl Screening<'_> {
                 let end = apart(alone.instead(reason, &mut self.random))?;
                 let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
                 let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
-                Ok(as_built.unwrap_or_else(|| without_pairs(&config, end)))
+                Ok(as_built.unwrap_or_else(|| Begun::without_pairs(&config, end)))
             }
         }
+    }
+
+    /// Returns the programs of a test: its executables with matched layouts if there are any, else as they were built.
+    fn programs<'p>(&self, subject: &'p Subject<'p>, matched: Option<&'p Sides<TestExecutable>>) -> Programs<'p>
+    where
+        Self: 'p,
+    {
+        let executables = matched.map_or(subject.executables, Sides::as_ref);
+        Programs { executables, ..subject.programs(self.sides) }
     }
 
     /// Runs the pilot of a test.
@@ -222,58 +260,121 @@ impl Screening<'_> {
 
     /// Measures a test that fails with matched layouts in the executables of the project's linker; `None` if it fails there
     /// too.
-    fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Screened>> {
+    fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Begun>> {
         let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
         let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
         tracing::info!(test = %subject.test, "fails only as linked with matched layouts");
         self.layouts.leave_as_built(&subject.test);
         settled.matched = false;
         settled.notes.push(Note::AsBuilt);
-        self.measure(subject, &trial, settled).map(Some)
+        self.measure(subject, None, config.clone(), settled).map(Some)
     }
 
-    /// Collects all evidence of a test before its confirmation: single calls if they decide, else pairs; counts; first calls.
-    fn measure(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: Settled) -> Result<Screened> {
-        let is_by_calls = single_calls::is_first(trial.config, &settled);
-        let bound = if is_by_calls { by_calls(trial, &settled, &mut self.random)? } else { None };
-        let is_bound = bound.is_some();
-        let (mut screening, left_open) = match bound {
-            Some(figures) => (Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) }, false),
-            None => self.pairs(subject, trial, &settled)?,
-        };
+    /// Measures single calls of a test if they decide, else its first pairs.
+    fn measure(
+        &mut self,
+        subject: &Subject<'_>,
+        executables: Option<Sides<TestExecutable>>,
+        config: Config,
+        settled: Settled,
+    ) -> Result<Begun> {
+        let trial =
+            Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
+        if single_calls::is_first(&config, &settled)
+            && let Some(mut figures) = by_calls(&trial, &settled, &mut self.random)?
+        {
+            add_counts(&mut figures, &trial, &settled, &mut self.random)?;
+            let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
+            return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
+        }
+        let mut measurement = Measurement::new(&config, settled.clone(), Unit::Pair, config.alpha);
+        measurement.advance(&trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
+        let left_open = !measurement.is_over()
+            && confirms_all(&config)
+            && self.layouts.places(self.sides, subject)? != Placed::Matched;
+        let series = Series { executables, config, settled, measurement };
+        if left_open || series.measurement.is_over() {
+            return self.complete(subject, series, left_open).map(|screened| Begun::Over(Box::new(screened)));
+        }
+        Ok(Begun::Open(Box::new(series)))
+    }
+
+    /// Takes a series of pairs to its next look.
+    fn advance(&mut self, subject: &Subject<'_>, series: &mut Series) -> Result<()> {
+        let programs = self.programs(subject, series.executables.as_ref());
+        let trial = Trial { bench: self.bench, config: &series.config, programs };
+        let units = series.measurement.next_look();
+        series.measurement.advance(&trial, None, units, &mut self.random)
+    }
+
+    /// Collects all evidence of a test before its confirmation: besides its pairs, counts and first calls. The pairs are
+    /// `left_open` if only drawn layouts can decide.
+    fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
+        let Series { executables, config, settled, measurement } = series;
+        let trial =
+            Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
+        let mut screening = measurement.finish();
         let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
         if let Ok(figures) = &mut screening.result {
-            if settled.task != Task::Process {
-                let ns = figures.measured.base_ns.max(figures.measured.head_ns);
-                figures.metrics.extend(meter::meter(trial, &settled, ns, &mut self.random)?);
-            }
-            if is_bound {
-                return Ok(Screened::complete(criteria(trial.config), screening));
-            }
-            match first_calls::look(trial, &settled, figures, &mut self.random)? {
+            add_counts(figures, &trial, &settled, &mut self.random)?;
+            match first_calls::look(&trial, &settled, figures, &mut self.random)? {
                 Look::Flagged(flagged) => first_call = Some(*flagged),
                 Look::Unknown(because) => first_calls = FirstCalls::Unknown(because),
                 Look::Unremarkable => {}
             }
         }
-        let (criteria, places, spent) = (criteria(trial.config), Placed::Uncertain, Spent::default());
+        let (criteria, places, spent) = (criteria(&config), Placed::Uncertain, Spent::default());
         let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
         Ok(Screened { evidence, way: Some(settled), first_call, left_open })
     }
+}
 
-    /// Measures pairs of a test until they are clear, or until only drawn layouts can decide.
-    fn pairs(&mut self, subject: &Subject<'_>, trial: &Trial<'_>, settled: &Settled) -> Result<(Finding, bool)> {
-        let config = trial.config;
-        let mut measurement = Measurement::new(config, settled.clone(), Unit::Pair, config.alpha);
-        measurement.advance(trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
-        let left_open = !measurement.is_over()
-            && confirms_all(config)
-            && self.layouts.places(self.sides, subject)? != Placed::Matched;
-        if !left_open {
-            measurement.advance(trial, None, usize::MAX, &mut self.random)?;
-        }
-        Ok((measurement.finish(), left_open))
+/// A test after its first look.
+enum Begun {
+    Over(Box<Screened>),
+    /// More pairs can say more.
+    Open(Box<Series>),
+}
+
+impl Begun {
+    /// Returns a test that pairs cannot measure, with the figures of its single calls if they suffice.
+    fn without_pairs(config: &Config, result: std::result::Result<Figures, Reason>) -> Self {
+        let finding = Finding { result, reason: None, capture: None };
+        Self::Over(Box::new(Screened::complete(criteria(config), finding)))
     }
+}
+
+/// The first pairs of a test.
+struct Series {
+    /// The executables with matched layouts; none for those that were built.
+    executables: Option<Sides<TestExecutable>>,
+    config: Config,
+    settled: Settled,
+    measurement: Measurement,
+}
+
+/// A test whose first pairs go on.
+struct Open<'a> {
+    place: usize,
+    subject: &'a Subject<'a>,
+    series: Series,
+    spent: Duration,
+}
+
+/// Takes the test out that may have changed most.
+fn take_widest<'a>(open: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
+    let width = |open: &Open<'_>| open.series.measurement.largest_possible();
+    let (at, _) = open.iter().enumerate().max_by(|(_, a), (_, b)| width(a).total_cmp(&width(b)))?;
+    Some(open.swap_remove(at))
+}
+
+/// Counts what single calls of a test do, and adds it to its figures.
+fn add_counts(figures: &mut Figures, trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<()> {
+    if settled.task != Task::Process {
+        let ns = figures.measured.base_ns.max(figures.measured.head_ns);
+        figures.metrics.extend(meter::meter(trial, settled, ns, random)?);
+    }
+    Ok(())
 }
 
 /// Returns the terms by which a test with these settings is judged.
@@ -284,11 +385,6 @@ fn criteria(config: &Config) -> Criteria {
         gates: config.metering.as_ref().map_or_else(Vec::new, |metering| metering.gates.clone()),
         accepted: config.accepted.clone(),
     }
-}
-
-/// Returns a test that pairs cannot measure, with the figures of its single calls if they suffice.
-fn without_pairs(config: &Config, result: std::result::Result<Figures, Reason>) -> Screened {
-    Screened::complete(criteria(config), Finding { result, reason: None, capture: None })
 }
 
 /// Returns whether all metrics that decide are confirmed whenever time is. The first pairs are final for other metrics.

@@ -4,6 +4,7 @@
 //! machine than who comes behind it, so that two pairs, one begun by each side, make one. Nobody confirms what does not
 //! decide, so that is judged at the level of confirmations from the start.
 
+use super::classify::undisturbed;
 use super::column::Column;
 use super::lockstep::{PairEnd, SideEnd};
 use super::programs::Programs;
@@ -114,13 +115,13 @@ fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
     match metric {
         Metric::Cold => side.first_ns,
         _ if side.cpu_times.is_empty() => side.first_cpu_ns,
-        _ if side.cpu_times.len() < FEW_BATCHES as usize => per_run(&side.cpu_times, 0.5, pair.shape.repetitions),
-        _ => per_run(&side.cpu_times, 0.1, pair.shape.repetitions + u64::from(pair.shape.warm)),
+        _ => {
+            // Of many short batches the processor time includes the untimed run before each.
+            let is_many = side.cpu_times.len() >= FEW_BATCHES as usize;
+            let runs = pair.shape.repetitions + if is_many { u64::from(pair.shape.warm) } else { 0 };
+            undisturbed(&side.cpu_times) / runs.max(1) as f64
+        }
     }
-}
-
-fn per_run(batches: &[f64], quantile: f64, runs: u64) -> f64 {
-    decide::quantile(&mut batches.to_vec(), quantile) / runs.max(1) as f64
 }
 
 /// The pair as if the clock had been the processor's.

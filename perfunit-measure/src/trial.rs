@@ -27,6 +27,9 @@ pub const LEAST_NS: f64 = 1.0;
 pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
 /// The smallest threshold of whole processes, which are noisier and only partly consist of the test.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
+/// The smallest threshold of tests that start processes: the layout of started programs is not controlled, and the
+/// instructions that could confirm a smaller change are not known.
+const STARTED_THRESHOLD: f64 = 0.03;
 
 /// The way a test is measured, as its pilot settled it.
 #[derive(Debug, Clone)]
@@ -36,6 +39,8 @@ pub struct Settled {
     /// Whether equal code lies at the same places in both versions.
     pub matched: bool,
     pub notes: Vec<Note>,
+    /// Whether the test starts processes.
+    pub starts_processes: bool,
     /// Whether both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
     /// The clock with which both processes do the same work.
@@ -55,7 +60,8 @@ pub struct Settled {
 impl Settled {
     /// Returns the smallest change that counts, as a fraction, given the time of a run on base.
     pub fn least_change(&self, base_ns: f64) -> f64 {
-        self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE)
+        let of_clock = self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE);
+        if self.starts_processes { of_clock.max(STARTED_THRESHOLD) } else { of_clock }
     }
 
     /// Draws the random shifts and seeds that both processes of the next pair share.

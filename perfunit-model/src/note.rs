@@ -34,6 +34,8 @@ pub enum Note {
     },
     /// It is so short that smaller differences are not judged.
     LeastDifference { ns: f64 },
+    /// It starts processes, whose code layout is not controlled, so that smaller changes are not judged.
+    StartsProcesses { threshold: f64 },
     /// It does as much as its time allows, so both versions were given a clock that they read equally often.
     RunsByClock,
     /// Its runs do not all do the same.
@@ -185,6 +187,13 @@ impl fmt::Display for Note {
             }
             Note::AsBuilt => f.write_str(AS_BUILT),
             Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
+            Note::StartsProcesses { threshold } => {
+                let percent = 100.0 * threshold;
+                write!(
+                    f,
+                    "it starts processes, whose code layout is not controlled: changes of at least {percent:.0} % count"
+                )
+            }
             Note::RunsByClock => f.write_str(RUNS_BY_CLOCK),
             Note::UnequalWork { between, equal_seeds } => {
                 let between = match between {

@@ -26,12 +26,12 @@ const SINGLE_CALL_NS: f64 = 50e6;
 /// Calibration ends after this time even if its figures still fall.
 const CAP_NS: u128 = 20_000_000;
 
-/// Measures `batch(n)`, which runs the body n times and returns the ns it took or `None` if it failed.
+/// Returns the shortest time of one repetition, ns, in batches as long as the goal; `None` if a batch fails.
 ///
-/// `first_ns` is the time of the first call.
-pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -> Option<u64>) -> Option<Plan> {
+/// `batch(n)` runs the body n times and returns the ns that they took. `first_ns` is the time of the first call.
+pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -> Option<u64>) -> Option<f64> {
     if first_ns as f64 > SINGLE_CALL_NS {
-        return Some(shape(first_ns as f64, batch_goal_ns));
+        return Some(first_ns as f64);
     }
     let started = Moment::now();
     let mut repetitions: u64 = 1;
@@ -45,28 +45,39 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
             longest_batch = longest_batch.max(ns);
             shortest_ns = shortest_ns.min(ns as f64 / repetitions as f64);
             if started.elapsed().as_nanos() > CAP_NS {
-                return Some(shape(shortest_ns, batch_goal_ns));
+                return Some(shortest_ns);
             }
         }
         if longest_batch >= batch_goal_ns {
-            return Some(shape(shortest_ns, batch_goal_ns));
+            return Some(shortest_ns);
         }
         // At most tenfold: an estimate from a short batch contains the clock.
         let wanted = (batch_goal_ns as f64 * 1.1 / shortest_ns.max(0.01)) as u64;
         repetitions = wanted.clamp(repetitions + 1, repetitions * 10);
         if repetitions > batch_goal_ns.saturating_mul(100) {
-            return Some(shape(shortest_ns, batch_goal_ns));
+            return Some(shortest_ns);
         }
     }
 }
 
-/// From the time of one repetition, in ns, to the shape of a pair: 2 to 3 ms of batches a side, and few for long bodies:
-/// eight pairs say little, however many calls each has.
-pub fn shape(shortest_ns: f64, batch_goal_ns: u64) -> Plan {
+/// The origin of most noise of a body's calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noise {
+    /// Calls of a process resemble each other more than those of different processes.
+    OfProcess,
+    /// Calls vary independently, as those of a body that starts processes do.
+    OfCall,
+}
+
+/// Returns the shape of a pair whose repetitions take this many ns: 2 to 3 ms of batches a side, and few for long bodies,
+/// because eight pairs say little, however many calls each has. Where calls vary independently, another call in a pair is
+/// worth as much as another pair, which costs an untimed first call as well.
+pub fn shape(shortest_ns: f64, batch_goal_ns: u64, noise: Noise) -> Plan {
     let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
     let batch_ns = shortest_ns * repetitions as f64;
     let batches = match batch_ns {
         ns if ns <= 150e3 => MANY_BATCHES,
+        ns if ns <= SINGLE_CALL_NS && noise == Noise::OfCall => ((8e6 / ns).ceil() as u32).clamp(2, 8),
         ns if ns <= 5e6 => ((2e6 / ns).ceil() as u32).clamp(4, MANY_BATCHES),
         ns if ns <= SINGLE_CALL_NS => 2,
         _ => 1,
@@ -80,7 +91,8 @@ mod tests {
 
     #[track_caller]
     fn check(body_ns: f64, expected: Plan) {
-        let plan = calibrate(body_ns as u64, 100_000, |n| Some((n as f64 * body_ns) as u64 + 25)).unwrap();
+        let ns = calibrate(body_ns as u64, 100_000, |n| Some((n as f64 * body_ns) as u64 + 25)).unwrap();
+        let plan = shape(ns, 100_000, Noise::OfProcess);
         assert_eq!(plan.batches, expected.batches);
         assert_eq!(plan.warm, expected.warm);
         let relative = plan.repetitions as f64 / expected.repetitions as f64;
@@ -105,9 +117,15 @@ mod tests {
     }
 
     #[test]
+    fn independent_calls_are_repeated_for_eight_milliseconds() {
+        let batches = |ns: f64| shape(ns, 15_000, Noise::OfCall).batches;
+        assert_eq!([100e3, 1e6, 2e6, 5e6, 49e6, 51e6].map(batches), [MANY_BATCHES, 8, 4, 2, 2, 1]);
+    }
+
+    #[test]
     fn a_body_that_takes_no_time_ends_calibration() {
-        let plan = calibrate(0, 100_000, |_| Some(0)).unwrap();
-        assert!(plan.repetitions > 0);
+        let ns = calibrate(0, 100_000, |_| Some(0)).unwrap();
+        assert!(shape(ns, 100_000, Noise::OfProcess).repetitions > 0);
     }
 
     #[test]
@@ -117,7 +135,8 @@ mod tests {
             runs += n;
             Some((runs - n..runs).map(|run| 100 + run * 7919 % 4000).sum())
         };
-        let plan = calibrate(100, 100_000, batch).unwrap();
+        let ns = calibrate(100, 100_000, batch).unwrap();
+        let plan = shape(ns, 100_000, Noise::OfProcess);
         let batch_ns = plan.repetitions as f64 * 2100.0;
         assert!((80e3..180e3).contains(&batch_ns), "{batch_ns} ns");
     }

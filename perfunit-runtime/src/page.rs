@@ -226,7 +226,7 @@ pub struct SideArea {
     pub no_instructions: AtomicU32,
     /// 1 if the kernel counts bytes read and written.
     pub io_is_counted: AtomicU32,
-    /// 1 if the process has started other processes; of a process that counts only.
+    /// 1 if the process has started other processes; written in pilots and by a process that counts.
     pub starts_processes: AtomicU32,
     /// 1 if a fork server cannot fork for us: it has threads that its children would lack, or the system refuses.
     pub cannot_fork: AtomicU32,

@@ -189,6 +189,15 @@ fn going_on_is_hopeless_only_if_no_look_can_help() {
 }
 
 #[test]
+fn a_disturbance_of_some_first_values_is_no_forecast() {
+    let strict = Rule { threshold: 0.01, ..RULE };
+    let disturbed = [0.004, -0.003, 0.31, 0.002, -0.22, 0.001, -0.002, 0.19];
+    assert!(!is_hopeless(&strict, &disturbed, 64));
+    let noisy = disturbed.map(|value| if value.abs() < 0.01 { 50.0 * value } else { value });
+    assert!(is_hopeless(&strict, &noisy, 64));
+}
+
+#[test]
 fn a_bias_widens_every_interval_and_no_number_of_pairs_narrows_it() {
     let pairs: Vec<f64> = (0..512).map(|pair| 0.2 + 1e-4 * f64::from(pair % 7)).collect();
     let decided = |bias| conclude(&Rule { bias, ..RULE }, &pairs).unwrap();

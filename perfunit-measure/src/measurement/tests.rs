@@ -49,7 +49,7 @@ fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
     for unit in [Unit::Pair, layouts_of(0.005)] {
         // Values that would be the same, but fewer than the first look asks for.
         let by_run = measured(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
-        assert_eq!(by_run.end, Some(End::CutShort));
+        assert_eq!(by_run.end, Some(End::CutShort(Reason::BudgetUsedUp)));
         // A pair is always added; the fewest for figures are 4.
         assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
         let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));

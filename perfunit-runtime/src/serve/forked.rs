@@ -8,7 +8,7 @@
 use super::batch::{call, has_few_batches, noting_clock_readings, Body};
 use super::begin::{begin, lock_in};
 use super::seat::{leave, Seat};
-use crate::calibrate;
+use crate::calibrate::{self, Noise};
 use crate::clock::Clock;
 use crate::gauges;
 use crate::left_out::LeftOut;
@@ -70,7 +70,7 @@ fn plan(seat: &Seat, ns: u64) {
     let slower_ns = base_ns.max(ns as f64);
     seat.area().prepared_ns.store((ns as f64).to_bits(), Relaxed);
     let goal_ns = page.batch_ns.load(Relaxed);
-    page.plan(calibrate::shape(slower_ns.max(goal_ns as f64), goal_ns).batches, 0);
+    page.plan(calibrate::shape(slower_ns.max(goal_ns as f64), goal_ns, Noise::OfProcess).batches, 0);
 }
 
 /// A forked child has the thread that forked it and no other: neither the main thread, which only waits for us, nor what

@@ -2,7 +2,7 @@
 
 use super::batch::{batch, Body};
 use super::seat::Seat;
-use crate::calibrate::{self, calibrate, Plan};
+use crate::calibrate::{self, calibrate, Noise, Plan};
 use crate::left_out::LeftOut;
 use crate::page::PILOT;
 use std::sync::atomic::Ordering::Relaxed;
@@ -36,14 +36,16 @@ pub fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
 fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
     let goal_ns = seat.page.batch_ns.load(Relaxed);
     let mut untimed_ns = 0.0;
-    let plan = calibrate(first_ns, goal_ns, |n| {
+    let shortest_ns = calibrate(first_ns, goal_ns, |n| {
         let before = LeftOut::so_far();
         let ns = batch(seat, body, n)?;
         untimed_ns = before.since().wall.max(0) as f64 / n as f64;
         Some(ns)
     })?;
-    let weight_ns = plan.shortest_ns.max((plan.shortest_ns + untimed_ns) / 10.0);
-    Some(Plan { shortest_ns: plan.shortest_ns, ..calibrate::shape(weight_ns, goal_ns) })
+    let weight_ns = shortest_ns.max((shortest_ns + untimed_ns) / 10.0);
+    let starts_processes = seat.area().starts_processes.load(Relaxed) != 0;
+    let noise = if starts_processes { Noise::OfCall } else { Noise::OfProcess };
+    Some(Plan { shortest_ns, ..calibrate::shape(weight_ns, goal_ns, noise) })
 }
 
 /// Whether base's repetitions would make this side's batches so long that the pilot might not end in time: then this

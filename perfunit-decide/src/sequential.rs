@@ -20,7 +20,7 @@ use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
 use super::location::{deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
 use super::looks::{FEW_VALUES, Looks};
-use perfunit_model::{Change, Verdict, margin};
+use perfunit_model::{Change, Threshold, Verdict, margin};
 
 /// The probability with which a change of the size [`Decision::detectable`] would have been found.
 pub const POWER: f64 = 0.99;
@@ -36,6 +36,9 @@ pub struct Rule {
     /// The smallest change that is gated, as a fraction of base: 0.1 flags head at 1.1 times base and more, and at 0.9
     /// times base and less.
     pub threshold: f64,
+    /// The distance from 0 that the interval of a change must keep, as a fraction of base: 0 unless something other than a
+    /// change of the code can explain smaller changes.
+    pub distance: f64,
     /// What all values may have in common besides the change, as a log ratio: every interval is wider by it on both sides,
     /// for no number of values shows it.
     pub bias: f64,
@@ -120,6 +123,13 @@ impl Sequential {
         Self { rule: Rule { threshold, ..self.rule }, ended: None, ..self }
     }
 
+    /// Returns the same values, with more to come until the interval of a change keeps this distance from 0. Every look's
+    /// interval holds for any distance.
+    #[must_use]
+    pub fn continued_to(self, distance: f64) -> Self {
+        Self { rule: Rule { distance, ..self.rule }, ended: None, ..self }
+    }
+
     /// What is said if no more values come; `None` for fewer than 4 or if one is not finite.
     pub fn conclude(&self) -> Option<Decision> {
         self.ended.or_else(|| conclude(&self.rule, &self.log_ratios))
@@ -161,7 +171,8 @@ const FAR_BY_THRESHOLD: f64 = 0.5;
 const FAR_BY_ESTIMATE: f64 = 0.25;
 
 /// Returns whether more values are pointless after a look at which nothing was clear: with `affordable` values in all no
-/// further look is reached, or the interval at the last one would still be far too wide to decide anything.
+/// further look is reached, or the interval at the last one would still be far too wide to decide anything, or to exclude
+/// changes that are worth a statement ([`Threshold::of_inconclusive`]) if it does not exclude them yet.
 ///
 /// The forecast takes the spread of the middle half of the values where that is smaller: a machine that was disturbed for a
 /// few of the first values need not stay so. Stopping on a forecast can only turn a verdict into `Inconclusive`: it makes no
@@ -177,10 +188,15 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
         standard_error: now.standard_error.min(of_middle_half) * (values as f64 / last as f64).sqrt(),
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / values as f64,
     };
-    let interval = then.interval(of_trimmed_mean(rule.looks, last, rule.alpha));
-    let half = (interval.high - interval.low) / 2.0 + rule.bias;
+    let half_of = |interval: Interval| (interval.high - interval.low) / 2.0 + rule.bias;
+    let half = half_of(then.interval(of_trimmed_mean(rule.looks, last, rule.alpha)));
+    let is_bounded = |half: f64| now.mean.abs() + half < Threshold::of_inconclusive().fraction().ln_1p();
+    if !is_bounded(half_of(found.claim(rule.alpha).interval)) && is_bounded(half) {
+        return false;
+    }
     // Either 0 or the margin must fall out of it.
-    let enough = now.mean.abs().max(margin(rule.threshold).ln_1p() - now.mean.abs());
+    let from_zero = now.mean.abs() - rule.distance.ln_1p();
+    let enough = from_zero.max(margin(rule.threshold).ln_1p() - now.mean.abs());
     let by_median = || {
         let spent = rule.looks.spends(last, level_of_change(rule, last));
         let half = forecast_half(&found.around_median(), last, spent) + rule.bias;
@@ -266,7 +282,7 @@ impl<'a> Found<'a> {
         }
         let change = as_fractions(claim.interval, self.rule.bias);
         if self.is_beyond() {
-            return far_from_zero(change, threshold, when);
+            return far_from_zero(change, self.rule, when);
         }
         let Change { low, high, .. } = change;
         let margin = margin(threshold);
@@ -307,8 +323,7 @@ impl<'a> Found<'a> {
         let (count, values) = (log_ratios.len(), self.around_median());
         let spent = rule.looks.spends(count, level_of_change(rule, count));
         let change = as_fractions(median_interval(&values, spent)?, rule.bias);
-        let verdict =
-            far_from_zero(change, rule.threshold, when).filter(|_| change.estimate.abs() >= rule.threshold)?;
+        let verdict = far_from_zero(change, rule, when).filter(|_| change.estimate.abs() >= rule.threshold)?;
         let p_value = (sign_p_value(&values) * rule.alpha_of_change / spent).min(1.0);
         Some(Decision { change, p_value, ..self.decision(verdict) })
     }
@@ -349,11 +364,12 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Whether the interval of a change at or beyond the threshold is far from 0.
-fn far_from_zero(change: Change, threshold: f64, when: When) -> Option<Verdict> {
+/// Returns the verdict on a change at or beyond the threshold if its interval is far from 0.
+fn far_from_zero(change: Change, rule: &Rule, when: When) -> Option<Verdict> {
     let (estimate, from_zero) = (change.estimate, change.from_zero());
     let by_estimate = if when == When::UnderWay { FAR_BY_ESTIMATE * estimate.abs() } else { 0.0 };
-    let is_far = from_zero > 0.0 && from_zero >= by_estimate.max(FAR_BY_THRESHOLD * threshold);
+    let least = by_estimate.max(FAR_BY_THRESHOLD * rule.threshold).max(rule.distance);
+    let is_far = from_zero > 0.0 && from_zero >= least;
     is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster })
 }
 

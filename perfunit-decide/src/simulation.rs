@@ -41,7 +41,7 @@ fn decide_within(rule: &Rule, most: usize, change: f64, deviation: f64, noise: &
 }
 
 fn rule(threshold: f64) -> Rule {
-    Rule { alpha: ALPHA, alpha_of_change: ALPHA, threshold, bias: 0.0, looks: Looks::OF_PAIRS }
+    Rule { alpha: ALPHA, alpha_of_change: ALPHA, threshold, distance: 0.0, bias: 0.0, looks: Looks::OF_PAIRS }
 }
 
 /// Counts over experiments of one kind.

@@ -19,7 +19,7 @@ use super::verdict::{Confirmation, Criteria, Evidence, FirstCalls, Question, ver
 use perfunit_build::SideBuild;
 use perfunit_decide::PairsPerLayout;
 use perfunit_model::error::Result;
-use perfunit_model::{Change, Metric, NotMetered, Sides, Spent};
+use perfunit_model::{Change, Measured, Metric, NotMetered, Sides, Spent};
 use perfunit_system::interrupt;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -215,7 +215,8 @@ impl Confirmer<'_, '_> {
         Ok(())
     }
 
-    /// Completes fresh pairs with the instructions that decide whether their changes count.
+    /// Completes fresh pairs with the instructions that decide whether their changes count. Pairs that instructions do not
+    /// support go on until they exclude what the placement of code can explain, if that is less than they show.
     fn confirmation(
         &mut self,
         open: &Open,
@@ -237,7 +238,14 @@ impl Confirmer<'_, '_> {
                 confirmation.instructions = Some(instructions);
             }
         } else if let (Some(doubt), Ok(figures)) = (question.doubt_on(pairs), &pairs.result) {
-            confirmation.instructions = Some(self.instructions(open, &figures.measured.change, doubt)?);
+            let Measured { change, base_ns, .. } = figures.measured;
+            confirmation.instructions = Some(self.instructions(open, &change, doubt)?);
+            let reach = doubt.reach(question.placed(), base_ns);
+            if confirmation.is_in_doubt() && change.estimate.abs() > reach {
+                let mut further = measurement.continued_to(reach);
+                self.advance(open, &mut further, usize::MAX)?;
+                confirmation.replace_pairs(further.continued_to(0.0).finish());
+            }
         }
         let in_doubt = doubt_on_metric(confirmation.decisive(), Metric::CpuTime, question.placed());
         if let Some((change, doubt)) = in_doubt.filter(|_| cpu_time_decides && question != Question::Small) {

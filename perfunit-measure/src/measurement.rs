@@ -76,7 +76,8 @@ impl Measurement {
             Mode::FirstCall | Mode::Steady => asked.max(settled.least_change(settled.ns.base)),
         };
         let looks = if unit == Unit::Pair { Looks::OF_PAIRS } else { Looks::of_layouts(alpha_of_change) };
-        let rule = Rule { alpha: config.alpha, alpha_of_change, threshold, bias: settled.clock_bias, looks };
+        let rule =
+            Rule { alpha: config.alpha, alpha_of_change, threshold, distance: 0.0, bias: settled.clock_bias, looks };
         let rule = if settled.matched {
             rule
         } else {
@@ -228,6 +229,13 @@ impl Measurement {
         self.end = self.end.filter(|end| is_clear || matches!(end, End::Not(_)));
         self.pairs.sequential = sequential;
         self.settled.matched.then_some(self)
+    }
+
+    /// Returns the same series, which goes on until the interval of its change keeps this distance from 0, a fraction of base.
+    pub fn continued_to(mut self, distance: f64) -> Self {
+        self.end = self.end.filter(|end| *end != End::Done);
+        self.pairs.sequential = self.pairs.sequential.continued_to(distance);
+        self
     }
 
     /// Returns what the pairs so far show. A series that ended with the run is inconclusive, unless an earlier look was clear.

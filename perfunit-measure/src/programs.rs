@@ -191,7 +191,8 @@ mod tests {
     use perfunit_decide::Looks;
     use std::time::Duration;
 
-    const RULE: Rule = Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.01, bias: 0.0, looks: Looks::OF_PAIRS };
+    const RULE: Rule =
+        Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.01, distance: 0.0, bias: 0.0, looks: Looks::OF_PAIRS };
 
     /// A program that computes and waits so long in one run, in ms.
     fn used(computes: f64, waits: f64) -> Use {

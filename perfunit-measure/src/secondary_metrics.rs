@@ -172,7 +172,14 @@ mod tests {
     }
 
     const RULES: Rules<'_> = Rules {
-        time: Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.02, bias: 0.0, looks: Looks::OF_PAIRS },
+        time: Rule {
+            alpha: 0.01,
+            alpha_of_change: 0.01,
+            threshold: 0.02,
+            distance: 0.0,
+            bias: 0.0,
+            looks: Looks::OF_PAIRS,
+        },
         gates: &[Metric::CpuTime],
     };
 

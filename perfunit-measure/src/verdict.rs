@@ -277,6 +277,19 @@ impl Confirmation {
         self.closer.as_ref().filter(is_shown).unwrap_or(&self.pairs)
     }
 
+    /// Returns whether the change that fresh pairs show does not count.
+    pub fn is_in_doubt(&self) -> bool {
+        self.objection(self.decisive()).is_some()
+    }
+
+    /// Replaces the fresh pairs by the same and more, which may exclude what the placement of code can explain.
+    pub fn replace_pairs(&mut self, pairs: Finding) {
+        if self.question.doubt_on(&pairs).is_none() {
+            self.instructions = None;
+        }
+        self.pairs = pairs;
+    }
+
     fn objection(&self, finding: &Finding) -> Option<Reason> {
         objection(finding.change_seen()?, self.instructions.as_ref()?)
     }

@@ -150,6 +150,7 @@ pub enum Between {
 
 const AS_BUILT: &str = "it fails when it is linked with matched layouts, so it was measured as the project's linker made it: \
                         code layout not controlled";
+const STARTS_PROCESSES: &str = "it starts processes, whose code layout is not controlled: changes of";
 const RUNS_BY_CLOCK: &str = "it runs until a time has passed: both versions get a clock that advances with each reading, \
                              and so do the same work";
 
@@ -188,11 +189,7 @@ impl fmt::Display for Note {
             Note::AsBuilt => f.write_str(AS_BUILT),
             Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
             Note::StartsProcesses { threshold } => {
-                let percent = 100.0 * threshold;
-                write!(
-                    f,
-                    "it starts processes, whose code layout is not controlled: changes of at least {percent:.0} % count"
-                )
+                write!(f, "{STARTS_PROCESSES} at least {:.0} % count", 100.0 * threshold)
             }
             Note::RunsByClock => f.write_str(RUNS_BY_CLOCK),
             Note::UnequalWork { between, equal_seeds } => {

@@ -1,6 +1,7 @@
 use super::*;
 
-const RULE: Rule = Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.10, bias: 0.0, looks: Looks::OF_PAIRS };
+const RULE: Rule =
+    Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.10, distance: 0.0, bias: 0.0, looks: Looks::OF_PAIRS };
 
 /// `count` log ratios around `change` (a fraction of base) that alternate by `spread` (logarithmic) to either side.
 fn around(change: f64, spread: f64, count: usize) -> Vec<f64> {
@@ -186,6 +187,42 @@ fn going_on_is_hopeless_only_if_no_look_can_help() {
     assert!(!is_hopeless(&rule, &noise(0.02), 64));
     // Within reach, but pairs that differ by factors would need thousands.
     assert!(is_hopeless(&rule, &noise(0.5), 64));
+}
+
+#[test]
+fn values_go_on_until_they_exclude_large_changes() {
+    let strict = Rule { threshold: 0.01, ..RULE };
+    let noise = |spread: f64| (0..8).map(|i| spread * (f64::from(i) - 3.5)).collect::<Vec<_>>();
+    // Neither 1 % nor 2 % can be decided, but 10 % can be excluded, and is not yet.
+    assert!(!is_hopeless(&strict, &noise(0.028), 64));
+    // It cannot be excluded, or is excluded already.
+    assert!(is_hopeless(&strict, &noise(0.15), 64));
+    assert!(is_hopeless(&strict, &noise(0.02), 8));
+}
+
+#[test]
+fn a_change_that_could_have_another_cause_goes_on_until_that_is_excluded() {
+    let values: Vec<f64> = (0..64).map(|i| 0.2 + 0.012 * f64::from(i * 5 % 8 - 3)).collect();
+    let mut first = Sequential::new(RULE);
+    let decided = values[..8].iter().find_map(|value| match first.push(*value, 512) {
+        Step::Ended(decision) => decision,
+        Step::Continue => None,
+    });
+    let early = decided.unwrap();
+    assert_eq!((early.verdict, early.values), (Verdict::Slower, 8));
+    assert!(early.change.from_zero() < 0.15);
+    let mut further = first.continued_to(0.15);
+    let end = values[8..].iter().find_map(|value| match further.push(*value, 512) {
+        Step::Ended(decision) => decision,
+        Step::Continue => None,
+    });
+    let end = end.unwrap();
+    assert_eq!(end.verdict, Verdict::Slower);
+    assert!(end.values > 8 && end.change.from_zero() >= 0.15, "{end:?}");
+    // Without more values it is left open, and as before by the usual distance.
+    let cut = Sequential { ended: None, ..further }.continued_to(0.3);
+    assert_eq!(cut.conclude().unwrap().verdict, Verdict::Inconclusive);
+    assert_eq!(cut.continued_to(0.0).conclude().unwrap().verdict, Verdict::Slower);
 }
 
 #[test]

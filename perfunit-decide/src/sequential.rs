@@ -19,7 +19,7 @@
 use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
 use super::location::{deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
-use super::looks::{FEW_VALUES, Looks};
+use super::looks::{FEW_VALUES, FIRST_LOOK, Looks};
 use perfunit_model::{Change, Threshold, Verdict, margin};
 
 /// The probability with which a change of the size [`Decision::detectable`] would have been found.
@@ -174,18 +174,20 @@ const FAR_BY_ESTIMATE: f64 = 0.25;
 /// further look is reached, or the interval at the last one would still be far too wide to decide anything, or to exclude
 /// changes that are worth a statement ([`Threshold::of_inconclusive`]) if it does not exclude them yet.
 ///
-/// The forecast takes the spread of the middle half of the values where that is smaller: a machine that was disturbed for a
-/// few of the first values need not stay so. Stopping on a forecast can only turn a verdict into `Inconclusive`: it makes no
-/// false alarm more likely.
+/// There is no forecast from the first look, and later ones take the quieter half of the values, and the middle half of these:
+/// a machine that was disturbed for some seconds need not stay so. Stopping on a forecast can only turn a verdict into
+/// `Inconclusive`: it makes no false alarm more likely.
 pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     let values = log_ratios.len();
     let Some(last) = rule.looks.up_to(affordable).filter(|look| *look > values) else { return true };
-    let Some(found) = Found::of(rule, log_ratios) else { return false };
+    let Some(found) = Found::of(rule, log_ratios).filter(|_| values > FIRST_LOOK) else { return false };
     let now = found.estimate;
-    let of_middle_half = deviation(&mut found.values.clone()) / (values as f64).sqrt();
+    let (earlier, later) = found.values.split_at(values / 2);
+    let [earlier, later] = [earlier, later].map(|half| deviation(&mut half.to_vec()));
+    let of_quiet_half = earlier.min(later) / (values as f64).sqrt();
     let then = Estimate {
         mean: now.mean,
-        standard_error: now.standard_error.min(of_middle_half) * (values as f64 / last as f64).sqrt(),
+        standard_error: now.standard_error.min(of_quiet_half) * (values as f64 / last as f64).sqrt(),
         degrees_of_freedom: now.degrees_of_freedom * last as f64 / values as f64,
     };
     let half_of = |interval: Interval| (interval.high - interval.low) / 2.0 + rule.bias;

@@ -177,27 +177,30 @@ fn the_p_value_is_at_most_alpha_exactly_when_the_interval_excludes_zero() {
     }
 }
 
+/// Twice eight values around 0, evenly spread.
+fn noise(spread: f64) -> Vec<f64> {
+    (0..16).map(|i| spread * (f64::from(i * 5 % 8) - 3.5)).collect()
+}
+
 #[test]
 fn going_on_is_hopeless_only_if_no_look_can_help() {
-    let rule = RULE;
-    let noise = |spread: f64| (0..8).map(|i| spread * (f64::from(i) - 3.5)).collect::<Vec<_>>();
     // The next look is out of reach.
-    assert!(is_hopeless(&rule, &noise(0.05), 15));
+    assert!(is_hopeless(&RULE, &noise(0.05), 31));
     // Within reach, and the interval would be narrow enough.
-    assert!(!is_hopeless(&rule, &noise(0.02), 64));
-    // Within reach, but pairs that differ by factors would need thousands.
-    assert!(is_hopeless(&rule, &noise(0.5), 64));
+    assert!(!is_hopeless(&RULE, &noise(0.02), 64));
+    // Within reach, but pairs that differ by factors would need thousands; the first look alone does not say that.
+    assert!(is_hopeless(&RULE, &noise(0.5), 64));
+    assert!(!is_hopeless(&RULE, &noise(0.5)[..8], 64));
 }
 
 #[test]
 fn values_go_on_until_they_exclude_large_changes() {
     let strict = Rule { threshold: 0.01, ..RULE };
-    let noise = |spread: f64| (0..8).map(|i| spread * (f64::from(i) - 3.5)).collect::<Vec<_>>();
     // Neither 1 % nor 2 % can be decided, but 10 % can be excluded, and is not yet.
-    assert!(!is_hopeless(&strict, &noise(0.028), 64));
+    assert!(!is_hopeless(&strict, &noise(0.04), 64));
     // It cannot be excluded, or is excluded already.
     assert!(is_hopeless(&strict, &noise(0.15), 64));
-    assert!(is_hopeless(&strict, &noise(0.02), 8));
+    assert!(is_hopeless(&strict, &noise(0.025), 32));
 }
 
 #[test]
@@ -226,12 +229,13 @@ fn a_change_that_could_have_another_cause_goes_on_until_that_is_excluded() {
 }
 
 #[test]
-fn a_disturbance_of_some_first_values_is_no_forecast() {
+fn a_disturbance_of_half_of_the_values_is_no_forecast() {
     let strict = Rule { threshold: 0.01, ..RULE };
-    let disturbed = [0.004, -0.003, 0.31, 0.002, -0.22, 0.001, -0.002, 0.19];
+    let disturbed = [noise(0.1)[..8].to_vec(), noise(0.001)[..8].to_vec()].concat();
     assert!(!is_hopeless(&strict, &disturbed, 64));
-    let noisy = disturbed.map(|value| if value.abs() < 0.01 { 50.0 * value } else { value });
-    assert!(is_hopeless(&strict, &noisy, 64));
+    let single = [0.004, -0.003, 0.31, 0.002, -0.22, 0.001, -0.002, 0.19].repeat(2);
+    assert!(!is_hopeless(&strict, &single, 64));
+    assert!(is_hopeless(&strict, &noise(0.1), 64));
 }
 
 #[test]

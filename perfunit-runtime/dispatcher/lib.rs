@@ -1,16 +1,17 @@
-//! The program in place of the package's binaries that integration tests start (`CARGO_BIN_EXE_*`).
+//! The program at the path of each package binary that integration tests start (`CARGO_BIN_EXE_*`).
 //!
-//! Both sides compile the same path into their tests, or their code would differ. This program lies there, and becomes the
-//! binary of the side whose test started it. Every start of a binary pays for it, so it is a static program without std and
-//! libc that makes a handful of system calls. Arguments, `argv[0]` and the environment pass through unchanged.
+//! Tests of both sides contain the same path; otherwise their code would differ. This program lies at that path and
+//! replaces itself with the binary of its test's side. Each start of a binary pays for this step, so the
+//! program is static, uses neither std nor libc, and makes only a few system calls. Arguments, `argv[0]` and the
+//! environment pass through unchanged.
 
 #![no_std]
 #![no_main]
-// The compiler would replace the loops of `memcpy` and the like by calls of themselves.
+// The compiler would turn the loop in `memcpy` into a call of `memcpy`.
 #![no_builtins]
 
 mod kernel;
-// Ends are noted elsewhere.
+// This program notes starts only; `perfunit-seeds` notes how programs end.
 #[allow(dead_code)]
 mod programs;
 
@@ -51,17 +52,18 @@ mod number {
     pub const MMAP: c_long = 222;
 }
 
-/// The last bytes of this program, after the name of the binary and the length of the name in eight bytes: a test may copy
-/// the program, and the copy has to know the name.
+/// Last bytes of this program. Before them are the name of the binary and the name's length in eight bytes. The name is
+/// part of the file because a test may copy the program.
 const MARK: &[u8; 17] = b"perfunit-stand-in";
-/// Environment variable of all processes of a test executable: the folder of their side.
+/// Environment variable with the folder of a side. All processes of a test executable have it.
 const SIDE: &[u8] = b"PERFUNIT_SIDE_DIR";
-/// Ancestors that are searched for [`SIDE`]: a test may clear the environment of what it starts.
+/// Number of ancestors to search for [`SIDE`], because a test may clear the environment of its
+/// children.
 const MOST_ANCESTORS: usize = 16;
-/// Longest name of a file.
+/// Longest file name.
 const NAME: usize = 255;
 const PATH: usize = 4096;
-/// Longest environment that Linux accepts with its default limits.
+/// Longest environment that Linux accepts with its default limits, in bytes.
 const ENVIRONMENT: usize = 2 << 20;
 
 const READ_ONLY: c_long = 0;
@@ -70,7 +72,7 @@ const MAP_SHARED: c_long = 1;
 const CLOCK_PROCESS_CPUTIME_ID: c_long = 2;
 const SEEK_END: c_long = 2;
 const STDERR: c_long = 2;
-/// Exit code of a run that cannot start: the same as the tool's.
+/// Exit code if the binary cannot be started, the same as the tool's.
 const SETUP_FAILED: c_long = 102;
 
 static mut ENVIRON: [u8; ENVIRONMENT] = [0; ENVIRONMENT];
@@ -80,13 +82,14 @@ global_asm!(".globl _start", "_start:", "xor ebp, ebp", "mov rdi, rsp", "and rsp
 #[cfg(target_arch = "aarch64")]
 global_asm!(".globl _start", "_start:", "mov x29, #0", "mov x30, #0", "mov x0, sp", "bl {}", "brk #1", sym begin);
 
-/// Finds arguments and environment on the stack: their count, then the arguments, a null, and the variables.
+/// Locates arguments and environment on the stack (their count, the arguments, a null, the variables) and starts the
+/// binary.
 ///
 /// # Safety
 ///
-/// The stack is as the kernel starts a program with.
+/// `stack` is the stack pointer with which the kernel started this program.
 unsafe extern "C" fn begin(stack: *const usize) -> ! {
-    // SAFETY: so the kernel starts programs.
+    // SAFETY: the kernel lays out the stack in this order.
     let (arguments, environment) = unsafe {
         let arguments = stack.add(1).cast::<*const c_char>();
         (arguments, arguments.add(*stack + 1))
@@ -104,15 +107,15 @@ unsafe extern "C" fn begin(stack: *const usize) -> ! {
     if let Some(file) = starts {
         note_start(file, name);
     }
-    // SAFETY: the path ends in zero; the others are what the kernel gave us.
+    // SAFETY: the path ends in a zero byte; the kernel provided arguments and environment.
     unsafe { enter(number::EXECVE, [path.as_ptr() as c_long, arguments as c_long, environment as c_long, 0, 0, 0]) };
     fail(&[b"cannot start ", side, b"/", name])
 }
 
-/// Returns the name of the binary, from the end of our own file.
+/// Returns the name of the binary, read from the end of this program's file.
 fn own_name(end: &mut [u8; NAME + size_of::<u64>() + MARK.len()]) -> Option<&[u8]> {
     let file = open(c"/proc/self/exe", READ_ONLY)?;
-    // SAFETY: takes no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { enter(number::LSEEK, [file, -(end.len() as c_long), SEEK_END, 0, 0, 0]) };
     let count = read_all(file, end);
     let rest = end.get(..count)?.strip_suffix(MARK)?;
@@ -121,12 +124,12 @@ fn own_name(end: &mut [u8; NAME + size_of::<u64>() + MARK.len()]) -> Option<&[u8
     rest.get(rest.len().checked_sub(length)?..)
 }
 
-/// What the tool tells the processes of a test.
+/// Variables by which the tool configures the processes of a test.
 #[derive(Default)]
 struct Variables {
-    /// The folder of their side.
+    /// Folder of the side.
     side: Option<&'static [u8]>,
-    /// The file in which starts are noted.
+    /// File in which starts are noted.
     starts: Option<&'static [u8]>,
 }
 
@@ -141,13 +144,13 @@ impl Variables {
         found
     }
 
-    /// Returns the variables with which the closest ancestor was started that has the folder.
+    /// Returns the variables of the closest ancestor that was started with [`SIDE`].
     fn of_ancestors() -> Self {
-        // SAFETY: takes no arguments.
+        // SAFETY: the call takes no arguments.
         let mut process = Some(unsafe { enter(number::GETPPID, [0; 6]) });
         for _ in 0..MOST_ANCESTORS {
             let Some(id) = process else { break };
-            // SAFETY: this process has one thread, and nothing refers to what an earlier turn read.
+            // SAFETY: this process has one thread, and no reference to the previous iteration's content is left.
             let environ = unsafe { &mut *addr_of_mut!(ENVIRON) };
             let count = read_file(id, b"environ", environ);
             let variables = Self::among(environ[..count].split(|byte| *byte == 0));
@@ -160,10 +163,10 @@ impl Variables {
     }
 }
 
-/// Returns the variables of our own environment.
+/// Returns the variables of this process's environment.
 fn variables(mut environment: *const *const c_char) -> impl Iterator<Item = &'static [u8]> {
     core::iter::from_fn(move || {
-        // SAFETY: a null ends the list, and a zero byte each string; both last as long as the process.
+        // SAFETY: the list ends in a null and each string in a zero byte; both live as long as the process.
         unsafe {
             let variable = *environment;
             environment = environment.add(usize::from(!variable.is_null()));
@@ -172,12 +175,13 @@ fn variables(mut environment: *const *const c_char) -> impl Iterator<Item = &'st
     })
 }
 
-/// Notes in the file that this process becomes the program.
+/// Notes in the file that this process becomes the program `name`.
 fn note_start(file: &[u8], name: &[u8]) {
     let mut path = [0; PATH];
     join(&mut path, &[file]);
     let Some(file) = CStr::from_bytes_until_nul(&path).ok().and_then(|path| open(path, READ_WRITE)) else { return };
-    // SAFETY: a fresh mapping, as long as the file, which consists of atomics; it ends with the program.
+    // SAFETY: a new mapping as long as the file. The file consists of atomics, and the mapping lives until the program
+    // ends.
     unsafe {
         let arguments = [0, FILE_LEN as c_long, PROT_READ_WRITE, MAP_SHARED, file, 0];
         let mapped = enter(number::MMAP, arguments);
@@ -192,14 +196,14 @@ fn note_start(file: &[u8], name: &[u8]) {
 fn parent(process: c_long) -> Option<c_long> {
     let mut stat = [0; 512];
     let count = read_file(process, b"stat", &mut stat);
-    // After the name in parentheses: state, parent.
+    // The fields after the name in parentheses are the state and the parent.
     let end = stat[..count].iter().rposition(|byte| *byte == b')')?;
     let digits = stat.get(end + 4..count)?.split(|byte| *byte == b' ').next()?;
     let number = digits.iter().fold(0, |number, digit| number * 10 + c_long::from(digit - b'0'));
     (number > 0).then_some(number)
 }
 
-/// Reads a file of `/proc` about a process; returns the number of bytes.
+/// Reads a file in `/proc/<process>` and returns the number of bytes read.
 fn read_file(process: c_long, name: &[u8], buffer: &mut [u8]) -> usize {
     let mut digits = [b'0'; 20];
     let (mut rest, mut first) = (process, digits.len());
@@ -212,22 +216,22 @@ fn read_file(process: c_long, name: &[u8], buffer: &mut [u8]) -> usize {
     join(&mut path, &[b"/proc/", &digits[first..], b"/", name]);
     let Some(file) = CStr::from_bytes_until_nul(&path).ok().and_then(|path| open(path, READ_ONLY)) else { return 0 };
     let count = read_all(file, buffer);
-    // SAFETY: takes no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { enter(number::CLOSE, [file, 0, 0, 0, 0, 0]) };
     count
 }
 
 fn open(path: &CStr, flags: c_long) -> Option<c_long> {
-    // SAFETY: the path ends in zero.
+    // SAFETY: the path ends in a zero byte.
     unsafe { kernel::open(path.as_ptr(), flags | CLOSE_ON_EXEC) }
 }
 
-/// Fills the buffer as far as the file has bytes; returns their number.
+/// Reads until the buffer is full or the file ends, and returns the number of bytes read.
 fn read_all(file: c_long, buffer: &mut [u8]) -> usize {
     let mut done = 0;
     while done < buffer.len() {
         let rest = &mut buffer[done..];
-        // SAFETY: as many bytes can be written there.
+        // SAFETY: `rest` has room for this many bytes.
         let count =
             unsafe { enter(number::READ, [file, rest.as_mut_ptr() as c_long, rest.len() as c_long, 0, 0, 0]) };
         match usize::try_from(count) {
@@ -238,22 +242,22 @@ fn read_all(file: c_long, buffer: &mut [u8]) -> usize {
     done
 }
 
-/// Writes the parts and a zero byte into the buffer; false if they do not fit.
+/// Writes the parts and a zero byte into the buffer. Returns false if they do not fit.
 fn join(buffer: &mut [u8], parts: &[&[u8]]) -> bool {
     let bytes = parts.iter().flat_map(|part| part.iter().copied()).chain([0]);
     let mut slots = buffer.iter_mut();
     bytes.fold(true, |fits, byte| fits && slots.next().map(|slot| *slot = byte).is_some())
 }
 
-/// Ends the process with a message.
+/// Prints an error and ends the process.
 fn fail(parts: &[&[u8]]) -> ! {
     let parts = [b"error: "].into_iter().map(|part| &part[..]).chain(parts.iter().copied()).chain([&b"\n"[..]]);
     for part in parts {
-        // SAFETY: as many bytes can be read there.
+        // SAFETY: `part` has this many bytes.
         unsafe { enter(number::WRITE, [STDERR, part.as_ptr() as c_long, part.len() as c_long, 0, 0, 0]) };
     }
     loop {
-        // SAFETY: takes no pointers, and does not return.
+        // SAFETY: the call takes no pointers and does not return.
         unsafe { enter(number::EXIT_GROUP, [SETUP_FAILED, 0, 0, 0, 0, 0]) };
     }
 }
@@ -263,56 +267,56 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     fail(&[b"bug in the stand-in"])
 }
 
-/// The tables of core's functions refer to it; nothing unwinds here.
+/// The exception tables of `core` refer to this symbol; nothing unwinds here.
 #[no_mangle]
 extern "C" fn rust_eh_personality() {}
 
 /// # Safety
 ///
-/// As C's.
+/// The same as for `memcpy` of the C library.
 #[no_mangle]
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length: usize) -> *mut u8 {
-    // SAFETY: our caller's arguments.
+    // SAFETY: the caller guarantees the arguments.
     (0..length).for_each(|at| unsafe { *to.add(at) = *from.add(at) });
     to
 }
 
 /// # Safety
 ///
-/// As C's.
+/// The same as for `memset` of the C library.
 #[no_mangle]
 unsafe extern "C" fn memset(to: *mut u8, byte: i32, length: usize) -> *mut u8 {
-    // SAFETY: our caller's arguments.
+    // SAFETY: the caller guarantees the arguments.
     (0..length).for_each(|at| unsafe { *to.add(at) = byte as u8 });
     to
 }
 
 /// # Safety
 ///
-/// As C's.
+/// The same as for `memcmp` of the C library.
 #[no_mangle]
 unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, length: usize) -> i32 {
-    // SAFETY: our caller's arguments.
+    // SAFETY: the caller guarantees the arguments.
     let differences = (0..length).map(|at| unsafe { i32::from(*a.add(at)) - i32::from(*b.add(at)) });
     differences.into_iter().find(|difference| *difference != 0).unwrap_or(0)
 }
 
 /// # Safety
 ///
-/// As C's.
+/// The same as for `bcmp` of the C library.
 #[no_mangle]
 unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, length: usize) -> i32 {
-    // SAFETY: our caller's arguments.
+    // SAFETY: the caller guarantees the arguments.
     unsafe { memcmp(a, b, length) }
 }
 
 /// # Safety
 ///
-/// As C's.
+/// The same as for `strlen` of the C library.
 #[no_mangle]
 unsafe extern "C" fn strlen(text: *const c_char) -> usize {
     let mut length = 0;
-    // SAFETY: stops at the zero byte.
+    // SAFETY: the loop stops at the zero byte.
     while unsafe { *text.add(length) } != 0 {
         length += 1;
     }

@@ -1,4 +1,4 @@
-//! The work of this thread: each basic block calls us, and so does what moves, sets or compares bytes.
+//! Counter of the current thread's work: basic blocks, and bytes that the C library moves, sets or compares.
 
 use perfunit_runtime::growth::BLOCK;
 use std::cell::Cell;
@@ -6,16 +6,16 @@ use std::ffi::{c_int, c_void};
 use std::slice::from_raw_parts;
 
 thread_local! {
-    // Constant and without a destructor, so that reaching it runs no code of ours and never fails.
+    // `const` and without a destructor, so that access runs no initialization code and never fails.
     static WORK: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The work of this thread so far.
+/// Returns the work of this thread so far.
 pub fn work() -> u64 {
     WORK.with(Cell::get)
 }
 
-/// Forgets the work since a moment when it was this much.
+/// Resets the work of this thread to an earlier count.
 pub fn set_work(before: u64) {
     WORK.with(|sum| sum.set(before));
 }
@@ -40,68 +40,68 @@ extern "C" {
 
 /// # Safety
 ///
-/// As the C library's, here and below.
+/// The same as for the C library's function. This also holds for the functions below.
 #[no_mangle]
 pub unsafe extern "C" fn __wrap_memcpy(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void {
     add(length as u64);
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     unsafe { __real_memcpy(to, from, length) }
 }
 
 /// # Safety
 ///
-/// See above.
+/// See `__wrap_memcpy`.
 #[no_mangle]
 pub unsafe extern "C" fn __wrap_memmove(to: *mut c_void, from: *const c_void, length: usize) -> *mut c_void {
     add(length as u64);
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     unsafe { __real_memmove(to, from, length) }
 }
 
 /// # Safety
 ///
-/// See above.
+/// See `__wrap_memcpy`.
 #[no_mangle]
 pub unsafe extern "C" fn __wrap_memset(to: *mut c_void, byte: c_int, length: usize) -> *mut c_void {
     add(length as u64);
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     unsafe { __real_memset(to, byte, length) }
 }
 
 /// # Safety
 ///
-/// See above.
+/// See `__wrap_memcpy`.
 #[no_mangle]
 pub unsafe extern "C" fn __wrap_memcmp(one: *const c_void, other: *const c_void, length: usize) -> c_int {
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     let order = unsafe { __real_memcmp(one, other, length) };
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     add(unsafe { compared(order, one, other, length) });
     order
 }
 
 /// # Safety
 ///
-/// See above.
+/// See `__wrap_memcpy`.
 #[no_mangle]
 pub unsafe extern "C" fn __wrap_bcmp(one: *const c_void, other: *const c_void, length: usize) -> c_int {
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     let order = unsafe { __real_bcmp(one, other, length) };
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     add(unsafe { compared(order, one, other, length) });
     order
 }
 
-/// How many bytes there are to the first difference: the C library looks at no more.
+/// Returns the number of bytes up to and including the first difference; the C library reads no further.
 ///
 /// # Safety
 ///
-/// Both are as long.
+/// Both buffers are `length` bytes long.
 unsafe fn compared(order: c_int, one: *const c_void, other: *const c_void, length: usize) -> u64 {
     if order == 0 {
         return length as u64;
     }
-    // SAFETY: of bytes that differ there is one, so that both are not null.
+    // SAFETY: the buffers differ in at least one byte, so neither pointer is null.
     let (one, other) =
         unsafe { (from_raw_parts(one.cast::<u8>(), length), from_raw_parts(other.cast::<u8>(), length)) };
     1 + one.iter().zip(other).take_while(|(one, other)| one == other).count() as u64

@@ -1,5 +1,7 @@
-//! How long an argument is, whatever its type: of four traits with the same method the compiler takes the first that applies,
-//! because it looks for methods of `&&&Of<T>` before those of `&&Of<T>`, and so on.
+//! Lengths of arguments of any type.
+//!
+//! Four traits have a method of the same name. Method lookup tries `&&&Of<T>` before `&&Of<T>`, and so on, so the
+//! compiler takes the first trait that applies.
 
 use crate::counter::{set_work, work};
 use std::borrow::Cow;
@@ -13,12 +15,12 @@ use std::sync::Arc;
 /// An argument.
 pub struct Of<'a, T>(pub &'a T);
 
-/// What has a length.
+/// A type with a length.
 pub trait Length {
     fn length(&self) -> usize;
 }
 
-/// The length of what has one.
+/// Length of a type that implements [`Length`].
 pub trait Len {
     fn perfunit_length(&self) -> Option<usize>;
 }
@@ -30,7 +32,7 @@ impl<T: Length> Len for &&&Of<'_, T> {
     }
 }
 
-/// The length of what can be read as bytes: `T: AsRef<[u8]>`.
+/// Length of a type that can be read as bytes: `T: AsRef<[u8]>`.
 pub trait LenOfBytes {
     fn perfunit_length(&self) -> Option<usize>;
 }
@@ -42,7 +44,7 @@ impl<T: AsRef<[u8]>> LenOfBytes for &&Of<'_, T> {
     }
 }
 
-/// The length of what can be read as text: `T: AsRef<str>`.
+/// Length of a type that can be read as text: `T: AsRef<str>`.
 pub trait LenOfText {
     fn perfunit_length(&self) -> Option<usize>;
 }
@@ -55,19 +57,20 @@ impl<T: AsRef<str>> LenOfText for &Of<'_, T> {
 }
 
 thread_local! {
-    /// Whether this thread asks the project's own code for a length.
+    /// True while this thread executes project code in order to get a length.
     static ASKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether what runs in this thread runs only because we ask for a length.
+/// Returns whether this thread currently executes project code in order to get a length.
 pub fn asks() -> bool {
     ASKS.with(Cell::get)
 }
 
-/// A length that the project's code gives. It may have probes itself, which would ask it again; its work is nobody's.
+/// Calls project code that returns a length. The work of this call is not counted. Returns `None` if such a call is
+/// already in progress, because the called code may have probes itself.
 #[inline]
 fn ask(length: impl FnOnce() -> usize) -> Option<usize> {
-    /// Puts everything back, also when a panic unwinds it.
+    /// Restores the thread's state when dropped, also during unwinding.
     struct Before(u64);
 
     impl Drop for Before {
@@ -84,7 +87,7 @@ fn ask(length: impl FnOnce() -> usize) -> Option<usize> {
     Some(length())
 }
 
-/// Anything else.
+/// Fallback for all other types, which have no length.
 pub trait NoLen {
     fn perfunit_length(&self) -> Option<usize>;
 }

@@ -1,10 +1,11 @@
-//! What is linked into test executables besides the runtime when the growth of work is counted: the counter of basic blocks
-//! and moved bytes, the lengths of arguments, and what functions do when they are entered and left.
+//! Counting of work for `--growth`, linked into test executables in addition to the runtime: a counter of basic blocks
+//! and moved bytes, lengths of arguments, and probes at the entry and exit of functions.
 //!
-//! A crate of its own because it exports symbols: that of LLVM's coverage (`-sanitizer-coverage-trace-pc`), and those that
-//! the linker puts around functions of the C library (`--wrap`).
+//! It is a separate crate because it exports symbols: the hook of LLVM's coverage (`-sanitizer-coverage-trace-pc`), and
+//! the wrappers that the linker puts around functions of the C library (`--wrap`).
 //!
-//! Invariants: nothing here allocates or locks, for the allocator may be instrumented too; each thread counts for itself.
+//! Invariants: nothing here allocates or locks, because the allocator may be instrumented too; each thread counts its
+//! own work.
 
 mod counter;
 mod length;

@@ -1,4 +1,4 @@
-//! A function whose work is counted, and an activation of it.
+//! Functions with counted work, and their activations.
 
 use crate::counter::work;
 use crate::length::asks;
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Arguments of a function that are looked at, the first ones.
+/// Number of arguments with a recorded length, counted from the first.
 const ARGUMENTS: usize = 4;
 
 const UNKNOWN: u8 = 0;
@@ -16,13 +16,13 @@ const OFF: u8 = 1;
 const ON: u8 = 2;
 
 thread_local! {
-    /// Work of activations of other functions that ended in the current one.
+    /// Work of other functions' activations that ended inside the current one.
     static INSIDE: Cell<u64> = const { Cell::new(0) };
-    /// The function of the current activation.
+    /// Key of the function in the current activation.
     static CURRENT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A function with a probe: a static of its own.
+/// A function with a probe; each has one static.
 pub struct Site {
     key: u64,
     mode: AtomicU8,
@@ -33,7 +33,7 @@ impl Site {
         Self { key, mode: AtomicU8::new(UNKNOWN) }
     }
 
-    /// Enters the function, whose arguments are as long as this, until the guard is dropped.
+    /// Enters the function with arguments of these lengths. Dropping the guard leaves it.
     #[inline]
     pub fn enter(&'static self, lengths: &[Option<usize>]) -> Guard {
         if self.mode.load(Relaxed) == OFF || lengths.iter().all(Option::is_none) {
@@ -47,7 +47,7 @@ impl Site {
         if asks() {
             return None;
         }
-        // Before there is a table nobody knows whether there will be one.
+        // The table may still appear: until then, `mode` stays unknown.
         let table = table()?;
         if self.mode.load(Relaxed) == UNKNOWN {
             self.mode.store(if table.wants(self.key) { ON } else { OFF }, Relaxed);
@@ -64,7 +64,7 @@ impl Site {
     }
 }
 
-/// Leaves the function when dropped, also when a panic unwinds it. It stays in the thread that made it.
+/// Leaves the function when dropped, also during unwinding. It stays in the thread that created it.
 pub struct Guard {
     activation: Option<Activation>,
     stays: PhantomData<*const ()>,
@@ -72,13 +72,13 @@ pub struct Guard {
 
 struct Activation {
     key: u64,
-    /// Number of the argument, and length.
+    /// Index and length of each recorded argument.
     lengths: [Option<(u32, u64)>; ARGUMENTS],
-    /// The function of the activation around.
+    /// Function of the enclosing activation.
     caller: u64,
-    /// What had ended in the activation around when this one began.
+    /// Value of `INSIDE` for the enclosing activation when this one began.
     outside: u64,
-    /// The thread's work then.
+    /// Work of the thread when this activation began.
     before: u64,
 }
 
@@ -97,7 +97,7 @@ impl Activation {
         let work = work().wrapping_sub(self.before);
         CURRENT.with(|current| current.set(self.caller));
         let of_others = INSIDE.with(Cell::get);
-        // What a function does in calls of itself is its own.
+        // Recursive calls count as the function's own work.
         let for_caller = if self.caller == self.key { of_others } else { work };
         INSIDE.with(|inside| inside.set(self.outside.wrapping_add(for_caller)));
         let own = work.saturating_sub(of_others);

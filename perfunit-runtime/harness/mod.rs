@@ -1,5 +1,5 @@
-//! Performance checks as part of `cargo test` and cargo-nextest: the tests of a target that asks cargo-perfunit are the
-//! tests that a change can reach, and those fail that got slower. Needs the feature `harness`.
+//! Performance checks as part of `cargo test` and cargo-nextest. The tests of such a target are the tests that a change
+//! can reach, and those that became slower fail. Needs the feature `harness`.
 //!
 //! In `Cargo.toml`:
 //!
@@ -12,10 +12,12 @@
 //! harness = false
 //! ```
 //!
-//! and in `tests/performance.rs` a main function that calls [`main`]: `fn main() { perfunit_runtime::harness::main() }`.
+//! and in `tests/performance.rs` a main function that calls [`main`]: `fn main() { perfunit_runtime::harness::main()
+//! }`.
 //!
-//! The version to compare with is `PERFUNIT_BASE` or, without it, what `cargo perfunit diff` chooses. What the verdicts
-//! become, and what is where cargo-perfunit is not installed, `docs/harness.md` of cargo-perfunit tells.
+//! The environment variable `PERFUNIT_BASE` names the version to compare with. Without it, `cargo perfunit diff`
+//! chooses the version. `docs/harness.md` of cargo-perfunit describes how verdicts become test results, and what
+//! happens where cargo-perfunit is not installed.
 
 mod tool;
 mod verdict;
@@ -28,18 +30,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tool::{Listed, NoAnswer, Tool};
 use verdict::{Answer, Verdicts};
 
-/// The main function of a test target: asks about the tests of its package.
+/// Runs the test target for the tests of its package. To be called from the target's main function.
 pub fn main() -> ! {
     main_with(&[])
 }
 
-/// The same with further arguments for `cargo perfunit list` and `cargo perfunit diff`, such as `--workspace`.
+/// Runs the test target with further arguments for `cargo perfunit list` and `cargo perfunit diff`, such as
+/// `--workspace`.
 pub fn main_with(arguments: &[&str]) -> ! {
     let harness = Arguments::from_args();
     let notes = Arc::default();
-    // The tool sees in the executable that there is nothing to list.
+    // The tool finds the marker in the executable and does not list its tests.
     std::hint::black_box(HARNESS_MARKER);
-    // What the tool runs does not ask it again.
+    // Executables that the tool itself starts must not start the tool again.
     let is_inside = std::env::var_os(INSIDE_VARIABLE).is_some();
     let trials = if is_inside { Vec::new() } else { trials(&harness, arguments, &notes) };
     let conclusion = libtest_mimic::run(&harness, trials);
@@ -47,21 +50,21 @@ pub fn main_with(arguments: &[&str]) -> ! {
     conclusion.exit()
 }
 
-/// Remarks on tests that passed.
+/// Remarks on tests that passed or were not measured.
 type Notes = Mutex<Vec<String>>;
 
-/// The one run of `cargo perfunit diff` that all tests of this process share.
+/// The run of `cargo perfunit diff` that all tests of this process share.
 struct Run {
     tool: Tool,
     base: String,
-    /// The tests to measure; all that were listed if there are none.
+    /// Names of the tests to measure; empty for all listed tests.
     names: OnceLock<Vec<String>>,
-    /// Tests that were listed.
+    /// Number of listed tests.
     listed: usize,
     verdicts: OnceLock<Result<Verdicts, NoAnswer>>,
 }
 
-/// A test for each that the change can reach.
+/// Returns one trial for each test that the change can reach.
 fn trials(harness: &Arguments, arguments: &[&str], notes: &Arc<Notes>) -> Vec<Trial> {
     let Some(tool) = Tool::find(arguments) else { return vec![not_installed()] };
     let (base, listed) = match tool.list() {
@@ -83,7 +86,7 @@ fn trials(harness: &Arguments, arguments: &[&str], notes: &Arc<Notes>) -> Vec<Tr
 }
 
 impl Run {
-    /// The end of one test. The first one that comes here has all of them measured.
+    /// Returns the result of one test. The first call measures all tests.
     fn check(&self, test: &Listed, notes: &Notes) -> Result<Completion, Failed> {
         let names = self.names.get().map_or(&[][..], Vec::as_slice);
         let others = self.listed.saturating_sub(names.len());
@@ -106,17 +109,17 @@ impl Run {
     }
 }
 
-/// A test that says what is missing: ignored, so that nobody takes it for passed.
+/// Returns an ignored test named after the installation hint, so that the target does not look passed.
 fn not_installed() -> Trial {
     let install = "cargo-perfunit is not installed: `cargo install --locked --git https://github.com/cargo-perfunit/cargo-perfunit cargo-perfunit`";
     Trial::test(install, move || Err(Failed::from(install))).with_ignored_flag(true)
 }
 
-/// Prints the remarks, in the words and places of libtest.
+/// Prints the remarks in libtest's format.
 fn print(notes: &Notes) {
     let notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
     if !notes.is_empty() {
-        // A closed pipe is no reason to fail.
+        // A closed pipe is not an error.
         let _ = writeln!(std::io::stdout(), "notes:\n    {}\n", notes.join("\n    "));
     }
 }

@@ -1,4 +1,4 @@
-//! cargo-perfunit as a program: where it is, what it is asked, what it answers.
+//! The cargo-perfunit executable: where it is, how it is called, and what it prints.
 
 use serde_json::Value;
 use std::env;
@@ -9,15 +9,16 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// The version to compare with.
 const BASE_VARIABLE: &str = "PERFUNIT_BASE";
-/// The version of its documents that we understand.
+/// `schema_version` of the tool's JSON that this module understands.
 const SCHEMA: u64 = 4;
-/// Digits that name a commit.
+/// Digits of an abbreviated commit ID.
 const SHORT: usize = 16;
-/// What cargo and cargo-nextest tell a test about its own package and run; about others it would be wrong.
+/// Prefixes of variables that cargo and cargo-nextest set for a test about its own package and run. They would be wrong
+/// for other packages, so the tool does not get them.
 const NOT_HANDED_ON: [&str; 7] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "OUT_DIR", "NEXTEST"];
 
-/// The program with its arguments.
+/// The executable and additional arguments.
 pub struct Tool {
     program: PathBuf,
     arguments: Vec<String>,
@@ -26,9 +27,9 @@ pub struct Tool {
 /// A test that a change can reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its target, as cargo-nextest names it.
+    /// Target, as cargo-nextest names it.
     pub target: String,
-    /// Its name in the target.
+    /// Name of the test in its target.
     pub name: String,
 }
 
@@ -38,19 +39,19 @@ impl fmt::Display for Listed {
     }
 }
 
-/// Why it gives no answer.
+/// Reason why the tool gave no result.
 #[derive(Debug)]
 pub enum NoAnswer {
     NotStarted {
         program: PathBuf,
         error: io::Error,
     },
-    /// It printed no document; its message is on stderr.
+    /// The tool printed no JSON document; its message is on stderr.
     Failed {
         subcommand: &'static str,
         status: ExitStatus,
     },
-    /// Its document is not one that we understand.
+    /// The document has another schema version.
     OtherSchema {
         found: String,
     },
@@ -63,21 +64,21 @@ impl fmt::Display for NoAnswer {
         let why = match self {
             Self::NotStarted { program, error } => return write!(f, "cannot start {}: {error}", program.display()),
             Self::Failed { subcommand, status } => {
-                return write!(f, "cargo perfunit {subcommand} failed, see its message ({status})");
+                return write!(f, "cargo perfunit {subcommand} failed ({status}); see its message above");
             }
-            Self::OtherSchema { found } => format!("schema version {found} instead of {SCHEMA}"),
-            Self::MissingTests => "no tests".to_owned(),
-            Self::MissingText => "a text is missing".to_owned(),
+            Self::OtherSchema { found } => format!("schema version is {found}, expected {SCHEMA}"),
+            Self::MissingTests => "the list of tests is missing".to_owned(),
+            Self::MissingText => "a string is missing".to_owned(),
         };
         write!(
             f,
-            "cargo-perfunit's answer is not understood ({why}): do its version and that of perfunit-runtime go together?"
+            "cannot read the output of cargo-perfunit ({why}); check that its version matches that of perfunit-runtime"
         )
     }
 }
 
 impl Tool {
-    /// Looks where cargo looks for its subcommands.
+    /// Finds the executable where cargo looks for its subcommands.
     pub fn find(arguments: &[&str]) -> Option<Self> {
         let home = env::var_os("CARGO_HOME").map(PathBuf::from);
         let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
@@ -87,13 +88,13 @@ impl Tool {
         Some(Self { program, arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect() })
     }
 
-    /// The version that is compared with, and the tests that the change can reach.
+    /// Returns the base version and the tests that the change can reach.
     pub fn list(&self) -> Result<(String, Vec<Listed>), NoAnswer> {
         let typed = env::var(BASE_VARIABLE).ok().filter(|base| !base.is_empty());
         let document = self.ask("list", &[], typed.as_slice())?;
         let base = match typed {
             Some(base) => base,
-            // In full it would fill the line of a message.
+            // A full commit ID would fill a line of a message.
             None => text(&document["base"]["commit"])?.chars().take(SHORT).collect(),
         };
         let tests = document["tests"].as_array().ok_or(NoAnswer::MissingTests)?;
@@ -102,8 +103,8 @@ impl Tool {
         Ok((base, selected.map(listed).collect::<Result<_, NoAnswer>>()?))
     }
 
-    /// Has these tests measured, or all if there are none; so many others are measured by other processes, and all of
-    /// them together may err as rarely as one run.
+    /// Measures these tests, or all if `names` is empty. Other processes measure `others` further tests; the
+    /// family-wise error rate covers all of them.
     pub fn diff(&self, base: &str, names: &[String], others: usize) -> Result<Value, NoAnswer> {
         let others = others.to_string();
         let mut options = vec!["--explain", "never"];
@@ -114,7 +115,7 @@ impl Tool {
         self.ask("diff", &options, &words)
     }
 
-    /// Runs a subcommand; its notes and errors go where ours go.
+    /// Runs a subcommand and returns its document; stderr is inherited.
     fn ask(&self, subcommand: &'static str, options: &[&str], words: &[String]) -> Result<Value, NoAnswer> {
         let mut command = Command::new(&self.program);
         command.arg(subcommand).args(["--message-format", "json"]).args(options).args(&self.arguments);

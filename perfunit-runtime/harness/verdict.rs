@@ -1,37 +1,37 @@
-//! From the verdict on a test to its end in the harness. Pure.
+//! From a test's verdict to its result in the harness. Pure.
 
 use super::tool::Listed;
 use serde_json::Value;
 
-/// The document of a run.
+/// JSON document of a run.
 pub struct Verdicts {
     base: String,
     document: Value,
 }
 
-/// How a test ends.
+/// Result of a test.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It did not get slower, as far as can be told; with what is worth a remark.
+    /// Not slower, as far as the measurement can tell; with an optional remark.
     Passed(Option<String>),
-    /// There are no figures, and why.
+    /// Not measured, with the reason.
     NotMeasured(String),
-    /// It got slower; what to print.
+    /// Slower, with the message to print.
     Slower(String),
 }
 
 impl Verdicts {
-    /// What was said of the comparison with `base`.
+    /// Wraps the document of a comparison with `base`.
     pub fn new(base: &str, document: Value) -> Self {
         Self { base: base.to_owned(), document }
     }
 
-    /// The end of a test.
+    /// Returns the result of a test.
     pub fn of(&self, test: &Listed) -> Answer {
         let tests = self.document["tests"].as_array().map_or(&[][..], Vec::as_slice);
         let is_it = |found: &&Value| found["target"] == *test.target && found["name"] == *test.name;
         let Some(found) = tests.iter().find(is_it) else {
-            return Answer::NotMeasured("cargo-perfunit knows no such test any more".to_owned());
+            return Answer::NotMeasured("cargo-perfunit no longer lists this test".to_owned());
         };
         let reason = found["reason"]["text"].as_str().unwrap_or("no reason was given").to_owned();
         match found["verdict"].as_str() {
@@ -51,7 +51,7 @@ impl Verdicts {
     }
 }
 
-/// Times and change: `6.37 µs -> 142 µs, +2127.5 % [+2065.4 %, +2191.3 %]`.
+/// Formats times and change: `6.37 µs -> 142 µs, +2127.5 % [+2065.4 %, +2191.3 %]`.
 fn figures(test: &Value) -> String {
     let percent = |value: &Value| value.as_f64().map_or("?".to_owned(), |part| format!("{:+.1} %", 100.0 * part));
     let [base, head] = [&test["base_ns"], &test["head_ns"]].map(duration);

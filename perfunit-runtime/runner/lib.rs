@@ -1,5 +1,5 @@
-//! Door 2: the test runner that rustc calls instead of libtest's main. A crate of its own, compiled by the tool with
-//! `RUSTC_BOOTSTRAP=1` because `test` is unstable; outside our protocol it hands over to libtest.
+//! The test runner that rustc calls instead of libtest's main function. It is a separate crate because `test` is
+//! unstable: the tool compiles it with `RUSTC_BOOTSTRAP=1`. Without a request from the tool, libtest runs the tests.
 
 #![feature(test)]
 
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::Path;
 use test::{ShouldPanic, TestDescAndFn, TestFn};
 
-/// The entry that `#![test_runner(::perfunit_runner::main)]` names.
+/// Entry point named by `#![test_runner(::perfunit_runner::main)]`.
 pub fn main(tests: &[&TestDescAndFn]) {
     match request() {
         None => libtest(tests),
@@ -31,7 +31,7 @@ fn libtest(tests: &[&TestDescAndFn]) {
     test::test_main_static_abort(tests);
 }
 
-/// One line a test: name, ignored, should_panic, file, line, and `bench` if it is none; separated by tabs.
+/// Writes one line per test: name, ignored, should_panic, file, line, and `bench` for a benchmark, separated by tabs.
 fn list(path: &Path, tests: &[&TestDescAndFn]) {
     let mut lines = String::new();
     for test in tests {

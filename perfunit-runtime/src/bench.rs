@@ -1,7 +1,7 @@
-//! What the stand-ins for harnesses of benchmarks have in common: which benchmark is wanted of this process, and what becomes
-//! of its body.
+//! Common parts of the stand-ins for benchmark harnesses: which benchmark this process runs, and how its body is
+//! measured.
 //!
-//! Bodies are called when they are wanted only: a list costs what the program does before its first one.
+//! Bodies run only when they are wanted, so listing costs only the code before the first benchmark.
 
 use crate::page::BENCH_MARKER;
 use crate::request::{request, Request};
@@ -15,11 +15,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub use crate::serve::{timed_by_itself, untimed};
 
-/// What this process is for.
+/// Task of this process.
 enum Wanted {
     List(File),
     Serve(String),
-    /// In an ordinary run: those that one of these names.
+    /// An ordinary run of all benchmarks that match one of the names.
     Run {
         names: Vec<String>,
         exact: bool,
@@ -28,7 +28,7 @@ enum Wanted {
 
 struct Program {
     wanted: Wanted,
-    /// The names that there are already.
+    /// Names that are already in use.
     names: Mutex<HashSet<String>>,
 }
 
@@ -42,7 +42,7 @@ fn program() -> &'static Program {
                 Err(_) => fail(),
             },
             Some(Request::Serve { test }) => {
-                // Before the program does anything: what it starts is not part of the protocol.
+                // Taken before the program starts other processes, which are not part of the protocol.
                 let _seat = taken_seat();
                 Wanted::Serve(test)
             }
@@ -62,17 +62,17 @@ fn program() -> &'static Program {
     })
 }
 
-/// The list could not be written.
+/// Ends the process because the list could not be written.
 fn fail() -> ! {
     std::process::exit(2)
 }
 
-/// Lists a benchmark if that is what this process is for; else whether its body is wanted.
+/// Lists the benchmark if this process lists. Otherwise returns whether its body is to run.
 pub fn is_wanted(name: &str) -> bool {
     is_wanted_as(name, "false")
 }
 
-/// As [`is_wanted`], of one that is run on request only.
+/// The same as [`is_wanted`] for a benchmark that runs only on request.
 pub fn is_wanted_if_ignored(name: &str) -> bool {
     is_wanted_as(name, "true")
 }
@@ -97,7 +97,7 @@ fn is_wanted_as(name: &str, ignored: &str) -> bool {
 }
 
 impl Program {
-    /// A name in one line that no other benchmark has: criterion numbers equal ones in the same way.
+    /// Returns the name in one line, with a number if another benchmark has it, as criterion does.
     fn unique(&self, name: &str) -> String {
         let name: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +109,7 @@ impl Program {
     }
 }
 
-/// Divides so many runs into parts of a length.
+/// Calls `part` with numbers of at most `length` that add up to `runs`.
 pub fn in_parts(runs: u64, length: u64, mut part: impl FnMut(usize)) {
     let mut left = runs;
     while left > 0 {
@@ -119,7 +119,7 @@ pub fn in_parts(runs: u64, length: u64, mut part: impl FnMut(usize)) {
     }
 }
 
-/// Says how many of a [`unit`](crate::page::unit) a run of the benchmark works through.
+/// Records how much of a [`unit`](crate::page::unit) one run of the benchmark processes.
 pub fn works_through(unit: u32, amount: u64) {
     if let Some(seat) = taken_seat() {
         seat.area().unit.store(unit, Relaxed);
@@ -127,8 +127,8 @@ pub fn works_through(unit: u32, amount: u64) {
     }
 }
 
-/// Serves the body of the benchmark that is wanted, which runs so many times, and ends the process; in an ordinary run
-/// runs it once.
+/// Serves the body of the wanted benchmark and ends the process; in an ordinary run, executes the body once. The body
+/// takes the number of runs.
 pub fn run(body: &dyn Fn(u64) -> bool) {
     take_over_body(black_box(body));
     body(1);

@@ -1,14 +1,16 @@
-//! The cage of generated calls: what a thread may ask of the kernel once it is in it, and those that it starts.
+//! The cage of generated workloads: a filter of system calls for a thread and the threads that it starts.
 //!
-//! A list of what is allowed: memory, threads, clocks, random numbers, and writing to the standard streams, which lead
-//! nowhere but to the tool. Whatever else is asked for ends the process before the kernel does it. There is no way out.
+//! The filter lists what is allowed: memory, threads, clocks, random numbers, and writing to the standard streams,
+//! which lead to the tool. Any other system call ends the process before the kernel executes it. A thread cannot leave
+//! the cage.
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 
-/// Bytes of address space of a caged process.
+/// Address space of a caged process, in bytes.
 const MOST_MEMORY: u64 = 4 << 30;
 
-/// Blocks that an allocator does not ask the kernel for one by one, and more of them than it keeps.
+/// Size and number of blocks that make an allocator return memory: small enough not to be mapped one by one, and more
+/// than an allocator keeps.
 const BLOCK: usize = 1 << 16;
 const BLOCKS: usize = 32;
 
@@ -58,10 +60,10 @@ const RETURN: u16 = 0x06;
 const ALLOW: u32 = 0x7fff_0000;
 const TRAP: u32 = 0x0003_0000;
 const KILL: u32 = 0x8000_0000;
-/// "There is no such system call": the C library takes an older one.
+/// The C library falls back to an older system call on this error.
 const ENOSYS: u32 = 0x0005_0000 | 0x26;
 
-/// Places in `struct seccomp_data`.
+/// Offsets in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
@@ -69,27 +71,27 @@ const ARGUMENTS: u32 = 16;
 const PR_SET_NO_NEW_PRIVS: c_int = 38;
 const PR_SET_NAME: u32 = 15;
 const SECCOMP_SET_MODE_FILTER: c_ulong = 1;
-/// Old kernels slow down all memory accesses of a filtered process without it.
+/// Without this flag, old kernels slow down all memory accesses of a filtered process.
 const SPEC_ALLOW: c_ulong = 4;
 const CLONE_THREAD: u32 = 0x1_0000;
 const LAST_STANDARD_STREAM: u32 = 2;
 const SIGSYS: c_int = 31;
 const SA_SIGINFO: c_int = 4;
-/// Where `siginfo_t` of that signal has the number of the system call.
+/// Offset of the system call's number in `siginfo_t` of `SIGSYS`.
 const SIGINFO_CALL: usize = 24;
 const RLIMIT_CPU: c_int = 0;
 const RLIMIT_CORE: c_int = 4;
 const RLIMIT_AS: c_int = 9;
 
-/// What is allowed of a system call.
+/// Condition under which a system call is allowed.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
     Always,
-    /// With an argument of at most this.
+    /// The argument at this index is at most this value.
     AtMost(u32, u32),
-    /// With this argument.
+    /// The argument at this index has this value.
     Equal(u32, u32),
-    /// With one of these bits in its first argument.
+    /// The first argument has one of these bits.
     AnyBit(u32),
     NotThere,
 }
@@ -129,24 +131,25 @@ mod numbers {
 }
 
 const HOW_MANY: usize = 30;
-/// What is allowed with any arguments.
-// mmap, munmap, mprotect, mremap, madvise, brk, futex, sched_yield,
-// sched_getaffinity, set_robust_list, rseq, rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, getpid, gettid,
-// clock_gettime, clock_getres, gettimeofday, getrusage, getrandom, uname, sysinfo, getcpu, membarrier, exit,
-// exit_group, pread64 (of files that were open before), restart_syscall.
+/// System calls that are allowed with any arguments.
+// mmap, munmap, mprotect, mremap, madvise, brk, futex, sched_yield, sched_getaffinity, set_robust_list, rseq,
+// rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, getpid, gettid, clock_gettime, clock_getres, gettimeofday,
+// getrusage, getrandom, uname, sysinfo, getcpu, membarrier, exit, exit_group, pread64 (of files opened before),
+// restart_syscall.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const ALWAYS: [u32; HOW_MANY] = numbers::ALWAYS;
 
-/// How much time a caged process has.
+/// Limit on the time of a caged process.
 #[derive(Debug, Clone, Copy)]
 pub enum Time {
-    /// As much as the tool lets it.
+    /// No limit here; the tool ends the process.
     Open,
-    /// So many seconds of the processor.
+    /// Processor time in seconds.
     Seconds(u64),
 }
 
-/// Locks this thread in, for good. False if the kernel refuses: then nothing may be called that belongs into a cage.
+/// Puts this thread into the cage for good. Returns false if the kernel refuses; then nothing that needs the cage may
+/// be called.
 pub fn enter(time: Time) -> bool {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
@@ -160,8 +163,8 @@ pub fn enter(time: Time) -> bool {
     }
 }
 
-/// The C library's allocator reads files of the kernel when it first serves a second thread, and when it first gives back
-/// memory of such a one: now, as it cannot do it later.
+/// Makes the C library's allocator read the kernel's files before the cage forbids it: the allocator does so when it
+/// first serves a second thread, and when it first returns that thread's memory.
 fn settle_allocator() {
     let blocks = || (0..BLOCKS).map(|_| vec![1_u8; BLOCK]).collect::<Vec<_>>();
     let _ = std::thread::spawn(move || drop(std::hint::black_box(blocks()))).join();
@@ -170,10 +173,10 @@ fn settle_allocator() {
 fn limit(time: Time) -> bool {
     let set = |resource, most: u64| {
         let mut now = [0; 2];
-        // SAFETY: the kernel fills in the limits that it is given, and only reads the new ones.
+        // SAFETY: the kernel writes the current limits into the array and only reads the new ones.
         unsafe {
             getrlimit(resource, &mut now) == 0 && {
-                // Nobody may raise the second one.
+                // An unprivileged process cannot raise the hard limit.
                 let most = most.min(now[1]);
                 setrlimit(resource, &[most, most]) == 0
             }
@@ -189,16 +192,16 @@ fn limit(time: Time) -> bool {
 fn say_who_leaves() -> bool {
     let handler = left as extern "C" fn(c_int, *const c_void, *const c_void);
     let action = Action { handler: handler as usize, mask: [0; 16], flags: SA_SIGINFO, restorer: 0 };
-    // SAFETY: the structure is as the C library has it, and the handler allocates nothing and takes no lock.
+    // SAFETY: the structure has the C library's layout; the handler neither allocates nor locks.
     unsafe { sigaction(SIGSYS, &action, std::ptr::null_mut()) == 0 }
 }
 
-/// What stands before the number of a system call that was refused.
+/// Text before the number of a refused system call.
 pub const LEFT: &str = "\nperfunit-trial: left\t";
 
-/// Says which system call was refused, and ends the process.
+/// Signal handler that prints the number of the refused system call and ends the process.
 extern "C" fn left(_signal: c_int, info: *const c_void, _context: *const c_void) {
-    // SAFETY: the kernel hands over a structure that is longer than that.
+    // SAFETY: the kernel passes a structure longer than this offset.
     let mut number = unsafe { info.cast::<u8>().add(SIGINFO_CALL).cast::<u32>().read_unaligned() };
     let mut digits = [b'\n'; 12];
     let mut at = digits.len() - 1;
@@ -210,7 +213,7 @@ extern "C" fn left(_signal: c_int, info: *const c_void, _context: *const c_void)
             break;
         }
     }
-    // SAFETY: both buffers are as long as we say, and the process ends.
+    // SAFETY: both buffers have the given lengths, and the process ends.
     unsafe {
         write(1, LEFT.as_ptr().cast(), LEFT.len());
         write(1, digits[at..].as_ptr().cast(), digits.len() - at);
@@ -223,9 +226,9 @@ fn filter() -> bool {
     let steps = steps();
     let Ok(length) = u16::try_from(steps.len()) else { return false };
     let program = Program { length, steps: steps.as_ptr() };
-    // SAFETY: takes no pointers.
+    // SAFETY: the call takes no pointers.
     let has_waived = unsafe { prctl(PR_SET_NO_NEW_PRIVS, 1 as c_ulong, 0 as c_ulong, 0 as c_ulong, 0 as c_ulong) == 0 };
-    // SAFETY: the kernel copies the program, which lives through the call.
+    // SAFETY: the kernel copies the program, which outlives the call.
     has_waived
         && unsafe {
             syscall(numbers::SECCOMP as c_long, SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, std::ptr::from_ref(&program)) == 0
@@ -235,7 +238,7 @@ fn filter() -> bool {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn steps() -> Vec<Step> {
     use numbers as n;
-    // SAFETY: takes no arguments.
+    // SAFETY: the call takes no arguments.
     let own = unsafe { getpid() } as u32;
     let mut rules: Vec<(u32, Rule)> = ALWAYS.iter().map(|number| (*number, Rule::Always)).collect();
     rules.extend([

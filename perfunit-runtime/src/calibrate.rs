@@ -1,4 +1,4 @@
-//! How often to repeat a body, settled once on base and used for both sides.
+//! Number of repetitions of a body, determined once on base and used for both sides.
 
 use crate::page::FEW_BATCHES;
 #[cfg(target_os = "linux")]
@@ -6,29 +6,30 @@ use crate::sys::Moment;
 #[cfg(not(target_os = "linux"))]
 use std::time::Instant as Moment;
 
-/// The shape of a pair's measurement.
+/// Repetitions and batches of a pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
-    /// Repetitions in a batch.
+    /// Repetitions per batch.
     pub repetitions: u64,
-    /// Batches a side.
+    /// Batches per side.
     pub batches: u32,
-    /// Untimed repetitions before a batch.
+    /// Untimed repetitions before each batch.
     pub warm: u32,
     /// Shortest time of one repetition, ns.
     pub shortest_ns: f64,
 }
 
-/// Batches a side of short bodies. Most of a pair's noise is that of its processes, so time is better spent on more pairs.
+/// Batches per side for short bodies. Most of a pair's noise comes from its processes, so time is better spent on more
+/// pairs.
 const MANY_BATCHES: u32 = FEW_BATCHES;
-/// Above this a process measures one call only: starting it costs little beside the call.
+/// Body time above which a process measures a single call: starting the process is cheap in comparison.
 const SINGLE_CALL_NS: f64 = 50e6;
-/// Calibration ends after this time even if its figures still fall.
+/// Time after which calibration ends even if its figures still fall, in ns.
 const CAP_NS: u128 = 20_000_000;
 
-/// Returns the shortest time of one repetition, ns, in batches as long as the goal; `None` if a batch fails.
+/// Returns the shortest time of one repetition in ns, from batches as long as the goal; `None` if a batch fails.
 ///
-/// `batch(n)` runs the body n times and returns the ns that they took. `first_ns` is the time of the first call.
+/// `batch(n)` runs the body n times and returns the time in ns. `first_ns` is the time of the first call.
 pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -> Option<u64>) -> Option<f64> {
     if first_ns as f64 > SINGLE_CALL_NS {
         return Some(first_ns as f64);
@@ -37,9 +38,9 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
     let mut repetitions: u64 = 1;
     loop {
         let mut longest_batch = 0;
-        // Of this length only: a single run of a randomised test can be far shorter than most.
+        // Reset for each length: a single run of a randomized test can be far shorter than most.
         let mut shortest_ns = f64::INFINITY;
-        // Three of a kind: the first after a change of length is often slow.
+        // Three batches of each length, because the first after a change of length is often slow.
         for _ in 0..3 {
             let ns = batch(repetitions)?;
             longest_batch = longest_batch.max(ns);
@@ -51,7 +52,7 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
         if longest_batch >= batch_goal_ns {
             return Some(shortest_ns);
         }
-        // At most tenfold: an estimate from a short batch contains the clock.
+        // At most ten times longer: the time of a short batch includes the clock's overhead.
         let wanted = (batch_goal_ns as f64 * 1.1 / shortest_ns.max(0.01)) as u64;
         repetitions = wanted.clamp(repetitions + 1, repetitions * 10);
         if repetitions > batch_goal_ns.saturating_mul(100) {
@@ -60,18 +61,18 @@ pub fn calibrate(first_ns: u64, batch_goal_ns: u64, mut batch: impl FnMut(u64) -
     }
 }
 
-/// The origin of most noise of a body's calls.
+/// Source of most noise in the calls of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
-    /// Calls of a process resemble each other more than those of different processes.
+    /// Calls of one process are more alike than calls of different processes.
     OfProcess,
-    /// Calls vary independently, as those of a body that starts processes do.
+    /// Calls vary independently, for example in a body that starts processes.
     OfCall,
 }
 
-/// Returns the shape of a pair whose repetitions take this many ns: 2 to 3 ms of batches a side, and few for long bodies,
-/// because eight pairs say little, however many calls each has. Where calls vary independently, another call in a pair is
-/// worth as much as another pair, which costs an untimed first call as well.
+/// Returns the plan for a body of this time, in ns. Batches take 2 to 3 ms per side; long bodies get few batches,
+/// because a measurement needs more than eight pairs however many calls each has. If calls vary independently, another
+/// call in a pair is worth as much as another pair, which also costs an untimed first call.
 pub fn shape(shortest_ns: f64, batch_goal_ns: u64, noise: Noise) -> Plan {
     let repetitions = ((batch_goal_ns as f64 / shortest_ns.max(0.01)) as u64).max(1);
     let batch_ns = shortest_ns * repetitions as f64;

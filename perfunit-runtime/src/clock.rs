@@ -1,8 +1,8 @@
-//! The time of a run, without what the core gave to other programs meanwhile.
+//! Clock that excludes time which the core gave to other programs.
 //!
-//! Of forty short batches the disturbed ones fall out. Of a long run there are few, and on a busy core none of them is
-//! left alone. But the kernel counts for how long a thread was ready and did not run, and that is not the test's time.
-//! Sleeping, waiting for a lock or a disk still counts: the thread is not ready then.
+//! Disturbed batches are outliers among forty short ones. A long run has few batches, and on a busy core every one of
+//! them is disturbed. The kernel counts how long a thread was ready but did not run; this delay is subtracted. Sleeping
+//! and waiting for a lock or a disk still count, because the thread is not ready then.
 
 use crate::gauges;
 use crate::left_out::{signed, LeftOut};
@@ -12,20 +12,21 @@ use std::ptr::null_mut;
 use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The state of the clock that the test reads, if a library stands in front of libc's.
+/// State of the clock that the test reads; null unless a preloaded library replaces libc's clock.
 static TEST_CLOCK: AtomicPtr<preloaded::TestClock> = AtomicPtr::new(null_mut());
 
-/// Has our own readings show the true time and not count as the test's; `address` is where the library keeps its state.
+/// Makes this crate read the true clock, without counting as readings of the test. `address` is that of the library's
+/// state.
 pub fn stand_aside(address: usize) {
     let clock = address as *mut preloaded::TestClock;
     TEST_CLOCK.store(clock, Relaxed);
-    // SAFETY: a static of that library, which is never unloaded and consists of atomics.
+    // SAFETY: a static of the preloaded library, which is never unloaded and consists of atomics.
     sys::read_true_clock_by(unsafe { &*clock }.real.load(Relaxed));
 }
 
-/// Returns how often the test has read the clock so far; 0 where that is not counted.
+/// Returns the number of clock readings by the test so far; 0 where they are not counted.
 pub fn readings() -> u64 {
-    // SAFETY: null, or as above.
+    // SAFETY: null, or a static of the preloaded library.
     unsafe { TEST_CLOCK.load(Relaxed).as_ref() }.map_or(0, |clock| clock.readings.load(Relaxed))
 }
 
@@ -38,15 +39,15 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts it. The kernel's counters take some microseconds to read, all of them outside of the measured time: the
-    /// time of an undisturbed run is wall time and nothing else.
+    /// Starts the clock. Reading the kernel's counters takes some microseconds, all outside of the measured time. The
+    /// time of an undisturbed run is pure wall time.
     pub fn start() -> Self {
         let delay_ns = delay_by_others_ns();
         let cpu_ns = gauges::process_cpu_ns();
         Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Moment::now() }
     }
 
-    /// Reads it: the run's time and, of all threads, the processor's, both in ns.
+    /// Stops the clock. Returns the run's time and the processor time of all threads, both in ns.
     pub fn stop(self) -> (u64, u64) {
         let wall_ns = self.started.elapsed().as_nanos() as u64;
         let cpu_ns = gauges::process_cpu_ns().saturating_sub(self.cpu_ns);
@@ -59,9 +60,11 @@ impl Clock {
     }
 }
 
-/// For how long this thread waited for the core while other programs had it, at least, ns; meaningful as a difference.
-/// While a thread of its own process had the core the test was at work, and nobody tells when that was: all that those
-/// computed is taken for time in which this thread waited for them.
+/// Returns the least time for which this thread waited while other programs had the core, in ns; meaningful as a
+/// difference.
+///
+/// While a thread of the same process had the core, the test was at work. The kernel does not tell when that was, so
+/// all computing time of the other threads counts as time that this thread waited for them.
 pub fn delay_by_others_ns() -> Option<i64> {
     Some(by_others(sys::run_delay_ns()?, gauges::process_cpu_ns(), sys::thread_cpu_ns()))
 }
@@ -70,7 +73,7 @@ fn by_others(delay_ns: u64, process_ns: u64, thread_ns: u64) -> i64 {
     signed(delay_ns) - signed(process_ns.saturating_sub(thread_ns))
 }
 
-/// Wall time less what others took, but never less than the time for which a thread of this process ran.
+/// Returns the wall time without `delay_ns`, but at least the processor time of this process.
 fn without_others(wall_ns: u64, cpu_ns: u64, delay_ns: u64) -> u64 {
     wall_ns - delay_ns.min(wall_ns.saturating_sub(cpu_ns))
 }
@@ -83,9 +86,9 @@ mod tests {
     #[test]
     fn what_others_took_is_not_the_tests_time() {
         assert_eq!(without_others(20, 8, 12), 8);
-        // It slept for 5.
+        // The thread slept for 5 ns.
         assert_eq!(without_others(20, 8, 7), 13);
-        // Alone on the core, or the kernel does not tell.
+        // The thread was alone on the core, or the kernel does not count the delay.
         assert_eq!(without_others(20, 20, 0), 20);
         assert_eq!(without_others(20, 8, 0), 20);
     }
@@ -99,11 +102,11 @@ mod tests {
 
     #[test]
     fn waiting_for_a_thread_of_its_own_is_the_tests_time() {
-        // It shared the core with its own thread, and slept for 30 besides.
+        // The thread shared the core with another thread of its process, and also slept for 30 ns.
         assert_eq!(without_others(90, 60, by_others(30, 60, 30).max(0) as u64), 90);
-        // Another program had the core for 20 of 50.
+        // Another program had the core for 20 of 50 ns.
         assert_eq!(by_others(50, 60, 30), 20);
-        // Its threads computed elsewhere, or while it slept.
+        // Other threads computed on another core, or while this thread slept.
         assert!(by_others(0, 60, 30) < 0);
     }
 
@@ -111,7 +114,7 @@ mod tests {
     fn sleeping_counts() {
         let clock = Clock::start();
         std::thread::sleep(std::time::Duration::from_millis(3));
-        // The processor's time is the whole process's: of the tests that run beside this one too.
+        // Processor time is that of the whole process, which includes tests that run in parallel.
         let (ns, _) = clock.stop();
         assert!(ns >= 3_000_000, "{ns}");
     }

@@ -1,4 +1,4 @@
-//! Generated calls: tried in the cage, and measured in it.
+//! Generated workloads, which are tried and measured in the cage.
 
 use crate::bench::in_parts;
 use crate::cage::{self, Time};
@@ -13,36 +13,37 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Mutex;
 use std::time::Instant;
 
-/// Most inputs that are made at a time: they may be large.
+/// Largest number of inputs that exist at a time, because inputs may be large.
 const MOST_INPUTS: u64 = 256;
-/// Processor time of a trial, seconds.
+/// Processor time of a trial, in seconds.
 const TRIAL_SECONDS: u64 = 2;
-/// Calls that are timed in a trial, and for how long.
+/// Number of calls that a trial times, and the time after which it stops earlier.
 const TIMED_CALLS: usize = 32;
 const TIMED_NS: u64 = 5_000_000;
-/// A value's text is handed on up to so many bytes.
+/// Bytes up to which the printed form of a value is passed on.
 const LONGEST_TEXT: usize = 400;
 
-/// The function for which a call is made up, by its number.
+/// Number of the function for which the workload is generated.
 static WANTED: AtomicU64 = AtomicU64::new(u64::MAX);
-/// How often it was entered.
+/// Number of times that this function was entered.
 static EXECUTED: AtomicU64 = AtomicU64::new(0);
 
-/// Of the last panic.
+/// Message of the last panic.
 static MESSAGE: Mutex<String> = Mutex::new(String::new());
 
-/// At the beginning of a function, in trials.
+/// Counts that a function was entered. Called at the beginning of each function in trials.
 pub fn executed(function: u64) {
     if function == WANTED.load(Relaxed) {
         EXECUTED.fetch_add(1, Relaxed);
     }
 }
 
-/// A generated test: measures `call` if that is what this process is for; else calls it once. Always in the cage.
+/// Runs a generated test in the cage: measures `call` if this process serves it, otherwise calls it once.
 ///
-/// `setup` makes what is given to the call, and what is lent to it and dropped outside of the time.
+/// `setup` returns the input of the call, and a value that the call borrows and that is dropped outside of the measured
+/// time.
 ///
-/// `marker` is never read here: the tool finds it in the executable.
+/// `marker` is never read here. The tool finds it in the executable.
 #[inline(never)]
 pub fn run<I, L>(marker: &'static str, setup: impl Fn() -> (I, L), call: impl Fn(I, &mut L)) {
     black_box(marker);
@@ -63,7 +64,8 @@ pub fn run<I, L>(marker: &'static str, setup: impl Fn() -> (I, L), call: impl Fn
     }
 }
 
-/// Tries a call with inputs of the size that the tool asks for, reports, and ends the process. Nobody else calls it.
+/// Tries a call with inputs of the size that the tool requests, reports the result, and ends the process. Returns
+/// without a call if the tool did not request a trial.
 pub fn try_out<I, L>(marker: &'static str, setup: impl Fn(usize) -> (I, L), call: impl Fn(I, &mut L, &mut Watch)) {
     black_box(marker);
     let Some((n, function)) = asked() else { return };
@@ -100,7 +102,7 @@ pub fn try_out<I, L>(marker: &'static str, setup: impl Fn(usize) -> (I, L), call
             report(&format!("passed\t{ns}\t{}\t{repeats}\t{fingerprint:x}\t{text}", first.executed));
         }
         Err(payload) => {
-            // Its Drop may panic again.
+            // Dropping the payload may panic again.
             std::mem::forget(payload);
             let message = MESSAGE.try_lock().map_or_else(|_| String::new(), |message| message.clone());
             report(&format!("panicked\t{}", message.escape_debug()));
@@ -108,12 +110,12 @@ pub fn try_out<I, L>(marker: &'static str, setup: impl Fn(usize) -> (I, L), call
     }
 }
 
-/// What the clock says of nothing.
+/// Returns the time between two readings of the clock.
 fn clock_ns() -> u64 {
     middle((0..TIMED_CALLS).map(|_| Instant::now().elapsed().as_nanos() as u64).collect())
 }
 
-/// The mean of the middle half: a clock may tick in steps of 10 ns, by which every single time is wrong.
+/// Returns the mean of the middle half of the times. A single time may be wrong by the clock's resolution, e.g. 10 ns.
 fn middle(mut times: Vec<u64>) -> u64 {
     times.sort_unstable();
     let quarter = times.len() / 4;
@@ -122,7 +124,7 @@ fn middle(mut times: Vec<u64>) -> u64 {
     (middle.iter().sum::<u64>() + count / 2) / count
 }
 
-/// The size of the inputs, and the number of the function.
+/// Returns the requested size of the inputs and the number of the function.
 fn asked() -> Option<(usize, u64)> {
     let value = std::env::var(TRIAL_VARIABLE).ok()?;
     let (n, function) = value.split_once(':')?;
@@ -135,7 +137,7 @@ fn report(line: &str) -> ! {
     sys::exit_now(0)
 }
 
-/// What is seen of a call.
+/// Observations of one call.
 pub struct Watch {
     before: u64,
     started: Instant,
@@ -145,30 +147,30 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The call is over.
+    /// Marks the end of the call.
     pub fn done(&mut self) {
         self.ns = self.started.elapsed().as_nanos() as u64;
         self.executed = EXECUTED.load(Relaxed) - self.before;
     }
 
-    /// What it returned.
+    /// Records the call's result.
     pub fn see(&mut self, seen: Seen) {
         self.seen = seen;
     }
 }
 
-/// A value that may or may not be printable.
+/// A value that may or may not implement [`Debug`].
 pub struct Value<'a, T: ?Sized>(pub &'a T);
 
-/// Of printable values; found before [`Unprintable`].
+/// Implemented for values with [`Debug`]; takes precedence over [`Unprintable`].
 pub trait Printable {
-    /// What it prints.
+    /// Returns the printed form of the value.
     fn seen(&self) -> Seen;
 }
 
-/// Of all others.
+/// Implemented for all other values.
 pub trait Unprintable {
-    /// Nothing.
+    /// Returns an empty observation.
     fn seen(&self) -> Seen {
         Seen::default()
     }
@@ -185,7 +187,8 @@ impl<T: Debug + ?Sized> Printable for Value<'_, T> {
 
 impl<T: ?Sized> Unprintable for &Value<'_, T> {}
 
-/// What a value prints: the beginning, and a fingerprint of its words in any order, for that of a hash table is random.
+/// Printed form of a value: its beginning, and a fingerprint of its words that ignores their order, because hash tables
+/// print theirs in random order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     fingerprint: u64,

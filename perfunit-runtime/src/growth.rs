@@ -1,45 +1,45 @@
-//! The file in which a process leaves how much work its functions did on inputs of which length.
+//! The file in which a process records how much work its functions did, by length of the input.
 //!
 //! ```text
 //! Header | keys: [u64; keys] | entries: [Entry; CAPACITY]
 //! ```
 //!
-//! Each part begins on a page of memory. The tool makes the file as long as [`bytes`], filled with zeros and sparse, and
-//! writes the header and the keys. An *entry* is a function, one of its arguments and a [`bin`] of lengths, with sums over
-//! calls; its place follows from those three, the next free one if another has it.
+//! Each part begins on a page of memory. The tool creates a sparse file of [`bytes`] zeros, and writes the header and
+//! the keys. An *entry* belongs to a function, one of its arguments and a [`bin`] of lengths, and has sums over calls.
+//! Its place is a hash of these three, or the next free place if the place is taken.
 //!
-//! *Work* is counted in sixteenths of a basic block: a block that is executed counts [`BLOCK`], a byte that is moved, set or
-//! compared by the C library counts 1.
+//! *Work* is counted in sixteenths of a basic block: an executed block counts [`BLOCK`], and each byte that the C
+//! library moves, sets or compares counts 1.
 //!
-//! Every field is an atomic, for threads share the entries: read them after the process has ended.
+//! Every field is an atomic because threads share the entries. Read the fields after the process has ended.
 
 use crate::page::PAGE;
 use std::mem::size_of;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// First word of the file: refuses a tool of another version. Change it with the layout.
+/// First word of the file, by which versions of the tool and the runtime are matched. Change it with the layout.
 pub const MAGIC: u64 = 0x7065_7266_6772_0001;
-/// Entries of the table; a power of two.
+/// Number of entries in the table; a power of two.
 pub const CAPACITY: usize = 1 << 16;
-/// What a basic block counts.
+/// Work of one basic block.
 pub const BLOCK: u64 = 16;
 
-/// Lengths below have a bin each.
+/// Lengths below this have one bin each.
 const EXACT: u64 = 32;
-/// Bins of a doubling of the length beyond.
+/// Number of bins per doubling of the length beyond [`EXACT`].
 const PER_OCTAVE: u64 = 16;
 
-/// Begins the file.
+/// Header of the file.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Header {
-    /// [`MAGIC`]; written by the tool.
+    /// [`MAGIC`], written by the tool.
     pub magic: AtomicU64,
-    /// Keys of the functions to look at, sorted; 0 for all functions. Written by the tool.
+    /// Number of keys of functions to record, which are sorted; 0 for all functions. Written by the tool.
     pub keys: AtomicU32,
     /// Unused; keeps the layout free of padding.
     pub reserved: AtomicU32,
-    /// Calls whose entry found no room.
+    /// Number of calls that were lost because the table had no room.
     pub overflow: AtomicU64,
 }
 
@@ -47,38 +47,38 @@ pub struct Header {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Entry {
-    /// 0 if it is free.
+    /// Hash of function, argument and bin; 0 if the entry is free.
     pub claimed: AtomicU64,
-    /// Names the function.
+    /// Key of the function.
     pub key: AtomicU64,
-    /// Number of the argument, from 0.
+    /// Index of the argument, from 0.
     pub argument: AtomicU32,
-    /// The [`bin`].
+    /// The [`bin`] of lengths.
     pub bin: AtomicU32,
-    /// How many calls ended.
+    /// Number of calls that ended.
     pub calls: AtomicU64,
-    /// Their lengths.
+    /// Sum of the lengths.
     pub lengths: AtomicU64,
-    /// Their work, with that of what they called.
+    /// Sum of the work, including called functions.
     pub work: AtomicU64,
-    /// The same without calls of other functions that are looked at.
+    /// Sum of the work without calls of other recorded functions.
     pub own: AtomicU64,
 }
 
-/// Where the keys are.
+/// Offset of the keys in the file.
 pub const KEYS: usize = PAGE;
 
-/// Where the entries are, behind so many keys.
+/// Returns the offset of the entries after this many keys.
 pub const fn entries(keys: usize) -> usize {
     KEYS + (keys * size_of::<u64>()).div_ceil(PAGE) * PAGE
 }
 
-/// Bytes of the file.
+/// Returns the length of the file in bytes.
 pub const fn bytes(keys: usize) -> usize {
     entries(keys) + (CAPACITY * size_of::<Entry>()).div_ceil(PAGE) * PAGE
 }
 
-/// Lengths that count as one: a few per cent apart.
+/// Returns the bin of a length. Lengths in one bin differ by a few percent.
 pub fn bin(length: u64) -> u32 {
     if length < EXACT {
         return length as u32;
@@ -102,30 +102,30 @@ mod table {
     use std::sync::atomic::Ordering::Relaxed;
     use std::sync::OnceLock;
 
-    /// Places that are looked at before an entry counts as without room.
+    /// Number of places that are tried for an entry.
     const PROBED: usize = 64;
 
-    /// The table of this process; empty unless the tool asked for one.
+    /// Table of this process; empty unless the tool requested one.
     static TABLE: OnceLock<Table> = OnceLock::new();
 
-    /// The mapped file.
+    /// A mapped file.
     pub struct Table {
         header: &'static Header,
         keys: &'static [AtomicU64],
         entries: &'static [Entry],
     }
 
-    /// What a call of a function did.
+    /// Work of one call of a function.
     pub struct Call {
-        /// Names the function.
+        /// Key of the function.
         pub key: u64,
-        /// With that of what it called.
+        /// Work, including called functions.
         pub work: u64,
-        /// Without calls of other functions that are looked at.
+        /// Work without calls of other recorded functions.
         pub own: u64,
     }
 
-    /// The table, if there is one.
+    /// Returns the table, if this process has one.
     pub fn table() -> Option<&'static Table> {
         TABLE.get()
     }
@@ -140,15 +140,16 @@ mod table {
 
     fn map(descriptor: i32) -> Option<Table> {
         let header = sys::map_file(descriptor, KEYS)?.cast::<Header>();
-        // SAFETY: the mapping is never unmapped, as long as we asked for and page-aligned; atomics of any bits are valid.
+        // SAFETY: the mapping is never unmapped, has the requested length and is page-aligned; atomics may have any
+        // bits.
         let header = unsafe { &*header };
         if header.magic.load(Relaxed) != MAGIC {
             return None;
         }
         let keys = header.keys.load(Relaxed) as usize;
-        // The header a second time: only now is it known how long the file is.
+        // Maps the file again, because only the header has its length.
         let file = sys::map_file(descriptor, bytes(keys))?.cast::<u8>();
-        // SAFETY: as above; both parts begin on pages of a file that the tool made as long as this.
+        // SAFETY: see above; both parts begin on pages, and the tool created the file with this length.
         let (keys, entries) = unsafe {
             (from_raw_parts(file.add(KEYS).cast(), keys), from_raw_parts(file.add(entries(keys)).cast(), CAPACITY))
         };
@@ -156,12 +157,12 @@ mod table {
     }
 
     impl Table {
-        /// Whether calls of a function are to be recorded.
+        /// Returns whether calls of a function are to be recorded.
         pub fn wants(&self, key: u64) -> bool {
             self.keys.is_empty() || self.keys.binary_search_by_key(&key, |listed| listed.load(Relaxed)).is_ok()
         }
 
-        /// Adds a call to the entry of an argument of this length.
+        /// Adds a call to the entry of an argument with this length.
         pub fn add(&self, call: &Call, argument: u32, length: u64) {
             let Some(entry) = self.entry(call.key, argument, bin(length)) else {
                 self.header.overflow.fetch_add(1, Relaxed);

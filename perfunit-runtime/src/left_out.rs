@@ -1,14 +1,14 @@
-//! How much of what a clock sees is not to count: of a benchmark, making inputs and dropping outputs.
+//! Times that the clock measures but that do not count, e.g. making inputs and dropping outputs of a benchmark.
 
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Less than nothing where a clock of its own has counted more than ours.
+/// Negative where the benchmark's own clock has counted more than ours.
 pub static WALL_NS: AtomicI64 = AtomicI64::new(0);
 pub static CPU_NS: AtomicI64 = AtomicI64::new(0);
 pub static DELAY_NS: AtomicI64 = AtomicI64::new(0);
 
-/// How much was left out up to a moment, or since one; ns.
+/// Excluded times up to a moment, or since one, in ns.
 #[derive(Debug, Clone, Copy)]
 pub struct LeftOut {
     pub wall: i64,
@@ -17,34 +17,34 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// In all until now.
+    /// Returns the excluded times until now.
     pub fn so_far() -> Self {
         Self { wall: WALL_NS.load(Relaxed), cpu: CPU_NS.load(Relaxed), delay: DELAY_NS.load(Relaxed) }
     }
 
-    /// From this moment until now.
+    /// Returns the excluded times between this moment and now.
     pub fn since(self) -> Self {
         let now = Self::so_far();
         Self { wall: now.wall - self.wall, cpu: now.cpu - self.cpu, delay: now.delay - self.delay }
     }
 
-    /// The rest of a wall time.
+    /// Returns the part of a wall time that counts.
     pub fn of_wall(self, ns: u64) -> u64 {
         rest(ns, self.wall)
     }
 
-    /// The rest of a processor time.
+    /// Returns the part of a processor time that counts.
     pub fn of_cpu(self, ns: u64) -> u64 {
         rest(ns, self.cpu)
     }
 
-    /// The rest of a delay by others, of which no less than nothing is known.
+    /// Returns the part of a delay by other programs that counts, which is at least 0.
     pub fn of_delay(self, ns: i64) -> u64 {
         (ns - self.delay).max(0) as u64
     }
 }
 
-/// As a difference of such.
+/// Converts a time to a signed number, for differences.
 pub fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }

@@ -1,12 +1,13 @@
 //! The part of cargo-perfunit that is linked into measured test executables.
 //!
-//! std only (but for the feature `harness`, which is for other targets) and silent: outside our protocol a test behaves as if we were not here. Inside it, one process serves one
-//! test: it runs the body in batches, in lockstep with the process of the other version, and leaves the times in a
-//! shared [`page`]. Functions with probes leave where the time went in a shared [`tree`], or, where the growth of work is
-//! counted, how much they did on which lengths in a shared [table](growth).
+//! The crate uses only std (the feature `harness` is for other targets) and prints nothing. Without a request from the
+//! tool, tests behave as if the crate were absent. With a request, a process serves one test: it runs the body in
+//! batches, in lockstep with the process of the other version, and writes the times into a shared [`page`]. Functions
+//! with probes record where the time went in a shared [`tree`]. With `--growth`, they record their work by length of
+//! input in a shared [table](growth).
 //!
-//! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; no global allocator and no
-//! exported symbol is defined; the process never returns into libtest once it has served.
+//! Invariants: nothing allocates, locks or prints between the two clock readings of a batch; the crate defines no
+//! global allocator and no exported symbol; a process that has served never returns into libtest.
 
 #![warn(missing_docs)]
 
@@ -54,10 +55,10 @@ mod streams;
 #[cfg(target_os = "linux")]
 mod sys;
 
-/// The door for generated code: `perfunit-macros` and the runner. No one else may rely on it.
+/// Interface for generated code: `perfunit-macros` and the runner. Nothing else may rely on it.
 #[doc(hidden)]
 pub mod __private {
-    /// For stand-ins of bench harnesses.
+    /// Interface for stand-ins of benchmark harnesses.
     #[cfg(target_os = "linux")]
     pub mod bench {
         pub use crate::bench::{
@@ -65,7 +66,7 @@ pub mod __private {
         };
         pub use crate::page::unit;
     }
-    /// For generated calls.
+    /// Interface for generated workloads.
     #[cfg(target_os = "linux")]
     pub mod generated {
         pub use crate::generated::{executed, run, try_out, Printable, Unprintable, Value};
@@ -82,9 +83,9 @@ pub mod __private {
 
     use std::process::Termination;
 
-    /// Runs the body of a captured test: once, or, when this process serves our protocol, as a repeated workload.
+    /// Runs the body of a captured test: once, or as a repeated workload if this process serves the tool.
     ///
-    /// `marker` is never read here: it lets the tool see in the executable that the macro captured the test.
+    /// `marker` is never read here. It shows the tool in the executable that the macro captured the test.
     #[inline(never)]
     pub fn run<T: Termination>(marker: &'static str, body: fn() -> T) -> T {
         black_box(marker);

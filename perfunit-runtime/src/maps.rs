@@ -1,32 +1,32 @@
-//! The mappings of this process, as the kernel lists them.
+//! Memory mappings of this process, as listed by the kernel.
 
 use crate::sys::{self, Advice};
 
-/// A mapping whose pages can be read, and are neither the kernel's nor shared.
+/// A private, readable mapping that is not the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mapping {
     pub start: usize,
     pub length: usize,
-    /// Whether it can be written, too.
+    /// `Write` if the mapping is writable, otherwise `Read`.
     pub advice: Advice,
-    /// Whether there is a file behind it.
+    /// True if a file backs the mapping.
     pub of_file: bool,
 }
 
-/// All of them, by address.
+/// Returns all mappings, sorted by address.
 pub fn mappings() -> Vec<Mapping> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     maps.lines().filter_map(mapping).collect()
 }
 
-/// Maps in the pages of all files, so that a cold call does not pay for the page faults of its own code.
+/// Populates the pages of all mapped files, so that a cold call does not pay for page faults of its own code.
 pub fn populate_files() {
     for mapping in mappings().into_iter().filter(|mapping| mapping.of_file) {
         sys::populate(mapping.start, mapping.length, Advice::Read);
     }
 }
 
-/// A line of `/proc/self/maps`; `None` for what is shared, the kernel's, or cannot be read.
+/// Parses a line of `/proc/self/maps`. Returns `None` for mappings that are shared, the kernel's, or not readable.
 fn mapping(line: &str) -> Option<Mapping> {
     let mut fields = line.split_ascii_whitespace();
     let (start, end) = fields.next()?.split_once('-')?;

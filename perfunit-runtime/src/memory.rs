@@ -1,10 +1,11 @@
-//! Where the program of this process lies in physical memory: what base and head have in common in the same pages, all
-//! else in pages drawn anew for each process.
+//! Placement of this process's program in physical memory. Pages that base and head have in common are shared; all
+//! other pages are newly allocated for each process.
 //!
-//! The pages that hold a file decide which of its lines share a set of the caches, and they stay for as long as the file
-//! is in memory: equal executables in two files were seen to differ by 2 %, process after process. So what is equal in
-//! both is mapped from one file, where its pages do to both what they do, and what differs is copied to pages of the
-//! process's own, where they are noise between pairs. Only where things lie changes, never what is there.
+//! The physical pages of a file determine which of its lines share a cache set, and they stay the same while the file
+//! is in memory. As a result, equal executables in two files differed by 2 % in every pair of processes. Pages that are
+//! equal in both executables are therefore mapped from one file, so that they affect both sides alike. Pages that
+//! differ are copied to memory of the process, where their placement is noise between pairs. Only the placement
+//! changes, never the content.
 
 use crate::page::{CommonPages, MOST_RUNS, PAGE};
 use std::cell::Cell;
@@ -24,14 +25,14 @@ extern "C" {
     fn close(fd: c_int) -> c_int;
 }
 
-/// What the dynamic linker calls for each object.
+/// Callback of the dynamic linker for each object.
 ///
 /// # Safety
 ///
-/// The first argument describes a loaded object, the last is what `dl_iterate_phdr` was given.
+/// The first argument describes a loaded object; the last is the pointer passed to `dl_iterate_phdr`.
 type Visit = unsafe extern "C" fn(*const Object, usize, *mut c_void) -> c_int;
 
-/// `struct dl_phdr_info`, as far as it is needed.
+/// Used fields of `struct dl_phdr_info`.
 #[repr(C)]
 struct Object {
     base: usize,
@@ -66,37 +67,37 @@ const MAP_ANONYMOUS: c_int = 0x20;
 const MAP_POPULATE: c_int = 0x8000;
 const MREMAP_MAYMOVE_FIXED: c_int = 3;
 const MFD_CLOEXEC: c_uint = 1;
-/// The C library has a function for it from glibc 2.27 on.
+/// glibc has a function for this system call since 2.27.
 #[cfg(target_arch = "x86_64")]
 const SYS_MEMFD_CREATE: c_long = 319;
 #[cfg(not(target_arch = "x86_64"))]
 const SYS_MEMFD_CREATE: c_long = 279;
 
-/// Addresses from the first to the one behind the last, both multiples of a page.
+/// Addresses from `start` up to but excluding `end`, both multiples of a page.
 #[derive(Clone, Copy)]
 struct Range {
     start: usize,
     end: usize,
 }
 
-/// This program, as the dynamic linker loaded it.
+/// This program, as loaded by the dynamic linker.
 #[derive(Clone, Copy)]
 struct Program {
     base: usize,
     headers: &'static [Header],
 }
 
-/// The pages of a program that was moved; its forked children draw theirs anew.
+/// A program with moved pages. Forked children get new pages by [`renew`](Self::renew).
 #[derive(Clone, Copy)]
 pub struct Settled {
     program: Program,
     runs: &'static CommonPages,
-    /// Whether the system refused to move some pages, which stayed where they were.
+    /// False if the system refused to move some pages, which stayed in place.
     is_complete: bool,
 }
 
-/// Moves the program; `common` is the descriptor of the file with the pages that base and head share, which is closed.
-/// Returns `None` if the program or the list of these pages was not found.
+/// Moves the program's pages. `common` is the descriptor of the file with the pages that base and head share; it is
+/// closed. Returns `None` if the program or the list of these pages was not found.
 pub fn settle_program(common: i32) -> Option<Settled> {
     let settled = Runs::open(common).and_then(|runs| {
         let program = Program::find()?;
@@ -106,22 +107,22 @@ pub fn settle_program(common: i32) -> Option<Settled> {
         program.writable().for_each(|header| own_data(program, header));
         Some(Settled { program, runs, is_complete })
     });
-    // SAFETY: the descriptor was given to us, and nobody else knows of it.
+    // SAFETY: this process received the descriptor, and nothing else uses it.
     unsafe { close(common) };
     settled
 }
 
 impl Settled {
-    /// Tells whether all pages are where they should be.
+    /// Returns whether all pages were moved.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Writes the pages that nobody writes, and that base and head do not share, to a new file in memory. Returns its
-    /// descriptor.
+    /// Copies the read-only pages that base and head do not share to a new memory file. Returns its descriptor, or
+    /// `None` if the system refuses.
     pub fn copy(&self) -> Option<c_int> {
         let name = c"perfunit";
-        // SAFETY: the name ends with a zero.
+        // SAFETY: the name ends in a zero byte.
         let file = unsafe { syscall(SYS_MEMFD_CREATE, name.as_ptr(), MFD_CLOEXEC) } as c_int;
         let at = Cell::new(0);
         let is_complete = file >= 0 && self.for_each_own_part(|pages, _| append(file, pages, &at));
@@ -131,13 +132,13 @@ impl Settled {
         is_complete.then_some(file)
     }
 
-    /// Gives a forked child other pages for what base and head do not share: those of a [copy](Self::copy), if there is one,
-    /// else new ones. Returns whether all pages are where they should be. Libraries' data gets new pages where the child
-    /// writes to it.
+    /// Gives a forked child other pages where base and head share none: those of a [copy](Self::copy) if there is one,
+    /// otherwise new ones. Returns whether all pages were moved. Data of libraries gets new pages when the child writes
+    /// to it.
     pub fn renew(&self, copy: Option<c_int>) -> bool {
         let (program, at) = (self.program, Cell::new(0));
         let moved = self.for_each_own_part(|pages, protection| match copy {
-            // A system may refuse to execute what lies in such a file.
+            // Some systems refuse to execute pages of a memory file.
             Some(file) => map_copied(pages, protection, file, &at) || own(pages, protection),
             None => own(pages, protection),
         });
@@ -152,8 +153,7 @@ impl Settled {
         })
     }
 
-    /// Applies `place` to the pages, and their protection, that nobody writes and that are not common. Returns whether all
-    /// succeeded.
+    /// Applies `place` to read-only pages that are not common, with their protection. Returns whether all succeeded.
     fn for_each_own_part(&self, place: impl Fn(Range, c_int) -> bool) -> bool {
         self.program.read_only().fold(true, |all, (header, protection)| {
             all & for_each_part(self.program, header, self.runs, |part| match part {
@@ -164,13 +164,13 @@ impl Settled {
     }
 }
 
-/// Closes a copy's descriptor.
+/// Closes the descriptor of a copy.
 pub fn close_copy(file: c_int) {
-    // SAFETY: nobody else knows of the descriptor.
+    // SAFETY: nothing else uses the descriptor.
     unsafe { close(file) };
 }
 
-/// Writes pages to a file, behind what is there.
+/// Appends pages to a file. Returns whether all were written.
 fn append(file: c_int, pages: Range, at: &Cell<usize>) -> bool {
     let (length, offset) = next_part(pages, at);
     // SAFETY: readable pages of this program.
@@ -178,27 +178,27 @@ fn append(file: c_int, pages: Range, at: &Cell<usize>) -> bool {
     length == 0 || usize::try_from(written()) == Ok(length)
 }
 
-/// Length of these pages and their place in a copy, where all parts lie behind each other.
+/// Returns the length of these pages and their offset in a copy, which has all parts in a row.
 fn next_part(pages: Range, at: &Cell<usize>) -> (usize, i64) {
     let length = pages.end.saturating_sub(pages.start);
     let offset = at.replace(at.get() + length);
     (length, i64::try_from(offset).unwrap_or(i64::MAX))
 }
 
-/// Maps pages from the file that they were written to. Only those that are used are mapped in, many at a time.
+/// Maps pages from the file of a copy. The kernel populates only pages in use, many at a time.
 fn map_copied(pages: Range, protection: c_int, file: c_int, at: &Cell<usize>) -> bool {
     let (length, offset) = next_part(pages, at);
     let flags = MAP_PRIVATE | MAP_FIXED;
-    // SAFETY: what is mapped is what is there already.
+    // SAFETY: the mapped content is equal to the current content.
     length == 0 || unsafe { mmap(pages.start as *mut c_void, length, protection, flags, file, offset) } as isize != -1
 }
 
-/// The list of common runs, which stays mapped.
+/// List of common runs; it stays mapped.
 struct Runs;
 
 impl Runs {
     fn open(common: i32) -> Option<&'static CommonPages> {
-        // SAFETY: the file begins with a `CommonPages`, which is as long as a page and valid for every bit pattern.
+        // SAFETY: the file begins with a `CommonPages`, which is one page long and valid for every bit pattern.
         unsafe {
             let address = mmap(null_mut(), PAGE, PROT_READ, MAP_PRIVATE, common, 0);
             (address as isize != -1).then(|| &*address.cast::<CommonPages>())
@@ -209,7 +209,7 @@ impl Runs {
 impl Program {
     fn find() -> Option<Self> {
         let mut found: Option<Program> = None;
-        // SAFETY: `first_object` writes an `Option<Program>`, and that is what it is given.
+        // SAFETY: `first_object` writes an `Option<Program>` to this pointer.
         unsafe { dl_iterate_phdr(first_object, std::ptr::from_mut(&mut found).cast()) };
         found
     }
@@ -218,7 +218,7 @@ impl Program {
         self.headers.iter().filter(|header| header.kind == LOAD)
     }
 
-    /// Returns the segments that nobody writes, with their protection.
+    /// Returns the read-only segments with their protection.
     fn read_only(self) -> impl Iterator<Item = (&'static Header, c_int)> {
         let protection = |flags: u32| if flags & EXECUTABLE != 0 { PROT_READ_EXECUTE } else { PROT_READ };
         let read_only = self.loaded().filter(|header| header.flags & WRITABLE == 0);
@@ -229,20 +229,20 @@ impl Program {
         self.loaded().filter(|header| header.flags & WRITABLE != 0)
     }
 
-    /// The first page stays a page of the executable: std finds the path of the program by it when it names functions. Only
-    /// a program that is free to move begins at its base.
+    /// Returns the address of the first page, which stays mapped from the executable: std finds the program's path by
+    /// it when it symbolizes functions. Only a position-independent program begins at its base.
     fn first_page(self) -> usize {
         self.loaded().map(|header| self.pages(header).start).min().unwrap_or(self.base)
     }
 
-    /// The pages of a segment that come from the file.
+    /// Returns the pages of a segment that are backed by the file.
     fn pages(self, header: &Header) -> Range {
         let start = self.base + header.address as usize;
         Range { start: start & !(PAGE - 1), end: (start + header.file_size as usize).next_multiple_of(PAGE) }
     }
 
-    /// The pages that the dynamic linker protects when it is done: the last one only if all of it is to be read. Empty, and
-    /// before all others, where there are none.
+    /// Returns the pages that the dynamic linker makes read-only after loading; the last page only if it is protected
+    /// entirely. Without such pages, the range is empty and before all others.
     fn read_only_after_loading(self) -> Range {
         let Some(header) = self.headers.iter().find(|header| header.kind == READ_ONLY_AFTER_LOADING) else {
             return Range { start: 0, end: 0 };
@@ -253,13 +253,13 @@ impl Program {
     }
 }
 
-/// The first object is the program itself.
+/// Takes the first object, which is the program itself.
 ///
 /// # Safety
 ///
-/// As of [`Visit`]; `data` is an `Option<Program>` that nobody else uses.
+/// The same as for [`Visit`]; `data` points to an `Option<Program>` that nothing else uses.
 unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees both pointers.
     unsafe { *data.cast::<Option<Program>>() = Some(loaded_program(object)) };
     1
 }
@@ -268,27 +268,28 @@ unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_
 ///
 /// `object` describes a loaded object.
 unsafe fn loaded_program(object: *const Object) -> Program {
-    // SAFETY: the headers of a loaded object stay where they are.
+    // SAFETY: the headers of a loaded object stay in place.
     unsafe {
         let headers = std::slice::from_raw_parts((*object).headers, usize::from((*object).count));
         Program { base: (*object).base, headers }
     }
 }
 
-/// Runs of pages of a segment that nobody writes.
+/// A run of pages of a read-only segment.
 enum Part {
-    /// Equal in both programs, at this place of the file.
+    /// Pages that are equal in both programs, with their offset in the common file.
     Common(Range, i64),
-    /// All others.
+    /// Pages that differ.
     Own(Range),
 }
 
 impl Part {
-    /// Maps common pages from their file and copies all others.
+    /// Maps common pages from their file and copies all others. Returns whether this succeeded.
     fn place(self, protection: c_int, common: i32) -> bool {
         match self {
             Self::Own(pages) => own(pages, protection),
-            // SAFETY: what is mapped is what is there already: the tool compared both files page by page.
+            // SAFETY: the mapped content is equal to the current content, because the tool compared both files page by
+            // page.
             Self::Common(pages, offset) => unsafe {
                 let flags = MAP_PRIVATE | MAP_FIXED | MAP_POPULATE;
                 let length = pages.end - pages.start;
@@ -298,7 +299,7 @@ impl Part {
     }
 }
 
-/// Applies `place` to all parts of a segment; returns whether all succeeded.
+/// Applies `place` to all parts of a segment. Returns whether all succeeded.
 fn for_each_part(program: Program, header: &Header, runs: &CommonPages, place: impl Fn(Part) -> bool) -> bool {
     let Range { start, end } = program.pages(header);
     let mut at = start.max(program.first_page() + PAGE);
@@ -316,14 +317,14 @@ fn for_each_part(program: Program, header: &Header, runs: &CommonPages, place: i
     all & place(Part::Own(Range { start: at, end }))
 }
 
-/// Copies pages that nobody writes to new ones and puts these in their place.
+/// Copies read-only pages to new ones and replaces them by the copy. Returns whether this succeeded.
 fn own(pages: Range, protection: c_int) -> bool {
     if pages.start >= pages.end {
         return true;
     }
     let length = pages.end - pages.start;
-    // SAFETY: the copy is a new mapping of the same length; it takes the place of the original in one system call, with
-    // the same content, so that not even the code that runs here sees a difference.
+    // SAFETY: the copy is a new mapping of the same length and content. One system call puts it in place of the
+    // original, so that not even this code sees a difference.
     unsafe {
         let copy = mmap(null_mut(), length, PROT_READ_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
         if copy as isize == -1 {
@@ -339,8 +340,8 @@ fn own(pages: Range, protection: c_int) -> bool {
     }
 }
 
-/// Copies writable pages to new ones, except those that hold zeros only: between parts of the data that are laid out apart
-/// there are many.
+/// Copies writable pages to new ones, except pages of zeros, of which there are many between parts of the data that are
+/// laid out apart.
 fn own_filled(pages: Range) -> bool {
     let is_filled = |page: usize| {
         // SAFETY: a page of this program's data, which no other thread writes.
@@ -358,13 +359,13 @@ fn own_filled(pages: Range) -> bool {
     moved & own(Range { start, end: pages.end }, PROT_READ_WRITE)
 }
 
-/// Writes to each page of a data segment what it holds, so that the kernel gives this process a page of its own.
+/// Writes a byte back to each page of a data segment, so that the kernel gives this process its own page.
 fn own_data(program: Program, header: &Header) {
     let protected = program.headers.iter().find(|other| other.kind == READ_ONLY_AFTER_LOADING);
     let protected = protected.map_or(Range { start: 0, end: 0 }, |header| program.pages(header));
     let pages = program.pages(header);
     for page in (pages.start..pages.end).step_by(PAGE).filter(|page| !(protected.start..protected.end).contains(page)) {
-        // SAFETY: a byte of a writable page of this program; atomic, should another thread write it just now.
+        // SAFETY: a byte of a writable page of this program; the access is atomic in case another thread writes it.
         let byte = unsafe { AtomicU8::from_ptr(page as *mut u8) };
         let _held = byte.fetch_update(Relaxed, Relaxed, Some);
     }
@@ -377,7 +378,7 @@ mod tests {
     use std::io::Write;
     use std::os::fd::IntoRawFd;
 
-    /// Path of the file that an address is mapped from; empty for memory of our own.
+    /// Returns the path of the file that an address is mapped from; empty for anonymous memory.
     fn mapped_from(address: usize) -> String {
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let holds = |line: &&str| {
@@ -397,7 +398,7 @@ mod tests {
         let (data, code) = (program.pages(data), program.pages(code));
         let shared = data.start + 2 * PAGE;
         assert!(shared + PAGE < data.end, "this program is too small to share anything");
-        // SAFETY: a page of our own program, which nobody writes.
+        // SAFETY: a read-only page of this program.
         let content = unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }.to_vec();
         let path = std::env::temp_dir().join(format!("perfunit-common-{}", std::process::id()));
         let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -414,7 +415,7 @@ mod tests {
         let from = mapped_from(shared);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(from, path.to_str().unwrap());
-        // SAFETY: as above.
+        // SAFETY: see above.
         assert_eq!(unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }, content);
         let executable = std::env::current_exe().unwrap();
         assert_eq!(mapped_from(program.first_page()), executable.to_str().unwrap());

@@ -1,8 +1,9 @@
-//! The pages of memory that a forked child lacks although its parent has them: those of files are not in its page tables,
-//! and those that it writes are copied first. These faults are the fork's doing and not the test's, and they are most of the
-//! time of a short body.
+//! Pages that a forked child lacks although its parent has them. Pages of files are not in the child's page tables, and
+//! pages that it writes are copied first. These page faults come from the fork and not from the test, and they are most
+//! of the time of a short body.
 //!
-//! Which pages a body needs its first child tells when it is done, by the kernel's map of them. To have all pages of
+//! The first child determines which pages a body needs, from the kernel's page map after the call. Populating all pages
+//! of a program would take ten times as long and evict the body's own lines from the caches.
 //! a program ready would take ten times as long and throw the body's own lines out of the caches.
 
 use crate::maps::{self, Mapping};
@@ -10,19 +11,19 @@ use crate::sys::{self, Advice, OpenFile, PAGE};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Longer mappings are left alone: their map is long, too.
+/// Longest mapping that is examined, because longer ones have a long page map.
 const LONGEST: usize = 256 << 20;
-/// Runs of pages that fit the list; what does not is faulted in when it is needed.
+/// Largest number of runs of pages in the list; other pages are faulted in on demand.
 const MOST_RUNS: usize = 1000;
-/// Entries of the kernel's map that are read at once.
+/// Entries of the kernel's page map that are read at once.
 const PIECE: usize = 256;
-/// In an entry of the kernel's map (`/proc/self/pagemap`): the page is there, and no other process has it.
+/// Bits of an entry in `/proc/self/pagemap`: the page is present, and no other process has it.
 const PRESENT: u64 = 1 << 63;
 const EXCLUSIVE: u64 = 1 << 56;
 
-/// What children need; shared by all of them.
+/// Pages that children need; all children share the list.
 pub struct Pages {
-    /// Mappings of the parent, by address.
+    /// Mappings of the parent, sorted by address.
     mappings: Vec<Mapping>,
     list: Option<&'static List>,
 }
@@ -30,14 +31,14 @@ pub struct Pages {
 /// Runs of pages, written by the first child.
 #[repr(C)]
 struct List {
-    /// 0 until the list is there, then one more than its runs.
+    /// 0 until the list is complete, then the number of runs plus 1.
     filled: AtomicU64,
-    /// First byte, and length with the advice in the lowest bit: pages are whole.
+    /// Address of the first byte, and length with the advice in the lowest bit, which is free because pages are whole.
     runs: [[AtomicU64; 2]; MOST_RUNS],
 }
 
 impl Pages {
-    /// In the parent, before the first child.
+    /// Collects the mappings. Called in the parent, before the first child.
     pub fn find() -> Self {
         // SAFETY: zeros are an empty list of atomics, and the mapping is never unmapped.
         let list = sys::map_shared(std::mem::size_of::<List>()).map(|address| unsafe { &*address.cast::<List>() });
@@ -45,7 +46,7 @@ impl Pages {
         Self { mappings: mappings.collect(), list }
     }
 
-    /// In a child, before its call: gets ready what the first child needed.
+    /// Populates the pages that the first child needed. Called in a child, before its call.
     pub fn populate(&self) {
         let Some(list) = self.list else { return };
         let runs = (list.filled.load(Relaxed) as usize).saturating_sub(1);
@@ -56,7 +57,7 @@ impl Pages {
         }
     }
 
-    /// In a child, after its call: the first one notes what it needed.
+    /// Records the needed pages in the first child. Called in a child, after its call.
     pub fn note(&self) {
         let Some(list) = self.list.filter(|list| list.filled.load(Relaxed) == 0) else { return };
         let mut runs = 0;
@@ -100,7 +101,8 @@ fn note_mapping(mapping: Mapping, map: &OpenFile, list: &List, runs: &mut usize)
     close(&mut run);
 }
 
-/// Of what can be written only the child's own copies count: all else came with the fork.
+/// Returns whether the child used a page. Among writable pages only the child's own copies count, because all others
+/// came with the fork.
 fn is_needed(entry: u64, advice: Advice) -> bool {
     let wanted = if advice == Advice::Write { PRESENT | EXCLUSIVE } else { PRESENT };
     entry & wanted == wanted

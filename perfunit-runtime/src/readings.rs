@@ -1,7 +1,7 @@
-//! Readings of single calls: what is counted, not timed.
+//! Readings of single calls, which are counted and not timed.
 //!
-//! A process that reads serves nobody else: it has all turns to itself. Its readings lie inside of each other, the
-//! kernel's figures outermost and instructions innermost, so that none counts what another costs.
+//! A process that takes readings has all turns to itself. Its readings are nested, with the kernel's figures outermost
+//! and instructions innermost, so that no figure includes the cost of another.
 
 use crate::gauges::{self, Instructions, Io};
 use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS, SYSTEM_CALLS};
@@ -10,19 +10,20 @@ use std::hint::black_box;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
-/// Sizes that tell whether Rust's allocator asks libc: one that keeps small or large blocks itself does not count.
+/// Sizes by which Rust's allocator is tested for calls of libc: an allocator that keeps small or large blocks itself is
+/// not counted.
 const TRIED: [usize; 2] = [24, 200_000];
 
-/// The gauges of a process.
+/// Counters of a process.
 pub struct Gauges {
     heap: Option<&'static Counters>,
     instructions: Option<Instructions>,
     callgrind: bool,
-    /// Whether the tool counts system calls.
+    /// True if the tool counts system calls.
     system_calls: bool,
-    /// The index of the reading at hand.
+    /// Index of the current reading.
     at: AtomicUsize,
-    /// Allocations and bytes of what is not to count, and by how much it changed the memory in use (wrapping).
+    /// Allocations and bytes of excluded work, and its change of live memory (wrapping).
     left_out: [AtomicU64; 3],
 }
 
@@ -34,7 +35,8 @@ struct Moment {
 }
 
 impl Moment {
-    /// Before a call: bytes first, so that only asking for them is in the difference.
+    /// Reads the figures before a call. Bytes are read first, so that the difference contains only this reading's own
+    /// bytes.
     fn before() -> Self {
         let io = gauges::io();
         let (faults, switches) = gauges::usage();
@@ -48,8 +50,9 @@ impl Moment {
 }
 
 impl Gauges {
-    /// What the page asks for, as far as it is there; notes on the page what is not. To be opened in the thread that calls
-    /// the test, whose instructions count. `counters` is where a preloaded library counts.
+    /// Opens the counters that the page requests, and records on the page which are missing. To be called in the thread
+    /// that calls the test, because its instructions count. `counters` is the address of a preloaded library's
+    /// counters.
     pub fn open(page: &Page, area: &SideArea, counters: Option<usize>) -> Self {
         let flags = page.flags.load(Relaxed);
         let mut instructions = None;
@@ -77,7 +80,7 @@ impl Gauges {
         }
     }
 
-    /// Calls `run`, notes on the page what that took as reading number `at`, and returns its result.
+    /// Calls `run`, stores its figures on the page as reading number `at`, and returns its result.
     pub fn read(&self, area: &SideArea, at: usize, run: &mut dyn FnMut() -> bool) -> bool {
         self.left_out.iter().for_each(|count| count.store(0, Relaxed));
         self.at.store(at, Relaxed);
@@ -108,12 +111,12 @@ impl Gauges {
         counted.0
     }
 
-    /// Whether reading takes system calls that are not allowed in the cage.
+    /// Returns whether a reading needs system calls that the cage forbids.
     pub fn leave_the_cage(&self) -> bool {
         self.instructions.is_some() || self.callgrind || self.system_calls
     }
 
-    /// Runs what is not to count, in the midst of a reading. What the kernel counts is not told apart.
+    /// Runs work that does not count, during a reading. The kernel's figures still include this work.
     pub fn leave_out<T>(&self, work: impl FnOnce() -> T) -> T {
         let counts = || {
             self.heap
@@ -145,7 +148,7 @@ impl Gauges {
             count.fetch_add(after.wrapping_sub(before), Relaxed);
         }
         if let Some(heap) = self.heap {
-            // As if what is in use now had been so all along.
+            // Shifts the peak, as if the memory now in use had always been in use.
             heap.peak.store(peak.wrapping_add(after[2].wrapping_sub(before[2])), Relaxed);
         }
         result
@@ -171,7 +174,7 @@ impl Gauges {
     }
 }
 
-/// What the allocator has done, or did meanwhile.
+/// The allocator's figures, so far or during a call.
 #[derive(Default)]
 struct Heap {
     allocations: u64,
@@ -195,7 +198,7 @@ impl Heap {
     }
 }
 
-/// Whether what Rust allocates arrives at the counters.
+/// Returns whether the counters see Rust's allocations.
 fn sees_rust(counters: &Counters) -> bool {
     TRIED.iter().all(|size| {
         let before = counters.allocations.load(Relaxed);

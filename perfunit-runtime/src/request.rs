@@ -1,4 +1,4 @@
-//! What the tool asks of this process, by environment variables that are equally long on both sides.
+//! Requests of the tool to this process, passed by environment variables that are equally long on both sides.
 
 use crate::page::{
     CLOCK_VARIABLE, CORES_VARIABLE, LIST_VARIABLE, METER_VARIABLE, PRELOAD_VARIABLE, SEED_VARIABLE, SERVE_VARIABLE,
@@ -13,16 +13,16 @@ use std::path::PathBuf;
 pub enum Request {
     /// Write the tests' names and attributes to this file.
     List(PathBuf),
-    /// Serve this test.
+    /// Serve a test.
     Serve {
-        /// As libtest prints it.
+        /// Name as libtest prints it.
         test: String,
     },
-    /// Fork a child for each test that the page asks for, see `next_test`.
+    /// Fork a child for each test that the page requests, see `next_test`.
     ForkServer,
 }
 
-/// The request, or `None` in an ordinary `cargo test`.
+/// Returns the request, or `None` in an ordinary `cargo test`.
 pub fn request() -> Option<Request> {
     if let Some(path) = env::var_os(LIST_VARIABLE) {
         return Some(Request::List(path.into()));
@@ -31,7 +31,7 @@ pub fn request() -> Option<Request> {
     Some(env::var(TEST_VARIABLE).map_or(Request::ForkServer, |test| Request::Serve { test }))
 }
 
-/// Side index and descriptor of the page.
+/// Returns the side's index and the descriptor of the page.
 pub(crate) fn page_descriptor() -> Option<(usize, i32)> {
     let value = env::var(SERVE_VARIABLE).ok()?;
     let (side, descriptor) = value.split_once(':')?;
@@ -39,8 +39,8 @@ pub(crate) fn page_descriptor() -> Option<(usize, i32)> {
     (side < 2).then_some((side, descriptor.parse().ok()?))
 }
 
-/// Removes the request from the environment, so that child processes behave as usual. The library that tells tests of the
-/// machine's cores stays: programs that a test starts are kept on the same core, and must not notice that either.
+/// Removes the request from the environment, so that child processes behave as usual. The library that reports cores
+/// stays, because programs started by a test are kept on the same core and must not notice that either.
 pub(crate) fn forget() {
     for variable in [SERVE_VARIABLE, TEST_VARIABLE, STREAM_VARIABLE, CLOCK_VARIABLE] {
         env::remove_var(variable);
@@ -53,24 +53,24 @@ pub(crate) fn forget() {
     }
 }
 
-/// Removes a variable; returns whether it was set.
+/// Removes a variable and returns whether it was set.
 fn take(variable: &str) -> bool {
     let is_set = env::var_os(variable).is_some();
     env::remove_var(variable);
     is_set
 }
 
-/// Where the library in `meter` counts, if it is there.
+/// Returns the address of the counters of the library in `meter`, if it is loaded.
 pub(crate) fn counters() -> Option<usize> {
     address(METER_VARIABLE)
 }
 
-/// Where the streams of the library in `seeds` come from, if it is there.
+/// Returns the address of the streams of the library in `seeds`, if it is loaded.
 pub(crate) fn streams() -> Option<usize> {
     address(STREAM_VARIABLE)
 }
 
-/// Returns where the state of the clock is that the test reads, if a library stands in front of libc's.
+/// Returns the address of the state of the clock that the test reads, if a library replaces libc's clock.
 pub(crate) fn clock() -> Option<usize> {
     address(CLOCK_VARIABLE)
 }
@@ -79,7 +79,7 @@ fn address(variable: &str) -> Option<usize> {
     usize::from_str_radix(&env::var(variable).ok()?, 16).ok().filter(|address| *address != 0)
 }
 
-/// Our libraries stand first; what the user loads stays.
+/// Removes the first library, which is ours; libraries of the user stay.
 fn forget_first_library() {
     let libraries = env::var_os(PRELOAD_VARIABLE).unwrap_or_default();
     match libraries.as_bytes().iter().position(|byte| *byte == b':') {
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn what_the_user_loads_stays_and_our_library_goes() {
-        // One test, because the environment is the process's.
+        // One test, because all tests of a process share its environment.
         let check = |loaded: Option<&str>, cores: bool, seed: bool, meter: bool, left: Option<&str>| {
             let variables = [
                 (PRELOAD_VARIABLE, loaded),

@@ -22,17 +22,17 @@ pub use fork_server::next_test;
 pub use seat::taken_seat;
 pub use untimed::{timed_by_itself, untimed};
 
-/// True once a body has been taken over: a test that calls another test must not serve twice.
+/// True once a body is served: a test that calls another test must not serve twice.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Called by the macro's code: serves `body` and ends the process if the tool asked for it, else returns at once.
+/// Serves `body` and ends the process if the tool requests it; otherwise returns at once. Called by the macro's code.
 pub fn take_over<T: Termination>(body: fn() -> T) {
-    // Opaque, so that the body is neither inlined into the loop nor hoisted out of it.
+    // Opaque, so that the compiler neither inlines the body into the loop nor hoists it out.
     let body = black_box(body);
     take_over_body(&move |runs| (0..runs).fold(true, |passed, _| passed & is_success(body().report())));
 }
 
-/// Where later calls are looked at besides the first: makes them, up to one that panics.
+/// Makes the later calls that the tool wants to observe after the first one; stops at a panic.
 pub fn call_again<T>(body: fn() -> T) {
     let calls = std::env::var(CALLS_VARIABLE).ok().and_then(|calls| calls.parse::<u32>().ok());
     for _ in 1..calls.unwrap_or(1) {
@@ -42,7 +42,7 @@ pub fn call_again<T>(body: fn() -> T) {
     }
 }
 
-/// As [`take_over`], of a benchmark's body, which runs so many times.
+/// The same as [`take_over`] for a benchmark's body, which takes the number of runs.
 pub fn take_over_body(body: Body<'_>) {
     let Some(seat) = taken_seat() else { return };
     if TAKEN.swap(true, AcqRel) {
@@ -54,20 +54,20 @@ pub fn take_over_body(body: Body<'_>) {
     repeated::serve(seat, body, None)
 }
 
-/// As [`take_over_body`], of a generated call, which is made in the cage only.
+/// The same as [`take_over_body`] for a generated workload, which runs only in the cage.
 pub fn take_over_caged(body: Body<'_>) {
     begin::cage();
     take_over_body(body);
 }
 
-/// Exit codes cannot be compared before Rust 1.84.
+/// Returns whether the exit code is `SUCCESS`. Exit codes cannot be compared before Rust 1.84.
 fn is_success(code: ExitCode) -> bool {
-    // SAFETY: an exit code is one byte here, as for the kernel; of a larger type only its first byte would be read.
+    // SAFETY: an exit code is one byte on this system; of a larger type only the first byte would be read.
     let byte = |code: &ExitCode| unsafe { std::mem::transmute_copy::<ExitCode, u8>(code) };
     byte(&code) == byte(&ExitCode::SUCCESS)
 }
 
-/// Called by the runner: serves the test function `function`, in a thread named like libtest's.
+/// Serves the test function in a thread named like libtest's. Called by the runner.
 ///
 /// If the macro captured the test, its first call ends in [`take_over`] and never returns; otherwise the whole function
 /// is the body.
@@ -98,13 +98,13 @@ fn whole_function<E: 'static>(seat: &'static Seat, function: fn() -> Result<(), 
     TAKEN.store(true, Release);
     seat.area().whole_function.store(1, Relaxed);
     if forked::is_asked(seat, false) {
-        // The macro was to take it over, and did not.
+        // The macro should have taken over the test, but did not.
         leave(seat, state::NO_FORK);
     }
     repeated::serve(seat, &body, Some(first))
 }
 
-/// Calls `then` below `frames` frames of at least 16 bytes: shifts the stack of a thread by less than a page.
+/// Calls `then` below `frames` frames of at least 16 bytes, which shifts the thread's stack by less than a page.
 #[inline(never)]
 fn with_stack_pad(frames: u32, then: &mut dyn FnMut()) {
     if frames == 0 {

@@ -1,4 +1,4 @@
-//! The system calls that std does not offer, declared by hand: this crate has no dependency.
+//! System calls that std does not offer, declared by hand because this crate has no dependencies.
 
 use crate::page::{Page, PAGE_BYTES};
 
@@ -33,14 +33,14 @@ extern "C" {
     fn _exit(status: c_int) -> !;
 }
 
-/// `struct timespec` on the 64-bit platforms that we serve.
+/// `struct timespec` on the supported 64-bit platforms.
 #[repr(C)]
 struct Timespec {
     seconds: i64,
     nanoseconds: i64,
 }
 
-/// `siginfo_t` of a child's end on the 64-bit platforms that we serve.
+/// `siginfo_t` of a child's end on the supported 64-bit platforms.
 #[derive(Default)]
 #[repr(C)]
 struct SignalInfo {
@@ -60,13 +60,13 @@ const P_PID: c_int = 1;
 const WNOHANG: c_int = 1;
 const WEXITED: c_int = 4;
 const WNOWAIT: c_int = 0x0100_0000;
-/// Children of any kind.
+/// Waits for children of any kind.
 const WALL: c_int = 0x4000_0000;
 const CLD_EXITED: c_int = 1;
 const CLD_DUMPED: c_int = 3;
 const CORE_DUMPED: c_int = 0x80;
 
-/// As many as a `cpu_set_t` holds.
+/// Number of cores in a `cpu_set_t`.
 const MOST_CORES: usize = 1024;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const CLOCK_MONOTONIC: c_int = 1;
@@ -98,89 +98,89 @@ const SYS_GETTID: c_long = 178;
 pub fn map_page(descriptor: i32) -> Option<&'static Page> {
     let address = map_file(descriptor, PAGE_BYTES)?;
     close_file(descriptor);
-    // SAFETY: the tool made the file `PAGE_BYTES` long and never shrinks it; the mapping is never unmapped, and `Page`
-    // consists of atomics, valid for every bit pattern.
+    // SAFETY: the tool created the file with `PAGE_BYTES` and never shrinks it; the mapping is never unmapped; `Page`
+    // consists of atomics, which are valid for every bit pattern.
     Some(unsafe { &*address.cast::<Page>() })
 }
 
-/// Maps the beginning of a file that other processes map, too, for as long as this one lives.
+/// Maps the beginning of a file that other processes map too, until this process ends.
 pub fn map_file(descriptor: i32, length: usize) -> Option<*mut c_void> {
-    // SAFETY: a fresh mapping, where nothing else is.
+    // SAFETY: a new mapping at a free address.
     let address = unsafe { mmap(std::ptr::null_mut(), length, PROT_READ_WRITE, MAP_SHARED, descriptor, 0) };
     (address as isize != -1).then_some(address)
 }
 
-/// Fresh memory that processes forked from this one share with it.
+/// Allocates memory that forked processes share with this one.
 pub fn map_shared(length: usize) -> Option<*mut c_void> {
     let flags = MAP_SHARED | MAP_ANONYMOUS;
-    // SAFETY: a fresh mapping, where nothing else is.
+    // SAFETY: a new mapping at a free address.
     let address = unsafe { mmap(std::ptr::null_mut(), length, PROT_READ_WRITE, flags, -1, 0) };
     (address as isize != -1).then_some(address)
 }
 
-/// The kernel's map of this process's pages.
+/// Opens the kernel's map of this process's pages.
 pub fn open_page_map() -> Option<OpenFile> {
     PAGE_MAP.open()
 }
 
-/// Reads entries of the map from a page on: how many.
+/// Reads entries of the page map, starting at a page, and returns their number.
 pub fn read_page_map(map: &OpenFile, page: usize, entries: &mut [u64]) -> usize {
     let (length, size) = (std::mem::size_of_val(entries), std::mem::size_of::<u64>());
     let offset = c_long::try_from(page * size).unwrap_or(c_long::MAX);
-    // SAFETY: the buffer is as long as we say, and any bits are numbers.
+    // SAFETY: the buffer has this length, and any bits are numbers.
     let read = unsafe { pread(map.descriptor, entries.as_mut_ptr().cast(), length, offset) };
     usize::try_from(read).unwrap_or(0) / size
 }
 
-/// Closes a descriptor that the tool handed down, or that is ours.
+/// Closes a descriptor of this crate, inherited from the tool or opened here.
 pub fn close_file(descriptor: i32) {
-    // SAFETY: nobody else knows of the descriptor.
+    // SAFETY: nothing else uses the descriptor.
     unsafe { close(descriptor) };
 }
 
-/// Keeps this thread, and those that it starts, on one core.
+/// Keeps this thread, and threads that it starts, on one core.
 pub fn stay_on(core: usize) {
     let mut cores = [0_u64; MOST_CORES / 64];
     if let Some(word) = cores.get_mut(core / 64) {
         *word = 1 << (core % 64);
-        // SAFETY: a set of cores as long as we say, which is only read.
-        // Not by libc's function, behind which a preloaded library takes note of what the test chooses itself.
+        // SAFETY: a set of cores of this length, which is only read. libc's function is avoided, because a preloaded
+        // library records its calls as the test's choice.
         unsafe { syscall(SYS_SCHED_SETAFFINITY, 0, std::mem::size_of_val(&cores), cores.as_ptr()) };
     }
 }
 
-/// Sleeps until `word` is no longer `value` (or for no reason: the caller looks again).
+/// Sleeps while `word` is `value`. May return early, so the caller must check again.
 pub fn futex_wait(word: &AtomicU32, value: u32) {
-    // SAFETY: the word is a live, aligned u32 and the call only reads it.
+    // SAFETY: the word is a live, aligned u32, and the call only reads it.
     unsafe {
         syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAIT, value, std::ptr::null::<c_void>());
     }
 }
 
-/// Wakes whoever sleeps on `word`, in any process.
+/// Wakes all threads that sleep on `word`, in any process.
 pub fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the word is a live, aligned u32; waking touches no memory.
+    // SAFETY: the word is a live, aligned u32; waking accesses no memory.
     unsafe {
         syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAKE, c_int::MAX);
     }
 }
 
-/// libc's `clock_gettime`, where a library that shows the test another time stands in front of it.
+/// libc's `clock_gettime` if a library replaces the clock; otherwise null.
 static TRUE_CLOCK: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// libc's `clock_gettime`.
+/// Type of libc's `clock_gettime`.
 ///
 /// # Safety
 ///
-/// A `Timespec` can be written there.
+/// `time` points to a writable `Timespec`.
 type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 
-/// Has all readings of ours go to this function, libc's `clock_gettime`.
+/// Makes this crate read the clock by this function, libc's `clock_gettime`.
 pub fn read_true_clock_by(function: *mut c_void) {
     TRUE_CLOCK.store(function, Relaxed);
 }
 
-/// The true time at a moment: as `std::time::Instant`, also where the test is shown another time.
+/// A moment of true time, like `std::time::Instant`, also where a library replaces the test's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     ns: u64,
@@ -193,19 +193,19 @@ impl Moment {
         Self { ns: clock_ns(CLOCK_MONOTONIC) }
     }
 
-    /// Returns the time that has passed since this moment.
+    /// Returns the time since this moment.
     #[inline]
     pub fn elapsed(self) -> Duration {
         Duration::from_nanos(Self::now().ns - self.ns)
     }
 }
 
-/// Returns for how long the threads of this process ran, ns.
+/// Returns the processor time of all threads of this process, in ns.
 pub fn threads_cpu_ns() -> u64 {
     clock_ns(CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// For how long this thread ran, ns.
+/// Returns the processor time of this thread, in ns.
 pub fn thread_cpu_ns() -> u64 {
     clock_ns(CLOCK_THREAD_CPUTIME_ID)
 }
@@ -214,7 +214,7 @@ pub fn thread_cpu_ns() -> u64 {
 fn clock_ns(clock: c_int) -> u64 {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
     let true_clock = TRUE_CLOCK.load(Relaxed);
-    // SAFETY: the kernel fills in the structure that it is given; an address that is not null is that of this function.
+    // SAFETY: the kernel writes the time into the structure; a non-null address is a function of this type.
     unsafe {
         if true_clock.is_null() {
             clock_gettime(clock, &mut time);
@@ -225,30 +225,30 @@ fn clock_ns(clock: c_int) -> u64 {
     (time.seconds * 1_000_000_000 + time.nanoseconds) as u64
 }
 
-/// A file of the kernel that is opened for each reading, so that the descriptors of the test stay as they are; but stays
-/// open where nothing can be opened any more.
+/// A file of the kernel. It is opened for each reading, so that the test's descriptors stay the same, but stays open
+/// where the cage forbids opening files.
 pub struct KernelFile {
     path: &'static CStr,
     kept: AtomicI32,
 }
 
-/// What others did to this thread.
+/// Delay of this thread by others.
 static DELAY: KernelFile = KernelFile { path: c"/proc/thread-self/schedstat", kept: AtomicI32::new(-1) };
-/// What this process uses.
+/// Memory of this process.
 pub static STATUS: KernelFile = KernelFile { path: c"/proc/self/status", kept: AtomicI32::new(-1) };
-/// What this process reads and writes.
+/// Bytes that this process reads and writes.
 pub static IO: KernelFile = KernelFile { path: c"/proc/self/io", kept: AtomicI32::new(-1) };
-/// Where pages are.
+/// Page map of this process.
 static PAGE_MAP: KernelFile = KernelFile { path: c"/proc/self/pagemap", kept: AtomicI32::new(-1) };
 
-/// Opens the files that are read while a test is measured, for this thread and for good.
+/// Opens the files that are read during a measurement, for this thread and for good.
 pub fn keep_files_open() {
     for file in [&DELAY, &STATUS, &IO, &PAGE_MAP] {
         file.kept.store(file.open_anew(), Relaxed);
     }
 }
 
-/// A [`KernelFile`], until it is dropped or for good.
+/// An open [`KernelFile`], closed when dropped unless it is kept.
 pub struct OpenFile {
     descriptor: c_int,
     is_kept: bool,
@@ -275,44 +275,45 @@ impl KernelFile {
         (descriptor >= 0).then_some(OpenFile { descriptor, is_kept })
     }
 
-    /// Its beginning, as much as one reading gives, by system calls of our own: without the heap.
+    /// Reads the beginning of the file by a single system call, without allocating.
     pub fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
         let file = self.open()?;
-        // SAFETY: the buffer is as long as we say.
+        // SAFETY: the buffer has this length.
         let length = unsafe { pread(file.descriptor, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
         buffer.get(..usize::try_from(length).ok()?)
     }
 }
 
-/// For how long this thread was ready to run while others had the core, ns; `None` where the kernel does not tell.
+/// Returns the time for which this thread was ready but others had the core, in ns; `None` where the kernel does not
+/// report it.
 pub fn run_delay_ns() -> Option<u64> {
     delay_in(DELAY.read(&mut [0; 80])?)
 }
 
-/// The second number of `/proc/<id>/schedstat`.
+/// Parses the second number of `/proc/<id>/schedstat`.
 pub fn delay_in(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// Ends the process at once: no exit handler of the test can hang us.
+/// Ends the process at once, so that no exit handler of the test can block it.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: ends the process.
     unsafe { _exit(status) }
 }
 
-/// Who returns from [`fork`].
+/// Result of [`fork_process`].
 pub enum Forked {
-    /// The new process.
+    /// This is the new process.
     Child,
-    /// The old one, with the id of the new one.
+    /// This is the old process, with the ID of the new one.
     Parent(i32),
-    /// The old one; there is no new one.
+    /// The system refused; there is no new process.
     Refused,
 }
 
-/// Forks this process as libc does, with the handlers of whoever asked to be told.
+/// Forks this process with libc's function, which runs the registered fork handlers.
 pub fn fork_process() -> Forked {
-    // SAFETY: our caller sees to it that no other thread holds what the child needs.
+    // SAFETY: the caller ensures that no other thread holds a resource that the child needs.
     match unsafe { fork() } {
         0 => Forked::Child,
         id if id > 0 => Forked::Parent(id),
@@ -320,10 +321,10 @@ pub fn fork_process() -> Forked {
     }
 }
 
-/// Waits for a child and returns its status, as `waitpid` has it; 0 where the program has its children reaped unseen.
+/// Waits for a child and returns its `waitpid` status; 0 where the program has its children reaped automatically.
 pub fn wait_for(id: i32) -> u32 {
     let mut status = 0;
-    // SAFETY: the place lives through the call.
+    // SAFETY: `status` outlives the call.
     while unsafe { waitpid(id, &mut status, 0) } < 0 {
         if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
             return 0;
@@ -332,14 +333,14 @@ pub fn wait_for(id: i32) -> u32 {
     status as u32
 }
 
-/// Waits until a child has ended and returns its status, as `waitpid` has it, but leaves it to be reaped; 0 where the program
-/// has its children reaped unseen.
+/// Waits for the end of a child and returns its `waitpid` status without reaping it; 0 where the program has its
+/// children reaped automatically.
 ///
-/// The kernel wakes us before the last thread of the child is gone. To reap the child then would have us wait for that thread
+/// The kernel wakes us before the child's last thread is gone. Reaping the child at that time would wait for the thread
 /// in a busy loop in the kernel, on the core where the thread is to run.
 pub fn see_end_of(id: i32) -> u32 {
     let mut end = SignalInfo::default();
-    // SAFETY: the place lives through the call.
+    // SAFETY: `end` outlives the call.
     while unsafe { waitid(P_PID, id as c_uint, &mut end, WEXITED | WNOWAIT) } < 0 {
         if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
             return 0;
@@ -353,39 +354,39 @@ pub fn see_end_of(id: i32) -> u32 {
     status as u32
 }
 
-/// Returns whether this process has children now, running or ended.
+/// Returns whether this process has children, running or ended.
 pub fn has_children() -> bool {
-    // SAFETY: the place lives through the call.
+    // SAFETY: the structure outlives the call.
     unsafe { waitid(P_ALL, 0, &mut SignalInfo::default(), WEXITED | WNOHANG | WNOWAIT | WALL) == 0 }
 }
 
-/// Has the kernel end this process when the thread that forked it ends.
+/// Makes the kernel end this process when the thread that forked it ends.
 pub fn die_with_parent() {
-    // SAFETY: takes no pointers.
+    // SAFETY: the call takes no pointers.
     unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL) };
 }
 
-/// Whether this is the thread that the process began with.
+/// Returns whether this is the main thread.
 pub fn is_main_thread() -> bool {
-    // SAFETY: take no arguments.
+    // SAFETY: the calls take no arguments.
     unsafe { syscall(SYS_GETTID) == c_long::from(getpid()) }
 }
 
-/// What a mapping is to be ready for.
+/// Access for which a mapping is populated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// Reading: its pages are mapped in.
+    /// Reading: the pages are mapped in.
     Read,
-    /// Writing: this process has its own copy of each page.
+    /// Writing: this process gets its own copy of each page.
     Write,
 }
 
-/// Takes the page faults of a mapping now. An old kernel refuses, and they come when they come.
+/// Takes the page faults of a mapping in advance. An old kernel refuses, and the faults happen on demand.
 pub fn populate(start: usize, length: usize, advice: Advice) {
     let advice = match advice {
         Advice::Read => MADV_POPULATE_READ,
         Advice::Write => MADV_POPULATE_WRITE,
     };
-    // SAFETY: neither changes what the memory holds; a range that cannot be populated gives an error, which is harmless.
+    // SAFETY: neither advice changes the memory's content; if a range cannot be populated, the error is harmless.
     unsafe { madvise(start as *mut c_void, length, advice) };
 }

@@ -1,5 +1,5 @@
-//! What a generated call does stays in its cage. Each call is tried by this program, started once more, whose standard output
-//! has the report.
+//! Tests that a generated workload stays in its cage. This program starts itself for each trial, and reads the report
+//! from the standard output.
 
 use perfunit_runtime::__private::generated::{executed, run, try_out, Printable, Value};
 use perfunit_runtime::page::{TRIAL_REPORT, TRIAL_VARIABLE};
@@ -8,9 +8,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Which call to make.
+/// Environment variable with the call to make.
 const CALL: &str = "PERFUNIT_CAGED_CALL";
-/// A folder with the file `kept`, to be left as it is.
+/// Environment variable with a folder that has the file `kept` and must not change.
 const FOLDER: &str = "PERFUNIT_CAGED_FOLDER";
 
 fn main() {
@@ -52,7 +52,7 @@ fn make(call: &str) {
         "input" => tried(|_| std::io::stdin().read(&mut [0])),
         "start" => tried(|_| Command::new("/bin/true").status()),
         "fork" => tried(|_| {
-            // SAFETY: takes nothing; a child would end at once.
+            // SAFETY: takes no arguments; a child would end at once.
             unsafe {
                 if fork() == 0 {
                     std::process::abort()
@@ -61,7 +61,7 @@ fn make(call: &str) {
         }),
         "connect" => tried(|_| std::net::TcpStream::connect("127.0.0.1:9")),
         "sleep" => tried(|_| std::thread::sleep(std::time::Duration::from_secs(60))),
-        // SAFETY: the signal is sent to no process that there is, if it is sent.
+        // SAFETY: even if the signal is sent, no process has this ID.
         "kill" => tried(|_| unsafe { kill(i32::MAX, 9) }),
         "exit" => tried(|_| std::process::exit(0)),
         "abort" => tried(|_| std::process::abort()),
@@ -99,7 +99,7 @@ fn tried<T: std::fmt::Debug>(work: impl Fn(usize) -> T) {
     );
 }
 
-/// The report's fields, without the time, and whether the process ended by itself.
+/// Returns the report's fields without the time, and whether the process passed.
 fn trial(call: &str, n: &str, folder: &Path) -> (Vec<String>, bool) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.env(CALL, call).env(FOLDER, folder).env("RUST_BACKTRACE", "0").env(TRIAL_VARIABLE, format!("{n}:7"));
@@ -113,7 +113,7 @@ fn trial(call: &str, n: &str, folder: &Path) -> (Vec<String>, bool) {
     (fields, output.status.success())
 }
 
-/// A folder that must be as it is afterwards.
+/// Runs a check with a folder and asserts that the folder did not change.
 fn in_folder(check: impl Fn(&Path)) {
     let folder = std::env::temp_dir().join(format!("perfunit-caged-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -133,7 +133,7 @@ fn what_works_is_reported() {
         };
         check("sum", "true", Some("120"));
         check("no value", "true", Some("()"));
-        // In another order each time.
+        // The order differs each time.
         check("hash", "true", None);
         check("address", "false", None);
         check("print", "true", Some("()"));
@@ -149,7 +149,7 @@ fn what_asks_for_more_is_ended_before_it_happens() {
         for call in ["delete", "write", "read", "input", "fork", "connect", "sleep", "kill"] {
             let (fields, passed) = trial(call, "16", folder);
             assert!(!passed, "{call}");
-            // Signals are blocked while a process is forked: then there is no report.
+            // Signals are blocked while a process is forked, so there is no report.
             assert!(fields[0] == "left" || call == "fork", "{call}: {fields:?}");
         }
         let (fields, passed) = trial("start", "16", folder);

@@ -1,5 +1,6 @@
-//! A process that serves a test with probes leaves its batches in the tree. The test is this program, started once more, with
-//! the page as standard input and the tree as standard output: both are files that the two share.
+//! Tests that a process which serves a test with probes records its batches in the tree. This program starts itself as
+//! the test, with the page as standard input and the tree as standard output; both are files that the two processes
+//! share.
 
 use perfunit_runtime::__private::{next_test, serve_function, Site};
 use perfunit_runtime::page::{
@@ -19,7 +20,7 @@ static OUTER: Site = Site::new(11);
 static INNER: Site = Site::new(22);
 static UNWANTED: Site = Site::new(UNWANTED_KEY);
 
-/// In the list of sites that are to be inactive.
+/// Key that is listed as inactive.
 const UNWANTED_KEY: u64 = 33;
 const LAYOUT: Layout = Layout { keys: 1, capacity: 64, rows: 24 };
 
@@ -44,10 +45,10 @@ fn main() {
     println!("8 cases passed");
 }
 
-/// Set for [`once`]: what a child does in its call.
+/// Environment variable for [`once`] with the behavior of a child's call.
 const ONCE_VARIABLE: &str = "PERFUNIT_SERVED_ONCE";
 
-/// Passes only once in a process.
+/// Passes only once per process.
 fn once() -> Result<(), String> {
     static CALLED: AtomicBool = AtomicBool::new(false);
     if std::env::var(ONCE_VARIABLE).as_deref() == Ok("abort") {
@@ -57,7 +58,7 @@ fn once() -> Result<(), String> {
     first.then_some(()).ok_or_else(|| "called again".to_owned())
 }
 
-/// Calls `OUTER` once, and `INNER` twice from it and once from a thread of its own.
+/// Calls `OUTER` once, and `INNER` twice from it and once from another thread.
 fn body() -> Result<(), String> {
     let _outer = OUTER.enter();
     for _ in 0..2 {
@@ -68,7 +69,7 @@ fn body() -> Result<(), String> {
     thread.join().map_err(|_| "the thread panicked".to_owned())
 }
 
-/// What the tool asks for.
+/// Request of the tool.
 struct Request {
     mode: u32,
     flags: u32,
@@ -77,7 +78,7 @@ struct Request {
     warm: u32,
 }
 
-/// The two files after the process has ended.
+/// Content of both files after the process has ended.
 struct End {
     page: Vec<u8>,
     tree: Vec<u8>,
@@ -104,19 +105,19 @@ impl End {
         self.tree64(LAYOUT.row(row) + node * size_of::<Figures>() + offset)
     }
 
-    /// Keys of the nodes in use, the first one apart.
+    /// Returns the keys of the nodes in use, except node 0.
     fn keys(&self) -> Vec<u64> {
         let used = self.tree32(offset_of!(Header, used)) as usize;
         (1..used).map(|node| self.node64(node, offset_of!(Node, key))).collect()
     }
 
-    /// Calls of a site in one batch, whatever their context.
+    /// Returns the calls of a site in one batch, in all contexts.
     fn calls(&self, row: usize, key: u64) -> u64 {
         let nodes = self.keys().into_iter().enumerate().filter(|(_, found)| *found == key);
         nodes.map(|(index, _)| self.row64(row, index + 1, offset_of!(Figures, calls))).sum()
     }
 
-    /// Every batch made so many repetitions, and the sums are those of the rows.
+    /// Asserts that every batch made this many repetitions, and that the sums are those of the rows.
     #[track_caller]
     fn check_rows(&self, batches: u32, repetitions: u64) {
         assert_eq!(self.page32(offset_of!(Page, sides) + offset_of!(SideArea, state)), state::DONE);
@@ -137,7 +138,7 @@ impl End {
     }
 }
 
-/// An empty file in the temporary folder, which has no name any more.
+/// Creates an unlinked file in the temporary folder.
 fn shared(length: usize, words: &[(usize, &[u8])]) -> File {
     let path = std::env::temp_dir().join(format!("perfunit-served-{}", std::process::id()));
     let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
@@ -160,7 +161,7 @@ fn serve_with(request: &Request, once: Option<&str>) -> End {
         &[
             (offset_of!(Page, magic), &page::MAGIC.to_ne_bytes()),
             (offset_of!(Page, flags), &request.flags.to_ne_bytes()),
-            // The schedule has zeros only: side 0 has all turns.
+            // The schedule consists of zeros, so side 0 has all turns.
             (offset_of!(Page, turns), &(1 + request.batches).to_ne_bytes()),
             (offset_of!(Page, batches), &request.batches.to_ne_bytes()),
             (offset_of!(Page, repetitions), &request.repetitions.to_ne_bytes()),
@@ -202,7 +203,7 @@ fn serve_with(request: &Request, once: Option<&str>) -> End {
 fn many_batches_have_their_rows_without_the_untimed_runs() {
     let end = serve(&Request { mode: mode::TIMING, flags: 0, batches: 24, repetitions: 3, warm: 1 });
     end.check_rows(24, 3);
-    // The roots of two threads, however many there were, and three functions in their contexts.
+    // The roots of two threads at a time, and three functions in their contexts.
     let mut keys = end.keys();
     keys.sort_unstable();
     assert_eq!(keys, [0, 0, 11, 22, 22]);
@@ -241,7 +242,7 @@ fn each_forked_child_makes_a_first_call() {
         u64::from_ne_bytes(end.page[offset..][..8].try_into().unwrap())
     };
     assert!((0..24).all(|at| time(at) > 0));
-    // In one process the second call fails.
+    // In a single process the second call fails.
     let end = serve_with(&Request { flags: 0, ..FORKED }, Some("pass"));
     assert_eq!(end.page32(side + offset_of!(SideArea, state)), state::FAILED_LATER);
 }
@@ -276,10 +277,11 @@ const FUTEX_WAKE: c_int = 1;
 const READ_WRITE: c_int = 3;
 const SHARED: c_int = 1;
 
-/// Set for a fork server that has another thread.
+/// Environment variable for a fork server with another thread.
 const THREAD_VARIABLE: &str = "PERFUNIT_SERVED_THREAD";
 
-/// The test of a fork server's child: its thread has the test's name, and nobody has called it in this process before.
+/// The test of a fork server's child. Passes if the thread has the test's name and the process has not called the test
+/// before.
 fn by_name() -> Result<(), String> {
     static CALLED: AtomicBool = AtomicBool::new(false);
     match std::thread::current().name() {
@@ -306,7 +308,7 @@ impl ForkServer {
                 (offset_of!(Page, core), &ANY_CORE.to_ne_bytes()),
             ],
         );
-        // SAFETY: a fresh mapping of a file that is long enough; `Page` consists of atomics.
+        // SAFETY: a new mapping of a file that is long enough; `Page` consists of atomics.
         let page = unsafe {
             let address = mmap(std::ptr::null_mut(), PAGE_BYTES, READ_WRITE, SHARED, file.as_raw_fd(), 0);
             assert!(address as isize != -1);
@@ -317,7 +319,7 @@ impl ForkServer {
         Self { process: command.spawn().unwrap(), page, asked: 0 }
     }
 
-    /// Has a child serve a test: its state, and how it ended.
+    /// Makes a child serve a test. Returns its state and its `waitpid` status.
     fn ask(&mut self, test: &str) -> (u32, u32) {
         let area = &self.page.sides[0];
         area.state.store(state::STARTING, Relaxed);
@@ -348,10 +350,10 @@ fn a_fork_server_serves_test_after_test() {
     let mut server = ForkServer::start(false);
     assert_eq!(server.ask("passes"), (state::DONE, 0));
     let (ended_in, status) = server.ask("aborts");
-    // SIGABRT, with or without a core.
+    // SIGABRT, with or without a core dump.
     assert_eq!((ended_in, status & 0x7f), (state::FIRST_CALL, 6));
     assert_eq!(server.ask("unknown"), (state::FAILED_FIRST, 0));
-    // A process of its own: in the first one the second call would fail.
+    // The child is a new process; in the first one a second call would fail.
     assert_eq!(server.ask("passes"), (state::DONE, 0));
 }
 

@@ -1,8 +1,8 @@
-//! Activations: a thread enters a function with a probe and leaves it again.
+//! Activations: a thread enters a function with a probe and leaves it.
 //!
-//! This is the timed path. It touches the thread's own memory, lines of the tree that only this thread writes, and when the
-//! batch began, which nobody writes meanwhile. Atomics are loaded and stored and never modified in place: a locked
-//! instruction would cost as much as the clock.
+//! This is the timed path. It touches the thread's own memory, cache lines of the tree that only this thread writes,
+//! and the batch's beginning, which nothing writes meanwhile. Atomics are loaded and stored but never modified in
+//! place, because a locked instruction would cost as much as the clock.
 
 use super::arena::bump;
 use super::cost::{self, Costs};
@@ -17,31 +17,31 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// In [`Guard::node`]: the node was not active before.
+/// Flag in [`Guard::node`]: the node was not active before.
 const OUTERMOST: u32 = 1 << 31;
-/// In [`Guard::node`]: the probe only counts.
+/// Flag in [`Guard::node`]: the probe only counts.
 const COUNTED: u32 = 1 << 30;
-/// In [`Guard::node`]: the index itself.
+/// Mask of [`Guard::node`] for the index.
 const INDEX: u32 = MOST_NODES - 1;
 
 thread_local! {
-    /// By itself, because it is zeros and large.
+    /// Separate from [`THREAD`], because it consists of zeros and is large.
     static RECENT: Recent = const { Recent::new() };
 }
 
-/// An activation of a function. Dropping it leaves the function, also when a panic unwinds it.
+/// An activation of a function. Dropping it leaves the function, also during unwinding.
 ///
-/// Two halves of a register; it stays in the thread that made it.
+/// It has two halves of a register and stays in the thread that created it.
 pub struct Guard {
-    /// Index of the node that was entered, with marks in its highest bits; 0 if none was.
+    /// Index of the node that was entered, with flags in its highest bits; 0 if none was entered.
     pub(super) node: u32,
-    /// Index of the node to go back to.
+    /// Index of the node to return to.
     back: u32,
     stays: PhantomData<*const ()>,
 }
 
 impl Guard {
-    /// Nothing was entered.
+    /// Guard without an entered node.
     const NONE: Self = Self { node: 0, back: 0, stays: PhantomData };
 }
 
@@ -56,8 +56,8 @@ impl Drop for Guard {
 
 impl Site {
     /// Enters the function until the guard is dropped.
-    // In the function itself stand only a load, a comparison and two calls that an inactive probe jumps over: it shall still
-    // be small enough to be inlined where it was without a probe.
+    // An inactive probe adds only a load, a comparison and two skipped calls to the function, so that the function
+    // stays small enough to be inlined as before.
     #[inline(always)]
     pub fn enter(&'static self) -> Guard {
         if self.mode() == mode::INACTIVE {
@@ -67,7 +67,7 @@ impl Site {
         }
     }
 
-    /// Enters it once more for a call that has been counted.
+    /// Enters the function again for a call that is already counted.
     #[inline(always)]
     pub(super) fn resume(&'static self) -> Guard {
         if self.mode() == mode::INACTIVE {
@@ -78,10 +78,10 @@ impl Site {
     }
 }
 
-/// Enters a site, whose `calls` go up by 1 or 0.
+/// Enters a site and adds `calls` (1 or 0) to its calls.
 #[inline(never)]
 fn enter(site: &'static Site, calls: u64) -> Guard {
-    // `with` is inlined only if little is in it: what it calls is called last, which is a jump.
+    // `with` is inlined only if it contains little; the tail call in it becomes a jump.
     THREAD.with(|thread| enter_from(thread, site, calls))
 }
 
@@ -90,7 +90,8 @@ fn enter_from(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let mode = site.mode();
     let nodes = thread.nodes.get();
     let from = thread.current.get();
-    // Before the clock is read: looking up is the caller's time, for it is the caller's many callees that take long.
+    // Done before the clock is read: lookup counts as the caller's time, because it is slow only for callers with many
+    // callees.
     if let Some(caller) = nodes.get(from as usize) {
         if caller.key.load(Relaxed) == site.key && mode != mode::UNRESOLVED {
             return repeat(thread, caller, calls);
@@ -105,20 +106,21 @@ fn enter_from(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     enter_recent(thread, site, calls)
 }
 
-/// Counts a call that a function makes of itself.
+/// Counts a function's direct call of itself.
 ///
-/// The time is the same node's before, during and after the call, so no clock is read: in a deep recursion readings would
-/// take ten times as long as the calls, and no constant can be subtracted for them, as processors overlap them with the calls.
+/// The time belongs to the same node before, during and after the call, so the clock is not read. In deep recursion,
+/// readings would take ten times as long as the calls, and no constant could be subtracted for them, because processors
+/// overlap them with the calls.
 #[inline(always)]
 fn repeat(thread: &Thread, node: &Node, calls: u64) -> Guard {
     if thread.begun() != NO_BATCH {
         bump(&node.repeats, calls);
     }
-    // Nothing to leave.
+    // There is no node to leave.
     Guard::NONE
 }
 
-/// Enters where the caller went lately, if not last.
+/// Enters a node that the caller entered recently, but not last.
 #[inline(never)]
 fn enter_recent(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let mode = site.mode();
@@ -136,7 +138,7 @@ fn enter_recent(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     enter_slowly(thread, site, calls)
 }
 
-/// Moves from a node to another one.
+/// Moves from one node to another.
 #[inline(always)]
 fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls: u64) -> Guard {
     let (back, caller) = from;
@@ -152,7 +154,7 @@ fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls:
         return Guard { node: index | COUNTED, back, stays: PhantomData };
     }
     let outermost = node.started.load(Relaxed) == 0;
-    // Last of all, so that the function's self time holds little of what we do.
+    // Read last, so that the function's self time contains little of the probe's own work.
     let now = ticks::now();
     if outermost {
         node.started.store(now, Relaxed);
@@ -161,7 +163,7 @@ fn step(thread: &Thread, mode: u32, from: (u32, &Node), to: (u32, &Node), calls:
     Guard { node: if outermost { index | OUTERMOST } else { index }, back, stays: PhantomData }
 }
 
-/// Enters where the caller has not been for long, or what is met for the first time.
+/// Enters a node that the caller has not entered recently, or enters the site for the first time.
 #[inline(never)]
 fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let mode = match site.mode() {
@@ -180,13 +182,13 @@ fn enter_slowly(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     step(thread, mode, (from, caller), (index, node), calls)
 }
 
-/// Leaves a node and goes back to another one; both are of a [`Guard`].
+/// Leaves a node and returns to another one; both come from a [`Guard`].
 #[inline(never)]
 fn leave(node: u32, back: u32) {
     if node & COUNTED != 0 {
         THREAD.with(|thread| thread.current.set(back));
     } else {
-        // First of all, as on entering it was the last.
+        // Read first, as the reading on entry is last.
         let now = ticks::now();
         THREAD.with(|thread| leave_at(thread, node, back, now));
     }
@@ -197,14 +199,14 @@ fn leave_at(thread: &Thread, node: u32, back: u32, now: u64) {
     let nodes = thread.nodes.get();
     let index = node & INDEX;
     let (Some(left), Some(current)) = (nodes.get(index as usize), nodes.get(thread.current.get() as usize)) else {
-        // The thread has given its tree back.
+        // The thread has already returned its root.
         return;
     };
     thread.pass(current, now);
     if thread.current.get() != index {
         leave_out_of_order(thread, nodes, index, now);
         if left.started.load(Relaxed) == 0 {
-            // It was left with one of its callers.
+            // The node was already left together with one of its callers.
             return;
         }
     }
@@ -214,7 +216,7 @@ fn leave_at(thread: &Thread, node: u32, back: u32, now: u64) {
     thread.current.set(back);
 }
 
-/// The node that is left is not the current one: ends what was entered below it and never left.
+/// Ends activations below the node `left` that were never left, because `left` is not the current node.
 #[cold]
 #[inline(never)]
 fn leave_out_of_order(thread: &Thread, nodes: &[Node], left: u32, now: u64) {
@@ -224,11 +226,11 @@ fn leave_out_of_order(thread: &Thread, nodes: &[Node], left: u32, now: u64) {
     }
 }
 
-/// Looks up in the request what a site is to do, and returns it; [`mode::UNRESOLVED`] before there is a request.
+/// Looks up the mode of a site in the request. Returns [`mode::UNRESOLVED`] before there is a request.
 #[cold]
 #[inline(never)]
 fn resolve(site: &Site) -> u32 {
-    // Looking up allocates, and the allocator may have this very probe.
+    // The lookup allocates, and the allocator may have this probe.
     site.mode.store(mode::INACTIVE, Relaxed);
     let mode = match tree() {
         Err(NotYet) => mode::UNRESOLVED,
@@ -266,7 +268,7 @@ fn recursion(depth: u64) {
     black_box(());
 }
 
-/// Measures what probes cost here.
+/// Measures the cost of probes in this process.
 pub(super) fn measure() -> Costs {
     cost::measure(&cost::Probed { timed, counted, recursion })
 }

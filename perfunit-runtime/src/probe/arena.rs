@@ -1,4 +1,4 @@
-//! The tree's file in this process: the request, and room for nodes and for the figures of batches.
+//! The tree's file in this process: the request, the nodes, and the figures of batches.
 
 use super::ticks;
 use crate::sys::{self, Moment};
@@ -11,27 +11,28 @@ use std::sync::{Mutex, PoisonError};
 /// A mapped tree.
 pub struct Tree {
     pub(super) header: &'static Header,
-    /// The sites whose mode is the listed one, by key.
+    /// Keys of the sites that have the listed mode, sorted.
     keys: &'static [AtomicU64],
     pub(super) nodes: &'static [Node],
     pub(super) rows: &'static [Figures],
-    /// The first root that no thread has; 0 for none.
+    /// First root without a thread; 0 for none.
     free: Mutex<u32>,
-    /// The two clocks when the serve began.
+    /// Readings of both clocks at the beginning of the measurement.
     pub(super) opened: (Moment, u64),
 }
 
-/// Adds without a locked instruction: nobody else writes the field.
+/// Adds to a field without a locked instruction, because only this thread writes it.
 #[inline(always)]
 pub fn bump(field: &AtomicU64, by: u64) {
     field.store(field.load(Relaxed).wrapping_add(by), Relaxed);
 }
 
 impl Tree {
-    /// Maps the file and closes its descriptor; `None` if it is no tree of this version.
+    /// Maps the file and closes its descriptor. Returns `None` if it is not a tree of this version.
     pub fn open(descriptor: i32) -> Option<Self> {
         let header = sys::map_file(descriptor, Layout::KEYS)?.cast::<Header>();
-        // SAFETY: the mapping is never unmapped, as long as we asked for and page-aligned; atomics of any bits are valid.
+        // SAFETY: the mapping is never unmapped, has the requested length and is page-aligned; atomics may have any
+        // bits.
         let header = unsafe { &*header };
         if header.magic.load(Relaxed) != MAGIC {
             return None;
@@ -41,11 +42,11 @@ impl Tree {
             capacity: header.capacity.load(Relaxed).min(MOST_NODES),
             rows: header.rows.load(Relaxed),
         };
-        // The header a second time: only now is it known how long the file is.
+        // Maps the file again, because only the header has its length.
         let file = sys::map_file(descriptor, layout.bytes())?.cast::<u8>();
         sys::close_file(descriptor);
-        // SAFETY: as above; the layout says where the parts are, aligned to pages, and the tool made the file as long as it
-        // says.
+        // SAFETY: see above; the layout has the page-aligned offsets of all parts, and the tool created the file with
+        // its length.
         let (keys, nodes, rows) = unsafe {
             (
                 from_raw_parts(file.add(Layout::KEYS).cast(), layout.keys as usize),
@@ -56,7 +57,7 @@ impl Tree {
         Some(Self::of(header, keys, nodes, rows))
     }
 
-    /// A tree in memory that is all zeros but for the request.
+    /// Builds a tree in memory. All fields are zero, except the request.
     pub(super) fn of(
         header: &'static Header,
         keys: &'static [AtomicU64],
@@ -69,7 +70,7 @@ impl Tree {
         Self { header, keys, nodes, rows, free: Mutex::new(0), opened }
     }
 
-    /// What a site is asked to do.
+    /// Returns the requested mode of a site.
     pub(super) fn mode_of(&self, key: u64) -> u32 {
         let listed = self.keys.binary_search_by_key(&key, |listed| listed.load(Relaxed)).is_ok();
         let mode = if listed { &self.header.listed_mode } else { &self.header.default_mode };
@@ -79,7 +80,7 @@ impl Tree {
         }
     }
 
-    /// A child of node `from`; `None` if there is no room.
+    /// Adds a child to node `from`. Returns `None` if the tree is full.
     pub(super) fn add(&self, from: u32, key: u64) -> Option<u32> {
         let caller = &self.nodes[from as usize];
         let index = self.take(key)?;
@@ -91,7 +92,8 @@ impl Tree {
         Some(index)
     }
 
-    /// A root: one that an ended thread left, so that threads which come and go do not fill the tree, else a new one.
+    /// Returns a root: one of an ended thread if possible, so that short-lived threads do not fill the tree, otherwise
+    /// a new one.
     pub(super) fn root(&self) -> Option<u32> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if *free != 0 {
@@ -104,7 +106,7 @@ impl Tree {
         Some(root)
     }
 
-    /// Leaves a root to the next thread.
+    /// Returns a root for use by another thread.
     pub(super) fn give_back(&self, root: u32) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         self.nodes[root as usize].next.store(*free, Relaxed);
@@ -113,7 +115,7 @@ impl Tree {
 
     fn take(&self, key: u64) -> Option<u32> {
         let used = &self.header.used;
-        // Asked first, so that the number does not grow for ever in a full tree.
+        // Checked first, so that the count does not grow forever in a full tree.
         let is_full = |used: u32| used as usize >= self.nodes.len();
         let index = if is_full(used.load(Relaxed)) { u32::MAX } else { used.fetch_add(1, Relaxed) };
         if is_full(index) {

@@ -1,4 +1,4 @@
-//! Batches: between which moments figures are taken, and what the tool reads of each.
+//! Batches: which figures are recorded when, and what the tool reads of each batch.
 
 use super::arena::Tree;
 use super::{cost, home, place, ticks};
@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Tree {
-    /// Measures what the probes cost, for the header, if any was met.
+    /// Measures the cost of the probes for the header, if any probe was executed.
     pub fn measure_costs(&self) {
         let Some(costs) = cost::measured() else { return };
         let Header { inside, outside, counting, again, .. } = self.header;
@@ -17,21 +17,20 @@ impl Tree {
         }
     }
 
-    /// Whether no batch has been recorded yet.
+    /// Returns whether no batch has been recorded yet.
     pub fn is_empty(&self) -> bool {
         self.header.batches.load(Relaxed) == 0
     }
 
-    /// From now on figures are taken. Only this thread is told to forget the ticks before; the others compare with the
-    /// beginning.
+    /// Begins recording. Only this thread discards earlier ticks; other threads compare with the beginning.
     pub fn begin_batch(&'static self) {
-        // Its root must be there: whatever runs outside of any probe is the root's.
+        // The thread needs a root, to which time outside of any probe belongs.
         home::settle_in(self);
         self.header.begun.store(ticks::now(), Relaxed);
     }
 
-    /// From now on no figures are taken; row `index` gets those of the batch. Other threads that still run keep what they
-    /// have not passed on since their last probe.
+    /// Ends recording and writes the batch's figures to row `index`. Ticks that other running threads have not passed
+    /// on since their last probe are not included.
     pub fn end_batch(&self, index: usize) {
         let now = ticks::now();
         place::pass_until(now);
@@ -52,7 +51,7 @@ impl Tree {
     }
 }
 
-/// What a sum has grown by since it was asked last.
+/// Returns the growth of a sum since the previous call.
 fn since(sum: &AtomicU64, before: &AtomicU64) -> u64 {
     let now = sum.load(Relaxed);
     now.wrapping_sub(before.swap(now, Relaxed))

@@ -1,4 +1,4 @@
-//! What probes cost where they cost least: a function that does nothing, called in a row.
+//! Minimum cost of probes, measured with consecutive calls of an empty function.
 
 use super::{place, ticks};
 use crate::tree::{Node, NEVER};
@@ -7,34 +7,34 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::OnceLock;
 
-/// Rounds, of which the cheapest counts: interrupts only make a round longer.
+/// Number of rounds, of which the cheapest counts, because interrupts only make a round longer.
 const ROUNDS: usize = 30;
-/// Calls in a round: about 15 us with a timing probe.
+/// Number of calls per round, which take about 15 us with a timing probe.
 const CALLS: u64 = 500;
 
-/// Ticks a call.
+/// Costs in ticks per call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// Of a timing probe, in the self time of its own function.
+    /// Cost of a timing probe in the self time of its own function.
     pub inside: f64,
-    /// Of a timing probe, in the self time of its caller.
+    /// Cost of a timing probe in the self time of its caller.
     pub outside: f64,
-    /// Of a counting probe.
+    /// Cost of a counting probe.
     pub counting: f64,
-    /// Of a probe of either kind where a function calls itself.
+    /// Cost of either probe where a function calls itself.
     pub again: f64,
 }
 
-/// How to measure, from the first probe that is met. Named nowhere else: a program without probes is linked without what they
-/// need, in particular the memory of each of its threads.
+/// Function that measures costs, set by the first executed probe. Nothing else names it, so that a program without
+/// probes is linked without the code and thread-local memory of probes.
 static MEASURE: OnceLock<fn() -> Costs> = OnceLock::new();
 
-/// Says how to measure; the first call counts.
+/// Sets the function that measures costs; only the first call has an effect.
 pub fn set(measure: fn() -> Costs) {
     MEASURE.get_or_init(|| measure);
 }
 
-/// Measures what probes cost here; `None` in a program that met none.
+/// Measures the cost of probes, or returns `None` in a program that executed no probe.
 pub fn measured() -> Option<Costs> {
     MEASURE.get().map(|measure| measure())
 }
@@ -53,17 +53,17 @@ fn plain_recursion(depth: u64) {
     black_box(());
 }
 
-/// Functions that do nothing and have a probe whose key is 1.
+/// Empty functions with a probe, which has key 1.
 pub struct Probed {
-    /// The probe takes times.
+    /// Function with a timing probe.
     pub timed: fn(),
-    /// The probe only counts.
+    /// Function with a counting probe.
     pub counted: fn(),
-    /// The probe takes times; the function calls itself until its argument is 0.
+    /// Function with a timing probe that calls itself until its argument is 0.
     pub recursion: fn(u64),
 }
 
-/// Measures all costs, in this thread.
+/// Measures all costs in this thread.
 pub fn measure(probed: &Probed) -> Costs {
     let shortest = |measure: &dyn Fn() -> (u64, u64)| {
         (0..ROUNDS).map(|_| measure()).min_by_key(|(inside, outside)| inside + outside).unwrap_or_default()
@@ -78,17 +78,17 @@ pub fn measure(probed: &Probed) -> Costs {
         inside: per_call(timed.0, 0),
         outside: per_call(timed.1, plain.1),
         counting: per_call(counted.1, plain.1),
-        // The outermost call reads the clock twice, as one call in a row does.
+        // The outermost call reads the clock twice, as one of the consecutive calls does.
         again: per_call(recursion.1, plain_recursion.1 + (timed.0 + timed.1).saturating_sub(plain.1) / CALLS),
     }
 }
 
-/// Ticks of a round by the clock outside.
+/// Returns the ticks of a round, by the clock outside.
 fn ticks_of(function: fn()) -> u64 {
     ticks_to(|| repeat(function))
 }
 
-/// Ticks of one call that makes the others, one in the other: returns are predicted as in a deep recursion.
+/// Returns the ticks of nested calls; their returns are predicted as in a deep recursion.
 fn ticks_of_recursion(function: fn(u64)) -> u64 {
     let function = black_box(function);
     ticks_to(|| function(CALLS))
@@ -104,7 +104,7 @@ fn ticks_to(run: impl FnOnce()) -> u64 {
     took
 }
 
-/// Self ticks of a round: of the function and of its caller.
+/// Returns the self ticks of the function and of its caller in one round.
 fn times_of(function: fn()) -> (u64, u64) {
     let nodes = at_scratch_node(|| repeat(function));
     (nodes[1].self_ticks.load(Relaxed), nodes[0].self_ticks.load(Relaxed))
@@ -119,7 +119,7 @@ fn repeat(function: fn()) {
     }
 }
 
-/// Runs something as the only caller of a site with key 1, in a tree of these two nodes.
+/// Runs a closure as the only caller of a site with key 1, in a tree of these two nodes.
 fn at_scratch_node(run: impl FnOnce()) -> &'static [Node] {
     static BEGUN: AtomicU64 = AtomicU64::new(0);
     static NODES: OnceLock<[Node; 2]> = OnceLock::new();

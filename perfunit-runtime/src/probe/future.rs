@@ -5,14 +5,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Enters `site` whenever the future is polled and leaves it at the end of the poll; counts one call in all.
+/// Wraps a future so that each poll enters and leaves `site`; all polls together count as one call.
 ///
-/// A structure of its own and no `async` block, which would keep the future twice: as what it was given and as what it polls.
+/// It is a structure instead of an `async` block, which would store the future twice: as its captured value and as the
+/// polled future.
 pub fn probed<F: Future>(site: &'static Site, future: F) -> Probed<F> {
     Probed { site, polled: false, future }
 }
 
-/// See [`probed`].
+/// Future with a probe, see [`probed`].
 pub struct Probed<F> {
     site: &'static Site,
     polled: bool,
@@ -23,8 +24,8 @@ impl<F: Future> Future for Probed<F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: `future` is moved neither here nor elsewhere, for the structure implements neither Drop nor Unpin by hand;
-        // the other fields are never pinned.
+        // SAFETY: `future` is never moved, because the structure implements neither Drop nor Unpin; the other fields
+        // are never pinned.
         let (site, polled, future) = unsafe {
             let this = self.get_unchecked_mut();
             (this.site, &mut this.polled, Pin::new_unchecked(&mut this.future))

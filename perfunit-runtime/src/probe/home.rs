@@ -1,4 +1,4 @@
-//! A thread's root in the tree: had from its first active probe to its end, then left to another thread.
+//! A thread's root in the tree: assigned at its first active probe, and reused by another thread after its end.
 
 use super::arena::Tree;
 use super::place::{end_all, THREAD};
@@ -7,11 +7,11 @@ use super::{lookup, ticks};
 use std::cell::OnceCell;
 
 thread_local! {
-    /// What the thread gives back when it ends. Calls do not touch it: it has a destructor.
+    /// Root that the thread returns when it ends. It has a destructor, so calls do not access it.
     static HOME: OnceCell<Home> = const { OnceCell::new() };
 }
 
-/// The tree that a thread has, and its root there.
+/// Tree and root of a thread.
 struct Home {
     tree: &'static Tree,
     root: u32,
@@ -24,7 +24,7 @@ impl Drop for Home {
             if let Some(node) = nodes.get(current as usize) {
                 let now = ticks::now();
                 thread.pass(node, now);
-                // A thread that was ended from outside has left nothing.
+                // Activations of a thread that was ended from outside were never left.
                 end_all(thread, nodes, lookup::path(nodes, current), now);
             }
         });
@@ -32,13 +32,14 @@ impl Drop for Home {
     }
 }
 
-/// Gives this thread a root in the process's tree; false if there is none, or if the thread is about to end.
+/// Gives this thread a root in the process's tree. Returns false if there is no tree or if the thread is about to end.
 #[cold]
 pub fn settle() -> bool {
     matches!(tree(), Ok(Some(tree)) if settle_in(tree))
 }
 
-/// Gives this thread a root in a tree unless it has one; false if there is no room, or if the thread is about to end.
+/// Gives this thread a root in a tree, unless it has one. Returns false if the tree is full or the thread is about to
+/// end.
 pub fn settle_in(tree: &'static Tree) -> bool {
     THREAD.with(|thread| {
         if thread.settling.replace(true) {
@@ -60,7 +61,7 @@ pub fn settle_in(tree: &'static Tree) -> bool {
     })
 }
 
-/// A new node for a site that this context calls for the first time.
+/// Adds a node for a site that this context calls for the first time.
 #[cold]
 pub fn add(from: u32, key: u64) -> Option<u32> {
     HOME.try_with(|home| home.get().and_then(|home| home.tree.add(from, key))).ok()?

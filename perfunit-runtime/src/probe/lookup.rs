@@ -1,20 +1,20 @@
-//! Which node a site has below another one.
+//! Lookup of a site's node below another node.
 
 use crate::tree::Node;
 use std::cell::Cell;
 use std::iter::successors;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Calls that a thread remembers.
+/// Number of calls that a thread remembers.
 const RECENT: usize = 512;
-/// Multiplied with it, every bit of a number moves the highest ones.
+/// Factor that makes every bit of a number affect the highest bits of the product.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Where calls led lately that did not lead where their caller's last one did. Without it, three hundred callees in turn were
-/// seen to cost 700 to 3,400 ns a call.
+/// Cache of recent calls that led to another node than their caller's last call. Without it, 300 callees in turn cost
+/// 700 to 3,400 ns per call.
 pub struct Recent([Cell<Call>; RECENT]);
 
-/// A call from a node led to another one.
+/// A call from one node to another.
 #[derive(Clone, Copy)]
 struct Call {
     from: u32,
@@ -23,13 +23,13 @@ struct Call {
 
 impl Recent {
     pub const fn new() -> Self {
-        // The value of each element.
+        // Initial value of each element.
         #[allow(clippy::declare_interior_mutable_const, clippy::allow_attributes_without_reason)]
         const NONE: Cell<Call> = Cell::new(Call { from: 0, to: 0 });
         Self([NONE; RECENT])
     }
 
-    /// Where a call from node `from` led. It may have been one of another site; node 0 if nothing is known.
+    /// Returns the node to which a call from node `from` led, or 0. The call may have been of another site.
     #[inline(always)]
     pub fn led(&self, from: u32, key: u64) -> u32 {
         let call = self.place(from, key).get();
@@ -40,7 +40,7 @@ impl Recent {
         }
     }
 
-    /// Remembers that a call of a site from node `from` led to node `to`.
+    /// Records that a call of a site from node `from` led to node `to`.
     pub fn remember(&self, from: u32, key: u64, to: u32) {
         self.place(from, key).set(Call { from, to });
     }
@@ -52,15 +52,15 @@ impl Recent {
     }
 }
 
-/// The node of a site that is called from node `from`: a child, the node itself or an ancestor, which makes a call of
-/// something active already no context of its own. `None` if the site has none of them.
+/// Finds the node of a site that is called from node `from`: a child, the node itself, or an ancestor, because a call
+/// of an active site gets no new context. Returns `None` if there is none.
 #[inline(never)]
 pub fn find(nodes: &[Node], from: u32, key: u64) -> Option<u32> {
     let has_key = |index: &u32| nodes[*index as usize].key.load(Relaxed) == key;
     child(nodes, &nodes[from as usize], key).or_else(|| path(nodes, from).find(has_key))
 }
 
-/// A child, which is put first: of hundreds, a few are called most.
+/// Finds a child and moves it to the front, because a few of hundreds of callees get most calls.
 fn child(nodes: &[Node], caller: &Node, key: u64) -> Option<u32> {
     let first = caller.first.load(Relaxed);
     let mut before: Option<&Node> = None;
@@ -82,7 +82,7 @@ fn child(nodes: &[Node], caller: &Node, key: u64) -> Option<u32> {
     None
 }
 
-/// A node and its ancestors, the thread's root at the end.
+/// Iterates over a node and its ancestors, ending with the thread's root.
 pub fn path(nodes: &[Node], from: u32) -> impl Iterator<Item = u32> + '_ {
     let parent = |index: &u32| Some(nodes[*index as usize].parent.load(Relaxed)).filter(|parent| *parent != 0);
     successors(Some(from), parent)

@@ -1,14 +1,16 @@
-//! Probes: what an instrumented function does when it is entered and left.
+//! Probes at the entry and exit of instrumented functions.
 //!
-//! Each function has a [`Site`], switched on or off by the request in the shared [`tree`](crate::tree) when it is called for
-//! the first time. An active one moves its thread through a calling-context tree, counts the call and, if it is to be timed,
-//! reads the clock once on entering and once on leaving: the ticks since the thread's last reading go to the node that was
-//! current. A function that calls itself stays in its node and is only counted. Self times are thus right under any recursion, and those of a thread's tree sum to its time.
+//! Each function has a [`Site`], which is switched on or off by the request in the shared [`tree`](crate::tree) at its
+//! first call. An active site moves its thread through a calling-context tree, counts the call and, if it is timed,
+//! reads the clock once on entry and once on exit. The ticks since the thread's last reading go to the node that was
+//! current. A function that calls itself stays in its node and is only counted. Self times are therefore exact under
+//! any recursion, and those of a thread's tree add up to the thread's time.
 //!
-//! Invariants: nothing in the way of a call allocates, locks or writes what another thread writes; without a tree every
-//! site is inactive and stays so; what is met for the first time may allocate, even if the allocator has probes; a guard that is dropped late, early or never leaves a sound tree behind.
+//! Invariants: the path of a call neither allocates nor locks nor writes memory that another thread writes; without a
+//! tree every site is inactive and stays inactive; the first call of a site may allocate, even if the allocator has
+//! probes; a guard that is dropped late, early or never leaves a consistent tree.
 
-// A call more would be much of what a probe costs. (Lints have reasons from Rust 1.81 on.)
+// An additional call would be a large part of a probe's cost. (Lints accept reasons since Rust 1.81.)
 #![allow(clippy::inline_always, clippy::allow_attributes_without_reason)]
 
 mod activation;

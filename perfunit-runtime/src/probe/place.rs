@@ -1,4 +1,4 @@
-//! A thread's place in its tree: which node's time is running, and since when.
+//! A thread's position in its tree: the node that gets the time, and since when.
 
 use super::arena::bump;
 use super::ticks;
@@ -7,22 +7,22 @@ use std::cell::Cell;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A thread's place in a tree.
+/// A thread's position in a tree.
 pub struct Thread {
-    /// When the running batch began, ticks, or [`NO_BATCH`].
+    /// Time at which the running batch began, ticks, or [`NO_BATCH`].
     pub begun: Cell<Option<&'static AtomicU64>>,
-    /// None before the thread's first active probe and after its end.
+    /// Nodes of the tree; empty before the thread's first active probe and after its end.
     pub nodes: Cell<&'static [Node]>,
-    /// Index of the node whose time is running.
+    /// Index of the node that gets the time.
     pub current: Cell<u32>,
-    /// The last clock reading, ticks.
+    /// Last clock reading, ticks.
     pub last: Cell<u64>,
-    /// True while a root is being fetched, which allocates: the allocator may have a probe.
+    /// True while the thread requests a root, which allocates: the allocator may have a probe.
     pub settling: Cell<bool>,
 }
 
 thread_local! {
-    // Constant and without a destructor, so that reaching it takes an addition and no question.
+    // `const` and without a destructor, so that access is a single addition.
     pub static THREAD: Thread = const {
         Thread {
             begun: Cell::new(None),
@@ -35,17 +35,17 @@ thread_local! {
 }
 
 impl Thread {
-    /// When the batch began, ticks; [`NO_BATCH`] between batches and without a tree.
+    /// Returns the time at which the batch began, in ticks; [`NO_BATCH`] between batches and without a tree.
     #[inline(always)]
     pub fn begun(&self) -> u64 {
         self.begun.get().map_or(NO_BATCH, |begun| begun.load(Relaxed))
     }
 
-    /// Gives the ticks since the last clock reading, as far as they are in the batch, to the node that is current.
+    /// Adds the ticks since the last clock reading, as far as they are in the batch, to the current node.
     #[inline(always)]
     pub fn pass(&self, current: &Node, now: u64) {
         let since = self.last.get().max(self.begun());
-        // Between batches nothing is later than the beginning; nor is another core's clock, if it is a little behind.
+        // Saturates to 0 between batches, and if another core's clock is slightly behind.
         bump(&current.self_ticks, now.saturating_sub(since));
         self.last.set(now);
     }
@@ -76,7 +76,7 @@ pub fn end_all(thread: &Thread, nodes: &[Node], indices: impl Iterator<Item = u3
     }
 }
 
-/// Gives this thread's ticks up to `now` to its current node.
+/// Adds this thread's ticks up to `now` to its current node.
 pub fn pass_until(now: u64) {
     THREAD.with(|thread| {
         if let Some(current) = thread.nodes.get().get(thread.current.get() as usize) {
@@ -85,7 +85,7 @@ pub fn pass_until(now: u64) {
     });
 }
 
-/// Runs something as if this thread stood at the first of these nodes, in a batch that began at `begun`.
+/// Runs a closure with this thread at the first of these nodes, in a batch that began at `begun`.
 pub fn elsewhere(nodes: &'static [Node], begun: &'static AtomicU64, run: impl FnOnce()) {
     THREAD.with(|thread| {
         let place = (thread.nodes.replace(nodes), thread.begun.replace(Some(begun)), thread.current.replace(0));

@@ -1,4 +1,4 @@
-//! The tree of this process: whether it has one is known when the page is mapped.
+//! The tree of this process, which is known once the page is mapped.
 
 use super::arena::Tree;
 use crate::page::SERVE_VARIABLE;
@@ -6,17 +6,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::OnceLock;
 
-/// Empty until it is known whether there is one.
+/// Unset until it is known whether the process has a tree.
 static TREE: OnceLock<Option<Tree>> = OnceLock::new();
 /// True once it is known that the process will serve.
 static WILL_SERVE: AtomicBool = AtomicBool::new(false);
 
-/// Maps the tree that the tool shares, or, without a descriptor, switches all probes off. The first call counts.
+/// Maps the tree that the tool shares. Without a descriptor, switches all probes off. Only the first call has an
+/// effect.
 pub fn open(descriptor: Option<i32>) -> Option<&'static Tree> {
     TREE.get_or_init(|| descriptor.and_then(Tree::open)).as_ref()
 }
 
-/// The tree; `Err` as long as the process may yet get one: the test's own probe is met before the page is mapped.
+/// Returns the tree. Fails while the process may still get one, because the test's own probe runs before the page is
+/// mapped.
 pub fn tree() -> Result<Option<&'static Tree>, NotYet> {
     if let Some(tree) = TREE.get() {
         return Ok(tree.as_ref());
@@ -28,5 +30,5 @@ pub fn tree() -> Result<Option<&'static Tree>, NotYet> {
     Ok(open(None))
 }
 
-/// The request has not been read yet.
+/// Error while the request has not been read.
 pub struct NotYet;

@@ -1,4 +1,4 @@
-//! Trees of small programs, by a clock that they move themselves.
+//! Trees of small programs, with a clock that the tests advance.
 
 use super::ticks::set_by_test::{pass, start};
 use super::{activation, home, probed, Guard, Site, Tree};
@@ -17,7 +17,7 @@ fn leak<T>(values: impl IntoIterator<Item = T>) -> &'static [T] {
     values.into_iter().collect::<Vec<T>>().leak()
 }
 
-/// A tree in which this thread has a root.
+/// Returns a tree in which this thread has a root.
 fn tree(capacity: usize) -> &'static Tree {
     let header = Box::leak(Box::<Header>::default());
     let nodes = leak((0..capacity).map(|_| Node::default()));
@@ -27,7 +27,7 @@ fn tree(capacity: usize) -> &'static Tree {
     tree
 }
 
-/// Gives a thread of a test its root and its clock.
+/// Gives the thread of a test its root and its clock.
 fn settle(tree: &'static Tree) {
     start();
     assert!(home::settle_in(tree));
@@ -41,7 +41,7 @@ fn counted(key: u64) -> &'static Site {
     Box::leak(Box::new(Site::with_mode(key, mode::COUNTING)))
 }
 
-/// A function that takes so many ticks before and after it calls others.
+/// Calls a function that takes this many ticks before and after its callees.
 fn run(site: &'static Site, before: u64, callees: impl FnOnce(), after: u64) {
     let _guard = site.enter();
     pass(before);
@@ -49,7 +49,7 @@ fn run(site: &'static Site, before: u64, callees: impl FnOnce(), after: u64) {
     pass(after);
 }
 
-/// Records something as batch 0.
+/// Records a closure as batch 0.
 fn record(tree: &'static Tree, run: impl FnOnce()) {
     tree.begin_batch();
     run();
@@ -60,7 +60,7 @@ fn used(tree: &Tree) -> usize {
     tree.header.used.load(Relaxed) as usize
 }
 
-/// The nodes as `keys from the root: calls, self ticks, total ticks`, sorted; a root is `-`.
+/// Formats the nodes as `keys from the root: calls, self ticks, total ticks`, sorted; a root is `-`.
 fn lines(tree: &Tree) -> Vec<String> {
     let mut lines: Vec<String> = (1..used(tree)).map(|index| line(tree, index)).collect();
     lines.sort();
@@ -146,7 +146,7 @@ fn direct_recursion_stays_in_its_node() {
     check(tree, &["-: 0, 0, 0", "1 2: 200, 2000, 2000", "1: 200, 1000, 3000"]);
     let node = &tree.nodes[2];
     assert_eq!(node.shortest.load(Relaxed), 1500);
-    // From the root twice, the others are its own.
+    // Two calls come from the root; all others are direct recursion.
     assert_eq!((node.calls.load(Relaxed), node.repeats.load(Relaxed)), (2, 198));
 }
 
@@ -158,7 +158,7 @@ fn a_function_that_calls_itself_reads_no_clock() {
         let inner = site.enter();
         assert_eq!(inner.node, 0);
         assert_ne!(outer.node, 0);
-        // A panic in between, and guards in another order, are the outer one's only.
+        // A panic in between, or guards dropped in another order, affect only the outer activation.
         drop(outer);
         pass(1);
         drop(inner);
@@ -167,7 +167,7 @@ fn a_function_that_calls_itself_reads_no_clock() {
     let outer = timed(3).enter();
     pass(5);
     tree.end_batch(0);
-    // Between batches nothing is counted.
+    // Nothing is counted between batches.
     drop(timed(3).enter());
     drop(outer);
     check(tree, &["-: 0, 0, 0", "1: 0, 0, 0", "2: 0, 0, 0", "3: 1, 5, 0"]);
@@ -210,13 +210,13 @@ fn mutual_recursion_folds_into_the_nodes_that_are_there() {
     let tree = tree(20);
     let sites = [timed(1), timed(2), timed(3)];
     record(tree, || one(sites, 1000));
-    // Self ticks sum to the whole, and totals hold what is below them once.
+    // Self ticks add up to the whole, and totals contain their callees once.
     let whole = 2002 + 20_000 + 100_000;
     check(
         tree,
         &["-: 0, 0, 0", "1 2 3: 1000, 100000, 121980", "1 2: 1000, 20000, 122000", &format!("1: 1001, 2002, {whole}")],
     );
-    // Only the first comes from below; the others are called by their callers each time.
+    // Only calls of the first function come from below; the other functions are always called by their callers.
     let recursions = |key: u64| {
         let node = tree.nodes.iter().find(|node| node.key.load(Relaxed) == key).unwrap();
         node.recursions.load(Relaxed)
@@ -226,7 +226,7 @@ fn mutual_recursion_folds_into_the_nodes_that_are_there() {
 
 #[test]
 fn any_recursion_keeps_the_sum_of_self_ticks_and_few_nodes() {
-    /// Calls whatever a poor generator of random numbers says.
+    /// Calls sites as chosen by a simple random number generator.
     fn wander(sites: &[&'static Site], state: &mut u64, depth: u64) {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let _guard = sites[(*state >> 33) as usize % sites.len()].enter();
@@ -254,7 +254,7 @@ fn any_recursion_keeps_the_sum_of_self_ticks_and_few_nodes() {
     }
     assert!(calls > 10_000, "{calls} calls");
     assert_eq!(own, calls);
-    // No site comes twice on a path: 4 + 4 * 3 + 4 * 3 * 2 + 4 * 3 * 2 of them at most, the root, and none.
+    // No site occurs twice on a path: at most 4 + 4 * 3 + 4 * 3 * 2 + 4 * 3 * 2 nodes, the root, and node 0.
     assert!(used(tree) <= 66, "{} nodes", used(tree));
     assert_eq!(tree.header.overflow.load(Relaxed), 0);
 }
@@ -291,7 +291,7 @@ fn guards_dropped_in_another_order_leave_a_sound_tree() {
         pass(4);
         run(a, 100, || run(b, 1000, || (), 0), 0);
     });
-    // What was below a function ended with it at the latest.
+    // Activations below a function end with it at the latest.
     check(tree, &["-: 0, 7, 0", "1 2: 3, 1015, 1015", "1: 3, 100, 1115"]);
 }
 
@@ -336,7 +336,7 @@ fn only_what_happens_in_a_batch_counts_and_each_batch_has_its_row() {
     assert_eq!(tree.header.batches.load(Relaxed), 2);
     assert_eq!(tree.nodes[2].shortest.load(Relaxed), NEVER);
     assert_eq!(tree.nodes[3].shortest.load(Relaxed), 3);
-    // There is no room for a row more, and its figures are only in the sums.
+    // All rows are in use, so the figures are only in the sums.
     tree.begin_batch();
     run(b, 1, || (), 0);
     tree.end_batch(ROWS);
@@ -353,7 +353,7 @@ fn threads_one_after_the_other_share_a_root() {
             settle(tree);
             pass(1);
             run(a, 10, || (), 0);
-            // Ended from outside, as it were.
+            // As if the thread had been ended from outside.
             std::mem::forget(b.enter());
             pass(2);
         };
@@ -389,7 +389,7 @@ fn a_thread_that_still_runs_has_what_it_passed_on() {
     check(tree, &["-: 0, 0, 0", "-: 0, 0, 0", "1 2: 1, 3, 3", "1: 1, 5, 0"]);
 }
 
-/// Is ready when it is polled for the third time.
+/// A future that is ready when polled for the third time.
 struct Third(u32);
 
 impl Future for Third {
@@ -447,7 +447,7 @@ fn counting_probes_count_and_read_no_clock() {
     let (a, b) = (counted(1), counted(2));
     run(a, 1, || (), 0);
     record(tree, || (0..3).for_each(|_| run(a, 1, || run(b, 2, || run(a, 0, || (), 0), 0), 0)));
-    // All ticks are the root's: those between the batch's beginning and end.
+    // All ticks between the batch's beginning and end belong to the root.
     check(tree, &["-: 0, 9, 0", "1 2: 3, 0, 0", "1: 6, 0, 0"]);
 }
 
@@ -456,7 +456,7 @@ fn counting_and_timing_probes_may_meet() {
     let tree = tree(20);
     let (a, b, c) = (timed(1), counted(2), timed(3));
     record(tree, || (0..2).for_each(|_| run(a, 1, || run(b, 10, || run(c, 100, || (), 0), 0), 1000)));
-    // What the counting probe does not read goes to the next one that does: calls and the sum are right.
+    // Time that the counting probe does not read goes to the next timing probe; calls and the sum are correct.
     check(tree, &["-: 0, 0, 0", "1 2 3: 2, 200, 200", "1 2: 2, 22, 0", "1: 2, 2000, 2222"]);
 }
 
@@ -499,7 +499,7 @@ fn measuring_costs_leaves_a_thread_where_it_was() {
             1,
             || {
                 let costs = activation::measure();
-                // The clock stood still.
+                // The clock did not advance.
                 assert_eq!((costs.inside, costs.outside, costs.counting, costs.again), (0.0, 0.0, 0.0, 0.0));
                 run(b, 2, || (), 0);
             },

@@ -1,6 +1,7 @@
-//! The clock of the probes: the cheapest one there is, in ticks of its own.
+//! The clock of the probes: the cheapest one available, with its own ticks.
 
-/// Reads the clock. Not ordered with the instructions around it: waiting for those to end would cost more than it tells.
+/// Reads the clock without serializing the instructions around it, because waiting for them would cost more than it
+/// gains.
 #[inline(always)]
 pub fn now() -> u64 {
     #[cfg(test)]
@@ -21,19 +22,19 @@ fn read() -> u64 {
 #[inline(always)]
 fn read() -> u64 {
     let ticks: u64;
-    // SAFETY: reads the virtual counter, which Linux lets programs do.
+    // SAFETY: reads the virtual counter, which Linux allows.
     unsafe { std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
     ticks
 }
 
-/// In ns since the first call, from 1 on.
+/// Returns ns since the first call, starting at 1.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn read() -> u64 {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
-/// A clock that stands still until a test moves it, for the test's thread.
+/// A clock that stands still until a test advances it, for the test's thread.
 #[cfg(test)]
 pub mod set_by_test {
     use std::cell::Cell;

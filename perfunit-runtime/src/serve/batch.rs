@@ -1,4 +1,4 @@
-//! Runs of a body between two readings of the clock: a call, a batch of calls, and what goes before it.
+//! Timed runs of a body: a single call, a batch of calls, and the preparation before it.
 
 use super::seat::Seat;
 use crate::clock::{self, Clock};
@@ -10,10 +10,10 @@ use crate::sys::Moment;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Runs a body so many times; true if every run passed. A panic is the caller's to catch.
+/// Runs a body this many times and returns whether every run passed. The caller catches panics.
 pub type Body<'a> = &'a dyn Fn(u64) -> bool;
 
-/// The first call, in which much happens that no later one does: whether it passed, and its time, ns.
+/// Makes the first call, which does work that no later call does. Returns whether it passed, and its time in ns.
 pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
     if let Some(gauges) = seat.gauges.get() {
         return (gauges.read(seat.area(), FIRST, &mut || call(seat, body)), 0);
@@ -32,7 +32,7 @@ pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
     (passed, first_ns)
 }
 
-/// Runs a first call, and notes how often the test read the clock meanwhile.
+/// Runs a first call and records the number of clock readings by the test.
 pub fn noting_clock_readings<T>(area: &SideArea, run: impl FnOnce() -> T) -> T {
     let (before, started) = (clock::readings(), Moment::now());
     let result = run();
@@ -41,7 +41,7 @@ pub fn noting_clock_readings<T>(area: &SideArea, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether the first call is all that is measured: it is so long that a process has time for no other.
+/// Returns whether only the first call is measured, because the body is too long for a second one.
 pub fn is_one_call(page: &Page) -> bool {
     page.batches.load(Relaxed) == 1
         && page.flags.load(Relaxed) & COLD == 0
@@ -49,14 +49,14 @@ pub fn is_one_call(page: &Page) -> bool {
         && page.warm.load(Relaxed) == 0
 }
 
-/// Where the tree keeps the figures of a batch.
+/// Row of the tree for the figures of a batch.
 pub struct Row {
     pub tree: &'static Tree,
     pub at: usize,
 }
 
 impl Row {
-    /// Runs a batch, whose clock readings are in `run`: what the tree does before and after is not in its time.
+    /// Runs a batch with clock readings inside `run`, so that the tree's own work before and after is not timed.
     fn record<T>(&self, run: impl FnOnce() -> T) -> T {
         self.tree.begin_batch();
         let result = run();
@@ -65,8 +65,8 @@ impl Row {
     }
 }
 
-/// The untimed runs, then a batch: its time and the processor's, ns. The latter includes the untimed runs where batches are
-/// short: the processor's clock is a system call, and must not stand between them and the batch.
+/// Runs the untimed runs and a batch. Returns the batch's time and processor time, in ns. With short batches, processor
+/// time includes the untimed runs, because reading it is a system call that must not come between them and the batch.
 pub fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Option<(u64, u64)> {
     if has_few_batches(seat) {
         batch(seat, body, warm)?;
@@ -77,7 +77,7 @@ pub fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> O
     Some((ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
 }
 
-/// As [`warm_batch`], in an instrumented program: the untimed runs are not in the tree.
+/// The same as [`warm_batch`] in an instrumented program. The untimed runs are not in the tree.
 pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, row: &Row) -> Option<(u64, u64)> {
     if has_few_batches(seat) {
         batch(seat, body, warm)?;
@@ -89,12 +89,12 @@ pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, 
     Some((ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
 }
 
-/// Whether each batch counts; none are planned yet while base calibrates.
+/// Returns whether there are so few batches that each counts; false while base calibrates, before batches are planned.
 pub fn has_few_batches(seat: &Seat) -> bool {
     (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed))
 }
 
-/// A batch of which what others did to it is told apart: its time and the processor's, ns.
+/// Runs a batch and subtracts disturbance by other programs. Returns its time and processor time, in ns.
 fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<(u64, u64)> {
     let clock = Clock::start();
     let passed = (0..repetitions).all(|_| call(seat, body));
@@ -102,13 +102,13 @@ fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<(u64, u64
     passed.then_some(times)
 }
 
-/// Runs the body `repetitions` times between two clock readings; ns, or `None` if a run failed.
+/// Runs the body `repetitions` times between two clock readings. Returns the time in ns, or `None` if a run failed.
 pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
     if has_few_batches(seat) {
         return long_batch(seat, body, repetitions).map(|(ns, _)| ns);
     }
     if seat.should_panic {
-        // Each run ends in a panic, so each needs its own landing.
+        // Each run ends in a panic that has to be caught.
         let started = Moment::now();
         for _ in 0..repetitions {
             if !call(seat, body) {
@@ -128,22 +128,22 @@ pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
     .unwrap_or(None)
 }
 
-/// One run: true if it ended as the test demands.
+/// Runs the body once and returns whether it ended as the test demands.
 pub fn call(seat: &Seat, body: Body<'_>) -> bool {
     let end = catch_unwind(AssertUnwindSafe(|| body(1)));
-    // Afterwards: a whole function whose body takes over never comes back.
+    // Counted after the call: a whole function never returns if its body takes over.
     count_runs(seat, 1);
     match end {
         Ok(passed) => passed && !seat.should_panic,
         Err(payload) => {
-            // A payload's Drop may panic again: leave it.
+            // Dropping the payload may panic again.
             std::mem::forget(payload);
             seat.should_panic
         }
     }
 }
 
-/// Adds to the runs of the body in this process. No other process writes the number at the same time.
+/// Adds to the number of runs of the body in this process. No other process writes it at the same time.
 fn count_runs(seat: &Seat, count: u64) {
     let runs = &seat.area().runs;
     runs.store(runs.load(Relaxed) + count, Relaxed);

@@ -1,4 +1,5 @@
-//! What comes before a body's first call: pads, the panic hook, page faults, the processor's features, the turn, and the cage.
+//! Steps before a body's first call: pads, the panic hook, page faults, the processor's features, the turn, and the
+//! cage.
 
 use super::batch::call;
 use super::seat::{keep_message, leave, Seat};
@@ -11,22 +12,22 @@ use std::panic::set_hook;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// True if the body is a generated call.
+/// True if the body is a generated workload.
 static CAGED: AtomicBool = AtomicBool::new(false);
 
-/// Says that the body is a generated call.
+/// Marks the body as a generated workload.
 pub fn cage() {
     CAGED.store(true, Relaxed);
 }
 
-/// Everything before the first call: pads, hook, page faults, the processor's features, turn.
+/// Takes all steps before the first call, except entering the cage.
 pub fn begin(seat: &'static Seat) {
     let area = seat.area();
     if area.state.load(Relaxed) != state::STARTING {
         return;
     }
     install_hook(seat);
-    // In the thread that runs the test, whose malloc arena it shifts.
+    // Allocated in the thread that runs the test, because it shifts this thread's malloc arena.
     std::mem::forget(black_box(Vec::<u8>::with_capacity(seat.page.heap_pad.load(Relaxed) as usize)));
     for time in &area.times {
         time.store(0, Relaxed);
@@ -38,9 +39,9 @@ pub fn begin(seat: &'static Seat) {
     if seat.page.flags.load(Relaxed) & METER == 0 {
         seat.wait_turn();
     } else {
-        // Nobody times it: if both sides count, they do so side by side.
+        // Readings are not timed, so both sides may count at the same time.
         let gauges = seat.gauges.get_or_init(|| Gauges::open(seat.page, area, seat.counters));
-        // Twice, because the first time touches what is never touched again.
+        // Read twice, because the first reading touches memory that is not touched again.
         for _ in 0..2 {
             gauges.read(area, NOTHING, &mut || call(seat, &|_| true));
         }
@@ -48,8 +49,8 @@ pub fn begin(seat: &'static Seat) {
     area.state.store(state::FIRST_CALL, Release);
 }
 
-/// Has std find out what the processor can do, and keep it. The first code of a process that asks would pay for that: 10 us
-/// and more in a virtual machine, as soon as a body has come to use memchr, say.
+/// Makes std detect and cache the processor's features. Otherwise the first code that queries them (e.g. memchr) would
+/// pay for it: 10 us or more in a virtual machine.
 fn detect_features() {
     #[cfg(target_arch = "x86_64")]
     black_box(std::arch::is_x86_feature_detected!("avx512f"));
@@ -57,8 +58,8 @@ fn detect_features() {
     black_box(std::arch::is_aarch64_feature_detected!("sve"));
 }
 
-/// Before the body's first call: locks it in, if it belongs into the cage. Not where its instructions are counted, for which
-/// the kernel or callgrind is asked around each call.
+/// Puts a generated workload into the cage, before its first call. Not where instructions are counted, because each
+/// call then needs system calls for the counter or callgrind.
 pub fn lock_in(seat: &Seat) {
     if !CAGED.load(Relaxed) || seat.gauges.get().is_some_and(Gauges::leave_the_cage) {
         return;
@@ -70,14 +71,15 @@ pub fn lock_in(seat: &Seat) {
     }
 }
 
-/// Notes whether the test started processes, which a process that counts does not see. In the cage none can be started, and
-/// looking for them is not allowed.
+/// Records whether the test started processes, which readings do not include. In the cage no process can be started,
+/// and looking for children is forbidden.
 pub fn note_processes(seat: &Seat) {
     let started = gauges::has_waited_for_processes() || !CAGED.load(Relaxed) && sys::has_children();
     seat.area().starts_processes.store(u32::from(started), Relaxed);
 }
 
-/// Replaces the default hook, whose printing would be most of a panicking test's time, by one that keeps the message.
+/// Replaces the default panic hook, whose printing would be most of a panicking test's time, with one that keeps the
+/// message.
 fn install_hook(seat: &'static Seat) {
     let expected = seat.should_panic;
     let area = seat.area();
@@ -90,7 +92,7 @@ fn install_hook(seat: &'static Seat) {
             .downcast_ref::<&str>()
             .copied()
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("panicked with a value that is no text");
+            .unwrap_or("panicked with a value that is not a string");
         let place = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
         keep_message(area, &format!("{message}{place}"));
     }));

@@ -1,11 +1,11 @@
-//! A process that forks a child for each test that the tool asks for, and itself runs none.
+//! A process that forks a child for each requested test and runs no test itself.
 //!
-//! A child is a fresh process as far as tests can tell: it has the memory of a process that has just begun its main function,
-//! and shares no thread, no lock and no random number with its siblings. It costs a tenth of starting the program, which
-//! takes the dynamic linker, page faults, and copies of pages.
+//! For a test, a child is like a new process: its memory is that of a process at the beginning of its main function,
+//! and it shares no thread, lock or random numbers with its siblings. It costs a tenth of starting the program, which
+//! involves the dynamic linker, page faults and copies of pages.
 //!
-//! Pages that base and head do not have in common are others in each child, as their places in physical memory must vary
-//! between the pairs of a test: copies that the server keeps, so that other tests get them, too, or the child's own.
+//! Pages that base and head do not share are different in each child, because their placement in physical memory must
+//! vary between the pairs of a test. They are copies that the server keeps for other tests too, or the child's own.
 
 use super::forked::has_other_threads;
 use super::seat::{self, Seat};
@@ -15,16 +15,16 @@ use crate::streams::Streams;
 use crate::sys::{self, Forked};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// What a server leaves to its children.
+/// State that children take over from their server.
 struct Server {
     seat: Seat,
     settled: Option<Settled>,
 }
 
-/// Forks a child for each request. Returns in the children, with the name of the test to serve.
+/// Forks a child for each request. Returns only in the children, with the name of the test to serve.
 pub fn next_test() -> String {
     let Some((seat, settled)) = seat::open(false) else { sys::exit_now(2) };
-    // A box, because a static with this type would move what lies behind it in the program.
+    // A box, because a static of this type would move the data after it.
     let server: &'static Server = Box::leak(Box::new(Server { seat, settled }));
     let (page, area) = (server.seat.page, server.seat.area());
     if has_other_threads() {
@@ -63,14 +63,14 @@ fn tell(server: &Server) {
     sys::futex_wake(&server.seat.page.ended);
 }
 
-/// Ends a server that cannot fork. The tool sees that it is gone.
+/// Ends a server that cannot fork. The tool notices that it is gone.
 fn unable(server: &Server) -> ! {
     server.seat.area().cannot_fork.store(1, Release);
     tell(server);
     sys::exit_now(0)
 }
 
-/// Makes a child what a fresh process is.
+/// Prepares a child to be like a new process. Returns the name of the test.
 fn begin(server: &'static Server, streams: Option<Streams>, copies: &[i32]) -> String {
     sys::die_with_parent();
     let (page, area) = (server.seat.page, server.seat.area());

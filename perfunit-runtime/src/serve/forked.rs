@@ -1,9 +1,9 @@
-//! First calls, as many of them as are wanted of one process: each in a child that is forked just before the test's body.
+//! First calls, any number of them in one process: each runs in a child forked just before the test's body.
 //!
-//! So a body that cannot run twice is measured as often as any other, and so is the work that only a first call does. The
-//! child reads the clock around the body, leaves the figures in the shared page and ends; its parent waits for it and has
-//! done nothing of the test, so that the next child finds what this one found. The first child also notes which pages the
-//! body needs, for all later ones to have them before their clocks start (see [`Pages`]).
+//! Thus a body that cannot run twice is measured as often as any other, and so is work that only a first call does. The
+//! child reads the clock around the body, writes the figures to the shared page and ends. The parent only waits, so
+//! that each child finds the same state. The first child also records the pages that the body needs, and all later
+//! children populate them before their clocks start (see [`Pages`]).
 
 use super::batch::{call, has_few_batches, noting_clock_readings, Body};
 use super::begin::{begin, lock_in};
@@ -18,13 +18,13 @@ use crate::streams::Streams;
 use crate::sys::{self, Forked, Moment};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Whether the tool asks for first calls in children, and for those of the whole function if it was not captured.
+/// Returns whether the tool requests first calls in children, of the whole function if it was not captured.
 pub fn is_asked(seat: &Seat, whole_function: bool) -> bool {
     let flags = seat.page.flags.load(Relaxed);
     flags & FORK != 0 && (flags & WHOLE != 0) == whole_function
 }
 
-/// The whole service, with `body` as what a child calls.
+/// Serves the test with `body` as the call of a child.
 pub fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
     begin(seat);
     let area = seat.area();
@@ -48,11 +48,11 @@ pub fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
     leave(seat, state::DONE)
 }
 
-/// The turn before the calls that count: the first child finds less in the caches than all others do.
+/// Takes the turn before the calls that count, because the first child finds colder caches than all others.
 fn prepare(seat: &Seat, children: &mut Children<'_>, body: Body<'_>) {
     let first = children.call(body).unwrap_or_else(|| failed(seat));
     if seat.page.flags.load(Relaxed) & PILOT != 0 {
-        // What a call leaves behind outside of its process can stand in the way of the next one.
+        // A call may leave state outside of its process that affects the next call.
         let second = children.call(body).unwrap_or_else(|| failed(seat));
         plan(seat, first.0.min(second.0));
     }
@@ -63,7 +63,7 @@ fn failed(seat: &Seat) -> ! {
     leave(seat, if is_first { state::FAILED_FIRST } else { state::FAILED_LATER })
 }
 
-/// As many calls as fit the time that both sides' batches take otherwise, by the slower side.
+/// Plans as many calls as fit the usual time of both sides' batches, given the slower side.
 fn plan(seat: &Seat, ns: u64) {
     let page = seat.page;
     let base_ns = f64::from_bits(page.sides[0].prepared_ns.load(Relaxed));
@@ -73,8 +73,8 @@ fn plan(seat: &Seat, ns: u64) {
     page.plan(calibrate::shape(slower_ns.max(goal_ns as f64), goal_ns, Noise::OfProcess).batches, 0);
 }
 
-/// A forked child has the thread that forked it and no other: neither the main thread, which only waits for us, nor what
-/// the program started before its tests.
+/// Returns whether the process has threads that a forked child would lack. The main thread does not count, because it
+/// only waits; a thread that the program started before its tests does.
 pub fn has_other_threads() -> bool {
     let ours = if sys::is_main_thread() { 1 } else { 2 };
     std::fs::read_dir("/proc/self/task").map_or(true, |tasks| tasks.count() > ours)
@@ -88,7 +88,7 @@ struct Children<'a> {
 }
 
 impl Children<'_> {
-    /// The first call in the next child: its time and the processor's, ns, or `None` if it did not pass.
+    /// Makes the first call in the next child. Returns its time and processor time in ns, or `None` if it did not pass.
     fn call(&mut self, body: Body<'_>) -> Option<(u64, u64)> {
         let area = self.seat.area();
         area.child_status.store(child::RUNNING, Relaxed);
@@ -110,7 +110,7 @@ impl Children<'_> {
         None
     }
 
-    /// A child's life.
+    /// Runs a child until its end.
     fn live(&self, body: Body<'_>) -> ! {
         sys::die_with_parent();
         if let Some(streams) = &self.streams {
@@ -128,7 +128,7 @@ impl Children<'_> {
     }
 }
 
-/// One call; of few calls each counts, and what others did to it is told apart.
+/// Times one call. With few calls each one counts, so disturbance by other programs is measured.
 fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
     if has_few_batches(seat) {
         let clock = Clock::start();

@@ -1,4 +1,4 @@
-//! The turn before the batches: in a pilot, the shape of a pair is settled; everyone warms up.
+//! The turn before the batches: a pilot plans the pair, and both sides warm up.
 
 use super::batch::{batch, Body};
 use super::seat::Seat;
@@ -7,12 +7,12 @@ use crate::left_out::LeftOut;
 use crate::page::PILOT;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// From this factor on head settles the shape of a pilot.
+/// Factor by which head must be slower for head to plan the pair.
 const MUCH_SLOWER: f64 = 20.0;
-/// A first call as long as this need not be repeated to see how long the body takes.
+/// Time of a first call in ns beyond which it need not be repeated to estimate the body's time.
 const FIRST_CALL_TELLS_NS: f64 = 50e6;
 
-/// The turn before the batches: base calibrates in a pilot; everyone warms up.
+/// Takes the turn before the batches: base calibrates in a pilot, and both sides warm up.
 pub fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
     let page = seat.page;
     let pilot = page.flags.load(Relaxed) & PILOT != 0;
@@ -26,13 +26,14 @@ pub fn prepare(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<()> {
         let ns = batch(seat, body, 1)?;
         seat.area().prepared_ns.store((ns as f64).to_bits(), Relaxed);
     } else if pilot && page.batches.load(Relaxed) > 1 {
-        // Repeatability must show on this side too.
+        // This side must also show that the body can be repeated.
         batch(seat, body, 1)?;
     }
     Some(())
 }
 
-/// Base's shape of a pair. Where most of a run is not timed, it is as if a tenth of that were: else pairs would take too long.
+/// Calibrates on base. Where most of a run is untimed, the body counts as if a tenth of the run were timed; otherwise
+/// pairs would take too long.
 fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
     let goal_ns = seat.page.batch_ns.load(Relaxed);
     let mut untimed_ns = 0.0;
@@ -48,8 +49,8 @@ fn plan(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<Plan> {
     Some(Plan { shortest_ns, ..calibrate::shape(weight_ns, goal_ns, noise) })
 }
 
-/// Whether base's repetitions would make this side's batches so long that the pilot might not end in time: then this
-/// side, head, settles the shape for both.
+/// Returns whether base's repetitions would make this side's batches too long for the pilot. Then this side, head,
+/// plans the pair for both.
 fn much_slower(seat: &Seat, body: Body<'_>, first_ns: u64) -> Option<bool> {
     let repetitions = seat.page.repetitions.load(Relaxed);
     let one_ns = if first_ns as f64 > FIRST_CALL_TELLS_NS { first_ns } else { batch(seat, body, 1)? };

@@ -1,4 +1,4 @@
-//! Calls that are repeated in this process: batches in lockstep with the other side, or readings of gauges.
+//! Repeated calls in this process: batches in lockstep with the other side, or readings of counters.
 
 use super::batch::{call, first_call, is_one_call, recorded_batch, warm_batch, Body, Row};
 use super::begin::{begin, lock_in, note_processes};
@@ -10,7 +10,7 @@ use crate::probe::Tree;
 use crate::readings::Gauges;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// The whole service; `first` is given if the first call already happened.
+/// Serves the test. `first` is given if the first call has already happened.
 pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
     let (page, area) = (seat.page, seat.area());
     begin(seat);
@@ -36,7 +36,7 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) ->
     seat.end_turn();
     let mut done = 0;
     while seat.wait_turn() {
-        // A much slower head settles them, after base has prepared.
+        // A much slower head replaces these values after base has prepared.
         let (repetitions, warm) = (page.repetitions.load(Relaxed), u64::from(page.warm.load(Relaxed)));
         if done == 0 && is_one_call(page) && !seat.tree.is_some_and(Tree::is_empty) {
             // The first call was the measurement.
@@ -58,7 +58,7 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) ->
     leave(seat, state::DONE)
 }
 
-/// What is asked of a process that counts besides the first call; ends it.
+/// Takes readings of the calls after the first one and ends the process.
 fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
     let wanted = (seat.page.repetitions.load(Relaxed) as usize).min(MAX_READINGS - 1 - FIRST);
     if seat.page.flags.load(Relaxed) & COLD == 0 {
@@ -70,7 +70,7 @@ fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
             leave(seat, state::FAILED_LATER);
         }
     }
-    // Here and not where time is measured: there the program lies in pages of our making, all of them in use.
+    // Read here and not in timed processes, where the tool moved the program's pages and all of them are in use.
     seat.area().peak_rss.store(gauges::peak_rss().unwrap_or(0), Relaxed);
     note_processes(seat);
     leave(seat, state::DONE)

@@ -1,4 +1,4 @@
-//! This process's place at the page: which side it is, whose turn it is, and how it leaves.
+//! The place of this process at the shared page: its side, its turns, and its end.
 
 use crate::memory::Settled;
 use crate::page::{state, Page, SideArea, ANY_CORE, COLD, FORK, GROWTH, MAGIC, MESSAGE_LEN, METER};
@@ -9,24 +9,24 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::OnceLock;
 
-/// The seat of the armed process, for `take_over`; null when the runner is not there.
+/// The seat of this process, for `take_over`; 0 without the runner.
 static SEAT: AtomicUsize = AtomicUsize::new(0);
 
-/// The seat of the fork server that this process was forked from; null in all other processes.
+/// The seat of the fork server that this process was forked from; 0 in all other processes.
 static PARENT: AtomicUsize = AtomicUsize::new(0);
 
-/// This process's place at the page.
+/// The place of this process at the shared page.
 pub struct Seat {
     pub page: &'static Page,
     pub side: usize,
     pub should_panic: bool,
-    /// Where a preloaded library counts.
+    /// Address of a preloaded library's counters.
     pub counters: Option<usize>,
-    /// Where a preloaded library's random numbers come from.
+    /// Address of a preloaded library's streams.
     pub streams: Option<usize>,
-    /// Set in a process that counts, before the first call.
+    /// Counters; set before the first call in a process that takes readings.
     pub gauges: OnceLock<Gauges>,
-    /// Where the probes of an instrumented program leave their figures.
+    /// Tree for the probes of an instrumented program.
     pub tree: Option<&'static Tree>,
 }
 
@@ -35,7 +35,7 @@ impl Seat {
         &self.page.sides[self.side]
     }
 
-    /// Sleeps until it is this side's turn; false when all turns are over.
+    /// Sleeps until it is this side's turn. Returns false when all turns are over.
     pub fn wait_turn(&self) -> bool {
         loop {
             let turn = self.page.turn.load(Acquire);
@@ -50,7 +50,7 @@ impl Seat {
         }
     }
 
-    /// Hands over; a wake-up only if the next turn is somebody else's.
+    /// Ends this turn and wakes the other side if the next turn belongs to it.
     pub fn end_turn(&self) {
         let next = self.page.turn.load(Relaxed) + 1;
         self.page.turn.store(next, Release);
@@ -62,19 +62,19 @@ impl Seat {
     }
 }
 
-/// The seat of the armed process. Without the runner somebody else's main called us: then we look for ourselves.
+/// Returns the seat of this process, or takes it if the program has its own main function and no runner.
 pub fn taken_seat() -> Option<&'static Seat> {
     armed_seat().or_else(|| take_seat(false))
 }
 
-/// Arms this process, if it has a page.
+/// Takes the seat of this process, if it has a page.
 pub fn take_seat(should_panic: bool) -> Option<&'static Seat> {
     let seat: &'static Seat = Box::leak(Box::new(open_seat(should_panic)?));
     SEAT.store(std::ptr::from_ref(seat) as usize, Release);
     Some(seat)
 }
 
-/// In a child of a fork server: has it take its parent's place.
+/// Makes a child of a fork server take over its parent's place.
 pub fn take_after(parent: &'static Seat) {
     PARENT.store(std::ptr::from_ref(parent) as usize, Release);
 }
@@ -99,7 +99,7 @@ fn open_seat(should_panic: bool) -> Option<Seat> {
     Some(Seat { tree, ..seat })
 }
 
-/// Takes the place that the environment names, and moves the program.
+/// Takes the place named by the environment and moves the program's pages.
 pub fn open(should_panic: bool) -> Option<(Seat, Option<Settled>)> {
     let (side, descriptor) = request::page_descriptor()?;
     let page = sys::map_page(descriptor)?;
@@ -109,7 +109,8 @@ pub fn open(should_panic: bool) -> Option<(Seat, Option<Settled>)> {
     }
     let core = page.core.load(Relaxed);
     if core != ANY_CORE {
-        // Before anything is counted. A container may refuse: then we run where the tool let us start.
+        // Done before anything is counted. A container may refuse; then the process stays on the core where it was
+        // started.
         sys::stay_on(core as usize);
     }
     let (counters, streams) = (request::counters(), request::streams());
@@ -123,8 +124,8 @@ pub fn open(should_panic: bool) -> Option<(Seat, Option<Settled>)> {
     Some((Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree: None }, settled))
 }
 
-/// Of the file for the calling-context tree, if probes are wanted. What is not timed in batches has none; where the growth of
-/// work is counted, the file is a table, which is opened here.
+/// Returns the descriptor of the calling-context tree, if probes are wanted. Calls that are not timed in batches have
+/// no tree. With [`GROWTH`] the file is a table, which is opened here.
 fn tree_descriptor(page: &Page, area: &SideArea) -> Option<i32> {
     let descriptor = area.tree.load(Relaxed);
     if descriptor != 0 && page.flags.load(Relaxed) & GROWTH != 0 {
@@ -138,13 +139,13 @@ fn tree_descriptor(page: &Page, area: &SideArea) -> Option<i32> {
     (descriptor != 0).then_some(descriptor)
 }
 
-/// Reports the end and ends the process. The turn is not handed over after a failure: the tool ends the other side.
+/// Records the state and ends the process. After a failure the turn is not handed over; the tool ends the other side.
 pub fn leave(seat: &Seat, end: u32) -> ! {
     seat.area().state.store(end, Release);
     sys::exit_now(0)
 }
 
-/// For the tool, which shows it.
+/// Stores a message for the tool to show.
 pub fn keep_message(area: &SideArea, message: &str) {
     let mut length = message.len().min(MESSAGE_LEN);
     while !message.is_char_boundary(length) {

@@ -1,5 +1,5 @@
-//! What of a benchmark's body is not measured: making its inputs, dropping its outputs, and the difference between our clock
-//! and one of its own.
+//! Parts of a benchmark's body that are not measured: making inputs, dropping outputs, and the difference between our
+//! clock and the benchmark's own.
 
 use super::seat::armed_seat;
 use crate::clock::delay_by_others_ns;
@@ -16,7 +16,7 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     if let Some(gauges) = seat.gauges.get() {
         return gauges.leave_out(work);
     }
-    // Of many short batches only wall time is looked at, and the kernel's counters take longer to read than many bodies.
+    // With many short batches only wall time is used, and reading the kernel's counters takes longer than many bodies.
     let is_long = seat.page.batches.load(Relaxed) < FEW_BATCHES;
     let started = Moment::now();
     let before = is_long.then(|| (delay_by_others_ns(), gauges::process_cpu_ns()));
@@ -33,7 +33,7 @@ pub fn untimed<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs a part of a body that says itself how long it took.
+/// Runs a part of a body that returns its own time.
 pub fn timed_by_itself(work: impl FnOnce() -> Duration) {
     let started = Moment::now();
     let own_ns = work().as_nanos() as i64;
@@ -50,7 +50,7 @@ mod tests {
         let check = |own: Duration| {
             let before = LeftOut::so_far();
             timed_by_itself(|| own);
-            // A wall time of an hour, of which nothing was spent here.
+            // A wall time of one hour, almost none of which was spent here.
             let hour = 3_600_000_000_000;
             let rest = signed(before.since().of_wall(hour)) - signed(hour);
             assert!((rest - own.as_nanos() as i64).abs() < 1_000_000_000, "{rest}");

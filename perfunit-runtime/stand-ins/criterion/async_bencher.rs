@@ -1,4 +1,5 @@
-//! What an asynchronous benchmark is given to repeat its body with. Starting the executor is in the time, once for a batch.
+//! The argument of an asynchronous benchmark, which repeats its body. Starting the executor is part of the time, once
+//! per batch.
 
 use crate::async_executor::AsyncExecutor;
 use crate::batches::{made, BatchSize};
@@ -34,7 +35,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         });
     }
 
-    /// The routine says itself how long so many runs take.
+    /// Repeats a routine that returns the time of this many runs itself.
     #[inline(never)]
     pub fn iter_custom<R: FnMut(u64) -> F, F: Future<Output = Duration>>(&mut self, routine: R) {
         let routine = RefCell::new(routine);

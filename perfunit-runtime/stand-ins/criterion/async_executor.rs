@@ -1,4 +1,4 @@
-//! What runs the futures of asynchronous benchmarks.
+//! Executors for the futures of asynchronous benchmarks.
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,7 +16,7 @@ impl<E: AsyncExecutor> AsyncExecutor for &E {
     }
 }
 
-/// Executors that criterion names: all poll in this thread, and sleep until they are woken.
+/// The executors that criterion names. All of them poll in this thread and sleep until they are woken.
 macro_rules! executors {
     ($($name:ident)*) => {
         $(
@@ -42,7 +42,7 @@ impl Wake for ThreadWaker {
 }
 
 thread_local! {
-    /// Made once: a benchmark's allocations are to be its own.
+    /// Created once, so that only the benchmark's own allocations are counted.
     static WAKER: Waker = Waker::from(Arc::new(ThreadWaker(thread::current())));
 }
 

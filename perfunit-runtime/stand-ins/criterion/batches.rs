@@ -1,6 +1,6 @@
-//! Inputs that are made some at a time.
+//! Inputs that are made in batches.
 
-/// How many inputs are made at a time.
+/// Number of inputs that are made at a time.
 #[derive(Debug, Eq, PartialEq, Copy, Hash, Clone)]
 pub enum BatchSize {
     SmallInput,
@@ -13,7 +13,7 @@ pub enum BatchSize {
 }
 
 impl BatchSize {
-    /// As criterion divides so many runs.
+    /// Returns the number of inputs per batch, as criterion does.
     pub(crate) fn inputs(self, runs: u64) -> u64 {
         match self {
             BatchSize::SmallInput => runs.div_ceil(10),

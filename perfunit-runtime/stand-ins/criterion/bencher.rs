@@ -1,4 +1,4 @@
-//! What a benchmark is given to repeat its body with.
+//! The argument of a benchmark, which repeats its body.
 
 use crate::async_bencher::AsyncBencher;
 use crate::async_executor::AsyncExecutor;
@@ -42,7 +42,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         });
     }
 
-    /// The routine says itself how long so many runs take.
+    /// Repeats a routine that returns the time of this many runs itself.
     #[inline(never)]
     pub fn iter_custom<R: FnMut(u64) -> Duration>(&mut self, routine: R) {
         let routine = RefCell::new(routine);

@@ -1,4 +1,4 @@
-//! Benchmarks with a name in common.
+//! Benchmarks with a common name.
 
 use crate::bencher::{self, Bencher};
 use crate::id::IntoBenchmarkId;
@@ -26,7 +26,7 @@ impl<'a, M: Measurement> BenchmarkGroup<'a, M> {
         self
     }
 
-    /// Of the benchmarks that follow.
+    /// Sets the throughput of the following benchmarks.
     pub fn throughput(&mut self, throughput: Throughput) -> &mut Self {
         self.throughput = Some(throughput);
         self
@@ -42,7 +42,7 @@ impl<'a, M: Measurement> BenchmarkGroup<'a, M> {
     pub fn finish(self) {}
 }
 
-/// Methods that set something and return the same.
+/// Setters without effect that return the group.
 macro_rules! without_effect {
     ($($name:ident($argument:ty);)*) => {
         impl<M: Measurement> BenchmarkGroup<'_, M> {

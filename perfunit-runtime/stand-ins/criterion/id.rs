@@ -22,7 +22,7 @@ impl BenchmarkId {
         parts.into_iter().flatten().collect::<Vec<_>>().join("/")
     }
 
-    /// Outside of a group.
+    /// Returns the name of a benchmark outside of a group.
     pub(crate) fn alone(self) -> String {
         let parts = [self.function, self.parameter];
         parts.into_iter().flatten().collect::<Vec<_>>().join("/")

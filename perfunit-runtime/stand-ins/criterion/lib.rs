@@ -1,7 +1,7 @@
-//! Stands in for the crate `criterion` in bench targets: the same interface, but a benchmark's body is served to
-//! cargo-perfunit. What only decides how criterion measures and reports is accepted and has no effect.
+//! Stand-in for the crate `criterion` in bench targets. It has the same interface, but cargo-perfunit measures the body
+//! of a benchmark. Settings that only affect how criterion measures and reports are accepted and have no effect.
 //!
-//! What is missing does not compile, and the target is then reported.
+//! A target that uses a missing item does not compile, and is then reported.
 
 mod async_bencher;
 pub mod async_executor;
@@ -41,7 +41,7 @@ impl Default for Criterion {
 }
 
 impl<M: Measurement> Criterion<M> {
-    /// Begins a group, whose name is before those of its benchmarks.
+    /// Begins a group. Its name precedes the names of its benchmarks.
     pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
         BenchmarkGroup::new(group_name.into())
     }
@@ -73,7 +73,7 @@ impl<M: Measurement> Criterion<M> {
     pub fn final_summary(&self) {}
 }
 
-/// Methods that set something and return the same.
+/// Setters without effect that return the same object.
 macro_rules! without_effect {
     ($($name:ident($($argument:ty),*);)*) => {
         impl<M: Measurement> Criterion<M> {

@@ -1,4 +1,4 @@
-//! What criterion measures: here that is decided by cargo-perfunit.
+//! criterion's interface for custom measurements. cargo-perfunit decides what is measured, so they have no effect.
 
 use crate::options::Throughput;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! How criterion measures and reports: accepted, without effect but for the throughput.
+//! Options for how criterion measures and reports. They have no effect, except throughput.
 
 use perfunit_runtime::__private::bench::unit;
 
@@ -12,7 +12,7 @@ pub enum Throughput {
 }
 
 impl Throughput {
-    /// Unit and amount of a run; of several the first.
+    /// Returns unit and amount of a run; of several units the first.
     pub(crate) fn of_run(&self) -> (u32, u64) {
         match *self {
             Throughput::Bytes(bytes) | Throughput::BytesDecimal(bytes) => (unit::BYTES, bytes),

@@ -1,4 +1,4 @@
-//! Profilers that criterion starts: here none is.
+//! criterion's interface for profilers, none of which is started.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! An allocator that divan counts with: here it only passes on.
+//! divan's allocation profiler, which only forwards its calls.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -17,24 +17,24 @@ impl<A> AllocProfiler<A> {
     }
 }
 
-// SAFETY: each call is passed on as it is.
+// SAFETY: each call is forwarded unchanged.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for AllocProfiler<A> {
-    // SAFETY: what the caller promises holds for the other allocator.
+    // SAFETY: the caller's guarantees hold for the inner allocator.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.0.alloc(layout)
     }
 
-    // SAFETY: what the caller promises holds for the other allocator.
+    // SAFETY: the caller's guarantees hold for the inner allocator.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         self.0.alloc_zeroed(layout)
     }
 
-    // SAFETY: what the caller promises holds for the other allocator.
+    // SAFETY: the caller's guarantees hold for the inner allocator.
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         self.0.realloc(ptr, layout, new_size)
     }
 
-    // SAFETY: what the caller promises holds for the other allocator.
+    // SAFETY: the caller's guarantees hold for the inner allocator.
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         self.0.dealloc(ptr, layout)
     }

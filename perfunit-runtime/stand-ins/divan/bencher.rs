@@ -1,4 +1,4 @@
-//! What a benchmark is given to repeat its body with.
+//! The argument of a benchmark, which repeats its body.
 
 use crate::counter::{count, Counter, IntoCounter};
 use perfunit_runtime::__private::bench;
@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::marker::PhantomData;
 use std::mem::needs_drop;
 
-/// `C` has what makes inputs.
+/// A benchmark; `C` has the function that makes inputs, if there is one.
 pub struct Bencher<'a, 'b, C = ()> {
     make: C,
     lifetimes: PhantomData<(&'a (), &'b ())>,
@@ -55,7 +55,7 @@ impl<C> Bencher<'_, '_, C> {
 impl<I, G: FnMut() -> I> Bencher<'_, '_, WithInputs<G>> {
     #[must_use]
     pub fn input_counter<C: IntoCounter, F: Fn(&I) -> C>(mut self, counter: F) -> Self {
-        // All inputs count as the first one.
+        // The first input's count is used for all inputs.
         count(counter(&(self.make.0)()));
         self
     }

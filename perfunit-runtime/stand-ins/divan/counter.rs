@@ -1,10 +1,10 @@
-//! What divan counts beside time: it becomes a throughput.
+//! divan's counters, which become a throughput.
 
 use perfunit_runtime::__private::bench::{unit, works_through};
 use std::mem::{size_of, size_of_val};
 
 pub trait Counter: Sized {
-    /// Unit and amount of a run.
+    /// Returns unit and amount of a run.
     #[doc(hidden)]
     fn of_run(&self) -> (u32, u64);
 }
@@ -24,14 +24,14 @@ impl<C: Counter> IntoCounter for C {
     }
 }
 
-/// Of several counters the last one holds.
+/// Records a counter; if there are several, the last one counts.
 #[doc(hidden)]
 pub fn count(counter: impl IntoCounter) {
     let (unit, amount) = counter.into_counter().of_run();
     works_through(unit, amount);
 }
 
-/// What a number of things is given as.
+/// A number that can be a count.
 pub trait CountUInt: Copy {
     #[doc(hidden)]
     fn amount(self) -> u64;
@@ -88,7 +88,7 @@ macro_rules! counters {
 
 counters! { BytesCount: BYTES CharsCount: CHARS CyclesCount: CYCLES ItemsCount: ELEMENTS }
 
-/// Methods for many of a type.
+/// Constructors for a number of values of a type.
 macro_rules! of_types {
     ($($name:ident)*) => {
         impl BytesCount {

@@ -1,5 +1,6 @@
-//! Stands in for the crate `divan` in bench targets: the same interface, but a benchmark's body is served to cargo-perfunit.
-//! What only decides how divan measures and reports, threads included, is accepted and has no effect.
+//! Stand-in for the crate `divan` in bench targets. It has the same interface, but cargo-perfunit measures the body of
+//! a benchmark. Settings that only affect how divan measures and reports, including threads, are accepted and have no
+//! effect.
 
 #[doc(hidden)]
 #[path = "private.rs"]
@@ -52,7 +53,7 @@ impl Divan {
     }
 }
 
-/// Methods that set something and return the same.
+/// Setters without effect that return the same object.
 macro_rules! without_effect {
     ($($name:ident($($argument:ty),*);)*) => {
         impl Divan {

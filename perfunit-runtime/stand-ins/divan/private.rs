@@ -1,4 +1,4 @@
-//! What `#[divan::bench]` expands to calls.
+//! Functions that the expansion of `#[divan::bench]` calls.
 
 pub use crate::counter::count;
 pub use core;
@@ -13,7 +13,7 @@ type List = fn(&mut Benches);
 
 static LISTS: Mutex<Vec<List>> = Mutex::new(Vec::new());
 
-/// Before `main`: makes known what has benchmarks.
+/// Registers benchmarks, before `main`.
 pub fn add(list: List) {
     LISTS.lock().unwrap_or_else(PoisonError::into_inner).push(list);
 }
@@ -66,7 +66,7 @@ impl Benches {
     }
 }
 
-/// A type without the modules that it is in.
+/// Returns a type's name without its modules.
 pub fn type_name<T: ?Sized>() -> String {
     let mut name = std::any::type_name::<T>();
     while let Some((before, after)) = name.split_once("::") {
@@ -83,7 +83,7 @@ pub fn text_of(constant: &impl ToString) -> String {
     constant.to_string()
 }
 
-/// `to_string` of what has it, else as for debugging.
+/// Converts a value by `to_string` if it implements `ToString`, otherwise by `Debug`.
 pub struct ToStringHelper<'a, T>(pub &'a T);
 
 #[allow(clippy::to_string_trait_impl)]
@@ -100,7 +100,7 @@ impl<T: ToString> ToStringHelper<'_, T> {
     }
 }
 
-/// From an element of `args` to what the function takes.
+/// Conversion of an element of `args` to the function's parameter.
 pub trait Arg<T> {
     fn get(this: Self) -> T;
 }

@@ -1,6 +1,6 @@
-//! Stands in for the crate `test` of the toolchain in what has the built-in harness and benchmarks: what the compiler makes
-//! of `#[bench]` and `#[test]` there, but a benchmark's body is served to cargo-perfunit. Of bench targets only benchmarks are
-//! asked for; tests beside them are served as by our runner.
+//! Stand-in for the toolchain's crate `test` in targets with the built-in harness and benchmarks. It has the items to
+//! which the compiler expands `#[bench]` and `#[test]`, but cargo-perfunit measures the body of a benchmark. In bench
+//! targets only benchmarks run; their tests are served as by our runner.
 
 extern crate perfunit_runtime;
 
@@ -78,7 +78,7 @@ impl Bencher {
     }
 }
 
-/// The benchmark returned an error.
+/// Error of a benchmark that returned an error.
 pub struct Failed;
 
 pub fn assert_test_result<T: Termination>(result: T) -> Result<(), Failed> {
@@ -90,10 +90,10 @@ pub fn assert_test_result<T: Termination>(result: T) -> Result<(), Failed> {
     }
 }
 
-/// As cargo calls a program for its benchmarks.
+/// Argument by which cargo runs a program's benchmarks.
 const BENCH: &str = "--bench";
 
-/// Runs the benchmarks of the program, or the tests beside them.
+/// Runs the benchmarks of the program, or its tests.
 pub fn test_main_static(tests: &[&TestDescAndFn]) {
     let is_bench = std::env::args().any(|argument| argument == BENCH);
     match request() {

@@ -1,4 +1,4 @@
-//! Tests beside benchmarks: listed and served as our runner does, and run where a program starts itself.
+//! Tests in the same target as benchmarks: listed and served as by our runner, and run where a program starts itself.
 
 use crate::{ShouldPanic, StaticTestFn, StaticTestName, TestDescAndFn};
 use perfunit_runtime::__private::serve_function;
@@ -7,10 +7,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::process::exit;
 
-/// The exit code of libtest where tests fail.
+/// Exit code of libtest if tests fail.
 const FAILED: i32 = 101;
 
-/// One line a test: name, ignored, should_panic, file, line; separated by tabs.
+/// Writes one line per test: name, ignored, should_panic, file, line, separated by tabs.
 pub fn list(path: &Path, tests: &[&TestDescAndFn]) {
     let mut lines = String::new();
     for TestDescAndFn { desc, testfn } in tests.iter().copied() {
@@ -35,7 +35,7 @@ pub fn serve(wanted: &str, tests: &[&TestDescAndFn]) {
     exit(2);
 }
 
-/// As libtest with these arguments, in this thread and without a word.
+/// Runs the tests that libtest would run with these arguments, in this thread and without output.
 pub fn run(tests: &[&TestDescAndFn]) {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);

@@ -1,13 +1,13 @@
-//! Counts what a process asks of libc's allocator: a library that the dynamic linker loads before libc.
+//! Counts calls of libc's allocator, as a library that the dynamic linker loads before libc.
 //!
-//! Rust's own allocator goes through `malloc`, `calloc`, `realloc`, `posix_memalign` and `free`, and so does what C code
-//! in the process allocates. Each block is asked of libc 16 bytes longer, and its size kept in front of it: so it is known
-//! how many of the bytes that were asked for are alive, without what libc rounds them up to. This changes where
-//! blocks lie and how long it takes; the library is loaded to count, never while time is measured.
+//! Rust's own allocator uses `malloc`, `calloc`, `realloc`, `posix_memalign` and `free`, as does C code in the process.
+//! Each block is requested from libc with 16 additional bytes, which store its size in front of it. Thus the live bytes
+//! are known as requested, without libc's rounding. This changes the addresses of blocks and the time of allocations,
+//! so the library is loaded only to count and never while time is measured.
 //!
-//! Invariants: blocks that are not ours (a cookie tells) go to libc as they are; nothing here allocates or locks; a forked
-//! process counts for itself. The counters are found by the address that is written over the digits of an environment
-//! variable, for the runtime has nothing to link against.
+//! Invariants: blocks of other allocators (recognized by a missing cookie) go to libc unchanged; nothing here allocates
+//! or locks; a forked process counts for itself. The address of the counters overwrites the digits of an environment
+//! variable, because the runtime cannot link against this library.
 
 #![cfg(target_os = "linux")]
 #![no_std]
@@ -22,9 +22,9 @@ use preloaded::{mix, publish, Counters, METER};
 
 const EINVAL: c_int = 22;
 const ENOMEM: c_int = 12;
-/// Every block of `malloc` is aligned so, and so long is what stands in front of it.
+/// Alignment of every block of `malloc`, and length of the header in front of it.
 const ALIGNED: usize = 16;
-/// More than anybody asks for; keeps the sums below from overflowing.
+/// Largest accepted size; keeps the sums below from overflowing.
 const LARGEST: usize = isize::MAX as usize / 2;
 
 static COUNTERS: Counters = Counters {
@@ -49,57 +49,58 @@ extern "C" {
 #[link_section = ".init_array"]
 static AT_LOADING: extern "C" fn() = load;
 
-/// Says where the counters are.
+/// Publishes the address of the counters.
 extern "C" fn load() {
-    // SAFETY: the name ends in zero; the environment is ours to change while only the dynamic linker's thread is there.
+    // SAFETY: the name ends in a zero byte; while only the dynamic linker's thread exists, the environment may be
+    // changed.
     unsafe { publish(getenv(METER.as_ptr()), core::ptr::addr_of!(COUNTERS) as usize) };
 }
 
-/// What stands in front of a block.
+/// Header in front of a block.
 #[repr(C)]
 struct Header {
-    /// Bytes asked for.
+    /// Requested size in bytes.
     size: usize,
-    /// The distance to libc's block, hidden in a cookie that depends on the place.
+    /// Distance to libc's block, hidden in a cookie that depends on the address.
     cookie: usize,
 }
 
-/// What the distance to libc's block is hidden with.
+/// Returns the mask that hides the distance to libc's block.
 fn hidden_by(place: usize) -> usize {
     mix((place as u64).wrapping_add(0x9e37_79b9_7f4a_7c15)) as usize
 }
 
 /// # Safety
 ///
-/// The block is not null and has 16 bytes in front of it, as any block of an allocator has.
+/// The block is not null and has 16 bytes in front of it, as every allocator's block does.
 unsafe fn header(block: *mut c_void) -> *mut Header {
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the bytes in front of the block.
     unsafe { block.cast::<u8>().sub(ALIGNED).cast() }
 }
 
-/// The size of one of our blocks and its distance to libc's block; `None` for one that is not ours.
+/// Returns the size of one of our blocks and its distance to libc's block; `None` for a block of another allocator.
 ///
 /// # Safety
 ///
-/// As for [`header`].
+/// The same as for [`header`].
 unsafe fn known(block: *mut c_void) -> Option<(usize, usize)> {
-    // SAFETY: our caller's; the memory in front of a block is the allocator's and can be read.
+    // SAFETY: the caller guarantees the block; the memory in front of it belongs to the allocator and is readable.
     let Header { size, cookie } = unsafe { header(block).read() };
     let distance = cookie ^ hidden_by(block as usize);
     let plausible = distance.is_power_of_two() && (ALIGNED..LARGEST).contains(&distance) && size < LARGEST;
     plausible.then_some((size, distance))
 }
 
-/// Puts the header in front of a block of libc's that has room for it, and counts; null stays null.
+/// Writes the header in front of libc's block and counts the allocation. Null stays null.
 ///
 /// # Safety
 ///
-/// The block is null, or `distance` bytes longer than `size`.
+/// The block is null, or at least `distance` bytes longer than `size`.
 unsafe fn keep(libcs: *mut c_void, distance: usize, size: usize) -> *mut c_void {
     if libcs.is_null() {
         return libcs;
     }
-    // SAFETY: there are at least 16 bytes in front of what is handed out.
+    // SAFETY: there are at least 16 bytes in front of the returned block.
     let block = unsafe {
         let block = libcs.cast::<u8>().add(distance).cast::<c_void>();
         header(block).write(Header { size, cookie: distance ^ hidden_by(block as usize) });
@@ -112,29 +113,29 @@ unsafe fn keep(libcs: *mut c_void, distance: usize, size: usize) -> *mut c_void 
     block
 }
 
-/// Takes one of our blocks out of the books: what stood in front of it must not be found by whoever gets the place next.
+/// Removes one of our blocks from the counters and clears its header, which the next owner of the memory must not find.
 ///
 /// # Safety
 ///
-/// The block is ours, and of this size.
+/// The block is ours and has this size.
 unsafe fn forget(block: *mut c_void, size: usize) {
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the block.
     unsafe { (*header(block)).cookie = 0 };
     COUNTERS.live.fetch_sub(size as u64, Relaxed);
 }
 
 /// # Safety
 ///
-/// This thread's.
+/// The calling thread is known to libc.
 unsafe fn fail() -> *mut c_void {
-    // SAFETY: libc knows this thread.
+    // SAFETY: libc has an `errno` for this thread.
     unsafe { *__errno_location() = ENOMEM };
     null_mut()
 }
 
 /// # Safety
 ///
-/// As libc's, here and below.
+/// The same as for libc's function. This also holds for the functions below.
 #[no_mangle]
 pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     // SAFETY: libc's block is longer by the header.
@@ -148,7 +149,7 @@ pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
 
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     // SAFETY: as in `malloc`.
@@ -160,14 +161,14 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     }
 }
 
-/// Counts as an allocation of the new size: it may be another block.
+/// Counts as an allocation of the new size, because the block may move.
 ///
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: null is no block; our blocks go back to libc as it gave them, others as they are.
+    // SAFETY: null is handled first; our blocks return to libc at their original address, others unchanged.
     unsafe {
         if block.is_null() {
             return malloc(size);
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
         forget(block, before);
         let libcs = __libc_realloc(block.cast::<u8>().sub(ALIGNED).cast(), size + ALIGNED);
         if libcs.is_null() {
-            // The old block is still there.
+            // The old block still exists.
             (*header(block)).cookie = distance ^ hidden_by(block as usize);
             COUNTERS.live.fetch_add(before as u64, Relaxed);
             return libcs;
@@ -202,10 +203,10 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
 
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     unsafe {
         match count.checked_mul(size) {
             Some(size) => realloc(block, size),
@@ -216,7 +217,7 @@ pub unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: us
 
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn free(block: *mut c_void) {
     // SAFETY: as in `realloc`.
@@ -236,10 +237,10 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
 
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    // SAFETY: libc's block is longer by one alignment, in whose last 16 bytes the header lies.
+    // SAFETY: libc's block is longer by one alignment, and the last 16 bytes of it hold the header.
     unsafe {
         let alignment = alignment.max(ALIGNED);
         if size > LARGEST || alignment > LARGEST || !alignment.is_power_of_two() {
@@ -251,22 +252,22 @@ pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void 
 
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    // SAFETY: our caller's.
+    // SAFETY: the caller guarantees the arguments.
     unsafe { memalign(alignment, size) }
 }
 
 /// # Safety
 ///
-/// See above.
+/// See `malloc`.
 #[no_mangle]
 pub unsafe extern "C" fn posix_memalign(place: *mut *mut c_void, alignment: usize, size: usize) -> c_int {
     if !alignment.is_power_of_two() || alignment % core::mem::size_of::<usize>() != 0 {
         return EINVAL;
     }
-    // SAFETY: our caller's; libc leaves errno and the place alone if it fails, and so do we as far as it matters.
+    // SAFETY: the caller guarantees the arguments. On failure `place` stays unchanged, as with libc.
     unsafe {
         let block = memalign(alignment, size);
         if block.is_null() {
@@ -277,11 +278,11 @@ pub unsafe extern "C" fn posix_memalign(place: *mut *mut c_void, alignment: usiz
     0
 }
 
-/// No more than was asked for: what libc rounds up to is not counted, and so not to be used.
+/// Returns the requested size. The additional bytes of libc's rounding are not counted, so they must not be used.
 ///
 /// # Safety
 ///
-/// See above. Of a block that is not ours nothing is known: 0.
+/// See `malloc`. For a block of another allocator the size is unknown: 0.
 #[no_mangle]
 pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     if block.is_null() {

@@ -1,8 +1,8 @@
-//! A clock for tests that run until a time has passed: it advances by one step at each reading.
+//! A clock for tests that run until a time has passed: each reading advances it by one step.
 //!
-//! Such a test does as much as its time allows, and takes as long in all versions. By a clock of this kind both sides of a
-//! pair read it equally often, and so do the same work. The library with the clock is loaded in the place of the one without
-//! it, and never where a test reads the true clock while it is timed.
+//! Such a test does as much work as its time allows, and takes equally long in all versions. With this clock, both
+//! sides of a pair read it equally often and thus do the same work. The library with the clock replaces the one without
+//! it, and is never loaded for tests that read the true clock while they are timed.
 
 use crate::kernel::enter;
 use crate::libc::{dlsym, getenv, hexadecimal, outcome, RTLD_NEXT};
@@ -17,27 +17,27 @@ const SYS_CLOCK_GETTIME: c_long = 228;
 #[cfg(target_arch = "aarch64")]
 const SYS_CLOCK_GETTIME: c_long = 113;
 const SECOND: u64 = 1_000_000_000;
-/// Clocks that the kernel knows by a number from 0.
+/// Number of clocks with a fixed number, starting at 0.
 const CLOCKS: usize = 12;
 
-/// `struct timespec` on the 64-bit platforms that we serve.
+/// `struct timespec` on the supported 64-bit platforms.
 #[repr(C)]
 pub struct Timespec {
     seconds: u64,
     nanoseconds: u64,
 }
 
-/// libc's `clock_gettime`.
+/// Type of libc's `clock_gettime`.
 ///
 /// # Safety
 ///
-/// A `Timespec` can be written there.
+/// `time` points to a writable `Timespec`.
 type ClockGettime = unsafe extern "C" fn(c_int, *mut Timespec) -> c_int;
 
 static STATE: TestClock = TestClock { real: AtomicPtr::new(null_mut()), readings: AtomicU64::new(0) };
-/// By how many ns a reading advances all clocks; 0 leaves them as they are.
+/// Time by which each reading advances all clocks, ns; 0 leaves them unchanged.
 static STEP: AtomicU64 = AtomicU64::new(0);
-/// What each clock would have shown before the first reading of any; 0 for one that was not read yet.
+/// Time of each clock before the first reading of any clock; 0 for a clock that was not read yet.
 static BEGINNINGS: [AtomicU64; CLOCKS] = {
     #[allow(clippy::declare_interior_mutable_const)]
     const UNREAD: AtomicU64 = AtomicU64::new(0);
@@ -48,9 +48,9 @@ static BEGINNINGS: [AtomicU64; CLOCKS] = {
 #[link_section = ".init_array"]
 static AT_LOADING: extern "C" fn() = load;
 
-/// Finds libc's clock, reads the step, and says where the state is.
+/// Finds libc's clock, reads the step, and publishes the address of the state.
 extern "C" fn load() {
-    // SAFETY: names end in zero; the environment is ours to change while only the dynamic linker's thread is there.
+    // SAFETY: names end in a zero byte; while only the dynamic linker's thread exists, the environment may be changed.
     unsafe {
         let step = getenv(CLOCK.as_ptr());
         STEP.store(hexadecimal(step), Relaxed);
@@ -61,15 +61,16 @@ extern "C" fn load() {
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int {
     let real = STATE.real.load(Acquire);
     if real.is_null() {
-        // SAFETY: the call that libc's function would stand for.
+        // SAFETY: the system call that libc's function would make.
         return outcome(unsafe { enter(SYS_CLOCK_GETTIME, [clock.into(), time as c_long, 0, 0, 0, 0]) }) as c_int;
     }
-    // SAFETY: libc's function of this name, with our caller's arguments; what it has written can be read and written again.
+    // SAFETY: libc's function of this name with the caller's arguments; the time that it has written is readable and
+    // writable.
     unsafe {
         let result = core::mem::transmute::<*mut c_void, ClockGettime>(real)(clock, time);
         if result == 0 {
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_i
     }
 }
 
-/// Counts a reading, and replaces the true time by the stepped one.
+/// Counts a reading and replaces the true time by the stepped one.
 fn advance(clock: c_int, time: &mut Timespec) {
     let readings = STATE.readings.fetch_add(1, Relaxed) + 1;
     let step = STEP.load(Relaxed);

@@ -1,25 +1,24 @@
-//! Gives both processes of a pair the same random numbers, and tells them of the cores that they would have without the tool:
-//! a library that the dynamic linker loads before libc.
+//! A library that the dynamic linker loads before libc. It gives both processes of a pair the same random numbers, and
+//! reports the cores that the processes would have without the tool.
 //!
-//! It stands in front of the three doors through which Rust programs ask the kernel for randomness: `getrandom`,
-//! `getentropy`, and `syscall(SYS_getrandom, ..)`. Each call is still made, so that it costs what it costs, and its bytes
-//! are then replaced by the next ones of a stream that depends on the seed in the environment and on the thread. So
-//! repetitions of a body differ from each other as ever, and the n-th repetition does the same on both sides.
+//! It replaces the three functions by which Rust programs request random numbers from the kernel: `getrandom`,
+//! `getentropy`, and `syscall(SYS_getrandom, ..)`. Each call is still made, so that its cost stays the same. Its bytes
+//! are then replaced by the next ones of a stream that depends on the thread and on the seed in the environment. Thus
+//! repetitions of a body differ from each other as usual, and the n-th repetition does the same on both sides.
 //!
-//! Built with the feature `clock` it also stands in front of the clock that the test reads.
+//! The feature `clock` also replaces the clock that the test reads.
 //!
-//! Without a seed, and in a process forked from one with a seed, everything goes through unchanged; the runtime sets the
+//! Without a seed, and in a process forked from one with a seed, all calls pass through unchanged. The runtime sets the
 //! seed of processes that it forks itself.
 //!
-//! The tool keeps measured processes on one core. A thread pool that asks for the number of cores would get one thread, and a
-//! test that needs two would wait forever. So where the kernel answers with a set of cores that the tool has chosen, the
-//! answer is replaced by the set of the tool's own process. A thread that has chosen its cores itself gets the truth. This
-//! holds for programs that a test starts, too.
+//! The tool keeps measured processes on one core. A thread pool that asks for the number of cores would get one thread,
+//! and a test that needs two would wait forever. Therefore, if the kernel returns a set of cores chosen by the tool,
+//! the library replaces it by the set of the tool's own process. A thread that has chosen its cores itself gets the
+//! kernel's answer. This also holds for programs that a test starts.
 //!
-//! It also stands in front of the functions that wait for processes, and notes the CPU time of the workspace's programs.
+//! The library also replaces the functions that wait for processes, and notes the CPU time of the workspace's programs.
 //!
-//! A crate of its own, without std: what it needs is libc's, which is in the process
-//! anyway. Nothing here allocates or locks.
+//! It is a separate crate without std. It uses libc, which is in the process anyway, and neither allocates nor locks.
 
 #![cfg(target_os = "linux")]
 #![no_std]
@@ -56,7 +55,7 @@ const SYS_SCHED_GETAFFINITY: c_long = 123;
 #[cfg(target_arch = "aarch64")]
 const SYS_GETTID: c_long = 178;
 const GRND_DEFAULT: c_uint = 0;
-/// More than this `getentropy` refuses.
+/// Largest length that `getentropy` accepts.
 const MOST_ENTROPY: usize = 256;
 const EIO: c_int = 5;
 const ENOSYS: c_int = 38;
@@ -75,47 +74,47 @@ extern "C" {
     fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
 }
 
-/// libc's `getrandom`.
+/// Type of libc's `getrandom`.
 ///
 /// # Safety
 ///
-/// So many bytes can be written there.
+/// The buffer has room for this many bytes.
 type Getrandom = unsafe extern "C" fn(*mut c_void, usize, c_uint) -> isize;
 
-/// libc's `pthread_getaffinity_np`.
+/// Type of libc's `pthread_getaffinity_np`.
 ///
 /// # Safety
 ///
-/// As many bytes can be written there.
+/// The set has room for this many bytes.
 type GetAffinity = unsafe extern "C" fn(c_ulong, usize, *mut c_void) -> c_int;
 
-/// libc's `pthread_setaffinity_np`.
+/// Type of libc's `pthread_setaffinity_np`.
 ///
 /// # Safety
 ///
-/// As many bytes can be read there.
+/// The set has this many bytes.
 type SetAffinity = unsafe extern "C" fn(c_ulong, usize, *const c_void) -> c_int;
 
-/// Bytes of a `cpu_set_t`.
+/// Size of a `cpu_set_t` in bytes.
 const SET: usize = 128;
-/// Sets in the variable: the one that tests are to see, and at most two that the tool keeps them on.
+/// Number of sets in the variable: the one that tests see, and at most two that the tool keeps them on.
 const SETS: usize = 3;
 
-/// What the tool says of cores.
+/// Sets of cores from the environment variable.
 struct Cores {
     sets: [[u8; SET]; SETS],
-    /// The key under which a thread notes that it has chosen its cores itself.
+    /// Key under which a thread records that it has chosen its cores itself.
     key: c_uint,
 }
 
-/// Null until the library is ready, and for ever without a seed.
+/// Source of the streams; null until the library is ready, and always without a seed.
 static SOURCE: AtomicPtr<Source> = AtomicPtr::new(null_mut());
-/// libc's `getrandom`: newer ones do without a system call.
+/// libc's `getrandom`, which makes no system call in newer versions.
 static NEXT: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-/// The key under which each thread keeps the state of its stream; 0 for a thread without one.
+/// Key under which each thread stores the state of its stream; the value is 0 in a thread without a stream.
 static KEY: AtomicUsize = AtomicUsize::new(0);
 
-/// Null where no cores are to be hidden.
+/// Sets of cores; null where no cores are to be hidden.
 static CORES_TOLD: AtomicPtr<Cores> = AtomicPtr::new(null_mut());
 
 #[used]
@@ -123,7 +122,7 @@ static CORES_TOLD: AtomicPtr<Cores> = AtomicPtr::new(null_mut());
 static AT_LOADING: extern "C" fn() = load;
 
 extern "C" fn load() {
-    // SAFETY: names end in zero; the mapping is fresh, large enough, aligned, and never unmapped.
+    // SAFETY: names end in a zero byte; the mapping is new, large enough, aligned, and never unmapped.
     unsafe {
         NEXT.store(dlsym(RTLD_NEXT, c"getrandom".as_ptr()), Relaxed);
         load_cores(getenv(CORES.as_ptr()));
@@ -153,9 +152,9 @@ extern "C" fn load() {
 ///
 /// # Safety
 ///
-/// As many bytes can be written there.
+/// `bytes` has room for this many bytes.
 unsafe fn replace(bytes: *mut u8, length: usize) {
-    // SAFETY: null, or the page that `load` made.
+    // SAFETY: null, or the page created by `load`.
     let Some(source) = (unsafe { SOURCE.load(Acquire).as_ref() }) else { return };
     let seed = source.seed.load(Relaxed);
     if seed == 0 {
@@ -165,7 +164,8 @@ unsafe fn replace(bytes: *mut u8, length: usize) {
     // SAFETY: the key was created, and its values are numbers.
     let mut state = unsafe { pthread_getspecific(key) } as u64;
     if state == 0 {
-        // Threads are numbered as they first ask. Those that race for it may change places, on either side.
+        // Threads are numbered by their first request. Threads that race for a number may get it in either order, on
+        // either side.
         let thread = source.threads.fetch_add(1, Relaxed);
         state = mix(seed ^ mix(thread + 1));
     }
@@ -174,27 +174,27 @@ unsafe fn replace(bytes: *mut u8, length: usize) {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let word = mix(state).to_ne_bytes();
         let count = (length - done).min(word.len());
-        // SAFETY: inside of what may be written.
+        // SAFETY: inside of the buffer that the caller guarantees.
         unsafe { core::ptr::copy_nonoverlapping(word.as_ptr(), bytes.add(done), count) };
         done += count;
     }
-    // SAFETY: as above. If it fails the thread starts another stream the next time.
+    // SAFETY: see above. If this fails, the thread starts another stream the next time.
     unsafe { pthread_setspecific(key, state as *const c_void) };
 }
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint) -> isize {
     let next = NEXT.load(Relaxed);
     if next.is_null() {
-        // The kernel does not write more than that at once either.
+        // The kernel does not write more than this at once either.
         let length = c_long::try_from(length).unwrap_or(c_long::MAX);
-        // SAFETY: the call that libc's function would stand for.
+        // SAFETY: the system call that libc's function would make.
         return unsafe { syscall(SYS_GETRANDOM, buffer as c_long, length, c_long::from(flags), 0, 0, 0) as isize };
     }
-    // SAFETY: libc's function of this name, with our caller's arguments; what it has written can be written again.
+    // SAFETY: libc's function of this name with the caller's arguments; the bytes that it has written are writable.
     unsafe {
         let result = core::mem::transmute::<*mut c_void, Getrandom>(next)(buffer, length, flags);
         if result > 0 {
@@ -206,15 +206,15 @@ pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
     if length > MOST_ENTROPY {
-        // SAFETY: this thread's.
+        // SAFETY: libc has an `errno` for this thread.
         unsafe { *libc::__errno_location() = EIO };
         return -1;
     }
-    // SAFETY: our caller's arguments. So few bytes come at once.
+    // SAFETY: the caller's arguments. This few bytes are written by a single call.
     let count = unsafe { getrandom(buffer, length, GRND_DEFAULT) };
     if usize::try_from(count) == Ok(length) {
         0
@@ -223,12 +223,12 @@ pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int
     }
 }
 
-/// Every call through libc's `syscall` passes here: as short as libc's own.
+/// Replaces libc's `syscall`. Every such call passes through here, so it is as short as libc's own.
 ///
 /// # Safety
 ///
-/// As libc's. Its further arguments are variadic there, and lie where fixed ones do on the machines that we know; what the
-/// caller did not pass is passed on unread.
+/// The same as for libc's function. Its further arguments are variadic, and on supported machines they are passed like
+/// fixed ones; arguments that the caller did not pass are passed on without being read.
 #[no_mangle]
 pub unsafe extern "C" fn syscall(
     number: c_long,
@@ -239,7 +239,8 @@ pub unsafe extern "C" fn syscall(
     a5: c_long,
     a6: c_long,
 ) -> c_long {
-    // SAFETY: our caller's arguments; what the kernel has written can be written again; libc knows this thread.
+    // SAFETY: the caller's arguments; bytes that the kernel has written are writable; libc has an `errno` for this
+    // thread.
     unsafe {
         let result = enter(number, [a1, a2, a3, a4, a5, a6]);
         if number == SYS_GETRANDOM && result > 0 {
@@ -252,7 +253,7 @@ pub unsafe extern "C" fn syscall(
     }
 }
 
-/// Reads what the tool says of cores.
+/// Reads the sets of cores from the environment variable.
 ///
 /// # Safety
 ///
@@ -261,7 +262,7 @@ unsafe fn load_cores(text: *const c_char) {
     if text.is_null() {
         return;
     }
-    // SAFETY: a fresh mapping, which is large enough, aligned and never unmapped, and for which zeros are valid.
+    // SAFETY: a new mapping, which is large enough, aligned and never unmapped, and for which zeros are valid.
     unsafe {
         let page = mmap(null_mut(), PAGE, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0);
         let cores = page.cast::<Cores>();
@@ -277,11 +278,11 @@ unsafe fn load_cores(text: *const c_char) {
 ///
 /// `text` ends in a zero byte.
 unsafe fn read_sets(mut text: *const c_char, sets: &mut [[u8; SET]; SETS]) {
-    // SAFETY: stops at the zero byte at the latest, which is no digit.
+    // SAFETY: reading stops at the zero byte, which is not a digit.
     let digit = |at: *const c_char| unsafe { char::from(*at as u8).to_digit(16) };
     for set in sets {
         let mut count = 0;
-        // SAFETY: what is before is a digit and not the end.
+        // SAFETY: the bytes before are digits and not the end.
         while digit(unsafe { text.add(count) }).is_some() {
             count += 1;
         }
@@ -292,7 +293,7 @@ unsafe fn read_sets(mut text: *const c_char, sets: &mut [[u8; SET]; SETS]) {
                 *byte |= (digit as u8) << (place % 2 * 4);
             }
         }
-        // SAFETY: up to the end, and over a comma, which is not the end.
+        // SAFETY: moves up to the end of the digits, and over a comma, which is not the end of the text.
         unsafe {
             text = text.add(count);
             if *text as u8 != b',' {
@@ -303,19 +304,19 @@ unsafe fn read_sets(mut text: *const c_char, sets: &mut [[u8; SET]; SETS]) {
     }
 }
 
-/// Replaces a set of cores that the tool has chosen by the set that the process would have without the tool.
+/// Replaces a set of cores chosen by the tool by the set that the process would have without the tool.
 ///
 /// # Safety
 ///
-/// As many bytes can be read and written there.
+/// `found` has `length` readable and writable bytes.
 unsafe fn reveal_cores(found: *mut u8, length: usize) {
-    // SAFETY: null, or the page that `load_cores` made.
+    // SAFETY: null, or the page created by `load_cores`.
     let Some(cores) = (unsafe { CORES_TOLD.load(Acquire).as_ref() }) else { return };
     // SAFETY: the key was created.
     if !unsafe { pthread_getspecific(cores.key) }.is_null() {
         return;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees the buffer.
     let found = unsafe { core::slice::from_raw_parts_mut(found, length) };
     let [told, imposed @ ..] = &cores.sets;
     let fits = told.iter().skip(length).all(|byte| *byte == 0);
@@ -330,22 +331,23 @@ unsafe fn reveal_cores(found: *mut u8, length: usize) {
     }
 }
 
-/// Notes that this thread has chosen its cores itself.
+/// Records that this thread has chosen its cores itself.
 fn note_choice() {
-    // SAFETY: null, or the page that `load_cores` made.
+    // SAFETY: null, or the page created by `load_cores`.
     if let Some(cores) = unsafe { CORES_TOLD.load(Acquire).as_ref() } {
-        // SAFETY: the key was created, and its values are never followed.
+        // SAFETY: the key was created, and its values are never dereferenced.
         unsafe { pthread_setspecific(cores.key, core::ptr::from_ref(cores).cast()) };
     }
 }
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn sched_getaffinity(process: c_int, length: usize, set: *mut c_void) -> c_int {
     let most = length.min(c_int::MAX as usize);
-    // SAFETY: our caller's arguments; `syscall` reveals what the kernel has written, and the rest can be written, too.
+    // SAFETY: the caller's arguments; `syscall` handles the bytes that the kernel has written, and the rest is writable
+    // too.
     unsafe {
         let written = syscall(
             SYS_SCHED_GETAFFINITY,
@@ -364,10 +366,10 @@ pub unsafe extern "C" fn sched_getaffinity(process: c_int, length: usize, set: *
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *const c_void) -> c_int {
-    // SAFETY: our caller's arguments.
+    // SAFETY: the caller's arguments.
     let result = unsafe {
         syscall(
             SYS_SCHED_SETAFFINITY,
@@ -379,7 +381,7 @@ pub unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *
             0,
         )
     };
-    // SAFETY: takes no arguments.
+    // SAFETY: the call takes no arguments.
     if result == 0 && (process == 0 || unsafe { enter(SYS_GETTID, [0; 6]) } == c_long::from(process)) {
         note_choice();
     }
@@ -388,11 +390,11 @@ pub unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn pthread_getaffinity_np(thread: c_ulong, length: usize, set: *mut c_void) -> c_int {
     let Some(next) = next_function(c"pthread_getaffinity_np") else { return ENOSYS };
-    // SAFETY: libc's function of this name, with our caller's arguments; what it has written can be written again.
+    // SAFETY: libc's function of this name with the caller's arguments; the bytes that it has written are writable.
     unsafe {
         let result = core::mem::transmute::<*mut c_void, GetAffinity>(next)(thread, length, set);
         if result == 0 {
@@ -404,22 +406,22 @@ pub unsafe extern "C" fn pthread_getaffinity_np(thread: c_ulong, length: usize, 
 
 /// # Safety
 ///
-/// As libc's.
+/// The same as for libc's function.
 #[no_mangle]
 pub unsafe extern "C" fn pthread_setaffinity_np(thread: c_ulong, length: usize, set: *const c_void) -> c_int {
     let Some(next) = next_function(c"pthread_setaffinity_np") else { return ENOSYS };
-    // SAFETY: libc's function of this name, with our caller's arguments.
+    // SAFETY: libc's function of this name with the caller's arguments.
     let result = unsafe { core::mem::transmute::<*mut c_void, SetAffinity>(next)(thread, length, set) };
-    // SAFETY: takes no arguments.
+    // SAFETY: the call takes no arguments.
     if result == 0 && thread == unsafe { pthread_self() } {
         note_choice();
     }
     result
 }
 
-/// Returns the function that a program would call without this library; `None` if its C library has none.
+/// Returns the function that a program would call without this library; `None` if the C library lacks it.
 fn next_function(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: the name ends in zero.
+    // SAFETY: the name ends in a zero byte.
     let next = unsafe { dlsym(RTLD_NEXT, name.as_ptr()) };
     (!next.is_null()).then_some(next)
 }

@@ -1,8 +1,8 @@
-//! libc and the kernel, as far as all parts of the library need them.
+//! Functions of libc and the kernel that several modules use.
 
 use core::ffi::{c_char, c_int, c_long, c_void};
 
-/// The kernel answers with an error from here up to -1.
+/// The kernel's errors are the results from this number to -1.
 const LAST_ERROR: c_long = -4095;
 pub const RTLD_NEXT: *mut c_void = -1_isize as *mut c_void;
 
@@ -13,7 +13,7 @@ extern "C" {
     pub fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 }
 
-/// Reads a number; 0 if there is none.
+/// Parses a hexadecimal number; 0 if there is none.
 ///
 /// # Safety
 ///
@@ -23,21 +23,21 @@ pub unsafe fn hexadecimal(text: *const c_char) -> u64 {
         return 0;
     }
     let (mut number, mut text) = (0_u64, text);
-    // SAFETY: stops at the zero byte at the latest.
+    // SAFETY: reading stops at the zero byte.
     while let Some(digit) = unsafe { char::from(*text as u8).to_digit(16) } {
         number = number << 4 | u64::from(digit);
-        // SAFETY: what was read is not the end.
+        // SAFETY: the byte that was read is not the end.
         text = unsafe { text.add(1) };
     }
     number
 }
 
-/// Returns what libc returns for a result of the kernel, and sets `errno` if it is an error.
+/// Converts the kernel's result to libc's, and sets `errno` if it is an error.
 pub fn outcome(result: c_long) -> c_long {
     if !(LAST_ERROR..0).contains(&result) {
         return result;
     }
-    // SAFETY: each thread that libc knows has this place.
+    // SAFETY: libc has an `errno` for this thread.
     unsafe { *__errno_location() = -result as c_int };
     -1
 }

@@ -1,10 +1,10 @@
-//! Generated calls as plain tests, for the user's own tree.
+//! Generated workloads as plain tests for the user's sources.
 
 use perfunit_model::GeneratedWorkload;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Tests as Rust source: for each module one of its own, to be put into that.
+/// Writes the tests as Rust source: one test module for each module of the project.
 pub fn written(workloads: &[GeneratedWorkload]) -> String {
     let mut by_module: BTreeMap<_, Vec<&GeneratedWorkload>> = BTreeMap::new();
     for workload in workloads {
@@ -14,9 +14,9 @@ pub fn written(workloads: &[GeneratedWorkload]) -> String {
     for (module, workloads) in by_module {
         let inline = module.inline.join("::");
         let inside = if inline.is_empty() { String::new() } else { format!(", inside `mod {inline}`") };
-        // Writing into a string cannot fail.
-        let _ = writeln!(text, "// For {}{inside}: its private items are in reach there.", module.file);
-        // A crate may be without the standard library.
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "// For {}{inside}, where private items are in scope.", module.file);
+        // The crate may be `no_std`.
         let _ = writeln!(text, "#[cfg(test)]\nmod generated {{\n    use super::*;\n    extern crate std;\n");
         for workload in workloads {
             text.push_str(&test(workload));
@@ -64,7 +64,7 @@ mod tests {
     fn a_test_asserts_what_base_returns_where_that_is_known() {
         let text = written(&[workload(&[], Some("Some(\"x\")")), workload(&["a", "b"], None)]);
         syn::parse_file(&text).unwrap();
-        assert!(text.starts_with("// For src/lib.rs: its private items are in reach there.\n"), "{text}");
+        assert!(text.starts_with("// For src/lib.rs, where private items are in scope.\n"), "{text}");
         assert!(text.contains("assert_eq!(std::format!(\"{:?}\", f(&lent.0)), \"Some(\\\"x\\\")\");"), "{text}");
         assert!(
             text.contains("// For src/lib.rs, inside `mod a::b`") && text.contains("black_box(f(&lent.0));"),

@@ -1,8 +1,8 @@
-//! Workloads for functions that no test executes: calls with arguments made up for them.
+//! Generated workloads for functions that no test executes: calls with generated arguments.
 //!
-//! Input: the sources of crates and the functions wanted. Output: calls as source ([`calls`]); of these, the ones that are
-//! workloads ([`try_calls`]), and the functions without one, each with its reason. A call is placed in the shadow tree only
-//! ([`place`]), and until it has passed its trial it runs nowhere but in the cage.
+//! Input: the sources of crates and the wanted functions. Output: calls as source ([`calls`]), those that are workloads
+//! ([`try_calls`]), and the functions without a workload, each with its reason. A call is placed only in the shadow
+//! tree ([`place`]), and runs only in the cage until it has passed its trial.
 
 mod calls;
 mod handed_over;

@@ -1,5 +1,5 @@
-//! Where generated calls stand: in a module of their own inside the module that they belong to, with its content in a
-//! file of its own, so that no line of the project's moves. Pure: texts in, texts out.
+//! Placement of generated calls: in a separate module inside the target module, with its content in a separate file, so
+//! that no line of the project moves. Pure: texts in, texts out.
 
 use perfunit_build::GENERATED_MARKER;
 use perfunit_model::{GENERATED_MODULE as MODULE, GeneratedCall, ModulePlace};
@@ -11,39 +11,39 @@ use syn::{Item, ItemMod};
 #[derive(Debug, Clone, Copy)]
 pub struct Placing<'a> {
     pub call: &'a GeneratedCall,
-    /// Of its test function.
+    /// Name of the test function.
     pub name: &'a str,
-    /// The size of its arguments; none if it is to be tried with several.
+    /// Size of the arguments; `None` if several sizes are to be tried.
     pub n: Option<usize>,
 }
 
-/// The lines of a call in a generated file, from 1.
+/// Lines of a call in a generated file, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines {
     pub file: String,
     pub first: usize,
     pub last: usize,
-    /// Which of the calls.
+    /// Index of the call.
     pub index: usize,
 }
 
-/// What becomes of a version's files.
+/// Changed and generated files of a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placed {
     pub files: BTreeMap<String, String>,
     pub lines: Vec<Lines>,
-    /// Calls whose module the version does not have.
+    /// Indices of calls with a module that the version lacks.
     pub homeless: Vec<usize>,
 }
 
-/// The name of a generated test as libtest prints it; `module` is the path of the file's module in its crate.
+/// Returns the name of a generated test as libtest prints it; `module` is the path of the file's module in its crate.
 pub fn test_name(module: &str, place: &ModulePlace, name: &str) -> String {
     let inline = place.inline.iter().map(String::as_str);
     let segments = std::iter::once(module).chain(inline).chain([MODULE, name]);
     segments.filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("::")
 }
 
-/// Places calls in a version; `read` gives a file of the version.
+/// Places calls in a version; `read` returns a file of the version.
 pub fn place(calls: &[Placing<'_>], read: &dyn Fn(&str) -> Option<String>) -> Placed {
     let mut by_file: BTreeMap<&str, BTreeMap<&[String], Vec<usize>>> = BTreeMap::new();
     for (index, Placing { call, .. }) in calls.iter().enumerate() {
@@ -64,7 +64,7 @@ pub fn place(calls: &[Placing<'_>], read: &dyn Fn(&str) -> Option<String>) -> Pl
                 placed.homeless.extend(members);
                 continue;
             }
-            // The last line of a file may be a comment; nothing before a brace can be one.
+            // The last line of a file may be a comment; the text before a brace cannot be one.
             let space = if inline.is_empty() { "\n" } else { " " };
             let declaration = format!("{space}{}{space}", declaration(base_name(&own)));
             insertions.extend(ends.into_iter().map(|end| (end, declaration.clone())));
@@ -87,7 +87,7 @@ fn inserted(mut text: String, mut insertions: Vec<(usize, String)>) -> String {
     text
 }
 
-/// Where a module ends, as a place in the text; more than one if conditions choose between several.
+/// Returns the offsets at which a module ends; several if conditions choose between definitions.
 pub fn module_ends(text: &str, inline: &[String]) -> Vec<usize> {
     if inline.is_empty() {
         return vec![text.len()];
@@ -98,8 +98,8 @@ pub fn module_ends(text: &str, inline: &[String]) -> Vec<usize> {
     finder.ends
 }
 
-/// Includes the file of the calls, because where an inline module has its files depends on who declares it. Names are
-/// found in any edition, and without a prelude; `extern crate std` may not come from a macro.
+/// Returns the module declaration. It includes the file, because the folder of an inline module's files depends on the
+/// module's parents. Names resolve in any edition and without a prelude; `extern crate std` must not come from a macro.
 fn declaration(own: &str) -> String {
     format!(
         "#[cfg(test)] #[allow(warnings)] mod {MODULE} {{ extern crate core as __perfunit_core; extern crate std; \
@@ -133,7 +133,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 }
 
-/// The file of a module's generated calls. Never right below a folder in which cargo looks for targets.
+/// Returns the file of a module's generated calls; never directly below a folder in which cargo looks for targets.
 fn own_file(file: &str, inline: &[String]) -> String {
     let name = base_name(file);
     let folder = file.strip_suffix(name).unwrap_or_default();
@@ -146,7 +146,7 @@ fn base_name(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// What all calls of a module share.
+/// Beginning of each generated file.
 const HEAD: &str = "\
 use super::*;
 use self::__perfunit::__private::generated as __generated;

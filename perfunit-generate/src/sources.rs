@@ -1,4 +1,4 @@
-//! The input of calls: the sources of the crates that hold the functions, and the enabled features.
+//! Sources of the crates with the wanted functions, and the enabled features.
 
 use perfunit_model::{Function, TargetId, TargetKind};
 use perfunit_project::cargo::Features;
@@ -8,17 +8,17 @@ use perfunit_select::Selected;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The sources of a crate in head, with the functions wanted of it.
+/// Sources of a crate in head, and its wanted functions.
 pub struct Sources {
     pub files: BTreeMap<String, String>,
     pub root: String,
     pub name: String,
-    /// `None` if they are not known.
+    /// Enabled features; `None` if unknown.
     pub features: Option<BTreeSet<String>>,
     pub wanted: Vec<Function>,
 }
 
-/// The library or binary whose unit tests can have calls of a function in this file.
+/// Returns the library or binary whose unit tests can call a function in this file.
 pub fn holder<'a>(selected: &'a Selected, package: &str, file: &str) -> Option<(&'a TargetId, &'a str)> {
     selected.target_files.iter().find_map(|(target, sides)| {
         let known = sides.head.get(file).filter(|known| !known.test_only)?;
@@ -28,7 +28,7 @@ pub fn holder<'a>(selected: &'a Selected, package: &str, file: &str) -> Option<(
     })
 }
 
-/// Returns the crates that hold the functions, and the functions that none does.
+/// Returns the crates with the functions, and the functions that belong to none.
 pub fn sources(
     versions: &Versions,
     selected: &Selected,

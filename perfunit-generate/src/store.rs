@@ -1,4 +1,4 @@
-//! What was generated before, below our folder, by what it depends on.
+//! Stored results of earlier generations, by a key of their inputs.
 
 use perfunit_model::error::Result;
 use perfunit_model::{Function, Generation, Sides};
@@ -7,17 +7,18 @@ use perfunit_system::fs;
 use perfunit_system::json;
 use std::path::{Path, PathBuf};
 
-/// Generations kept.
+/// Number of generations kept.
 const KEPT: usize = 20;
-/// Version of the rules by which calls are made and tried.
+/// Version of the rules by which calls are generated and tried.
 const RULES: &str = "9";
 
-/// The folder of what was generated.
+/// Folder of stored generations.
 pub struct Store {
     folder: PathBuf,
 }
 
-/// The key of a generation but for what decides builds: the contents of the versions, and the functions.
+/// Begins the key of a generation: the contents of both versions and the functions. The inputs of the builds are still
+/// to be added.
 pub fn key(contents: &Sides<String>, functions: &[Function]) -> KeyBuilder {
     let key = KeyBuilder::default().with(RULES).with(&contents.base).with(&contents.head);
     let functions = functions.iter().map(|function| format!("{}:{} {}", function.file, function.line, function.name));
@@ -33,7 +34,7 @@ impl Store {
         self.folder.join(format!("{key}.json"))
     }
 
-    /// What was generated under this key. A file that cannot be understood is none.
+    /// Loads the generation with this key. An unreadable file counts as missing.
     pub fn load(&self, key: &str) -> Result<Option<Generation>> {
         json::read_if_understood(&self.file(key))
     }

@@ -92,7 +92,7 @@ fn last_lines(text: &[u8]) -> Box<dyn std::error::Error> {
 fn put_into_modules(tree: &Path, written: &str) -> Result<()> {
     for section in written.split("// For ").skip(1) {
         let (place, tests) = section.split_once('\n').ok_or("a section without tests")?;
-        let place = place.strip_suffix(": its private items are in reach there.").ok_or("a section without a place")?;
+        let place = place.strip_suffix(", where private items are in scope.").ok_or("a section without a place")?;
         let (file, module) = place.split_once(", inside `mod ").unwrap_or((place, ""));
         let names = module.trim_end_matches('`').split("::").filter(|name| !name.is_empty());
         let inline: Vec<String> = names.map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Types for type parameters, by what their bounds ask for.
+//! Types for type parameters, chosen by their bounds.
 
 use super::functions::{Parameter, add_parameters};
 use super::implements::{implements, is_same_trait};
@@ -8,13 +8,13 @@ use super::names::{Definition, Names};
 use super::types::{Place, associated};
 use syn::Generics;
 
-/// Proposals of a bound may need others for their own parameters; so often.
+/// Largest nesting of proposals, because the type for a bound may have bounded parameters itself.
 const DEEPEST: usize = 4;
-/// Implementors that are looked at: of what is asked for, and of what these need.
+/// Numbers of implementors to examine: for the requested bound, and for the bounds below it.
 const MOST: usize = 12;
 const MOST_BELOW: usize = 2;
 
-/// Ways to choose what is not chosen yet, the best first; none if a bound is not understood.
+/// Returns ways to choose the open parameters, best first. Empty if a bound is not understood.
 pub fn choices(names: &Names<'_>, parameters: &[Parameter], chosen: &Chosen) -> Vec<Chosen> {
     (0..3).filter_map(|rank| choice(names, parameters, chosen, (rank, DEEPEST))).fold(Vec::new(), |mut all, one| {
         if !all.contains(&one) {
@@ -24,7 +24,7 @@ pub fn choices(names: &Names<'_>, parameters: &[Parameter], chosen: &Chosen) -> 
     })
 }
 
-/// The choice that takes everywhere the proposal of this rank, or the last one.
+/// Returns the choice that takes the proposal of this rank for each parameter, or the last one if there are fewer.
 fn choice(
     names: &Names<'_>,
     parameters: &[Parameter],
@@ -33,7 +33,7 @@ fn choice(
 ) -> Option<Chosen> {
     let depth = depth.checked_sub(1)?;
     let mut chosen = chosen.clone();
-    // Associated types, `T::Item`, are part of what is chosen for `T`, or follow from it.
+    // Associated types such as `T::Item` are part of the choice for `T` or follow from it.
     let (projected, plain): (Vec<_>, Vec<_>) = parameters.iter().partition(|parameter| parameter.name.contains("::"));
     for parameter in &plain {
         if chosen.contains_key(&parameter.name) {
@@ -57,7 +57,7 @@ fn choice(
         };
         chosen.insert(parameter.name.clone(), kind);
     }
-    // Choices may name each other.
+    // Choices may refer to each other.
     for _ in 0..3 {
         let before = chosen.clone();
         for kind in chosen.values_mut() {
@@ -70,7 +70,7 @@ fn choice(
     Some(chosen)
 }
 
-/// What is still open was only an associated type, without a bound of its own.
+/// Replaces open associated types, which have no bound of their own.
 fn without_parameters(names: &Names<'_>, kind: &Kind) -> Kind {
     let mut rest = Chosen::new();
     for (name, of) in projections(kind) {
@@ -107,14 +107,14 @@ fn proposals(names: &Names<'_>, parameter: &Parameter, depth: usize) -> Vec<Kind
     open.into_iter().filter(fits).collect()
 }
 
-/// A type for `impl Trait`.
+/// Returns types for `impl Trait`.
 pub fn for_bounds(names: &Names<'_>, bounds: &[Bound]) -> Vec<Kind> {
     let parameter = Parameter { name: "impl".to_owned(), bounds: bounds.to_vec(), constant: None };
     let found = proposals(names, &parameter, DEEPEST);
     found.iter().map(|kind| without_parameters(names, kind)).collect()
 }
 
-/// Types that implement a bound that not every type does.
+/// Returns types that implement a bound which not every type implements.
 fn special(names: &Names<'_>, bound: &Bound, parameter: &str, depth: usize) -> Vec<Kind> {
     match &bound.of {
         Definition::Trait(_) => return implementors(names, bound, depth),
@@ -171,7 +171,7 @@ fn special(names: &Names<'_>, bound: &Bound, parameter: &str, depth: usize) -> V
     }
 }
 
-/// Types that implement a trait of another crate, as far as its name says so.
+/// Guesses types that implement a trait of another crate, by its name.
 fn of_other_crates(path: &str) -> Vec<Kind> {
     let bytes = || Kind::std("vec::Vec", vec![Kind::primitive("u8")]);
     match path.rsplit("::").next().unwrap_or(path) {
@@ -191,7 +191,7 @@ fn is_byte_like(kind: &Kind) -> bool {
     !matches!(kind, Kind::Primitive(name) if is_number(name))
 }
 
-/// What lends the type.
+/// Returns the owned type for a borrowed one.
 fn owned(kind: &Kind) -> Kind {
     match kind {
         Kind::Primitive(name) if name == "str" => Kind::std("string::String", Vec::new()),
@@ -207,11 +207,11 @@ fn number_of_bounds(generics: &Generics) -> usize {
     own + generics.where_clause.as_ref().map_or(0, |clause| clause.predicates.len())
 }
 
-/// Types that implement a trait by impl blocks of the crate.
+/// Returns types for which the crate has an impl block of the trait.
 fn implementors(names: &Names<'_>, wanted: &Bound, depth: usize) -> Vec<Kind> {
     let mut found = Vec::new();
     let most = if depth + 1 < DEEPEST { MOST_BELOW } else { MOST };
-    // Those that need no others first: adapters of adapters would be as many as there are ways to combine them.
+    // Types without bounds come first: there are as many adapters of adapters as ways to combine them.
     let mut blocks: Vec<&ImplDef> = names.index.impls.iter().collect();
     blocks.sort_by_key(|block| number_of_bounds(&block.generics));
     for block in blocks {
@@ -244,10 +244,10 @@ fn implementors(names: &Names<'_>, wanted: &Bound, depth: usize) -> Vec<Kind> {
         found.push(Kind::Implementor(*id));
     }
     found.sort_by_key(|kind| match kind {
-        // Those of tests have no name elsewhere.
+        // Types in test code cannot be named elsewhere.
         Kind::Local { id, .. } if names.path(&Definition::Type(*id), None).is_none() => 6,
         Kind::Implementor(_) => 5,
-        // Of what they point to.
+        // They implement the traits of the types that they point to.
         Kind::Std { path, .. } if ["sync::Arc", "rc::Rc", "boxed::Box"].contains(&path.as_str()) => 4,
         Kind::Std { .. } => 0,
         Kind::Primitive(_) => 1,

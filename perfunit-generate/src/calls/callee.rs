@@ -1,17 +1,18 @@
-//! How a function is named in a call.
+//! The name of a function in a call.
 
 use super::functions::Callable;
 use super::index::ModuleId;
 use super::kinds::{Chosen, Kind};
 use super::names::{Definition, Names};
 
-/// The function as source in a module, with the types chosen for its parameters; none if it has no name there.
+/// Returns the source that names the function in a module, with the types chosen for its parameters; `None` if the
+/// function cannot be named there.
 pub fn callee(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: ModuleId) -> Option<String> {
     let function = &names.index.functions[callable.id];
     let turbofish = turbofish(names, callable, chosen, from);
     let Some(self_kind) = &callable.self_kind else {
         let path = names.path(&Definition::Function(callable.id), Some(from))?;
-        // A variable of the call may have its name.
+        // A variable of the call may have the function's name.
         let outer = if path.contains("::") { "" } else { "super::" };
         return Some(format!("{outer}{path}{turbofish}"));
     };
@@ -33,7 +34,7 @@ pub fn callee(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: Mod
     Some(format!("{printed}::{ident}{turbofish}"))
 }
 
-/// Types of parameters that no argument decides.
+/// Returns explicit types for parameters that no argument determines.
 fn turbofish(names: &Names<'_>, callable: &Callable, chosen: &Chosen, from: ModuleId) -> String {
     let decided = |name: &String| callable.inputs.iter().any(|input| names_parameter(&input.kind, name));
     if callable.own.iter().all(decided) {

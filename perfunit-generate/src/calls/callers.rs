@@ -1,15 +1,15 @@
-//! Functions that call a function which must not be called directly.
+//! Callers of a function that must not be called directly.
 
 use super::functions::Callable;
 use super::maker::Maker;
 use std::collections::BTreeSet;
 
-/// From caller to caller.
+/// Longest chain of callers.
 const LONGEST_WAY: usize = 4;
 const MOST: usize = 4;
 
-/// Callers that may be called with any arguments, the nearest first. Calls are recognised by name: that a call executes
-/// the function must be seen.
+/// Returns callers that accept any arguments, nearest first. Calls are recognized by name only, so a trial must show
+/// that the function is executed.
 pub fn callers<'m>(maker: &'m Maker<'_>, callable: &Callable) -> Vec<&'m Callable> {
     let index = maker.names.index;
     let mut seen = BTreeSet::from([callable.id]);

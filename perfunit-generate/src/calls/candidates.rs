@@ -1,4 +1,4 @@
-//! The calls of one function.
+//! Candidate calls of one function.
 
 use super::bounds::choices;
 use super::callee::callee;
@@ -11,10 +11,10 @@ use super::names::{Definition, Names};
 use super::value::{Let, Make, Size, Value, Wish, named};
 use perfunit_model::{Function, GeneratedCall, NotGenerated};
 
-/// An iterator may have no end.
+/// Limit on the items that are taken of an iterator, which may be endless.
 const MOST_ITEMS: usize = 4096;
 
-/// `fmt` of these is called by formatting.
+/// Traits with a `fmt` method, and the format strings that call it.
 const FORMATS: [(&str, &str); 9] = [
     ("fmt::Display", "{}"),
     ("fmt::Debug", "{:?}"),
@@ -27,7 +27,7 @@ const FORMATS: [(&str, &str); 9] = [
     ("fmt::Pointer", "{:p}"),
 ];
 
-/// Calls with different arguments; `wanted` is what they are for.
+/// Returns calls of `callable` with different arguments; `wanted` is the function that they should execute.
 pub fn candidates(
     maker: &Maker<'_>,
     callable: &Callable,
@@ -56,7 +56,7 @@ pub fn candidates(
     if found.is_empty() { Err(missing) } else { Ok(found) }
 }
 
-/// What no types can be chosen for.
+/// Describes the bounds for which no types were found.
 fn bounds_of(index: &Index, callable: &Callable) -> String {
     let bounds = callable.parameters.iter().filter(|parameter| !parameter.bounds.is_empty());
     let described = bounds.map(|parameter| {
@@ -66,7 +66,7 @@ fn bounds_of(index: &Index, callable: &Callable) -> String {
     described.collect::<Vec<_>>().join(", ")
 }
 
-/// Expressions that call it, before they are printed.
+/// Returns expressions that call the function, before they are printed.
 fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result<Vec<Value>, Kind> {
     let names = maker.names;
     let module = names.index.functions[callable.id].module;
@@ -93,7 +93,7 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
     let calls = (0..count).map(|at| {
         let parts = arguments.iter().zip(&callable.inputs).map(|(values, input)| {
             let value = values[at.min(values.len() - 1)].clone();
-            // What does not borrow is made before the call.
+            // Arguments that do not borrow are created before the call.
             if value.borrows { value } else { value.held(maker.fresh().name(&input.name), false) }
         });
         let borrows = output.may_borrow(names.index);
@@ -114,13 +114,13 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
     Ok(calls.collect())
 }
 
-/// All items of an iterator.
+/// Returns code that consumes all items of an iterator.
 fn drained(call: &str) -> String {
     let items = format!("std::iter::Iterator::take({call}, {MOST_ITEMS})");
     format!("std::iter::Iterator::count(std::iter::Iterator::map({items}, std::hint::black_box))")
 }
 
-/// The call for one item after the other.
+/// Returns code that repeats the call until it returns `None`.
 fn repeated(call: &str) -> String {
     format!(
         "{{ let mut count = 0usize; while count < {MOST_ITEMS} && std::hint::black_box({call}).is_some() \
@@ -128,7 +128,7 @@ fn repeated(call: &str) -> String {
     )
 }
 
-/// The pattern and the type of a function that formatting calls.
+/// Returns the format string and the type for a function that formatting calls.
 fn formatted<'c>(index: &Index, callable: &'c Callable) -> Option<(&'static str, &'c Kind)> {
     let Definition::Std(path) = &callable.of_trait.as_ref()?.of else { return None };
     let (_, pattern) = FORMATS.iter().find(|(known, _)| known == path)?;
@@ -150,7 +150,7 @@ fn special(callable: &Callable) -> Option<Special> {
     match path.as_str() {
         "ops::Drop" => Some(Special::Drop),
         "iter::Iterator" | "iter::DoubleEndedIterator" if is_option(&callable.output) => {
-            // `last` takes the iterator with it.
+            // `last` consumes the iterator.
             let is_next = matches!(&callable.inputs[..], [one] if matches!(one.kind, Kind::Reference { .. }));
             is_next.then_some(Special::Next)
         }
@@ -162,7 +162,7 @@ fn is_option(kind: &Kind) -> bool {
     matches!(kind, Kind::Std { path, .. } if path == "option::Option")
 }
 
-/// Whether the result does nothing before it is asked for items.
+/// Returns whether the result is a lazy iterator.
 fn is_iterator(names: &Names<'_>, kind: &Kind) -> bool {
     match kind {
         Kind::Opaque(bounds) => bounds.iter().any(|bound| bound.name().ends_with("Iterator")),
@@ -174,7 +174,7 @@ fn is_iterator(names: &Names<'_>, kind: &Kind) -> bool {
     }
 }
 
-/// A formatter is only lent.
+/// Returns code that gets a formatter, which the standard library only lends, and makes the call.
 fn through_formatter(call: &str) -> String {
     format!(
         "{{ struct Shown<F>(std::cell::Cell<std::option::Option<F>>); \
@@ -187,7 +187,7 @@ fn through_formatter(call: &str) -> String {
     )
 }
 
-/// Awaited by polling: nothing wakes it.
+/// Returns code that polls a future until it is ready; nothing wakes it.
 fn polled(call: &str) -> String {
     format!(
         "{{ struct Idle; impl std::task::Wake for Idle {{ fn wake(self: std::sync::Arc<Self>) {{}} }} \
@@ -199,7 +199,7 @@ fn polled(call: &str) -> String {
     )
 }
 
-/// Whether the code takes nothing but references to a variable.
+/// Returns whether the code only borrows the variable.
 fn is_lent(code: &str, variable: &str) -> bool {
     code.match_indices(variable).all(|(at, _)| {
         let (before, behind) = (&code[..at], &code[at + variable.len()..]);
@@ -207,12 +207,12 @@ fn is_lent(code: &str, variable: &str) -> bool {
     })
 }
 
-/// Whether the code has the size of the arguments in it.
+/// Returns whether the code contains the size `n` of the arguments.
 pub fn names_size(code: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices('n').any(|(at, _)| {
         let (before, behind) = (&code[..at], &code[at + 1..]);
-        // A field, a path, a line break in a text.
+        // `n` may also be part of a field access, a path, or a line break in a string.
         let is_other = before.ends_with(|c: char| is_part(c) || c == ':' || c == '\\')
             || before.ends_with('.') && !before.ends_with("..");
         !is_other && !behind.starts_with(|c: char| is_part(c) || c == ':')
@@ -226,7 +226,7 @@ fn tuple(values: &[Let]) -> String {
     }
 }
 
-/// A call, its setup apart from it.
+/// Builds the call and its setup.
 fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
     let (inside, before): (Vec<Let>, Vec<Let>) = made.lets.into_iter().partition(|value| value.borrows);
     let inside: String = inside.iter().map(Let::print).collect();

@@ -1,24 +1,24 @@
-//! How the crate's tests, documentation and sources construct values: what they pass to `Type::function`, as far as it needs
-//! no variables.
+//! Constructor calls for types in the crate's tests, documentation and sources: the arguments of `Type::function`, if
+//! they need no variables.
 
 use perfunit_select::source::bare;
 use quote::ToTokens;
 use std::collections::BTreeMap;
 use syn::{Expr, ExprCall, ExprMethodCall};
 
-/// Longer ones would be most of a generated call.
+/// Longest expression; a longer one would dominate a generated call.
 const LONGEST: usize = 200;
-/// Kept of a type.
+/// Number of calls kept per type.
 const MOST: usize = 8;
 
-/// Calls behind the name of a type: `new(1, 2)`, `parse("x").unwrap()`.
+/// Calls after the name of a type: `new(1, 2)`, `parse("x").unwrap()`.
 #[derive(Debug, Default)]
 pub struct Constructed {
     by_type: BTreeMap<String, Vec<String>>,
 }
 
 impl Constructed {
-    /// Of a type of this name, in the order in which they were found.
+    /// Returns the calls for a type of this name, in source order.
     pub fn of(&self, name: &str) -> &[String] {
         self.by_type.get(name).map(Vec::as_slice).unwrap_or_default()
     }
@@ -29,7 +29,7 @@ impl Constructed {
         }
     }
 
-    /// What is unwrapped has to be.
+    /// Records an unwrapped constructor call with `unwrap`.
     pub fn method_call(&mut self, call: &ExprMethodCall) {
         let is_unwrapped = ["unwrap", "expect"].contains(&bare(&call.method).as_str());
         if let Expr::Call(inner) = &*call.receiver
@@ -59,7 +59,7 @@ fn constructor(call: &ExprCall) -> Option<(String, String)> {
     Some((name, format!("{function}({})", call.args.to_token_stream())))
 }
 
-/// Whether it means the same everywhere.
+/// Returns whether the expression means the same everywhere.
 fn is_closed(of: &Expr) -> bool {
     match of {
         Expr::Lit(_) => true,

@@ -1,4 +1,4 @@
-//! Functions with the types of their signatures.
+//! Functions and the types in their signatures.
 
 use super::index::{FunctionDef, FunctionId, Index, Owner, Visible};
 use super::kinds::{Bound, Kind};
@@ -11,17 +11,17 @@ use syn::{FnArg, GenericParam, Generics, Pat, ReceiverKind, Safety, Type, WhereP
 
 pub struct Callable {
     pub id: FunctionId,
-    /// Of `Self`.
+    /// Type of `Self`.
     pub self_kind: Option<Kind>,
-    /// The trait that it is a function of.
+    /// Trait that has the function.
     pub of_trait: Option<Bound>,
     pub has_receiver: bool,
-    /// The receiver first.
+    /// Arguments; the receiver comes first.
     pub inputs: Vec<Input>,
     pub output: Kind,
-    /// Of the function and of what is around it.
+    /// Type parameters of the function and of the enclosing item.
     pub parameters: Vec<Parameter>,
-    /// Names of the function's own.
+    /// Names of the function's own parameters.
     pub own: Vec<String>,
     pub is_async: bool,
     pub is_unsafe: bool,
@@ -32,16 +32,16 @@ pub struct Input {
     pub kind: Kind,
 }
 
-/// A type or constant to choose.
+/// A type parameter or constant parameter to choose.
 #[derive(Debug, Clone)]
 pub struct Parameter {
     pub name: String,
     pub bounds: Vec<Bound>,
-    /// The type of a constant.
+    /// Type of a constant parameter.
     pub constant: Option<Kind>,
 }
 
-/// All functions of a crate, in the order of the index.
+/// Returns all functions of a crate, in the order of the index.
 pub fn callables(names: &Names<'_>) -> Vec<Callable> {
     (0..names.index.functions.len()).map(|id| callable(names, id)).collect()
 }
@@ -102,7 +102,7 @@ fn input(place: &Place<'_>, input: &FnArg) -> Input {
                     Kind::Reference { is_mutable: mutability.is_some(), is_static: false, to: Box::new(own()) }
                 }
                 ReceiverKind::Typed(_, kind) => place.kind(kind),
-                // Kinds that this version of the parser does not know yet.
+                // Receiver kinds unknown to this version of the parser.
                 _ => Kind::Unknown("self".to_owned()),
             };
             Input { name: receiver_name(place), kind }
@@ -117,13 +117,13 @@ fn input(place: &Place<'_>, input: &FnArg) -> Input {
     }
 }
 
-/// A variable is the `snake_case` of its type.
+/// Returns the `snake_case` of the receiver's type as its name.
 fn receiver_name(place: &Place<'_>) -> String {
     let Some(Kind::Local { id, .. }) = place.self_kind else { return "value".to_owned() };
     snake_case(&place.names.index.types[id].ident)
 }
 
-/// The parameters that generics declare, with their bounds.
+/// Adds the parameters that generics declare, with their bounds.
 pub fn add_parameters(place: &Place<'_>, generics: &Generics, found: &mut Vec<Parameter>) {
     let mut bounds: BTreeMap<String, Vec<Bound>> = BTreeMap::new();
     for parameter in &generics.params {
@@ -156,7 +156,7 @@ pub fn add_parameters(place: &Place<'_>, generics: &Generics, found: &mut Vec<Pa
 }
 
 impl FunctionDef {
-    /// The last name of the type or trait around it.
+    /// Returns the last segment of the enclosing type's or trait's name.
     pub fn owner_name(&self, index: &Index) -> String {
         match self.owner {
             Owner::Nobody => String::new(),
@@ -169,7 +169,7 @@ impl FunctionDef {
     }
 }
 
-/// Whether other crates can call the function, which is the promise that any arguments are sound.
+/// Returns whether other crates can call the function, which promises that any arguments are sound.
 pub fn is_public(names: &Names<'_>, callable: &Callable) -> bool {
     let function = &names.index.functions[callable.id];
     if function.visible != Visible::Everywhere {

@@ -1,4 +1,4 @@
-//! Whether a type implements a trait, as far as names say so.
+//! Trait implementations of types, as far as names tell.
 
 use super::functions::add_parameters;
 use super::index::{ImplDef, TraitId};
@@ -6,7 +6,7 @@ use super::kinds::{Bound, Chosen, Kind, is_integer, is_number};
 use super::names::{Definition, Names};
 use super::types::Place;
 
-/// What most types implement.
+/// Traits that most types implement.
 const COMMON: &str =
     "Clone Debug Default Eq Hash Ord PartialEq PartialOrd Send Sized Sync Unpin UnwindSafe RefUnwindSafe";
 
@@ -27,10 +27,10 @@ const ITERATOR: &str = "Iterator ExactSizeIterator DoubleEndedIterator FusedIter
 
 const FUNCTION: &str = "Fn FnMut FnOnce Copy Clone Send Sync Sized Unpin UnwindSafe RefUnwindSafe";
 
-/// Impl blocks whose parameters' bounds lead to others are followed so often.
+/// Limit on the impl blocks to follow from bound to bound.
 const LONGEST_WAY: usize = 4;
 
-/// False only if the type is known not to implement the trait.
+/// Returns whether a type may implement a trait: false only if it certainly does not.
 pub fn implements(names: &Names<'_>, kind: &Kind, bound: &Bound) -> bool {
     implements_within(names, kind, bound, LONGEST_WAY)
 }
@@ -42,7 +42,7 @@ fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize
         Definition::Trait(id) => {
             return is_implementor(names, kind, &bound.of, steps) || !has_implementors(names, *id);
         }
-        // Mostly not known; the compiler decides.
+        // Mostly unknown; the compiler decides.
         Definition::Foreign(path) => return !is_other_number(kind, path.rsplit("::").next().unwrap_or(path)),
         _ => {}
     }
@@ -80,7 +80,7 @@ fn implements_within(names: &Names<'_>, kind: &Kind, bound: &Bound, steps: usize
     }
 }
 
-/// Whether it is a number of the wrong kind for a trait of num-traits.
+/// Returns whether a primitive is the wrong kind of number for a trait of num-traits.
 fn is_other_number(kind: &Kind, name: &str) -> bool {
     let Kind::Primitive(number) = kind else { return false };
     let is_wrong = match name {
@@ -93,12 +93,12 @@ fn is_other_number(kind: &Kind, name: &str) -> bool {
     is_wrong && is_number(number)
 }
 
-/// False if macros write the impl blocks.
+/// Returns whether the crate has an impl block of the trait; false if macros expand to the blocks.
 fn has_implementors(names: &Names<'_>, id: TraitId) -> bool {
     has_block(names, &Definition::Trait(id), |_, _| true)
 }
 
-/// Whether an impl block of the crate says so, and the bounds of its parameters hold.
+/// Returns whether the crate has an impl block for the type, and the bounds of its parameters hold.
 fn is_implementor(names: &Names<'_>, kind: &Kind, of: &Definition, steps: usize) -> bool {
     has_block(names, of, |place, block| {
         let mut chosen = Chosen::new();
@@ -112,7 +112,7 @@ fn is_implementor(names: &Names<'_>, kind: &Kind, of: &Definition, steps: usize)
     })
 }
 
-/// Whether both are the same trait; of other crates names are all that is known.
+/// Returns whether both are the same trait. Traits of other crates are compared by name.
 pub fn is_same_trait(one: &Definition, other: &Definition) -> bool {
     match (one, other) {
         (Definition::Foreign(one), Definition::Foreign(other)) => one.rsplit("::").next() == other.rsplit("::").next(),
@@ -120,7 +120,7 @@ pub fn is_same_trait(one: &Definition, other: &Definition) -> bool {
     }
 }
 
-/// Whether there is such an impl block of the trait.
+/// Returns whether the trait has an impl block that meets the condition.
 fn has_block(names: &Names<'_>, of: &Definition, is_it: impl Fn(&Place<'_>, &ImplDef) -> bool) -> bool {
     names.index.impls.iter().any(|block| {
         let place = Place::new(names, block.module, &block.generics);

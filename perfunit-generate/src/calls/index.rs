@@ -1,4 +1,4 @@
-//! What a crate consists of: modules with their names, types, traits, impl blocks and functions.
+//! Index of a crate: modules with their names, types, traits, impl blocks and functions.
 
 use super::syntax::{UnsafeWords, attributes, imports};
 use perfunit_model::ModulePlace;
@@ -15,14 +15,14 @@ pub type TypeId = usize;
 pub type TraitId = usize;
 pub type FunctionId = usize;
 
-/// From where a name may be used.
+/// The scope in which a name is visible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visible {
     Everywhere,
     Within(ModuleId),
 }
 
-/// What a name means in a module.
+/// The meaning of a name in a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Meaning {
     Module(ModuleId),
@@ -30,7 +30,7 @@ pub enum Meaning {
     Trait(TraitId),
     Function(FunctionId),
     Alias(usize),
-    /// A `use`, not followed yet.
+    /// A `use` that is not resolved yet.
     Import(Vec<String>),
 }
 
@@ -57,7 +57,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Those of a struct, or of all variants.
+    /// Returns the fields of a struct, or of all variants.
     pub fn fields(&self) -> impl Iterator<Item = &Fields> {
         let (of_struct, variants) = match self {
             Self::Struct(fields) => (Some(fields), &[][..]),
@@ -86,7 +86,8 @@ pub struct AliasDef {
 pub struct TraitDef {
     pub ident: String,
     pub generics: Generics,
-    /// Whether `impl Trait for Type {}` is enough. Traits without items are implemented where they mean something.
+    /// True if `impl Trait for Type {}` suffices. Traits without items do not count, because implementing them has a
+    /// meaning.
     pub has_all_defaults: bool,
 }
 
@@ -95,7 +96,7 @@ pub struct ImplDef {
     pub generics: Generics,
     pub self_type: syn::Type,
     pub implements: Option<syn::Path>,
-    /// Its associated types.
+    /// Associated types of the block.
     pub associated: Vec<(String, syn::Type)>,
 }
 
@@ -118,7 +119,7 @@ pub struct FunctionDef {
     pub is_test: bool,
 }
 
-/// All of a crate.
+/// The items of a crate.
 #[derive(Default)]
 pub struct Index {
     pub modules: Vec<Module>,
@@ -133,7 +134,7 @@ pub struct Index {
 pub const ROOT: ModuleId = 0;
 
 impl Index {
-    /// Builds the index of the crate with this root as it is compiled in such a build.
+    /// Builds the index of the crate with this root file, for a given build configuration.
     pub fn new(root: &str, tree: &ModuleTree, files: &BTreeMap<&String, syn::File>, build: &Configuration<'_>) -> Self {
         let of_crate = files.iter().filter(|(path, _)| tree.files.contains_key(**path));
         let unsafe_words = UnsafeWords::of(of_crate.map(|(_, parsed)| parsed));
@@ -145,7 +146,7 @@ impl Index {
         reader.index
     }
 
-    /// True if `inner` is `outer` or a module below it.
+    /// Returns whether `inner` is `outer` or a module below it.
     pub fn is_within(&self, inner: ModuleId, outer: ModuleId) -> bool {
         let mut at = Some(inner);
         while let Some(module) = at {
@@ -157,7 +158,7 @@ impl Index {
         false
     }
 
-    /// True if a name of this visibility can be used in a module; `None` stands for other crates.
+    /// Returns whether a name of this visibility can be used in a module; `None` stands for other crates.
     pub fn sees(&self, from: Option<ModuleId>, visible: Visible) -> bool {
         match visible {
             Visible::Everywhere => true,
@@ -279,7 +280,7 @@ impl Reader<'_> {
                 let ident = item.rename.as_ref().map_or_else(|| bare(&item.ident), |(_, name)| bare(name));
                 self.name(module, ident, &item.vis, Meaning::Import(vec![bare(&item.ident)]));
             }
-            // Some macros take items and leave them as they are, more or less: `pin_project!`.
+            // Some macros take items and keep them mostly unchanged, e.g. `pin_project!`.
             Item::Macro(item) if item.ident.is_none() => {
                 let inner = syn::parse2::<syn::File>(item.mac.tokens.clone());
                 inner.into_iter().flat_map(|file| file.items).for_each(|item| self.item(module, &item));
@@ -299,7 +300,7 @@ impl Reader<'_> {
         fields
     }
 
-    /// Returns the last names of the derived traits.
+    /// Returns the last segments of the derived traits' names.
     fn derives(&self, attributes: &[Attribute]) -> Vec<String> {
         let applied = self.build.applied(attributes);
         let lists = applied.iter().filter_map(|meta| match meta {

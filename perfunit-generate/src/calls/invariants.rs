@@ -1,7 +1,7 @@
-//! What may be unsound with arbitrary arguments, although no `unsafe` stands at the call.
+//! Calls that may be unsound with arbitrary arguments, although they need no `unsafe`.
 //!
-//! What other crates can call or make is a promise: any arguments are sound. What they cannot, unsafe code of the crate may
-//! rely on. Code is recognised by names: rather too much is left out.
+//! A function or type that other crates can use promises to be sound for any arguments. Unsafe code of the crate may
+//! rely on the arguments of all others. Code is recognized by names, so some sound calls are left out too.
 
 use super::functions::{Callable, is_public};
 use super::index::{FunctionDef, FunctionId, Index, TypeDef, TypeId};
@@ -10,13 +10,13 @@ use super::syntax::idents;
 use std::collections::BTreeSet;
 
 pub struct Invariants {
-    /// Functions that not everybody may call with any arguments.
+    /// Functions that must not be called with arbitrary arguments.
     fragile: BTreeSet<FunctionId>,
     /// Functions that other crates can call.
     public: BTreeSet<FunctionId>,
-    /// Names in functions with unsafe code, those of types among them, and of what is in these types.
+    /// Names in functions with unsafe code, including types and the names inside these types.
     relied_on: BTreeSet<String>,
-    /// By function the names in its body.
+    /// Names in the body of each function.
     in_bodies: Vec<BTreeSet<String>>,
 }
 
@@ -39,7 +39,7 @@ impl Invariants {
             callables.iter().map(|callable| callable.id).filter(|id| !public.contains(id)).collect();
         let is_fragile = |id: &FunctionId| is_raw(&index.functions[*id]) || is_unsafe(*id);
         let mut fragile: BTreeSet<FunctionId> = hidden.iter().copied().filter(is_fragile).collect();
-        // Around a call of an unsafe function stands `unsafe` itself.
+        // Calls of unsafe functions are in `unsafe` blocks themselves.
         let is_safe = |id: &FunctionId| !callables[*id].is_unsafe;
         loop {
             let by_name: BTreeSet<&str> =
@@ -53,36 +53,37 @@ impl Invariants {
         }
     }
 
-    /// Whether the body of a function has one of these names.
+    /// Returns whether the body of a function contains one of these names.
     pub fn is_named_in(&self, id: FunctionId, idents: &BTreeSet<&str>) -> bool {
         names_one(&self.in_bodies[id], idents)
     }
 
-    /// Whether a call with arbitrary arguments may be unsound although the function is safe by name.
+    /// Returns whether a call with arbitrary arguments may be unsound although the function is not marked unsafe.
     pub fn may_break(&self, callable: &Callable) -> bool {
         self.fragile.contains(&callable.id)
     }
 
-    /// Whether the function may make a value of this type that none for other crates makes, and that unsafe code takes for
-    /// sound.
+    /// Returns whether the function may create a value that no public function creates, of a type that unsafe code
+    /// relies on.
     pub fn relies_on_makers(&self, index: &Index, callable: &Callable, made: TypeId) -> bool {
         !self.public.contains(&callable.id) && self.relied_on.contains(&index.types[made].ident)
     }
 
-    /// Whether a value of a type must not be made up of its fields, as far as other crates could not do it either.
+    /// Returns whether values of the type must not be built from fields, because only the crate can do so and unsafe
+    /// code relies on the type.
     pub fn relies_on_shape(&self, names: &Names<'_>, id: TypeId) -> bool {
         let is_hidden = names.path(&Definition::Type(id), None).is_none();
         is_hidden && self.relied_on.contains(&names.index.types[id].ident)
     }
 
-    /// Whether the fields of a type that other crates cannot set must not be set.
+    /// Returns whether private fields of the type must not be set, because unsafe code may rely on them.
     pub fn relies_on_private_fields(&self, index: &Index, id: TypeId) -> bool {
         let TypeDef { ident, module, .. } = &index.types[id];
         index.modules[*module].has_unsafe || self.relied_on.contains(ident)
     }
 }
 
-/// With the names in the types of these names: what holds of a value may rest on what holds of its fields.
+/// Adds the names in the types of these names, because the invariants of a value may rest on those of its fields.
 fn with_parts(mut names: BTreeSet<String>, index: &Index) -> BTreeSet<String> {
     loop {
         let before = names.len();

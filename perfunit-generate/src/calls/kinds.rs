@@ -1,4 +1,4 @@
-//! Types with their names resolved.
+//! Types with resolved names.
 
 use super::index::{Index, ModuleId, TraitId};
 use super::names::{Definition, Names};
@@ -12,12 +12,12 @@ pub enum Kind {
         id: usize,
         arguments: Vec<Kind>,
     },
-    /// By its place below `std`.
+    /// A type of the standard library, by its path below `std`.
     Std {
         path: String,
         arguments: Vec<Kind>,
     },
-    /// Of another crate, by its path; of one segment if it is not known where the name comes from.
+    /// A type of another crate, by its path; a single segment if the origin of the name is unknown.
     Foreign {
         path: String,
         arguments: Vec<Kind>,
@@ -44,7 +44,7 @@ pub enum Kind {
     },
     Dynamic(Vec<Bound>),
     Opaque(Vec<Bound>),
-    /// A type made for a trait that leaves nothing to implement.
+    /// A local type that implements a trait whose items all have defaults.
     Implementor(TraitId),
     /// The value of a constant parameter.
     Constant(String),
@@ -58,12 +58,12 @@ pub enum Kind {
 pub struct Bound {
     pub of: Definition,
     pub arguments: Vec<Kind>,
-    /// Associated types that are given: `Item = u8`.
+    /// Specified associated types, e.g. `Item = u8`.
     pub associated: Vec<(String, Kind)>,
 }
 
 impl Bound {
-    /// The last name of the trait, with its module where two traits have it.
+    /// Returns the last segment of the trait's name, with its module if two traits have the same name.
     pub fn name(&self) -> &str {
         match &self.of {
             Definition::Std(path) if path == "fmt::Write" || path == "io::Write" => path,
@@ -92,7 +92,7 @@ impl Kind {
         Self::Reference { is_mutable: false, is_static: false, to: Box::new(to) }
     }
 
-    /// With type parameters replaced.
+    /// Replaces type parameters by the chosen types.
     pub fn with(&self, chosen: &Chosen) -> Self {
         let all = |kinds: &[Self]| kinds.iter().map(|kind| kind.with(chosen)).collect::<Vec<_>>();
         let one = |kind: &Self| Box::new(kind.with(chosen));
@@ -114,10 +114,10 @@ impl Kind {
         }
     }
 
-    /// Binds the parameters of `self` such that it becomes `other`; false if no choice does.
+    /// Binds the parameters of `self` so that it equals `other`. Returns false if this is impossible.
     pub fn unify(&self, other: &Self, chosen: &mut Chosen) -> bool {
         let all = |these: &[Self], others: &[Self], chosen: &mut Chosen| {
-            // Defaulted parameters may be left out.
+            // Parameters with a default may be left out.
             these.iter().zip(others).all(|(this, other)| this.unify(other, chosen))
         };
         match (self, other) {
@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// Whether values of the type can hold a borrow.
+    /// Returns whether values of the type can hold a borrow.
     pub fn may_borrow(&self, index: &Index) -> bool {
         match self {
             Self::Local { id, arguments } => {
@@ -171,7 +171,7 @@ impl Kind {
         }
     }
 
-    /// As source in a module; what has no name there is `_`.
+    /// Prints the type as source in a module; a type that cannot be named there is `_`.
     pub fn print(&self, names: &Names<'_>, from: ModuleId) -> String {
         let list = |kinds: &[Self]| kinds.iter().map(|kind| kind.print(names, from)).collect::<Vec<_>>().join(", ");
         let generic = |path: String, arguments: &[Self]| match arguments {
@@ -198,7 +198,7 @@ impl Kind {
         }
     }
 
-    /// For messages.
+    /// Describes the type for messages.
     pub fn describe(&self, index: &Index) -> String {
         let list = |kinds: &[Self]| kinds.iter().map(|kind| kind.describe(index)).collect::<Vec<_>>().join(", ");
         let generic = |name: &str, arguments: &[Self]| match arguments {
@@ -245,7 +245,7 @@ impl Bound {
         }
     }
 
-    /// The trait with its arguments, as source in a module.
+    /// Prints the trait with its arguments as source in a module.
     pub fn print(&self, names: &Names<'_>, from: ModuleId) -> Option<String> {
         let mut text = names.path(&self.of, Some(from))?;
         if !self.arguments.is_empty() {

@@ -1,4 +1,4 @@
-//! Literals of the crate's tests, documentation and sources, by the functions that they are passed to.
+//! Literals in the crate's tests, documentation and sources, by the functions that they are passed to.
 
 use super::constructed::Constructed;
 use perfunit_select::source::bare;
@@ -12,43 +12,43 @@ use syn::{
     Token, Type,
 };
 
-/// Longer texts would be most of a generated call.
+/// Longest text; a longer one would dominate a generated call.
 const LONGEST: usize = 400;
 
-/// A literal as it is passed to functions.
+/// A literal as passed to a function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Literal {
     Text(String),
     Bytes(Vec<u8>),
-    /// With its suffix left out.
+    /// An integer without its suffix.
     Integer(String),
     Float(String),
     Char(char),
 }
 
-/// To what a literal was passed.
+/// The function and position to which a literal was passed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Passed {
     function: String,
     position: usize,
 }
 
-/// All literals of a crate.
+/// The literals of a crate.
 #[derive(Default)]
 pub struct Literals {
-    /// With the type that the function was named with, if any.
+    /// Literals by function and position, with the type that the call names, if any.
     passed: BTreeMap<Passed, Vec<(Option<String>, Literal)>>,
-    /// All texts, in order.
+    /// The strings, in order.
     texts: Vec<Literal>,
     pub constructed: Constructed,
-    /// Variables and constants of the file being read.
+    /// Literals of variables and constants in the current file.
     bound: BTreeMap<String, Literal>,
-    /// Of the file being read.
+    /// Documentation in the current file.
     documentation: String,
 }
 
 impl Literals {
-    /// Of all files by their paths, test code and examples first.
+    /// Collects the literals of all files, which are given by path; test code and examples come first.
     pub fn new<'a>(files: impl Iterator<Item = (&'a str, &'a syn::File)>) -> Self {
         let mut files: Vec<_> = files.collect();
         files.sort_by_key(|(path, _)| !["tests/", "test", "examples/", "benches/"].iter().any(|of| path.contains(of)));
@@ -63,7 +63,7 @@ impl Literals {
         found
     }
 
-    /// What was passed to a function, first with its type named.
+    /// Returns the literals passed to a function; first those of calls that name the owner.
     pub fn passed(&self, owner: &str, function: &str, position: usize) -> Vec<Literal> {
         let key = Passed { function: function.to_owned(), position };
         let known = self.passed.get(&key).map(Vec::as_slice).unwrap_or_default();
@@ -78,8 +78,8 @@ impl Literals {
         found
     }
 
-    /// What was passed to any of these functions, first to those that have the owner in their name, as `parse_duration`
-    /// has `Duration`.
+    /// Returns the literals passed to any of these functions. Functions with the owner in their name come first, e.g.
+    /// `parse_duration` for `Duration`.
     pub fn related(&self, owner: &str, functions: &BTreeSet<&str>) -> Vec<&Literal> {
         let owner = snake_case(owner);
         let mut known: Vec<_> =
@@ -88,7 +88,7 @@ impl Literals {
         known.into_iter().flat_map(|(_, all)| all.iter().map(|(_, literal)| literal)).collect()
     }
 
-    /// Texts of any use.
+    /// Returns all strings.
     pub fn texts(&self) -> impl Iterator<Item = &Literal> {
         self.texts.iter()
     }
@@ -201,7 +201,7 @@ impl<'ast> Visit<'ast> for Literals {
         }
     }
 
-    /// Documentation holds examples.
+    /// Collects documentation, which contains examples.
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         if let syn::Meta::NameValue(pair) = &attribute.meta
             && pair.path.is_ident("doc")
@@ -214,7 +214,7 @@ impl<'ast> Visit<'ast> for Literals {
 }
 
 impl Literals {
-    /// Texts among what a macro is called with.
+    /// Collects the strings in the arguments of a macro.
     fn tokens(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
@@ -230,7 +230,7 @@ impl Literals {
     }
 
     fn text(&mut self, text: String) {
-        // Messages of assertions are no data.
+        // Messages of assertions are not data.
         let is_message = text.contains("{}") || text.contains("{:?}") || text.matches(' ').count() > 8;
         let literal = Literal::Text(text);
         if !is_message && !self.texts.contains(&literal) && self.texts.len() < 2000 {
@@ -239,7 +239,7 @@ impl Literals {
     }
 }
 
-/// `MyType` as part of a function's name.
+/// Converts `MyType` to `my_type`, as in function names.
 pub fn snake_case(name: &str) -> String {
     let mut found = String::new();
     for letter in name.chars() {
@@ -251,7 +251,7 @@ pub fn snake_case(name: &str) -> String {
     found
 }
 
-/// The examples in documentation.
+/// Parses the examples in documentation.
 fn examples(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<String> = None;

@@ -1,4 +1,4 @@
-//! Makes values of any type: of the language, of the standard library, of the crate.
+//! Builds values of any type: primitive, of the standard library, and of the crate.
 
 use super::bounds::{choices, for_bounds};
 use super::callee::callee;
@@ -16,16 +16,16 @@ use super::value::{Borrows, Fresh, Make, Size, Value, Wish};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-/// Producers may need the values of others; so often.
+/// Largest nesting of producers, because producers may need values of others.
 pub const DEEPEST: usize = 4;
-/// Values made for one function, before nothing more is tried.
+/// Number of values built for one function before the search ends.
 const FUEL: usize = 4000;
-/// Texts of which the longest stand for any, and how long they may be.
+/// Number of strings from which the longest are chosen, and their greatest length.
 const SOME_TEXTS: usize = 40;
 const LONGEST_TEXT: usize = 120;
-/// What anybody may ask of a type that is made for a trait.
+/// Traits that a generated implementor derives.
 const IMPLEMENTOR_DERIVES: &str = "#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]";
-/// Producers of one type that are tried.
+/// Number of producers of one type that are tried.
 const MOST_PRODUCERS: usize = 14;
 
 pub struct Maker<'a> {
@@ -36,11 +36,11 @@ pub struct Maker<'a> {
     producers: Producers,
     /// Names of the crate's functions.
     functions: BTreeSet<&'a str>,
-    /// Where the values are made.
+    /// Module for which the values are built.
     pub from: Cell<ModuleId>,
     fresh: Fresh,
     fuel: Cell<usize>,
-    /// Types being made.
+    /// Types under construction.
     open: RefCell<Vec<Kind>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Maker<'a> {
         self.fuel.set(FUEL);
     }
 
-    /// The arguments of a call, each in its ways; the type of the one that cannot be made.
+    /// Returns the alternatives for each argument of a call, or the type of the argument that cannot be built.
     pub fn arguments(&self, callable: &Callable, chosen: &Chosen, wish: &Wish<'_>) -> Result<Vec<Vec<Value>>, Kind> {
         let function = &self.names.index.functions[callable.id];
         let owner = function.owner_name(self.names.index);
@@ -86,7 +86,7 @@ impl<'a> Maker<'a> {
         Ok(all)
     }
 
-    /// Of a type of this crate or of another one.
+    /// Builds values of a type of this or another crate.
     fn defined(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
         let (Some(product), Some(depth)) = (Product::of(kind), wish.depth.checked_sub(1)) else { return Vec::new() };
         if self.open.borrow().contains(kind) {
@@ -106,7 +106,7 @@ impl<'a> Maker<'a> {
         if found.len() < most {
             found.extend(self.constructed(kind));
             found.extend(self.default(kind));
-            // Constructors keep what private fields promise.
+            // Constructors keep the invariants of private fields.
             let reach = if found.is_empty() { Reach::Private } else { Reach::Public };
             found.extend(shaped(self, kind, reach, &inner));
         }
@@ -121,7 +121,7 @@ impl<'a> Maker<'a> {
         found
     }
 
-    /// Results of a call of the producer.
+    /// Builds the results of a call of the producer.
     fn produced(&self, producer: &Callable, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
         let Some((_, way)) = made(&producer.output) else { return Vec::new() };
         let mut chosen = Chosen::new();
@@ -148,7 +148,7 @@ impl<'a> Maker<'a> {
         found
     }
 
-    /// A parser takes one of several texts.
+    /// Tries several strings and takes the first that the parser accepts.
     fn first_accepted(&self, producer: &Callable, way: Way, callee: &str, wish: &Wish<'_>) -> Option<Value> {
         let accept = match way {
             Way::Result => ".ok()",
@@ -178,7 +178,7 @@ impl<'a> Maker<'a> {
         Some(Value::plain(format!("{find}.unwrap()")))
     }
 
-    /// As tests construct values of a type of another crate, by its name or by one that this crate gives it.
+    /// Builds a type of another crate as tests do, by its name or by an alias in this crate.
     fn constructed(&self, kind: &Kind) -> Vec<Value> {
         let Kind::Foreign { path, .. } = kind else { return Vec::new() };
         let is_it = |alias: &&AliasDef| {
@@ -193,21 +193,21 @@ impl<'a> Maker<'a> {
 
     fn default(&self, kind: &Kind) -> Option<Value> {
         let Kind::Local { id, .. } = kind else {
-            // Whether there is one is for the compiler to say.
+            // The compiler checks whether the type has a default.
             return Some(Value::plain("std::default::Default::default()"));
         };
         if !self.names.index.types[*id].derives.iter().any(|derived| derived == "Default") {
             return None;
         }
         let printed = kind.print(self.names, self.from.get());
-        // Without a name nothing says which type it is.
+        // Without a name, nothing determines the type.
         if printed == "_" {
             return None;
         }
         Some(Value::plain(format!("<{printed} as std::default::Default>::default()")))
     }
 
-    /// The collection with `n` elements.
+    /// Fills the collection with `n` elements.
     fn filled(&self, value: &Value, kind: &Kind, wish: &Wish<'_>) -> Option<Value> {
         let Kind::Local { id, .. } = kind else { return None };
         self.producers.filling(*id).iter().find_map(|method| {
@@ -240,7 +240,7 @@ impl<'a> Maker<'a> {
             return vec![Value { borrows: true, ..Value::plain(code) }];
         }
         if is_mutable && wish.depth == DEEPEST && *to == Kind::std("fmt::Formatter", Vec::new()) {
-            // Of a closure around the call.
+            // From a closure around the call.
             return vec![Value { borrows: true, ..Value::plain("formatter") }];
         }
         if !is_mutable && let Some(values) = std_values::borrowed(self, to, wish, is_static) {

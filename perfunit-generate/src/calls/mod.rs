@@ -1,10 +1,10 @@
-//! Calls of functions, with arguments made up for them. Pure: sources in, source out.
+//! Calls of functions with generated arguments. Pure: sources in, source out.
 //!
-//! Input: the texts of a crate and the functions wanted. Output: a few calls of each, the most promising first, or
-//! the reason why there is none. What a call does is not known: that it compiles, executes the function and repeats
-//! itself is found out by those who use it.
+//! Input: the sources of a crate and the wanted functions. Output: a few calls of each function, most promising first,
+//! or the reason why there are none. Trials have to show whether a call compiles, executes the function and repeats
+//! itself.
 //!
-//! A call is made for a module inside the function's own one that has `use super::*` and `extern crate std`.
+//! A call is meant for a module inside the function's own module, with `use super::*` and `extern crate std`.
 
 mod bounds;
 mod callee;
@@ -37,22 +37,22 @@ use perfunit_model::{Function, GeneratedCall, NotGenerated};
 use perfunit_select::source::{Configuration, modules};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Calls of one function.
+/// Calls kept per function.
 const MOST: usize = 5;
 
-/// A crate as it is compiled.
+/// Sources of a crate.
 pub struct CrateSources<'a> {
-    /// All Rust files of its package, tests and examples too, by path from the root of the repository.
+    /// The Rust files of the package, including tests and examples, by path from the repository's root.
     pub files: &'a BTreeMap<String, String>,
-    /// The file of its root.
+    /// Root file of the crate.
     pub root: &'a str,
-    /// As other crates name it.
+    /// Name of the crate in other crates.
     pub name: &'a str,
-    /// `None` if they are not known.
+    /// Enabled features; `None` if unknown.
     pub features: Option<&'a BTreeSet<String>>,
 }
 
-/// Calls of the functions wanted, and the functions without one.
+/// Returns calls of the wanted functions, and the functions without a call.
 pub fn calls(sources: &CrateSources<'_>, wanted: &[Function]) -> (Vec<GeneratedCall>, Vec<(Function, NotGenerated)>) {
     let parsed: BTreeMap<&String, syn::File> =
         sources.files.iter().filter_map(|(path, text)| Some((path, syn::parse_file(text).ok()?))).collect();

@@ -1,9 +1,9 @@
-//! What a path means in a module, and by which path an item can be named there.
+//! Resolution of paths in a module, and paths by which an item can be named there.
 
 use super::index::{Index, Meaning, ModuleId, ROOT, Visible};
 use std::collections::BTreeSet;
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Definition {
     Module(usize),
@@ -11,13 +11,13 @@ pub enum Definition {
     Trait(usize),
     Function(usize),
     Alias(usize),
-    /// Of the standard library, without `std::`: `collections::HashMap`.
+    /// An item of the standard library, without `std::`: `collections::HashMap`.
     Std(String),
-    /// Of another crate.
+    /// An item of another crate.
     Foreign(String),
 }
 
-/// Names of the prelude, and others that are well known, by their place below `std`.
+/// Names of the prelude and other well-known names, by their path below `std`.
 const WELL_KNOWN: [&str; 62] = [
     "vec::Vec",
     "string::String",
@@ -83,13 +83,13 @@ const WELL_KNOWN: [&str; 62] = [
     "num::NonZeroUsize",
 ];
 
-/// A path may lead from import to import only so often.
+/// Longest chain of imports to follow.
 const LONGEST_WAY: usize = 12;
 
 /// The names of a crate.
 pub struct Names<'a> {
     pub index: &'a Index,
-    /// As other crates call it.
+    /// Name of the crate in other crates.
     crate_name: &'a str,
     bindings: Vec<Binding>,
 }
@@ -108,7 +108,7 @@ impl<'a> Names<'a> {
         let mut bindings = Vec::new();
         for module in 0..index.modules.len() {
             let own = index.modules[module].names.iter().map(|name| (name.ident.clone(), name.visible));
-            // What is imported `as _` is used by no name.
+            // Items imported `as _` have no name.
             let mut idents: Vec<(String, Visible)> = own.filter(|(ident, _)| ident != "_").collect();
             for (path, visible) in &index.modules[module].globs {
                 for definition in names.resolve(module, path) {
@@ -128,7 +128,7 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// All that a path means in a module: types and functions may have the same one.
+    /// Returns all meanings of a path in a module, because types and functions may share a name.
     pub fn resolve(&self, module: ModuleId, path: &[String]) -> Vec<Definition> {
         self.follow(module, path, LONGEST_WAY)
     }
@@ -168,13 +168,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Names that come by a glob count as seen.
+    /// Returns whether a name is visible; names imported by a glob always count as visible.
     fn is_seen(&self, module: ModuleId, ident: &str, from: ModuleId) -> bool {
         let mut names = self.index.modules[module].names.iter().filter(|name| name.ident == ident).peekable();
         names.peek().is_none() || names.any(|name| self.index.sees(Some(from), name.visible))
     }
 
-    /// A name that the crate does not have itself.
+    /// Resolves a name that the crate does not define.
     fn outside(&self, ident: &str) -> Definition {
         if ["std", "core", "alloc"].contains(&ident) {
             return Definition::Std(String::new());
@@ -233,7 +233,7 @@ impl<'a> Names<'a> {
         reached
     }
 
-    /// A path by which the item can be named in a module, or in other crates for `None`.
+    /// Returns a path by which the item can be named in a module, or in other crates for `None`.
     pub fn path(&self, of: &Definition, from: Option<ModuleId>) -> Option<String> {
         self.path_in(of, from, 6)
     }

@@ -1,4 +1,4 @@
-//! Which functions make a value of a type, and which methods fill one.
+//! Functions that create values of a type, and methods that fill them.
 
 use super::functions::Callable;
 use super::index::TypeId;
@@ -8,11 +8,11 @@ use super::names::Names;
 use perfunit_model::guesses::FILLING_METHODS;
 use std::collections::BTreeMap;
 
-/// What a function can make.
+/// A type that a function can create.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Product {
     Local(TypeId),
-    /// Of another crate, by its path.
+    /// A type of another crate, by its path.
     Foreign(String),
 }
 
@@ -26,7 +26,7 @@ impl Product {
     }
 }
 
-/// Functions by the type that they make or fill.
+/// Functions by the type that they create or fill.
 pub struct Producers {
     making: BTreeMap<Product, Vec<usize>>,
     filling: BTreeMap<TypeId, Vec<usize>>,
@@ -68,7 +68,7 @@ impl Producers {
         Self { making, filling }
     }
 
-    /// The simplest first.
+    /// Returns the functions that create the type, simplest first.
     pub fn making(&self, product: &Product) -> &[usize] {
         self.making.get(product).map(Vec::as_slice).unwrap_or_default()
     }
@@ -78,13 +78,13 @@ impl Producers {
     }
 }
 
-/// How a value comes out of what a function returns.
+/// How a value is extracted from a function's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Plain,
     Option,
     Result,
-    /// Of a tuple.
+    /// First element of a tuple.
     First,
 }
 
@@ -108,7 +108,7 @@ impl Way {
     }
 }
 
-/// What a function with this output makes.
+/// Returns the type that a function with this output creates.
 pub fn made(output: &Kind) -> Option<(Product, Way)> {
     let (kind, way) = match output {
         Kind::Std { path, arguments } => match path.as_str() {
@@ -129,7 +129,7 @@ fn difficulty(names: &Names<'_>, producer: &Callable, product: &Product) -> (usi
         (false, true) => 0,
         (false, false) => 4,
         (true, false) => 8,
-        // It needs what it makes.
+        // It needs a value of the type that it creates.
         (true, true) => 20,
     };
     let name = function.ident.as_str();

@@ -1,4 +1,4 @@
-//! Values by the shape of their type: struct literals, variants of enums.
+//! Values built from the shape of their type: struct literals and enum variants.
 
 use super::index::Shape;
 use super::kinds::{Chosen, Kind};
@@ -7,14 +7,14 @@ use super::types::Place;
 use super::value::{Borrows, Make, Value, Wish};
 use syn::Fields;
 
-/// Which fields may be set.
+/// Fields that may be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     Public,
     Private,
 }
 
-/// A struct literal or variants of an enum, where nothing can rely on what its fields are.
+/// Builds a struct literal or enum variants, unless code may rely on the fields.
 pub fn shaped(make: &dyn Make, kind: &Kind, reach: Reach, wish: &Wish<'_>) -> Vec<Value> {
     let Kind::Local { id, arguments } = kind else { return Vec::new() };
     if !make.may_shape(*id) {
@@ -52,7 +52,7 @@ pub fn shaped(make: &dyn Make, kind: &Kind, reach: Reach, wish: &Wish<'_>) -> Ve
     }
 }
 
-/// `path { field: value }`
+/// Builds `path { field: value }`.
 fn literal(
     make: &dyn Make,
     path: &str,

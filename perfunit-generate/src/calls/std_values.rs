@@ -1,13 +1,13 @@
-//! Values of types of the language and its standard library.
+//! Values of primitive types and of the standard library.
 
 use super::kinds::{Kind, is_integer, is_number};
 use super::literals::Literal;
 use super::value::{Borrows, Make, Size, Value, Wish};
 
-/// Where no text of the crate is known to fit.
+/// Default text if none of the crate's strings is known to fit.
 const TEXT: &str = "the quick brown fox";
 
-/// Types whose values need no others.
+/// Types with a constant expression.
 const SIMPLE: [(&str, &str); 39] = [
     ("time::Duration", "std::time::Duration::from_millis(1500)"),
     ("time::Instant", "std::time::Instant::now()"),
@@ -50,7 +50,7 @@ const SIMPLE: [(&str, &str); 39] = [
     ("str::Lines", "\"the quick\\nbrown fox\".lines()"),
 ];
 
-/// Types that hold one value, and what makes them of it.
+/// Types that wrap one value, and their constructors.
 const WRAPPERS: [(&str, &str); 20] = [
     ("boxed::Box", "std::boxed::Box::new"),
     ("rc::Rc", "std::rc::Rc::new"),
@@ -142,7 +142,7 @@ fn is_position(name: &str) -> bool {
         || ["_index", "_idx", "_offset", "_pos"].iter().any(|end| name.ends_with(end))
 }
 
-/// Owned texts, the first as long as wanted.
+/// Builds owned strings, the first of the wanted size.
 fn strings(make: &dyn Make, wish: &Wish<'_>) -> Vec<Value> {
     if wish.is_element {
         return vec![Value::plain("std::format!(\"key{}\", i)")];
@@ -165,7 +165,7 @@ fn strings(make: &dyn Make, wish: &Wish<'_>) -> Vec<Value> {
     found
 }
 
-/// `&str` and its like; a literal lives long enough for everything.
+/// Builds `&str` and similar references; a literal lives long enough for everything.
 pub fn borrowed(make: &dyn Make, to: &Kind, wish: &Wish<'_>, is_static: bool) -> Option<Vec<Value>> {
     let lend = |values: Vec<Value>, method: &str| {
         let held = values.into_iter().map(|value| {
@@ -329,7 +329,7 @@ fn collection(make: &dyn Make, path: &str, arguments: &[Kind], wish: &Wish<'_>) 
     });
     let mut found: Vec<Value> = filled.take(2).collect();
     if found.is_empty() {
-        // Of what borrows there is one.
+        // A single element if elements borrow.
         let one = make.make(&element, &wish.few()).into_iter().take(1);
         found.extend(one.map(|element| {
             Value::of(vec![element], Borrows::LikeItsParts, |codes| {
@@ -344,7 +344,7 @@ fn collection(make: &dyn Make, path: &str, arguments: &[Kind], wish: &Wish<'_>) 
     found
 }
 
-/// A constant that lives as long as the program.
+/// Builds a reference to a constant, which lives as long as the program.
 pub fn lasting(to: &Kind) -> Vec<Value> {
     match to {
         Kind::Array { of, length } => match (&**of, &**length) {

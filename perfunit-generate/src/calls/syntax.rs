@@ -1,4 +1,4 @@
-//! Questions to the syntax of items.
+//! Queries of the syntax of items.
 
 use perfunit_select::source::bare;
 use proc_macro2::{TokenStream, TokenTree};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use syn::visit::Visit;
 use syn::{Attribute, ImplItemMacro, Item, ItemMacro, Macro, UseTree};
 
-/// The attributes of an item.
+/// Returns the attributes of an item.
 pub fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -27,7 +27,7 @@ pub fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// All names in the code, those of macros that it calls with their `!` besides.
+/// Returns all names in the code, and names of called macros with their `!`.
 pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
     fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
         let mut tokens = tokens.into_iter().peekable();
@@ -50,17 +50,17 @@ pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
     found
 }
 
-/// A macro where it is called, among [`idents`].
+/// Returns the form of a called macro's name in [`idents`].
 fn called(name: &str) -> String {
     format!("{name}!")
 }
 
-/// What in a crate is unsafe by its words.
+/// Words that mark unsafe code in a crate.
 #[derive(Default)]
 pub struct UnsafeWords {
-    /// `unsafe`, and calls of the crate's own macros that write it.
+    /// `unsafe`, and calls of the crate's own macros that expand to it.
     pub words: BTreeSet<String>,
-    /// All names in such macros, and in what is handed to them beside functions.
+    /// Names in such macros, and in their arguments outside of functions.
     pub in_macros: BTreeSet<String>,
 }
 
@@ -89,7 +89,7 @@ impl UnsafeWords {
     }
 }
 
-/// Macros of a crate, and calls of macros in the place of items, each with the names inside.
+/// Macros of a crate, and calls of macros as items, each with the names inside.
 #[derive(Default)]
 struct Macros {
     defined: Vec<(String, BTreeSet<String>)>,
@@ -116,7 +116,7 @@ impl<'ast> Visit<'ast> for Macros {
     }
 }
 
-/// The names that a `use` brings in, each with its path.
+/// Collects the names that a `use` imports, each with its path.
 pub fn imports(tree: &UseTree, before: Vec<String>, leaves: &mut Vec<(String, Vec<String>)>) {
     let with = |ident: &syn::Ident| before.iter().cloned().chain([bare(ident)]).collect::<Vec<_>>();
     match tree {

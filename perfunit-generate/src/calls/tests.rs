@@ -1,6 +1,6 @@
 use super::*;
 
-/// The calls of the function of this name, `setup` and `call` of each, in a crate of these files; or the reason.
+/// Returns `setup` and `call` for each call of the function in a crate of these files, or the reason for none.
 fn found(files: &[(&str, &str)], wanted: &str) -> Vec<String> {
     let files: BTreeMap<String, String> =
         files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
@@ -361,7 +361,7 @@ fn a_function_may_have_the_name_of_a_variable() {
 
 #[test]
 fn bounds_of_impl_blocks_hold() {
-    // A pair of numbers is no iterator: all of its items are not to be taken.
+    // A pair of numbers is not an iterator, so its items must not be taken.
     check(
         &[(
             "src/lib.rs",
@@ -463,7 +463,7 @@ impl<P> Square<P> where P: Point {
 
 #[test]
 fn functions_of_builds_with_and_without_debug_assertions_have_calls() {
-    // Which one is compiled depends on the profile: `bench` has no debug assertions, `dev` has them.
+    // The profile decides which one is compiled: `dev` has debug assertions, `bench` has none.
     let both = "#[cfg(debug_assertions)]\npub fn checked(x: u64) -> u64 { x }\n#[cfg(not(debug_assertions))]\n\
                 pub fn quick(x: u64) -> u64 { x }";
     for name in ["checked", "quick"] {

@@ -1,24 +1,25 @@
-//! Types as the source names them.
+//! Types as written in the source.
 
 use super::index::ModuleId;
 use super::kinds::{Bound, Chosen, Kind, is_primitive};
 use super::names::{Definition, Names};
 use syn::{GenericArgument, PathArguments, ReturnType, Type, TypeParamBound};
 
-/// What types mean at a place of the source.
+/// Scope in which types are resolved.
 pub struct Place<'a> {
     pub names: &'a Names<'a>,
     pub module: ModuleId,
-    /// Of `Self`, if there is one.
+    /// Type of `Self`, if there is one.
     pub self_kind: Option<Kind>,
-    /// Names of parameters: types and constants.
+    /// Names of type parameters and constant parameters.
     pub parameters: Vec<String>,
-    /// Aliases and associated types still to follow: two of one name may seem to be each other.
+    /// Number of aliases and associated types that may still be followed; two of the same name may seem to refer to
+    /// each other.
     steps: usize,
 }
 
 impl<'a> Place<'a> {
-    /// With these type parameters.
+    /// Creates the scope of a module with these type parameters.
     pub fn new(names: &'a Names<'a>, module: ModuleId, generics: &syn::Generics) -> Self {
         Self { names, module, self_kind: None, parameters: parameter_names(generics), steps: 8 }
     }
@@ -128,7 +129,7 @@ impl<'a> Place<'a> {
         traits.collect()
     }
 
-    /// A trait, as named in a bound or in the header of an impl block.
+    /// Resolves a trait in a bound or in the header of an impl block.
     pub fn bound(&self, path: &syn::Path) -> Bound {
         let found = self.names.resolve(self.module, &segments(path));
         let is_trait =
@@ -154,7 +155,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The associated type of a known type.
+/// Returns an associated type of a known type.
 pub fn associated(names: &Names<'_>, of: &Kind, name: &str) -> Option<Kind> {
     associated_in(names, of, name, 8)
 }
@@ -189,7 +190,7 @@ fn associated_in(names: &Names<'_>, of: &Kind, name: &str, steps: usize) -> Opti
     }
 }
 
-/// `io::Result<T>` and its like are aliases.
+/// Expands `io::Result<T>` and similar aliases.
 fn std_kind(path: String, arguments: Vec<Kind>) -> Kind {
     let result = |error: &str, arguments: Vec<Kind>| {
         let value = arguments.into_iter().next().unwrap_or_else(Kind::unit);
@@ -207,7 +208,7 @@ pub fn segments(path: &syn::Path) -> Vec<String> {
     path.segments.iter().map(|segment| perfunit_select::source::bare(&segment.ident)).collect()
 }
 
-/// Types and constants, without lifetimes.
+/// Returns the names of type and constant parameters, without lifetimes.
 pub fn parameter_names(generics: &syn::Generics) -> Vec<String> {
     let names = generics.params.iter().filter_map(|parameter| match parameter {
         syn::GenericParam::Type(parameter) => Some(parameter.ident.to_string()),

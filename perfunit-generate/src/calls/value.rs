@@ -1,18 +1,18 @@
-//! Source that makes a value.
+//! Source code that builds a value.
 
 use super::index::{ModuleId, TypeId};
 use super::kinds::Kind;
 use super::names::Names;
 use std::cell::Cell;
 
-/// An expression, and the variables that it needs.
+/// An expression and the variables that it needs.
 #[derive(Debug, Clone)]
 pub struct Value {
     pub lets: Vec<Let>,
     pub code: String,
-    /// Whether the value refers to the variables: then it cannot leave their scope.
+    /// True if the value refers to the variables, so that it cannot leave their scope.
     pub borrows: bool,
-    /// Whether it is as large as `n` says.
+    /// True if the value grows with `n`.
     pub is_sized: bool,
 }
 
@@ -21,9 +21,9 @@ pub struct Let {
     pub name: String,
     pub code: String,
     pub is_mutable: bool,
-    /// Whether it refers to variables before it.
+    /// True if the variable refers to earlier ones.
     pub borrows: bool,
-    /// Whether a call may put references into it: then it has to be younger than what they refer to.
+    /// True if a call may store references in the variable, which must then be declared after their targets.
     pub is_filled: bool,
 }
 
@@ -36,19 +36,19 @@ impl Value {
         Self { is_sized: size == Size::N, ..Self::plain(code) }
     }
 
-    /// In a variable of its own its arguments would have no types.
+    /// Returns whether the value is a closure; in a variable its arguments would have no types.
     pub fn is_closure(&self) -> bool {
         self.lets.is_empty() && self.code.starts_with('|')
     }
 
-    /// Made of others by an expression with their codes.
+    /// Builds a value from parts by an expression with their codes.
     pub fn of(parts: Vec<Value>, borrows: Borrows, code: impl FnOnce(&[String]) -> String) -> Self {
         let is_borrowing = borrows == Borrows::LikeItsParts && parts.iter().any(|part| part.borrows);
         let value = Self::open(parts, is_borrowing, code);
         if is_borrowing { value } else { value.closed() }
     }
 
-    /// The same, with the variables outside of it, be it that it does not refer to them.
+    /// Builds a value like [`of`](Self::of), but leaves its variables outside even if it does not refer to them.
     pub fn open(parts: Vec<Value>, borrows: bool, code: impl FnOnce(&[String]) -> String) -> Self {
         let codes: Vec<String> = parts.iter().map(|part| part.code.clone()).collect();
         Self {
@@ -59,31 +59,31 @@ impl Value {
         }
     }
 
-    /// Without variables outside of it.
+    /// Moves the variables inside of the expression.
     fn closed(self) -> Self {
         if self.lets.is_empty() || self.borrows {
             return self;
         }
         let lets: String = self.lets.iter().map(Let::print).collect();
-        // Temporaries of the last expression of a block would outlive its variables.
+        // Temporaries in the last expression of a block would outlive its variables.
         let code = format!("{{ {lets}let made = {}; made }}", self.code);
         Self { lets: Vec::new(), code, ..self }
     }
 
-    /// In a variable.
+    /// Stores the value in a variable.
     pub fn held(self, name: String, is_mutable: bool) -> Self {
         let Self { mut lets, code, borrows, is_sized } = self.closed();
         lets.push(Let { name: name.clone(), code, is_mutable, borrows, is_filled: false });
         Self { lets, code: name, borrows, is_sized }
     }
 
-    /// The same; a call may put references into its last variable.
+    /// Marks the last variable as one in which a call may store references.
     pub fn filled(mut self) -> Self {
         self.lets.last_mut().into_iter().for_each(|value| value.is_filled = true);
         self
     }
 
-    /// A reference to it.
+    /// Borrows the value.
     pub fn lent(self, name: String, is_mutable: bool) -> Self {
         let mut value = self.held(name, is_mutable);
         value.code = format!("&{}{}", if is_mutable { "mut " } else { "" }, value.code);
@@ -98,18 +98,18 @@ impl Let {
     }
 }
 
-/// Whether a value made of others can refer to them.
+/// The borrows of a value that is built from parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Borrows {
     LikeItsParts,
     Nothing,
 }
 
-/// How large a value should be.
+/// Wanted size of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     N,
-    /// An element of something that is large already.
+    /// A few elements, for a value inside of a large one.
     Few,
 }
 
@@ -122,19 +122,19 @@ impl Size {
     }
 }
 
-/// What a value is wanted for.
+/// Context for which a value is wanted.
 #[derive(Debug, Clone)]
 pub struct Wish<'a> {
-    /// How many producers may still be called for it.
+    /// Number of producers that may still be nested.
     pub depth: usize,
     pub size: Size,
-    /// Whether it is one of many, and `i` says which.
+    /// True if the value is one of many, with index `i`.
     pub is_element: bool,
-    /// Type and function that it is handed to, and as which argument.
+    /// Type, function and position of the argument.
     pub owner: &'a str,
     pub function: &'a str,
     pub position: usize,
-    /// The argument's name.
+    /// Name of the argument.
     pub name: &'a str,
 }
 
@@ -148,37 +148,37 @@ impl Wish<'_> {
     }
 }
 
-/// Makes values of any type; the best first, none if it does not know how.
+/// Builds values of any type, best first; empty if the type is unknown.
 pub trait Make {
     fn make(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value>;
 
-    /// Texts that a value for the wish may be parsed from.
+    /// Returns strings from which a value for the wish may be parsed.
     fn texts(&self, wish: &Wish<'_>) -> Vec<String>;
 
     fn fresh(&self) -> &Fresh;
 
     fn names(&self) -> &Names<'_>;
 
-    /// Whether a value of a type may be made up of its fields, as far as they can be set.
+    /// Returns whether a value of the type may be built from the fields that can be set.
     fn may_shape(&self, id: TypeId) -> bool;
 
-    /// Whether these may be private ones.
+    /// Returns whether private fields may be set too.
     fn may_set_private(&self, id: TypeId) -> bool;
 
-    /// The module that they are made for.
+    /// Returns the module for which values are built.
     fn from(&self) -> ModuleId;
 }
 
-/// Around the name of a variable, which may yet become a part of `input`.
+/// Delimiters around the name of a variable that may become a part of `input`.
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
-/// The code with the plain names of its variables.
+/// Returns the code with plain names of variables.
 pub fn named(code: &str) -> String {
     code.replace([OPEN, CLOSE], "")
 }
 
-/// Names of variables.
+/// Source of unique variable names.
 #[derive(Debug, Default)]
 pub struct Fresh(Cell<usize>);
 

@@ -1,4 +1,4 @@
-//! Calls on their way to become workloads, and what they are tried with.
+//! Candidates: calls that may become workloads, and the context of their trials.
 
 use crate::place::test_name;
 use crate::sources::holder;
@@ -9,35 +9,35 @@ use perfunit_select::Selected;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What calls are tried with.
+/// Context of the trials.
 pub struct Trials<'a> {
     pub versions: &'a Versions,
     pub selected: &'a Selected,
     pub options: &'a build::Options,
-    /// When no further function is begun.
+    /// Time after which no further function is begun.
     pub deadline: Option<Instant>,
 }
 
-/// A call on its way to become a workload.
+/// A call that may become a workload.
 pub struct Candidate {
     pub call: GeneratedCall,
-    /// Of its function.
+    /// Number of its function.
     pub number: u64,
     pub target: TargetId,
-    /// Of its test function.
+    /// Name of its test function.
     pub name: String,
-    /// As libtest prints it.
+    /// Name of the test as libtest prints it.
     pub test: String,
 }
 
-/// Calls with the targets whose unit tests they can join.
+/// Assigns calls to the targets whose unit tests can contain them.
 pub fn candidates(
     selected: &Selected,
     calls: Vec<GeneratedCall>,
     failures: &mut Vec<(Function, NotGenerated)>,
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
-    // Of each function its number, and how many calls of it there are so far.
+    // Number of each function, and its calls so far.
     let mut numbers: BTreeMap<Function, (u64, usize)> = BTreeMap::new();
     for call in calls {
         let Some((target, module)) = holder(selected, &call.function.package, &call.module.file) else {
@@ -54,7 +54,7 @@ pub fn candidates(
     found
 }
 
-/// A function's name with the type around it, as one identifier.
+/// Returns the function's name with the enclosing type as one identifier.
 fn identifier(name: &str) -> String {
     let mut segments: Vec<&str> = name.rsplit("::").take(2).collect();
     segments.reverse();

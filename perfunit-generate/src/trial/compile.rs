@@ -1,4 +1,5 @@
-//! Builds all candidates into the test executables of both versions; those with errors are dropped until the rest compiles.
+//! Builds all candidates into the test executables of both versions. Candidates with errors are dropped until the rest
+//! compiles.
 
 use super::candidate::{Candidate, Trials};
 use super::counter::counted;
@@ -11,16 +12,16 @@ use perfunit_project::git::{Entry, FileSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The candidates that compile, built.
+/// The built candidates.
 pub struct Compiled {
     pub sides: Sides<SideBuild>,
-    /// Why others are not among them.
+    /// Reasons why other candidates were dropped.
     pub dropped: BTreeMap<usize, NotGenerated>,
-    /// Numbers of the functions that count their calls, in head.
+    /// Numbers of the functions that count their calls in head.
     pub counted: BTreeSet<u64>,
 }
 
-/// Builds both versions with the candidates; nothing if there was no time for it.
+/// Builds both versions with the candidates. Returns `None` if the time does not suffice.
 pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Candidate]) -> Result<Option<Compiled>> {
     let targets: BTreeSet<TargetId> = candidates.iter().map(|candidate| candidate.target.clone()).collect();
     let mut attempt = Compiling::new(trials, candidates);
@@ -35,7 +36,7 @@ pub fn compile(builder: &mut Builder<'_>, trials: &Trials<'_>, candidates: &[Can
         Ok(Both { sides, .. }) => Ok(Some(Compiled { sides, dropped: attempt.dropped, counted: attempt.counted })),
         Err(failure) if failure.stopped => Ok(None),
         Err(failure) => {
-            Err(Error::new(ExitCode::BuildFailed, "the generated calls do not build").hint(failure.first_error()))
+            Err(Error::new(ExitCode::BuildFailed, "the generated workloads do not build").hint(failure.first_error()))
         }
     }
 }
@@ -47,7 +48,7 @@ struct Compiling<'a> {
     variant: Variant,
     dropped: BTreeMap<usize, NotGenerated>,
     counted: BTreeSet<u64>,
-    /// Head's files in which functions count.
+    /// Head's files with counting functions.
     counting: BTreeMap<String, String>,
     files: Sides<FileSet>,
     lines: Sides<Vec<Lines>>,
@@ -67,7 +68,7 @@ impl<'a> Compiling<'a> {
             lines: Sides::default(),
         };
         compiling.count();
-        // What one side has no place for is not placed on the other.
+        // A candidate without a place on one side is not placed on the other.
         compiling.lay_out(Side::Base);
         compiling.lay_out(Side::Head);
         compiling.lay_out(Side::Base);
@@ -92,7 +93,7 @@ impl<'a> Compiling<'a> {
         }
     }
 
-    /// Gives a side its files, with the candidates that are left.
+    /// Sets the files of a side, with the remaining candidates.
     fn lay_out(&mut self, side: Side) {
         let left: Vec<usize> = (0..self.candidates.len()).filter(|index| !self.dropped.contains_key(index)).collect();
         let calls: Vec<Placing<'_>> = left
@@ -125,14 +126,14 @@ impl<'a> Compiling<'a> {
         self.dropped.extend(placed.homeless.into_iter().map(|index| (left[index], why.clone())));
     }
 
-    /// Whether base has no such function.
+    /// Returns whether the function is missing in base.
     fn is_new(&self, index: usize) -> bool {
         let function = &self.candidates[index].call.function;
         let mut items = self.trials.selected.diff.items.iter();
         items.any(|item| item.change == ChangeKind::Added && item.path == function.file && item.line == function.line)
     }
 
-    /// Drops the candidates with errors; false if none has one.
+    /// Drops the candidates with errors. Returns false if there are none.
     fn drop_failed(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> bool {
         let mut failed = BTreeMap::new();
         for place in &failure.places {
@@ -183,11 +184,11 @@ impl Attempt for Compiling<'_> {
             return Ok(Next::Stop);
         }
         if self.drop_failed(side, failure, tree) {
-            // What one side cannot compile does no harm on the other.
+            // A candidate that fails on one side stays harmless on the other.
             self.lay_out(side);
             return Ok(Next::SameSide);
         }
-        // Counters are in head alone.
+        // Only head has counters.
         if side == Side::Head && !self.counting.is_empty() {
             self.counting.clear();
             self.counted.clear();

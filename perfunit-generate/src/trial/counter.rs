@@ -1,4 +1,4 @@
-//! Functions that count their calls: what is tried has to execute what it is for.
+//! Functions that count their calls, because a trial must execute the function it is for.
 
 use proc_macro2::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,8 +6,8 @@ use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{AttrStyle, Attribute, Block, ImplItemFn, ItemFn, Signature, TraitItemFn};
 
-/// The text of a file in which those of the functions count that can, and their numbers. Functions are given by the lines of
-/// their names.
+/// Inserts counters into the functions of a file, which are given by the lines of their names. Returns the text and the
+/// numbers of the functions that can count.
 pub fn counted(text: &str, functions: &BTreeMap<usize, u64>) -> (String, BTreeSet<u64>) {
     let Ok(parsed) = syn::parse_str(text) else { return (text.to_owned(), BTreeSet::new()) };
     let mut finder = Finder { wanted: functions, found: Vec::new() };
@@ -20,20 +20,20 @@ pub fn counted(text: &str, functions: &BTreeMap<usize, u64>) -> (String, BTreeSe
     (counted, finder.found.into_iter().map(|(_, number)| number).collect())
 }
 
-/// Without a line of its own.
+/// Returns the counter, which adds no line.
 fn counter(number: u64) -> String {
     format!(" #[cfg(test)] perfunit_executed!({number});")
 }
 
 struct Finder<'a> {
     wanted: &'a BTreeMap<usize, u64>,
-    /// Where bodies begin, and the numbers of their functions.
+    /// Offsets of the bodies, and the numbers of their functions.
     found: Vec<(usize, u64)>,
 }
 
 impl Finder<'_> {
     fn function(&mut self, sig: &Signature, attributes: &[Attribute], body: &Block) {
-        // A const fn cannot count.
+        // A `const fn` cannot count.
         let Some(number) = self.wanted.get(&sig.ident.span().start().line).filter(|_| sig.constness.is_none()) else {
             return;
         };

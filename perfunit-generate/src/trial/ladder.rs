@@ -1,4 +1,4 @@
-//! A candidate with larger and larger arguments, as long as that is not expected to take too long.
+//! Trials of a candidate with growing arguments, as long as the next one is not expected to take too long.
 
 use super::candidate::Candidate;
 use super::one;
@@ -9,23 +9,23 @@ use perfunit_system::temporary::TestFolder;
 
 /// Sizes of arguments.
 const SIZES: [usize; 3] = [16, 256, 4096];
-/// For functions that take neither many equal values nor a large index.
+/// Size for functions that accept neither many equal values nor a large index.
 const SMALLEST: usize = 1;
-/// A call that would take longer is not tried, ns.
+/// Expected time of a call above which it is not tried, ns.
 const LONGEST_NS: f64 = 10e6;
 
 /// A size with which a candidate is a workload.
 ///
-/// It passes on base. What becomes of it on head is for the comparison to say, which makes it in the cage, too: a call that
-/// fails or does not end there any more is news.
+/// The candidate passes on base. Its result on head is left to the comparison, which also runs in the cage: a call that
+/// now fails or does not end is news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rung {
     pub n: usize,
-    /// Time of a call on base.
+    /// Time of a call on base, ns.
     pub ns: u64,
-    /// What it returns on base, if that can be printed.
+    /// Printed result on base, if it implements `Debug`.
     pub value: Option<String>,
-    /// Whether larger ones may be.
+    /// True if the candidate passes on head too, so that a larger size may be tried.
     passes_on_head: bool,
 }
 
@@ -36,16 +36,16 @@ impl Rung {
     }
 }
 
-/// Where candidates are tried.
+/// Context in which candidates are tried.
 pub struct Ladder<'a> {
     pub sides: &'a Sides<SideBuild>,
-    /// A folder for them, which nothing ever is in.
+    /// Temporary folder for the candidates, which stays empty.
     pub temporary: TestFolder,
 }
 
 impl Ladder<'_> {
-    /// The sizes with which a candidate is a workload; or why it is none with the smallest. `counts` says whether its
-    /// function counts its calls: a constant one cannot.
+    /// Returns the sizes with which a candidate is a workload, or the reason why the smallest one fails. `counts` is
+    /// true if the function counts its calls, which a `const fn` cannot.
     pub fn climb(&self, candidate: &Candidate, counts: bool) -> Tried<Vec<Rung>, NotGenerated> {
         if candidate.call.by_caller && !counts {
             return Err(Stop::Because(NotGenerated::NotExecuted));
@@ -93,13 +93,13 @@ impl Ladder<'_> {
             return Err(Stop::Because(NotGenerated::NotRepeatable));
         }
         let ns = on_base.iter().map(|passed| passed.ns).min().unwrap_or_default();
-        // Words in another order are one fingerprint, and two values.
+        // Words in another order have the same fingerprint but are two values.
         let value = (on_base[0].text == on_base[1].text).then(|| on_base[0].text.clone()).flatten();
         Ok(Rung { n, ns, value, passes_on_head: on_head.is_some() })
     }
 }
 
-/// Whether smaller arguments may do what these did not.
+/// Returns whether smaller arguments may succeed.
 fn asks_for_less(why: &NotGenerated) -> bool {
     matches!(
         why,
@@ -107,7 +107,7 @@ fn asks_for_less(why: &NotGenerated) -> bool {
     )
 }
 
-/// How long a call would take: as the last two sizes suggest; after the first one as if its time were the square of its size.
+/// Predicts the time of a call, in ns: extrapolated from the last two sizes, or quadratic after the first size.
 fn predicted(rungs: &[Rung], n: usize) -> f64 {
     let Some(last) = rungs.last() else { return 0.0 };
     let growth = (n / last.n) as f64;
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(about(&[rung(16, 100)], 256), 25_600);
         assert_eq!(about(&[rung(16, 100), rung(256, 1600)], 4096), 25_600);
         assert_eq!(about(&[rung(16, 100), rung(256, 25_600)], 4096), 6_553_600);
-        // It never takes less.
+        // A larger size never takes less time.
         assert_eq!(about(&[rung(16, 100), rung(256, 10)], 4096), 160);
     }
 }

@@ -1,5 +1,5 @@
-//! Which calls are workloads: they compile with both versions, pass on both in the cage, execute their function, and do the
-//! same each time.
+//! Trials that decide which calls are workloads: those that compile with both versions, pass on both in the cage,
+//! execute their function, and repeat themselves.
 
 mod candidate;
 mod compile;
@@ -20,12 +20,12 @@ use perfunit_system::temporary::TestFolder;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Workloads kept of a function.
+/// Number of workloads kept per function.
 const MOST_WORKLOADS: usize = 3;
-/// A shorter call is hardly more than what is around it, ns.
+/// Time of a call below which the overhead around it dominates, ns.
 const MEASURABLE_NS: u64 = 20;
 
-/// Tries calls, and keeps the best few of each function; `failures` are known before.
+/// Tries calls and keeps the best few of each function; `failures` are those known before.
 pub fn try_calls(
     builder: &mut Builder<'_>,
     trials: &Trials<'_>,
@@ -77,8 +77,8 @@ fn is_measurable(rungs: &[Rung]) -> bool {
     rungs.last().is_some_and(|rung| rung.ns >= MEASURABLE_NS)
 }
 
-/// The largest size of each call; of a single one smaller sizes, too. What is too short to be measured only if there is
-/// nothing else.
+/// Returns the largest size of each call, and of a single call also smaller sizes. Calls that are too short to measure
+/// count only if there are no others.
 fn best(climbed: Vec<(Candidate, Vec<Rung>)>) -> Vec<GeneratedWorkload> {
     let mut all: Vec<(usize, GeneratedWorkload)> = Vec::new();
     for (candidate, rungs) in climbed {
@@ -99,12 +99,12 @@ fn best(climbed: Vec<(Candidate, Vec<Rung>)>) -> Vec<GeneratedWorkload> {
         all.sort_by_key(|(_, workload)| std::cmp::Reverse(workload.ns));
         all.truncate(1);
     }
-    // Other arguments first, then other sizes.
+    // Different arguments come first, then other sizes.
     all.sort_by_key(|(below, _)| *below);
     all.into_iter().map(|(_, workload)| workload).take(MOST_WORKLOADS).collect()
 }
 
-/// Each function once, with the reason that came closest to a workload.
+/// Returns each function once, with the reason that came closest to a workload.
 fn without(failures: Vec<(Function, NotGenerated)>) -> Vec<WithoutWorkload> {
     let mut by_function: BTreeMap<Function, NotGenerated> = BTreeMap::new();
     for (function, why) in failures {
@@ -124,7 +124,7 @@ fn closeness(why: &NotGenerated) -> u8 {
         | NotGenerated::NoValue { .. }
         | NotGenerated::NoTarget => 0,
         NotGenerated::DoesNotCompile { .. } => 1,
-        // It compiles with head.
+        // The call compiles with head.
         NotGenerated::NotOnBase => 2,
         NotGenerated::NotExecuted => 3,
         NotGenerated::Fails { .. } => 4,

@@ -1,4 +1,4 @@
-//! One trial: a process in the cage, and what it reports.
+//! One trial: a process in the cage, and its report.
 
 use super::candidate::Candidate;
 use perfunit_build::TestExecutable;
@@ -12,19 +12,20 @@ use perfunit_system::temporary::TestFolder;
 use std::process::Command;
 use std::time::Duration;
 
-/// Of waiting and working. What works has two seconds of the processor; futures that nobody wakes wait for ever.
+/// Time limit for a trial. Computing is limited to two seconds of processor time, but a future that is never woken
+/// would wait forever.
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A call that passed.
+/// Result of a call that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
     pub ns: u64,
-    /// Calls of its function.
+    /// Number of times that the function was executed.
     pub executed: u64,
-    /// Whether two calls in a row returned the same.
+    /// True if two consecutive calls returned the same.
     pub repeats: bool,
     pub fingerprint: String,
-    /// What it returned, if that can be printed.
+    /// Printed result, if it implements `Debug`.
     pub text: Option<String>,
 }
 
@@ -41,7 +42,7 @@ pub fn run(
     let mut command = Command::new(&executable.path);
     command.args(["--exact", candidate.test.as_str(), "--nocapture", "--test-threads=1"]).current_dir(&executable.cwd);
     command.env_clear().envs(executable.environment());
-    // Who runs out of memory would look for debug information, and that in files.
+    // A process that runs out of memory would read debug information from files for its backtrace.
     command.envs([temporary.variable()]).env("RUST_BACKTRACE", "0");
     command.env(TRIAL_VARIABLE, format!("{n}:{}", candidate.number));
     let output = process::output_within(&mut command, Streams::Out, LONGEST)?;
@@ -76,16 +77,16 @@ fn read(output: &Output) -> Tried<Passed, CallFailure> {
 }
 
 fn no_cage() -> Error {
-    Error::setup("the kernel refuses to restrict a process (seccomp), and generated calls are never run without that")
-        .hint("allow seccomp where the tool runs, or leave out --generated")
+    Error::setup("the kernel refuses to restrict a process with seccomp; generated workloads never run unrestricted")
+        .hint("allow seccomp, or run without `--generated`")
 }
 
-/// How a process ended that reported nothing.
+/// Returns how a process ended that reported nothing.
 fn ended(output: &Output) -> CallFailure {
     match output.status {
         None => CallFailure::DoesNotEnd,
         Some(status) if status.signal() == Some(os::OUT_OF_TIME) => CallFailure::DoesNotEnd,
-        // Whoever starts a process blocks all signals meanwhile: ours as well, which would have told.
+        // All signals are blocked while a process is started, including the one whose handler would have reported.
         Some(status) if status.signal() == Some(os::OUT_OF_CAGE) => {
             CallFailure::LeavesCage { system_call: SystemCall::StartProcess }
         }
@@ -93,7 +94,7 @@ fn ended(output: &Output) -> CallFailure {
     }
 }
 
-/// The text that `escape_debug` was made from.
+/// Reverses `escape_debug`.
 fn unescaped(text: &str) -> String {
     syn::parse_str::<syn::LitStr>(&format!("\"{text}\"")).map_or_else(|_| text.to_owned(), |literal| literal.value())
 }

@@ -1,6 +1,8 @@
-//! Sweeps `tests/fixtures` and `examples`: each case is one test. Names on the command line choose, as with libtest.
+//! Sweeps `tests/fixtures` and `examples`: each case is one test. Names on the command line filter cases, as with
+//! libtest.
 //!
-//! `PERFUNIT_TEST_REPEAT=10` runs the tool ten times on each case, builds once, and demands the same answer every time.
+//! `PERFUNIT_TEST_REPEAT=10` runs the tool ten times on each case with a single build, and requires the same result
+//! every time.
 
 mod support;
 
@@ -10,7 +12,8 @@ use support::Case;
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // Cases measure. Two at a time disturb each other no more than another program does, which no answer may depend on.
+    // Cases measure. Two at a time disturb each other no more than another program does, and results must not depend on
+    // this.
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     arguments.test_threads.get_or_insert(cores.min(2));
     let repeat = std::env::var("PERFUNIT_TEST_REPEAT").map_or(1, |count| count.parse().expect("a number"));

@@ -1,13 +1,13 @@
-//! Which branches do generated calls take beside the tests that a crate has?
+//! Which branches do generated workloads take in addition to a crate's tests?
 //!
-//! `cargo bench --bench branches -- FOLDER... [OPTIONS]` has calls of all functions of each clone written as tests, puts
-//! them into their modules, and counts the branches that those and the crate's own tests take, by rustc's coverage.
+//! `cargo bench --bench branches -- FOLDER... [OPTIONS]` writes workloads of all functions of each clone as tests into
+//! their modules, and counts the branches that these and the crate's own tests take, by rustc's coverage.
 
 mod copy;
-#[expect(dead_code, reason = "nothing is written into functions")]
+#[expect(dead_code, reason = "functions are not changed")]
 mod functions;
 mod invocation;
-#[expect(dead_code, reason = "nothing is compared here")]
+#[expect(dead_code, reason = "nothing is compared")]
 mod tool;
 
 use cargo_metadata::Message;
@@ -27,14 +27,14 @@ use tool::{Tool, clean};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The module that generated tests are in.
+/// Module of the generated tests.
 const MODULE: &str = "generated";
 
-/// Branches that generated calls take.
+/// Count the branches that generated workloads take.
 #[derive(Debug, Parser)]
 #[command(name = "branches", max_term_width = 100)]
 struct Arguments {
-    /// Clones of repositories; they are copied, never written.
+    /// Clones of repositories; they are copied, never changed
     #[arg(required = true, value_name = "FOLDER")]
     clones: Vec<PathBuf>,
     #[command(flatten)]
@@ -88,7 +88,7 @@ fn last_lines(text: &[u8]) -> Box<dyn std::error::Error> {
     String::from_utf8_lossy(text).lines().rev().take(5).collect::<Vec<_>>().join(" ").into()
 }
 
-/// Puts written tests where their first line says.
+/// Inserts written tests at the places named in their first lines.
 fn put_into_modules(tree: &Path, written: &str) -> Result<()> {
     for section in written.split("// For ").skip(1) {
         let (place, tests) = section.split_once('\n').ok_or("a section without tests")?;
@@ -105,15 +105,15 @@ fn put_into_modules(tree: &Path, written: &str) -> Result<()> {
     Ok(())
 }
 
-/// A side of a branch: file, line and column where its condition begins and ends, and which side.
+/// A side of a branch: file, lines and columns of the condition, and the side.
 type Outcome = (String, [usize; 4], bool);
 
-/// What some tests took.
+/// Executed code of some tests.
 #[derive(Debug, Default)]
 struct Passed {
     known: BTreeSet<Outcome>,
     taken: BTreeSet<Outcome>,
-    /// By file and line of their names.
+    /// Functions by file and line of their names.
     functions: BTreeSet<(String, usize)>,
     executed: BTreeSet<(String, usize)>,
 }
@@ -124,7 +124,7 @@ struct Coverage<'a> {
 }
 
 impl Coverage<'_> {
-    /// Runs the tests that libtest's `arguments` choose.
+    /// Runs the tests selected by libtest's `arguments`.
     fn of(&self, name: &str, arguments: &[&str], functions: &Functions) -> Result<Passed> {
         let objects = self.build()?;
         let profiles = self.folder.join(name);
@@ -144,7 +144,7 @@ impl Coverage<'_> {
         let profile = merge_profiles(&files)?;
         let mut passed = Passed::default();
         for object in &objects {
-            // Tests without a function of the workspace's have no map.
+            // Executables without a function of the workspace have no coverage map.
             let Ok(info) = read_object_file(&object.path, version) else { continue };
             for record in &info.cov_fun {
                 let names = info.get_files_from_id(record.header.filenames_ref);
@@ -160,11 +160,11 @@ impl Coverage<'_> {
 
     fn build(&self) -> Result<Vec<Object>> {
         let mut command = clean("cargo", self.tree);
-        // Branches are counted by an unstable option of the stable compiler.
+        // Branch coverage is an unstable option of the stable compiler.
         command
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTFLAGS", "-Cinstrument-coverage -Zcoverage-options=branch --cap-lints=allow");
-        // Build scripts are counted, too.
+        // Build scripts also write profiles.
         command.env("LLVM_PROFILE_FILE", self.folder.join("build/%p-%m.profraw"));
         command.args(["test", "--release", "--tests", "--no-run", "--message-format", "json"]);
         let output = command.arg("--target-dir").arg(self.folder.join("target")).output()?;
@@ -184,7 +184,7 @@ impl Coverage<'_> {
     }
 }
 
-/// A test executable, and the folder that cargo runs it in.
+/// A test executable, and the folder in which cargo runs it.
 struct Object {
     path: PathBuf,
     folder: PathBuf,
@@ -201,7 +201,7 @@ impl Passed {
         for region in &record.regions {
             let Some(file) = file(region.file_id) else { continue };
             let line = region.loc.line_start;
-            // The innermost function around it.
+            // The innermost enclosing function.
             let before = functions.range((file.clone(), 0)..=(file.clone(), line)).rev();
             let Some((place, found)) = before.into_iter().find(|(_, found)| line <= found.last) else { continue };
             match region.kind {
@@ -228,7 +228,7 @@ impl Passed {
     }
 }
 
-/// How often a counter, or what is reckoned from others, was passed.
+/// Returns the value of a counter or of an expression of counters.
 fn count(counter: &Counter, record: &FunctionRecordV3, counts: &[u64]) -> i64 {
     match counter.kind {
         CounterType::Zero => 0,
@@ -246,7 +246,7 @@ fn count(counter: &Counter, record: &FunctionRecordV3, counts: &[u64]) -> i64 {
     }
 }
 
-/// Functions and sides of branches, and of these how many are executed by what.
+/// Numbers of functions and of sides of branches, and of those executed by each kind of test.
 #[derive(Debug, Default)]
 struct Counts {
     functions: [usize; 4],

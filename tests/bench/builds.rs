@@ -1,11 +1,11 @@
-//! What do our two builds cost beside cargo's own? Builds the test executables of both versions of real projects with cargo
-//! alone and with the tool: with nothing there, with base there, and after a line was changed.
+//! Compares the cost of our two builds with that of cargo's own. Builds the test executables of both versions of real
+//! projects with cargo alone and with the tool: from nothing, with base built, and after a change of one line.
 //!
 //! `cargo bench --bench builds -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 mod copy;
 mod invocation;
-#[expect(dead_code, reason = "the calls are timed here")]
+#[expect(dead_code, reason = "this program times the calls")]
 mod tool;
 mod usage;
 
@@ -19,20 +19,20 @@ use usage::median;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A function more at the end of the root of the library.
+/// Function appended to the root of the library.
 const LINE: &str = "\n#[doc(hidden)] pub fn perfunit_of_the_bench_of_builds() -> usize { ";
 
-/// Builds of two versions, by cargo and by the tool.
+/// Build two versions with cargo and with the tool.
 #[derive(Debug, Parser)]
 #[command(name = "builds", max_term_width = 100)]
 struct Arguments {
-    /// Clones to build; they are copied, never written.
+    /// Clones to build; they are copied, never changed
     #[arg(required = true)]
     clones: Vec<PathBuf>,
-    /// Root of the package's library, from the clone.
+    /// Root of the package's library, relative to the clone
     #[arg(long, default_value = "src/lib.rs", value_name = "PATH")]
     root: PathBuf,
-    /// Times that all is done.
+    /// Number of repetitions
     #[arg(long, default_value_t = 1, value_name = "N")]
     turns: usize,
     #[command(flatten)]
@@ -46,7 +46,7 @@ struct Took {
     cpu: f64,
 }
 
-/// What is there before, and what is built.
+/// Cases: what exists before, and what is built.
 const CASES: [&str; 3] = ["clean", "head only", "one line"];
 
 fn main() -> Result<()> {
@@ -86,7 +86,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// A copy without anything built.
+/// Creates a copy without builds.
 fn copied(clone: &Path, folder: &Path) -> Result<PathBuf> {
     let tree = copy::of(&copy::typed(clone), folder)?;
     if tree.join("target").exists() {
@@ -99,7 +99,7 @@ fn with_cargo(tree: &Path, arguments: &Arguments) -> Result<[Took; 3]> {
     let mut times = [Took::default(); 3];
     let mut build = |case: usize| -> Result<()> {
         let mut command = clean("cargo", tree);
-        // The same targets and the same profile as ours.
+        // The same targets and profile as ours.
         command.args(["test", "--no-run", "--tests", "--profile", "bench", "--quiet"]);
         times[case].add(took(&mut command)?.0);
         Ok(())
@@ -123,7 +123,7 @@ fn with_tool(tree: &Path, arguments: &Arguments, tool: &Tool) -> Result<[Took; 3
         let (all, document) = took(&mut tool.command(tree, "list", versions))?;
         let document: Value = serde_json::from_slice(&document)?;
         let of = |stage: &str| document["seconds"][stage].as_f64().unwrap_or_default();
-        // What selects is no build; it starts few processes, and takes one core.
+        // Selection is not part of the build; it starts few processes and uses one core.
         let besides = of("prepare") + of("select");
         times[case] = Took { wall: of("build"), cpu: all.cpu - besides.min(all.cpu) };
     }
@@ -136,7 +136,7 @@ fn change_a_line(tree: &Path, arguments: &Arguments) -> Result<()> {
     Ok(std::fs::write(&root, format!("{text}{LINE}{} }}\n", text.len()))?)
 }
 
-/// What a command took, and what it printed.
+/// Runs a command and returns its times and output.
 fn took(command: &mut Command) -> Result<(Took, Vec<u8>)> {
     let ended = usage::run(command)?;
     if !ended.output.status.success() {

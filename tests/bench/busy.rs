@@ -1,19 +1,20 @@
-//! What does a program that loads the measuring core cost? Compares a version with itself, and with one that does a few
-//! per cent more, in turns without and with such a program: seconds per verdict, false and missed verdicts.
+//! Measures the cost of a program that loads the measuring core. Compares a version with itself, and with one that does a few
+//! percent more work, alternately without and with such a program. Reports seconds per verdict, and false and missed
+//! verdicts.
 //!
 //! `cargo bench --bench busy -- --rounds 5 [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 mod bound;
 mod comparison;
-#[expect(dead_code, reason = "the project is our own")]
+#[expect(dead_code, reason = "this uses its own project")]
 mod copy;
 mod hog;
 mod many;
 mod repository;
 mod rounds;
-#[expect(dead_code, reason = "which tests count is not asked here")]
+#[expect(dead_code, reason = "all tests count")]
 mod seen;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 mod tool;
 mod typed;
 mod workloads;
@@ -32,38 +33,38 @@ use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Equal tests on a core that another program loads.
+/// Compare equal tests on a core that another program loads.
 #[derive(Debug, Parser)]
 #[command(name = "busy", max_term_width = 100)]
 struct Arguments {
-    /// Rounds: each compares without the program and with it, and the other way round the next time.
+    /// Number of rounds, each of which compares without and with the program, in alternating order
     #[arg(long, default_value_t = 5, value_name = "N")]
     rounds: usize,
-    /// Tests of each of the four kinds of work.
+    /// Tests of each of the four kinds of work
     #[arg(long, default_value_t = 10, value_name = "N")]
     tests: usize,
-    /// The core that both share [default: the last].
+    /// Core that both share [default: the last]
     #[arg(long, value_name = "N")]
     core: Option<usize>,
-    /// Let the tool choose its core; only the program is kept on that one.
+    /// Let the tool choose its core; only the program stays on the given one
     #[arg(long)]
     choose: bool,
-    /// Per cent of the time that the program takes.
+    /// Load of the program in percent
     #[arg(long, default_value_t = 30, value_name = "PER CENT", value_parser = clap::value_parser!(u32).range(1..=100))]
     duty: u32,
-    /// How long it spins at a time.
+    /// Length of a burst
     #[arg(long, default_value_t = 6, value_name = "MILLISECONDS")]
     burst: u64,
-    /// Per cent of work more in a second comparison of each round, to see it found.
+    /// Additional work in a second comparison of each round, in percent, which should be found
     #[arg(long, value_name = "PER CENT")]
     effect: Option<f64>,
-    /// Folder for the project [default: a new one in the temporary folder].
+    /// Folder for the project [default: a new temporary folder]
     #[arg(long, value_name = "FOLDER")]
     work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
+    /// Executable of the tool [default: the one built with this benchmark]
     #[arg(long, value_name = "PATH")]
     tool: Option<PathBuf>,
-    /// Options of the tool: threshold, budgets.
+    /// Options of the tool, e.g. threshold and budgets
     #[arg(last = true)]
     options: Vec<String>,
 }
@@ -82,7 +83,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let project = Project::write(&work, arguments.tests, arguments.effect)?;
     let comparisons = Comparison::of(arguments.effect);
     for comparison in &comparisons {
-        // So that no round has to build.
+        // Builds before the rounds, so that no round has to build.
         compare(&tool, &project, *comparison)?;
     }
     let core = arguments.core.map_or_else(last_core, Ok)?;
@@ -90,7 +91,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.choose {
         let mut only = CpuSet::new();
         only.set(core)?;
-        // The tool and what it measures inherit this.
+        // The tool and the measured processes inherit this set.
         sched_setaffinity(Pid::from_raw(0), &only)?;
     }
     let mut rounds = Vec::new();
@@ -115,12 +116,12 @@ fn last_core() -> Result<usize> {
     Ok(cores.next_back().ok_or("no core may be used")?)
 }
 
-/// Which two versions.
+/// The compared versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Comparison {
-    /// A version with itself: every change is a false one.
+    /// A version with itself: every reported change is false.
     Null,
-    /// With one that does more: every test has a true change.
+    /// A version with one that does more work: every test has a true change.
     Effect,
 }
 

@@ -1,7 +1,7 @@
-//! Does anything leave the cage, or stay behind, however a run ends?
+//! Does a generated workload leave its cage, or leave anything behind, however a run ends?
 //!
-//! `cargo bench --bench caged -- --runs 100` makes up calls of functions that delete, write, read, start, connect, wait and
-//! take all time and memory, and kills or starves the tool at random.
+//! `cargo bench --bench caged -- --runs 100` generates workloads for functions that delete, write, read, start
+//! programs, connect, wait, and use up time and memory. It kills or starves the tool at random.
 
 #[expect(dead_code, reason = "nothing is cloned")]
 mod copy;
@@ -30,30 +30,30 @@ const FILES: [(&str, &str); 3] = [
 ];
 const HEAD: &str = include_str!("../fixtures/caged/head/src/lib.rs");
 
-/// How long the keeper and the kernel have to end what the tool started.
+/// Time in which the keeper and the kernel must end the tool's processes.
 const GRACE: Duration = Duration::from_secs(5);
-/// A run that nothing ends takes no longer.
+/// Longest time of an undisturbed run.
 const LONGEST: Duration = Duration::from_mins(15);
 
-/// Random ends of runs that make calls which must not be made.
+/// End runs with dangerous workloads at random.
 #[derive(Debug, Parser)]
 #[command(name = "caged", max_term_width = 100)]
 struct Arguments {
-    /// How many runs.
+    /// Number of runs
     #[arg(long, default_value_t = 100, value_name = "N")]
     runs: usize,
-    /// Seed of the draws.
+    /// Seed of the draws
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     #[command(flatten)]
     place: Place,
 }
 
-/// What happens to a run.
+/// Disturbance of a run.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     Signal(&'static str, Duration),
-    /// A limit of the shell's `ulimit`.
+    /// A limit by the shell's `ulimit`.
     Limit(&'static str, u64),
 }
 
@@ -65,7 +65,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let work = arguments.place.work()?;
     let ground = Ground::new(work.as_ref(), &arguments.place.tool(&[])?)?;
     let mut random = Rng::with_seed(arguments.seed);
-    // The first one builds what all others find.
+    // The first run builds everything for the others.
     println!("unharmed: {}; {}", ground.attempt(&["generate", "HEAD"], None)?, ground.wrongs()?.join(", "));
     ground.forget()?;
     let started = Instant::now();
@@ -117,7 +117,7 @@ fn kind(fate: Fate) -> &'static str {
     }
 }
 
-/// A repository with the traps, a home, and a temporary folder.
+/// A repository with dangerous functions, a home folder, and a temporary folder.
 struct Ground {
     executable: PathBuf,
     work: PathBuf,
@@ -138,7 +138,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// The user's files: all but the build's, git's index, and the tool's cache.
+    /// Returns the user's files: all except builds, git's index, and the tool's cache.
     fn contents(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
         let mut found = BTreeMap::new();
         let mut open = vec![self.work.clone()];
@@ -159,7 +159,7 @@ impl Ground {
         Ok(found)
     }
 
-    /// Nothing that was found out about calls is known any more.
+    /// Removes all results of generation.
     fn forget(&self) -> Result<()> {
         let known = self.tree.join("target/perfunit/generated");
         if known.exists() {
@@ -168,7 +168,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Runs the tool until it ends or its fate does it, and says how it ended.
+    /// Runs the tool until it ends or is disturbed, and describes the end.
     fn attempt(&self, arguments: &[&str], fate: Option<Fate>) -> Result<String> {
         let mut command = match fate {
             Some(Fate::Limit(what, most)) => {
@@ -178,7 +178,7 @@ impl Ground {
             }
             _ => clean(&self.executable, &self.tree),
         };
-        // Cargo's and rustup's folders are where they were.
+        // Cargo's and rustup's folders stay the same.
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
         for (name, below) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             command.env(name, std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from));
@@ -192,7 +192,7 @@ impl Ground {
         Ok(format!("{ended}, {tried}"))
     }
 
-    /// What is not as it was before, and what still runs.
+    /// Returns changed files and remaining processes.
     fn wrongs(&self) -> Result<Vec<String>> {
         let deadline = Instant::now() + GRACE;
         while !self.running().is_empty() && Instant::now() < deadline {
@@ -205,7 +205,7 @@ impl Ground {
         Ok(wrongs)
     }
 
-    /// Processes whose executable, folder or arguments are ours.
+    /// Returns processes with executable, folder or arguments in our folder.
     fn running(&self) -> Vec<String> {
         let ours = self.work.to_string_lossy().into_owned();
         let own = std::process::id().to_string();

@@ -1,4 +1,4 @@
-//! Which functions and lines a program executes, as callgrind counts them: a truth that owes nothing to the tool.
+//! Functions and lines that a program executes, as counted by callgrind: ground truth independent of the tool.
 
 use super::{Result, tool};
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// libtest calls every test through this function; its name is the same in both manglings.
+/// Function through which libtest calls every test; its name is the same in both mangling schemes.
 const TEST_CALLER: &str = "*4test28_*rust_begin_short_backtrace*";
 
-/// What to count.
+/// Extent of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// What the test's own thread does between its first and its last instruction.
+    /// The test's own thread between its first and last instruction.
     Test,
     /// The whole process with its threads and children.
     Process,
@@ -21,27 +21,27 @@ pub enum Extent {
 /// One test of an executable.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// The executable.
+    /// Executable with the test.
     pub executable: &'a Path,
-    /// As libtest prints it.
+    /// Name as libtest prints it.
     pub test: &'a str,
     /// Working folder.
     pub folder: &'a Path,
-    /// What is set besides our own environment.
+    /// Variables in addition to our own environment.
     pub environment: &'a BTreeMap<String, String>,
 }
 
-/// What was executed.
+/// Executed code.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
-    /// Instructions by name of the object's file and of the function.
+    /// Instructions by name of the object file and of the function.
     pub functions: BTreeMap<(String, String), u64>,
-    /// Lines by source file, of files that the caller wanted.
+    /// Lines by source file, for files that the caller wants.
     pub lines: BTreeMap<String, BTreeSet<usize>>,
 }
 
 impl Profile {
-    /// True if the test started a thread or a process, which [`Extent::Test`] does not see.
+    /// Returns whether the test started a thread or a process, which [`Extent::Test`] does not include.
     pub fn has_company(&self) -> bool {
         let starts = ["pthread_create", "posix_spawn", "fork", "clone"];
         self.functions.keys().any(|(object, name)| {
@@ -58,7 +58,7 @@ impl Profile {
                 match key {
                     "ob" => value.rsplit('/').next().unwrap_or(value).clone_into(&mut object),
                     "fl" | "fi" | "fe" => file = wanted(value).then(|| value.to_owned()),
-                    // Callgrind tells recursion levels apart by a quote and a number.
+                    // Callgrind marks recursion levels by a quote and a number.
                     "fn" => value.split('\'').next().unwrap_or(value).clone_into(&mut function),
                     "calls" => is_call = true,
                     _ => {}
@@ -70,7 +70,7 @@ impl Profile {
             if let Some(file) = &file {
                 self.lines.entry(file.clone()).or_default().insert(number as usize);
             }
-            // What follows a call is the cost of the called function, which has lines of its own.
+            // The line after a call has the cost of the called function, which is counted separately.
             if !std::mem::take(&mut is_call) {
                 *self.functions.entry((object.clone(), function.clone())).or_default() += cost;
             }
@@ -78,32 +78,32 @@ impl Profile {
     }
 }
 
-/// Runs callgrind in a folder of its own.
+/// Runs callgrind in a scratch folder.
 pub struct Callgrind {
     scratch: PathBuf,
     limit: Duration,
 }
 
 impl Callgrind {
-    /// `scratch` is emptied at each run; `limit` is the longest run.
+    /// Creates a runner; `scratch` is emptied before each run, and `limit` is the longest time of a run.
     pub fn new(scratch: PathBuf, limit: Duration) -> Self {
         Self { scratch, limit }
     }
 
-    /// Fails with the reason if there is no callgrind.
+    /// Fails if callgrind is missing.
     pub fn probe() -> Result<()> {
         let output = Command::new("valgrind").arg("--version").output();
         output.map_err(|error| format!("valgrind is needed for the truth: {error}"))?;
         Ok(())
     }
 
-    /// Runs a test; `None` if it did not end in time. Whether it passes does not matter: an edit may break it.
+    /// Runs a test; `None` if it did not end in time. It need not pass, because an edit may break it.
     pub fn run(&self, job: Job<'_>, extent: Extent, wanted: &dyn Fn(&str) -> bool) -> Result<Option<Profile>> {
         let _ = std::fs::remove_dir_all(&self.scratch);
         std::fs::create_dir_all(&self.scratch)?;
         let mut command = tool::clean("valgrind", job.folder);
         command.envs(job.environment);
-        // To name the frames of a panic std goes through the executable's own symbols, of which the versions have others.
+        // For a backtrace, std would read the executable's own symbols, which differ between versions.
         command.env("RUST_BACKTRACE", "0");
         command.args(["--tool=callgrind", "--quiet", "--demangle=no", "--compress-strings=no", "--compress-pos=no"]);
         command.arg(format!("--callgrind-out-file={}/out.%p", self.scratch.display()));

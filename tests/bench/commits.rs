@@ -1,18 +1,18 @@
-//! The commits of a history that touch sources.
+//! Commits of a history that change sources.
 
 use super::{Result, copy};
 use std::path::Path;
 
-/// A commit that has a first parent.
+/// A commit with a first parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// In full.
+    /// Full ID of the commit.
     pub id: String,
     /// First line of its message.
     pub subject: String,
 }
 
-/// The last commits of the first-parent line that change a file of one of the patterns, newest first.
+/// Returns the latest commits of the first-parent history that change a file matching a pattern, newest first.
 pub fn touching(tree: &Path, from: &str, count: usize, patterns: &[String]) -> Result<Vec<Commit>> {
     let limit = format!("--max-count={count}");
     let patterns: Vec<String> = patterns.iter().map(|pattern| format!(":(glob){pattern}")).collect();

@@ -1,4 +1,4 @@
-//! A comparison as users make it: `cargo perfunit diff`.
+//! A comparison by `cargo perfunit diff`.
 
 use super::Result;
 use super::tool::Tool;
@@ -9,22 +9,22 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Output;
 
-/// What the tool said.
+/// Result of the tool.
 pub enum Answer<D = Document> {
-    /// Its document, or what is wanted of it.
+    /// The document, or the needed part of it.
     Compared(Box<D>),
-    /// Why there is none, in a line.
+    /// Reason for the missing document, in one line.
     Refused(String),
 }
 
-/// Exit codes that tell of the tests, not of the tool.
+/// Exit codes that describe the tests and not an error of the tool.
 const COMPARED: [ExitCode; 3] = [ExitCode::Success, ExitCode::Regression, ExitCode::TestsFailOnBase];
 
 /// Compares two versions: a base with the working tree, or `BASE..HEAD`.
 pub fn compare<D: DeserializeOwned>(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer<D>> {
     let mut command = tool.command(tree, "diff", versions);
     command.args(more);
-    // Responsible functions are for those benchmarks that ask for it.
+    // Explanations are only for benchmarks that request them.
     if command.get_args().all(|argument| argument != "--explain") {
         command.args(["--explain", "never"]);
     }
@@ -38,7 +38,7 @@ pub fn compare<D: DeserializeOwned>(tool: &Tool, tree: &Path, versions: &str, mo
         return Ok(Answer::Compared(Box::new(serde_json::from_value(document)?)));
     }
     let why = last_words(&output);
-    // What will go wrong every time, or was not to go on.
+    // Errors that would occur every time, or an interruption.
     if [ExitCode::Usage, ExitCode::Interrupted].into_iter().any(is) || output.status.code().is_none() {
         return Err(format!("`cargo perfunit diff`: {}: {why}", output.status).into());
     }

@@ -1,10 +1,10 @@
-//! A private copy of a clone: the clone that was given is never written.
+//! A private copy of a clone, so that the original clone is never changed.
 
 use super::Result;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Runs git and returns what it printed.
+/// Runs git and returns its output.
 pub fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new("git");
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
@@ -18,12 +18,12 @@ pub fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
-/// A path as typed: cargo starts a benchmark in the package's folder and not where the user is.
+/// Resolves a path relative to the user's folder, because cargo starts a benchmark in the package's folder.
 pub fn typed(path: &Path) -> PathBuf {
     std::env::var_os("PWD").map_or_else(|| path.to_owned(), |folder| Path::new(&folder).join(path))
 }
 
-/// Copies a clone into `work`, at the same commit; a copy from an earlier run is set back to it.
+/// Copies a clone at the same commit into `work`; an existing copy is reset to it.
 pub fn of(clone: &Path, work: &Path) -> Result<PathBuf> {
     let clone = clone.canonicalize().map_err(|error| format!("{}: {error}", clone.display()))?;
     let commit = git(&clone, &["rev-parse", "HEAD"])?;
@@ -35,7 +35,7 @@ pub fn of(clone: &Path, work: &Path) -> Result<PathBuf> {
     git(&tree, &["fetch", "--quiet", "origin", "HEAD"])?;
     git(&tree, &["checkout", "--quiet", "--force", "--detach", &commit])?;
     git(&tree, &["clean", "--quiet", "--force", "-d", "--exclude=target"])?;
-    // What cargo leaves in a clone is no change of it.
+    // Files that cargo writes to a clone are not changes.
     std::fs::write(tree.join(".git/info/exclude"), "target\nCargo.lock\n")?;
     Ok(tree)
 }

@@ -1,11 +1,11 @@
-//! What does selection cost? Compares the machine code of two sides that the tool has kept, traces tests, and links with
-//! and without the linker role.
+//! Measures the cost of selection. Compares the machine code of two kept sides, traces tests, and links with and without our
+//! linker role.
 //!
 //! `cargo bench --bench cost -- BASE_SIDE HEAD_SIDE [OPTIONS]`; `cargo perfunit list --message-format json` names the
 //! sides' folders (`kept`).
 
 mod typed;
-#[expect(dead_code, reason = "what links print does not matter here")]
+#[expect(dead_code, reason = "the output of links is not used")]
 mod usage;
 
 use clap::Parser;
@@ -32,27 +32,27 @@ const PAIRS: usize = 20;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// The cost of selection, on two kept sides.
+/// Measure the cost of selection on two kept sides.
 #[derive(Debug, Parser)]
 #[command(name = "cost", max_term_width = 100)]
 struct Arguments {
-    /// Folder of the kept base.
+    /// Folder of the kept base
     base: PathBuf,
-    /// Folder of the kept head.
+    /// Folder of the kept head
     head: PathBuf,
-    /// Compare so many tests at least, the same executables again, read anew, as often as that takes.
+    /// Compare at least this many tests, reading the same executables again as often as needed
     #[arg(long, default_value_t = 5000, value_name = "N")]
     tests: usize,
-    /// Trace so many tests.
+    /// Number of tests to trace
     #[arg(long, default_value_t = 40, value_name = "N")]
     traced: usize,
-    /// Functions under breakpoints.
+    /// Number of functions with breakpoints
     #[arg(long, default_value_t = 30, value_name = "N")]
     symbols: usize,
-    /// Measure so many tests.
+    /// Number of tests to measure
     #[arg(long, default_value_t = 20, value_name = "N")]
     measured: usize,
-    /// Links of each kind.
+    /// Number of links of each kind
     #[arg(long, default_value_t = 41, value_name = "N")]
     links: usize,
 }
@@ -132,7 +132,7 @@ fn peak_megabytes() -> Result<u64> {
     Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? / 1000)
 }
 
-/// How much of a pair is measuring, and how much starting, handing over and ending.
+/// Measures which part of a pair is measuring, starting, handing over and ending.
 fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scratch: &Path) -> Result<()> {
     let target = &largest.executable.target;
     let executable = |side: &'_ SideBuild| side.executables.iter().position(|found| found.target == *target);
@@ -156,7 +156,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
     let step = (largest.tests.len() / arguments.measured.max(1)).max(1);
     for name in largest.tests.iter().step_by(step) {
         let test = TestId { target: target.clone(), name: name.clone() };
-        // What cannot be repeated has no batches.
+        // A test that cannot be repeated has no batches.
         let opened = Recorder::open(
             &bench,
             &config,
@@ -172,7 +172,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
         }
     }
     println!(
-        "pairs: {} of {} tests, median {:.1} ms; besides the turns, median {:.0} %",
+        "pairs: {} of {} tests, median {:.1} ms; outside of the turns, median {:.0} %",
         whole.len(),
         whole.len() / PAIRS,
         median(&whole),
@@ -203,7 +203,7 @@ fn trace(largest: &Largest, arguments: &Arguments) -> Result<()> {
     };
     let (mut hit, mut idle) = (Vec::new(), Vec::new());
     for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {
-        // Another window of functions for each test.
+        // Each test gets another window of functions.
         let start = index * arguments.symbols % names.len();
         let symbols: BTreeSet<String> = names.iter().cycle().skip(start).take(arguments.symbols).cloned().collect();
         let started = Instant::now();
@@ -231,7 +231,7 @@ fn trace(largest: &Largest, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Functions of the executable itself that a link can name.
+/// Returns functions of the executable itself that a link can name.
 fn functions(path: &Path) -> Result<Vec<String>> {
     let bytes = std::fs::read(path)?;
     let file = object::File::parse(&*bytes)?;
@@ -267,7 +267,7 @@ fn link(executable: &TestExecutable, links: usize, scratch: &Path) -> Result<()>
     Ok(())
 }
 
-/// The newest of the linker roles that the tool has set up.
+/// Returns the newest linker role that the tool has set up.
 fn our_linker(scratch: &Path) -> Result<Option<PathBuf>> {
     let wrappers = cache::folder(scratch)?.join("wrappers");
     let list = |folder: &Path| -> Vec<PathBuf> {
@@ -278,7 +278,7 @@ fn our_linker(scratch: &Path) -> Result<Option<PathBuf>> {
     Ok(found.max_by_key(|link| link.symlink_metadata().and_then(|data| data.modified()).ok()))
 }
 
-/// Milliseconds of each run.
+/// Times of each run, ms.
 #[derive(Default)]
 struct Times {
     cpu: Vec<f64>,

@@ -1,5 +1,5 @@
-//! Which lines each test executes, without optimisation: there every line that optimised code would stand for is
-//! executed as itself, so that this is the wider truth.
+//! Lines that each test executes without optimization. Every line that is only implied in optimized code is executed
+//! then, so this is the more inclusive truth.
 
 use super::callgrind::{Callgrind, Extent, Job};
 use super::{Result, TestKey, generated, tool};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// The same `cfg`s as the tool's build, but nothing folded away and every line known.
+/// The same `cfg`s as the tool's build, but without optimization and with all lines.
 const PROFILE: [(&str, &str); 6] = [
     ("CARGO_PROFILE_BENCH_OPT_LEVEL", "0"),
     ("CARGO_PROFILE_BENCH_DEBUG", "2"),
@@ -26,7 +26,7 @@ const PROFILE: [(&str, &str); 6] = [
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
     test: TestKey,
-    /// `None` if it took too long under callgrind.
+    /// `None` if it took too long in callgrind.
     lines: Option<BTreeMap<String, BTreeSet<usize>>>,
 }
 
@@ -34,12 +34,12 @@ struct Record {
 #[derive(Debug, Default)]
 pub struct Coverage {
     records: Vec<Record>,
-    /// Names of what build scripts wrote.
+    /// Names in files written by build scripts.
     pub generated: BTreeSet<String>,
 }
 
 impl Coverage {
-    /// Measures every test once; what an earlier run measured at this commit is taken over.
+    /// Measures every test once; results of an earlier run at this commit are reused.
     pub fn measure(tree: &Path, work: &Path, options: &[String], commit: &str, callgrind: &Callgrind) -> Result<Self> {
         let path = work.join(format!("coverage-{}.jsonl", commit.get(..12).unwrap_or(commit)));
         let mut coverage = Self::default();
@@ -72,22 +72,22 @@ impl Coverage {
         Ok(coverage)
     }
 
-    /// Tests whose lines are known.
+    /// Returns the number of tests with known lines.
     pub fn known(&self) -> usize {
         self.records.iter().filter(|record| record.lines.is_some()).count()
     }
 
-    /// Tests that took too long.
+    /// Returns the number of tests that took too long.
     pub fn too_long(&self) -> usize {
         self.records.len() - self.known()
     }
 
-    /// Tests that execute a line of a range.
+    /// Returns the tests that execute a line of a range.
     pub fn executing(&self, path: &str, lines: &Range<usize>) -> BTreeSet<TestKey> {
         self.tests(|file, executed| file == path && executed.range(lines.clone()).next().is_some())
     }
 
-    /// Tests that execute one of some lines.
+    /// Returns the tests that execute one of these lines.
     pub fn executing_any(&self, lines: &BTreeMap<String, BTreeSet<usize>>) -> BTreeSet<TestKey> {
         self.tests(|file, executed| lines.get(file).is_some_and(|lines| !lines.is_disjoint(executed)))
     }
@@ -134,12 +134,12 @@ fn build(tree: &Path, target_dir: &Path, options: &[String]) -> Result<Vec<Execu
     Ok(executables)
 }
 
-/// True if the options choose targets.
+/// Returns whether the options choose targets.
 pub fn has_target(options: &[String]) -> bool {
     options.iter().any(|option| ["--lib", "--bins", "--bin", "--test", "--tests"].contains(&option.as_str()))
 }
 
-/// Names of the tests that are not ignored; none for a target with a harness of its own.
+/// Returns the names of tests that are not ignored; empty for a target with its own harness.
 fn tests(executable: &Executable) -> Result<Vec<String>> {
     let list = |more: &[&str]| -> Result<BTreeSet<String>> {
         let mut command = tool::clean(&executable.path, &executable.folder);

@@ -1,4 +1,4 @@
-//! The instructions of every function of an executable, without the addresses that differ wherever something moved.
+//! The instructions of every function of an executable, without addresses, which differ wherever code moved.
 
 use super::Result;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
 
-/// For each symbol the hashes of the bodies under that name: local functions may share one.
+/// Hashes of the bodies by symbol; several local functions may have the same symbol.
 pub type Functions = BTreeMap<String, Vec<u64>>;
 
 /// Disassembles an executable.
@@ -41,24 +41,25 @@ pub fn functions(executable: &Path) -> Result<Functions> {
     Ok(functions)
 }
 
-/// A symbol without what LLVM adds to tell modules apart.
+/// Removes the suffix by which LLVM distinguishes modules from a symbol.
 pub fn stable(name: &str) -> &str {
     name.split(".llvm.").next().unwrap_or(name)
 }
 
-/// Instructions that only fill up to an alignment.
+/// Returns whether an instruction is only padding for alignment.
 fn is_filler(instruction: &str) -> bool {
     ["nop", "data16", "cs nop", "xchg   %ax,%ax", "int3"].iter().any(|start| instruction.starts_with(start))
 }
 
-/// `call 41f80 <f>` becomes `call <f>`; `lea 0x4f2(%rip),%rax # 5678 <table+0x8>` becomes `lea ?(%rip),%rax`.
+/// Removes addresses: `call 41f80 <f>` becomes `call <f>`; `lea 0x4f2(%rip),%rax # 5678 <table+0x8>` becomes `lea
+/// ?(%rip),%rax`.
 fn without_addresses(instruction: &str) -> String {
     let (operation, comment) = instruction.split_once('#').unwrap_or((instruction, ""));
     let mut text = operation.trim_end().to_owned();
     if let Some(at) = text.find("(%rip)") {
         let start = text[..at].rfind([' ', ',', '*']).map_or(0, |space| space + 1);
         text.replace_range(start..at, "?");
-        // The address of a function is as good as a call; other data has no name that lasts.
+        // The address of a function counts like a call; other data has no stable name.
         if let Some((_, name)) = comment.split_once('<')
             && name.starts_with("_R")
             && !name.contains("+0x")

@@ -1,10 +1,10 @@
-//! Edits: one small change of one file, made in its text.
+//! Edits: small changes in the text of one file.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// What an edit does.
+/// Kind of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -12,7 +12,7 @@ pub enum Kind {
     Number,
     /// A loop over a range ends one earlier.
     LoopBound,
-    /// A statement that does nothing but is code, at the start of a function.
+    /// A statement without effect that compiles to code, at the start of a function.
     Function,
     /// The same in a generic function.
     Generic,
@@ -26,82 +26,82 @@ pub enum Kind {
     Constant,
     /// Another element of a constant or static table.
     Table,
-    /// `<` becomes `<=` and so on.
+    /// `<` becomes `<=`, and so on.
     Comparison,
-    /// A condition is negated.
+    /// A negated condition.
     Condition,
     /// Another byte in a string.
     Text,
-    /// Another number or string in what a macro expands to.
+    /// Another number or string in the expansion of a macro.
     Macro,
-    /// A comment more.
+    /// An additional comment.
     Comment,
-    /// Blank lines more.
+    /// Additional blank lines.
     BlankLines,
-    /// A line of documentation more.
+    /// An additional line of documentation.
     Doc,
-    /// A local variable has another name.
+    /// A renamed local variable.
     Rename,
-    /// A line break more.
+    /// An additional line break.
     Wrap,
 }
 
 impl Kind {
-    /// True if machine code must stay what it was.
+    /// Returns whether machine code must stay the same.
     pub fn is_harmless(self) -> bool {
         matches!(self, Kind::Comment | Kind::BlankLines | Kind::Doc | Kind::Rename | Kind::Wrap)
     }
 
-    /// True if data may change where no instruction does.
+    /// Returns whether data may change without a change of instructions.
     pub fn is_data(self) -> bool {
         matches!(self, Kind::Constant | Kind::Table | Kind::Text | Kind::Macro)
     }
 }
 
-/// Where a file stands to the tests.
+/// Relation of a file to the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// Code of the crate.
     Source,
-    /// Code of a dependency by path.
+    /// Code of a path dependency.
     Dependency,
-    /// A build script: what it writes may become code.
+    /// A build script. Its output may become code.
     BuildScript,
 }
 
-/// Which tests must be looked at if they are dropped after the edit.
+/// Tests that must be checked if they are dropped after the edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
-    /// Those that execute one of these lines of the file: the function that was edited.
+    /// Tests that execute one of these lines of the file: the edited function.
     Lines(Range<usize>),
-    /// Those that execute a line which has this name in it: the constant that was edited.
+    /// Tests that execute a line with this name: the edited constant.
     Naming(String),
-    /// Those that execute a line which names something that a build script wrote.
+    /// Tests that execute a line with a name from files written by a build script.
     Generated,
-    /// Lines say nothing.
+    /// Lines give no evidence.
     None,
 }
 
 /// A change of one file.
 #[derive(Debug, Clone)]
 pub struct Edit {
-    /// What it does.
+    /// Kind of the edit.
     pub kind: Kind,
-    /// Where the file stands.
+    /// Relation of the file to the tests.
     pub place: Place,
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     pub path: String,
     /// Line of the first change, from 1.
     pub line: usize,
-    /// What replaces which bytes, in the order of the file.
+    /// Replacements of byte ranges, in order.
     pub changes: Vec<(Range<usize>, String)>,
-    /// Who must be looked at.
+    /// Tests that must be checked.
     pub evidence: Evidence,
 }
 
 impl Edit {
-    /// The file after the edit.
+    /// Returns the file after the edit.
     pub fn apply(&self, text: &str) -> String {
         let mut edited = String::with_capacity(text.len() + 64);
         let mut done = 0;
@@ -113,7 +113,7 @@ impl Edit {
         edited + &text[done..]
     }
 
-    /// Names the edit among all of a crate, whatever the seed.
+    /// Returns a key that is unique in a crate and independent of the seed.
     pub fn key(&self) -> String {
         let at = self.changes.first().map_or(0, |(range, _)| range.start);
         format!("{self} byte {at}")
@@ -126,7 +126,7 @@ impl fmt::Display for Edit {
     }
 }
 
-/// A kind in words, with the place unless it is the ordinary one.
+/// Describes a kind, with the place unless it is the usual one.
 pub fn label(kind: Kind, place: Place) -> String {
     let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let kind = serde_json::to_value(kind).map(word).unwrap_or_default();

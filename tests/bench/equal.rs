@@ -1,5 +1,5 @@
-//! Is a test ever slower than itself? Measures a version against itself, over and over, and counts by kinds of tests what
-//! is said to differ.
+//! Is a test ever slower than itself? Measures a version against itself repeatedly, and counts reported differences by
+//! kind of test.
 //!
 //! `cargo bench --bench equal -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
@@ -8,9 +8,9 @@ mod comparison;
 mod copy;
 mod invocation;
 mod kept;
-#[expect(dead_code, reason = "which tests count is decided by kind here")]
+#[expect(dead_code, reason = "tests are chosen by kind")]
 mod seen;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 mod tool;
 
 use clap::Parser;
@@ -26,22 +26,22 @@ use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Below this a cycle is several percent, ns.
+/// Time of a test below which a cycle is several percent, ns.
 const TINY_NS: f64 = 50.0;
-/// From this on a batch is a single run, ns.
+/// Time of a test from which a batch is a single run, ns.
 const LONG_NS: f64 = 4e6;
 
-/// A version against itself.
+/// Measure a version against itself.
 #[derive(Debug, Parser)]
 #[command(name = "equal", max_term_width = 100)]
 struct Arguments {
-    /// Clones to take the code from; they are copied, never written.
+    /// Clones to take the code from; they are copied, never changed
     #[arg(required = true)]
     clones: Vec<PathBuf>,
-    /// Measurements of each, with seeds from 1 on.
+    /// Measurements of each clone, with seeds from 1
     #[arg(long, default_value_t = 1, value_name = "N")]
     rounds: u64,
-    /// Compare with an older commit of the same code, too, as `diff --ratchet` does.
+    /// Also compare with an older commit of the same code, like `diff --ratchet`
     #[arg(long)]
     ratchet: bool,
     #[command(flatten)]
@@ -55,7 +55,7 @@ struct Round {
     tool: String,
     seed: u64,
     tests: Vec<Seen>,
-    /// Of the comparison with the ratchet's version, if there was one.
+    /// Tests of the comparison with the ratchet's version, if there is one.
     #[serde(default)]
     of_ratchet: Option<Vec<Seen>>,
     seconds: f64,
@@ -114,7 +114,7 @@ fn measure(tool: &Tool, tree: &Path, name: &str, seed: u64, arguments: &Argument
     let number = seed.to_string();
     let mut options = vec!["--all-tests", "--seed", &number];
     let versions = if arguments.ratchet {
-        // Three commits of one code.
+        // Three commits of the same code.
         let author = ["-c", "user.name=Tester", "-c", "user.email=tester@example.org", "-c", "commit.gpgsign=false"];
         for _ in 0..2 {
             copy::git(tree, &[&author[..], &["commit", "--quiet", "--allow-empty", "--message", "equal"]].concat())?;
@@ -157,7 +157,7 @@ fn counts(tests: &[&Seen]) -> String {
     format!("{:>8}{before:>9}{after:>9}{certain:>9}{inconclusive:>9}{:>+11.2}", tests.len(), 100.0 * largest)
 }
 
-/// The kinds that are hard to measure, each test in the first that fits.
+/// Returns the first kind that a test belongs to; the kinds are those that are hard to measure.
 fn kind(seen: &Seen) -> &'static str {
     match seen {
         Seen { is_steady: false, .. } => "not repeatable",
@@ -176,7 +176,7 @@ fn by_kind(tests: &[&Seen]) -> String {
     let mut lines = vec![String::new(), format!("{:<16}{HEADING}", "")];
     lines.extend(kinds.iter().map(|(kind, tests)| format!("{kind:<16}{}", counts(tests))));
     lines.push(format!("{:<16}{}", "all", counts(tests)));
-    lines.push("(certain: the interval excludes 0, the largest of these beside it)".to_owned());
+    lines.push("(certain: the interval excludes 0, with the largest of these)".to_owned());
     let share = |is: &dyn Fn(&Seen) -> bool| bound::share(tests.iter().filter(|seen| is(seen)).count(), tests.len());
     lines.push(format!("flagged before confirmation: {}", share(&|seen| seen.flagged_first)));
     lines.push(format!("flagged after: {}", share(&Seen::is_flagged)));

@@ -1,4 +1,4 @@
-//! One edit from beginning to end: made, compiled, put before the tool, checked, taken back.
+//! Examination of one edit: it is made, compiled, given to the tool, checked, and reverted.
 
 use super::callgrind::Callgrind;
 use super::coverage::{self, Coverage};
@@ -16,10 +16,10 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Instant;
 
-/// Reasons by which the tool says that a test cannot have changed, or has not.
+/// Reasons by which the tool drops a test as unchanged.
 const DROPPED: [&str; 3] = ["same-executable", "same-code", "not-executed"];
 
-/// How many times more tests are drawn after an edit of which lines say nothing.
+/// Factor by which more tests are drawn after an edit without evidence from lines.
 const BLIND: usize = 4;
 
 /// Examines edits of one crate.
@@ -30,11 +30,11 @@ pub struct Examiner<'a> {
     sources: &'a Sources,
     judge: Judge,
     cargo_options: Vec<String>,
-    /// Tests that the tool can select: known for an edit that reaches no target at all.
+    /// Tests that the tool can select, for edits that reach no target.
     tests: BTreeSet<TestKey>,
-    /// Dropped tests to check besides the suspects.
+    /// Number of dropped tests to check in addition to suspects.
     pub draw: usize,
-    /// Parts of the names of tests to take for dropped.
+    /// Parts of names of tests that count as dropped.
     pub assume_dropped: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Examiner<'a> {
         Ok(Self { tree, tool, coverage, sources, judge, cargo_options, tests, draw, assume_dropped })
     }
 
-    /// Makes an edit, checks it, and takes it back.
+    /// Makes an edit, checks it, and reverts it.
     pub fn examine(&mut self, edit: &Edit, seed: u64) -> Result<Record> {
         let started = Instant::now();
         let path = self.tree.join(&edit.path);
@@ -93,7 +93,7 @@ impl<'a> Examiner<'a> {
         let suspects = self.suspects(edit);
         let (suspects, others): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|(test, _)| suspects.contains(test));
         let mut random = fastrand::Rng::with_seed(seed ^ edit.changes[0].0.start as u64);
-        // Where lines say nothing, the draw has to.
+        // Without evidence from lines, more tests are drawn.
         let blind = matches!(edit.evidence, Evidence::None | Evidence::Generated) && !edit.kind.is_harmless();
         let drawn = random.choose_multiple(others, if blind { BLIND * self.draw } else { self.draw });
         let all = suspects.into_iter().map(|test| (test, true)).chain(drawn.into_iter().map(|test| (test, false)));
@@ -110,7 +110,7 @@ impl<'a> Examiner<'a> {
         Ok(record)
     }
 
-    /// Whether cargo takes the edit: much cheaper than to let the tool find out.
+    /// Returns whether the edit compiles, which is cheaper than running the tool.
     fn compiles(&self) -> Result<bool> {
         let mut command = tool::clean("cargo", self.tree);
         command.args(["check", "--quiet", "--profile", "test"]).args(&self.cargo_options);
@@ -119,12 +119,12 @@ impl<'a> Examiner<'a> {
             command.arg("--tests");
         }
         let compiles = command.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success();
-        // Cargo may have brought it up to date, which is a change of its own. Not every clone has one.
+        // Cargo may have updated the lock file, which is a change too. Not every clone has one.
         let _ = copy::git(self.tree, &["checkout", "--quiet", "--", "Cargo.lock"]);
         Ok(compiles)
     }
 
-    /// The tests that the tool takes for unchanged, with its reason.
+    /// Returns the tests that the tool takes for unchanged, with its reason.
     fn dropped(&self, document: &ListDocument) -> BTreeMap<TestKey, String> {
         if document.selection.found == 0 {
             return self.tests.iter().map(|test| (test.clone(), "not-reached".to_owned())).collect();
@@ -142,14 +142,14 @@ impl<'a> Examiner<'a> {
                 _ => {}
             }
         }
-        // Of targets that the edit does not reach the tool lists no tests.
+        // The tool does not list tests of targets that the edit does not reach.
         let listed: BTreeSet<&str> = document.tests.iter().map(|test| test.test.target.as_str()).collect();
         let unreached = self.tests.iter().filter(|test| !listed.contains(test.target.as_str()));
         dropped.extend(unreached.map(|test| (test.clone(), "not-reached".to_owned())));
         dropped
     }
 
-    /// Tests whose lines speak against dropping them.
+    /// Returns the tests with lines that contradict dropping them.
     fn suspects(&self, edit: &Edit) -> BTreeSet<TestKey> {
         match &edit.evidence {
             Evidence::Lines(lines) => self.coverage.executing(&edit.path, lines),
@@ -161,7 +161,7 @@ impl<'a> Examiner<'a> {
         }
     }
 
-    /// The executables of both versions. Targets that the edit does not reach were not built with it.
+    /// Returns the executables of both versions. Targets that the edit does not reach were not built with it.
     fn kept(&self, document: ListDocument) -> Result<(Kept, Kept)> {
         let is_all = document.selection.targets_reached == document.selection.targets;
         let kept = match document.kept {

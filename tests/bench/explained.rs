@@ -1,4 +1,4 @@
-//! What programs that ask which function is responsible read of the tool's document.
+//! The fields of the tool's document for programs that evaluate explanations.
 
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ pub struct Test {
     pub unexplained_because: Option<String>,
 }
 
-/// Why it has no verdict.
+/// Reason for the missing verdict.
 #[derive(Debug, Deserialize)]
 pub struct Reason {
     pub kind: String,
@@ -30,7 +30,7 @@ pub struct Reason {
     pub intermittent: bool,
 }
 
-/// Head against base, as a fraction of base.
+/// Change of head as a fraction of base.
 #[derive(Debug, Deserialize)]
 pub struct Change {
     pub estimate: Option<f64>,
@@ -42,12 +42,12 @@ pub struct Explained {
     pub engine: String,
     pub strategy: String,
     pub pairs: usize,
-    /// Wall time of finding it.
+    /// Wall time of the explanation, s.
     pub seconds: Option<f64>,
     pub distortion: Option<f64>,
     pub responsible: Vec<Responsible>,
     pub functions: Vec<Function>,
-    /// What changed besides functions.
+    /// Changes other than functions.
     #[serde(default)]
     pub causes: Vec<Cause>,
     pub notes: Vec<String>,
@@ -76,29 +76,29 @@ pub struct Function {
 pub struct Cause {
     pub text: String,
     pub kind: String,
-    /// The dependency, if it is one.
+    /// Name of the dependency, if it is one.
     pub package: Option<String>,
-    /// The part of the difference that it can be behind.
+    /// Largest share of the difference that it may cause.
     pub share: Option<f64>,
 }
 
-/// From this share on a cause is named.
+/// Share from which a cause is named.
 const MOST: f64 = 0.5;
 
 impl Cause {
-    /// True for this package, if most of the difference can come from it.
+    /// Returns whether the cause is this package and may explain most of the difference.
     pub fn is_dependency(&self, name: &str) -> bool {
         let is_kind = ["dependency", "local-dependency"].contains(&self.kind.as_str());
         is_kind && self.package.as_deref() == Some(name) && self.is_named()
     }
 
-    /// True if most of the difference can come from it.
+    /// Returns whether the cause may explain most of the difference.
     pub fn is_named(&self) -> bool {
         self.share.is_some_and(|share| share >= MOST)
     }
 }
 
-/// Who is named first: `parser::next (src/parser.rs:88), own, 93 %`, and what else is said to have changed.
+/// Formats the first named function, `parser::next (src/parser.rs:88), own, 93 %`, and other changes.
 pub fn first(found: &Explained) -> Option<String> {
     let mut named: Vec<String> =
         found.responsible.first().map(|responsible| in_words(found, responsible)).into_iter().collect();

@@ -1,4 +1,4 @@
-//! The table of the history benchmark: one row a commit, averages below.
+//! The table of the history benchmark: one row per commit, and averages.
 
 use super::commits::Commit;
 use super::tool::{Answer, Tool};
@@ -7,46 +7,46 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-/// What one commit selects.
+/// Selection of one commit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Commit id in full.
+    /// Full ID of the commit.
     pub commit: String,
     /// First line of its message.
     pub subject: String,
-    /// Names the tool and its options.
+    /// Version and options of the tool.
     pub tool: String,
-    /// The figures, or what the tool refused with.
+    /// The counts, or the tool's error.
     pub counts: std::result::Result<Counts, String>,
 }
 
-/// Tests by rule, and seconds.
+/// Numbers of tests by rule, and times in seconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Counts {
-    /// In all targets, reached or not.
+    /// Tests in all targets, reached or not.
     pub tests: usize,
-    /// All tests of the targets reached.
+    /// Tests of the reached targets.
     pub by_target: usize,
-    /// Those that lead to a changed item by names.
+    /// Tests that lead to a changed item by names.
     pub by_name: usize,
-    /// Those that can reach changed machine code.
+    /// Tests that can reach changed machine code.
     pub reachable: usize,
-    /// Those that also execute it: what is measured.
+    /// Tests that also execute it, which are measured.
     pub executed: usize,
-    /// Tests left out, by kind of reason.
+    /// Excluded tests by kind of reason.
     pub left_out: BTreeMap<String, usize>,
-    /// Why nothing was selected.
+    /// Reason why nothing was selected.
     pub nothing_because: Option<String>,
-    /// Of the two builds.
+    /// Time of the two builds.
     pub build: f64,
-    /// From the executables to the selected tests.
+    /// Time from the executables to the selected tests.
     pub select: f64,
-    /// Of the whole call.
+    /// Time of the whole call.
     pub all: f64,
 }
 
 impl Row {
-    /// Asks the tool. `known_tests` is how many a neighbouring commit has.
+    /// Runs the tool. `known_tests` is the number of tests of a neighboring commit.
     pub fn of(commit: &Commit, tool: &Tool, tree: &Path, known_tests: Option<usize>) -> Self {
         let versions = format!("{id}~1..{id}", id = commit.id);
         let answer = tool.list(tree, &versions, &[]);
@@ -57,7 +57,7 @@ impl Row {
     }
 }
 
-/// All tests of a commit: builds everything.
+/// Counts all tests of a commit, which builds everything.
 fn count(commit: &Commit, tool: &Tool, tree: &Path) -> Option<usize> {
     let same = format!("{id}..{id}", id = commit.id);
     Some(tool.list(tree, &same, &["--all-tests"]).ok()?.document.selection.found)
@@ -83,13 +83,13 @@ impl Counts {
         }
     }
 
-    /// Why the commit selects nothing.
+    /// Returns the reason why the commit selects nothing.
     fn nothing(&self) -> Option<String> {
         if self.executed > 0 {
             return None;
         }
         let most = || self.left_out.iter().max_by_key(|(_, count)| **count).map(|(kind, _)| kind.clone());
-        // Files are counted in brackets; the reason is what is before.
+        // Numbers of files follow in parentheses; the reason is the part before.
         let because = self.nothing_because.as_ref().map(|text| text.split(" (").next().unwrap_or(text).to_owned());
         Some(because.or_else(most).unwrap_or_else(|| "no tests".to_owned()))
     }
@@ -111,19 +111,19 @@ impl fmt::Display for Row {
     }
 }
 
-/// All rows.
+/// The rows of the table.
 #[derive(Debug, Default)]
 pub struct Figures {
-    /// Newest first.
+    /// Rows, newest first.
     pub rows: Vec<Row>,
 }
 
 impl Figures {
-    /// Above the rows.
+    /// Heading above the rows.
     pub const HEADING: &str =
         "commit      tests  targets    names  reachable  executed  build s select s  what selects nothing: why";
 
-    /// How many tests the last row has.
+    /// Returns the number of tests in the last row.
     pub fn known_tests(&self) -> Option<usize> {
         self.counts().last().map(|counts| counts.tests).filter(|tests| *tests > 0)
     }
@@ -132,7 +132,7 @@ impl Figures {
         self.rows.iter().filter_map(|row| row.counts.as_ref().ok())
     }
 
-    /// Averages of shares, and why commits select nothing.
+    /// Formats averages of shares, and reasons why commits select nothing.
     pub fn summary(&self) -> String {
         let rows: Vec<&Counts> = self.counts().collect();
         let commits = rows.len().max(1) as f64;

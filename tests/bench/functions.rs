@@ -1,4 +1,4 @@
-//! The functions of a clone, outside of test code.
+//! The functions of a clone outside of test code.
 
 use super::{Result, copy};
 use std::collections::BTreeMap;
@@ -13,22 +13,22 @@ pub type Functions = BTreeMap<(String, usize), Found>;
 /// A function outside of test code.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The byte behind the brace of its body.
+    /// Offset after the opening brace of the body.
     pub start: usize,
-    /// The line of the last brace.
+    /// Line of the closing brace.
     pub last: usize,
     pub is_const: bool,
     statements: usize,
 }
 
 impl Found {
-    /// Whether it does more than hand something on.
+    /// Returns whether the function does more than call another one.
     pub fn is_wanted(&self) -> bool {
         self.statements > 1
     }
 }
 
-/// All functions of a clone.
+/// Returns all functions of a clone.
 pub fn of(tree: &Path) -> Result<Functions> {
     let mut found = Functions::new();
     for path in copy::git(tree, &["ls-files", "*.rs"])?.lines() {

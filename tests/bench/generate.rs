@@ -1,13 +1,13 @@
-//! Of how many functions do generated calls execute what they are for, and why not of the others?
+//! Counts the functions that generated workloads execute, and the reasons for the others.
 //!
-//! `cargo bench --bench generate -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]` asks the tool for calls of all functions of
-//! each clone, once, and for the functions that no test executes.
+//! `cargo bench --bench generate -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]` generates workloads of all functions
+//! of each clone, once, and determines the functions that no test executes.
 
 mod copy;
-#[expect(dead_code, reason = "where a function ends is not asked")]
+#[expect(dead_code, reason = "ends of functions are not used")]
 mod functions;
 mod invocation;
-#[expect(dead_code, reason = "no effect is measured here")]
+#[expect(dead_code, reason = "no effect is measured")]
 mod tool;
 
 use clap::Parser;
@@ -23,19 +23,19 @@ use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A shorter call is hardly more than what is around it, ns.
+/// Time of a call below which the overhead around it dominates, ns.
 const MEASURABLE_NS: u64 = 20;
-/// A call grows if its larger size takes so many times longer.
+/// Factor of time from the smaller to the larger size above which a call grows.
 const GROWN: f64 = 1.5;
 
-/// Generated calls of whole crates.
+/// Generate workloads for whole crates.
 #[derive(Debug, Parser)]
 #[command(name = "generate", max_term_width = 100)]
 struct Arguments {
-    /// Clones of repositories; they are copied, never written.
+    /// Clones of repositories; they are copied, never changed
     #[arg(required = true, value_name = "FOLDER")]
     clones: Vec<PathBuf>,
-    /// Print functions without a call, with the reason.
+    /// Print functions without a workload, with the reason
     #[arg(long)]
     failures: bool,
     #[command(flatten)]
@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The counts of all functions of two statements and more, and of those that no test executes.
+/// Counts the functions of at least two statements, and those of them that no test executes.
 fn examine(tool: &Tool, tree: &Path, arguments: &Arguments) -> Result<[Counts; 2]> {
     let functions = functions::of(tree)?;
     let untested = untested(tool, tree, &functions)?;
@@ -114,7 +114,7 @@ fn place(function: &Function) -> (String, usize) {
     (function.file.clone(), function.line)
 }
 
-/// The functions that no test executes: what the tool says of all functions if all have changed.
+/// Returns the functions that no test executes, as reported by the tool if all functions have changed.
 fn untested(tool: &Tool, tree: &Path, functions: &Functions) -> Result<BTreeSet<(String, usize)>> {
     let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for ((file, _), Found { start, is_const, .. }) in functions {
@@ -135,12 +135,12 @@ fn untested(tool: &Tool, tree: &Path, functions: &Functions) -> Result<BTreeSet<
     Ok(uncovered.map(|uncovered| (uncovered.function.file, uncovered.function.line)).collect())
 }
 
-/// Functions by how far their calls came.
+/// Functions by the progress of their workloads.
 #[derive(Debug, Default)]
 struct Counts {
     unsafe_: usize,
     fragile: usize,
-    /// A condition leaves it out, or it is in no library or binary.
+    /// Excluded by a condition, or in no library or binary.
     not_built: usize,
     no_value: usize,
     not_compiled: usize,
@@ -149,7 +149,7 @@ struct Counts {
     not_repeatable: usize,
     good: usize,
     measurable: usize,
-    /// With calls of two sizes, and of these those that grow.
+    /// Functions with calls of two sizes, and those of them that grow.
     sizes: usize,
     grows: usize,
     seconds: f64,
@@ -227,7 +227,7 @@ impl Counts {
     }
 }
 
-/// How much longer a call takes than the same with smaller arguments.
+/// Returns how many times longer a call takes than the same call with smaller arguments.
 fn growths<'a>(call: &'a Call, others: &'a [&Call]) -> impl Iterator<Item = f64> {
     let is_smaller = |other: &&&Call| other.setup == call.setup && other.call == call.call && other.n < call.n;
     others.iter().filter(is_smaller).map(|other| call.about_ns as f64 / other.about_ns.max(1) as f64)

@@ -1,4 +1,4 @@
-//! What build scripts wrote: the names that an edit of a build script may change.
+//! Output of build scripts: names that an edit of a build script may change.
 
 use super::Result;
 use proc_macro2::{TokenStream, TokenTree};
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Names of constants, statics and functions in the Rust files that build scripts left below a target folder.
+/// Returns the names of constants, statics and functions in Rust files that build scripts wrote below a target folder.
 pub fn names(target_dir: &Path) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     let scripts = target_dir.join("release/build");

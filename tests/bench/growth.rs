@@ -1,14 +1,14 @@
-//! Does `--growth` find work that grows with another power, and only that? Plants work into all functions of a clone whose
-//! first argument with a length is a slice or a text: other laws on base and on head.
+//! Does `--growth` find work that grows with another power, and nothing else? Plants work with different laws on base
+//! and head into all functions of a clone whose first argument with a length is a slice or a string.
 //!
 //! `cargo bench --bench growth -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 mod comparison;
 mod copy;
 mod invocation;
-#[expect(dead_code, reason = "it makes no repositories")]
+#[expect(dead_code, reason = "no repositories are created")]
 mod repository;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 mod tool;
 
 use clap::Parser;
@@ -28,10 +28,10 @@ use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Folders of code that no test of the crate runs, or that is test code itself.
+/// Folders of code that no test of the crate runs, or that is test code.
 const LEFT_ALONE: [&str; 6] = ["tests", "benches", "examples", "fuzz", "fuzz_targets", "testdata"];
 
-// All but the constants do as much at a length of 16.
+// All except the constants do the same amount of work at a length of 16.
 const NOTHING: &str = "0";
 const CONSTANT: &str = "200";
 const LOGARITHM: &str = "13 * (64 - n.leading_zeros() as u64)";
@@ -40,8 +40,8 @@ const LOGLINEAR: &str = "4 * n * (64 - n.leading_zeros() as u64) / 5";
 const SQUARE: &str = "n * n / 4";
 const CUBE: &str = "n * n * n / 64";
 
-/// What is planted on base and on head; if that is another power, the exponents in the order of [`OF`], without those of what
-/// is no power.
+/// Planted work on base and head; for a changed power, the exponents in the order of [`OF`], `None` where the work is
+/// not a power.
 const CHANGES: [(&str, &str, &str, Option<Powers>); 11] = [
     ("n to n^2", LINEAR, SQUARE, Some([Some(1.0), Some(2.0), Some(2.0)])),
     ("n to n + 0.1 n^2", LINEAR, "4 * n + n * n / 40", Some([Some(1.0), None, Some(2.0)])),
@@ -58,28 +58,28 @@ const CHANGES: [(&str, &str, &str, Option<Powers>); 11] = [
 
 type Powers = [Option<f64>; 3];
 
-/// Changes of exponent and changes of factor, planted.
+/// Plant changes of exponent and changes of factor.
 #[derive(Debug, Parser)]
 #[command(name = "growth", max_term_width = 100)]
 struct Arguments {
-    /// Clones to take the code from; they are copied, never written.
+    /// Clones to take the code from; they are copied, never changed
     #[arg(required = true)]
     clones: Vec<PathBuf>,
-    /// Only changes whose name contains this.
+    /// Only changes with this text in their name
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
     #[command(flatten)]
     place: Place,
 }
 
-/// What was said of the functions with planted work.
+/// Results for the functions with planted work.
 #[derive(Debug, Clone, Copy, Default)]
 struct Row {
     planted: usize,
     found: usize,
-    /// Nothing could be said of it, or no test calls it.
+    /// Functions without a result, or that no test calls.
     unseen: usize,
-    /// Named although nothing was planted into them.
+    /// Named functions without planted work.
     others: usize,
 }
 
@@ -138,7 +138,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What has an exponent.
+/// Values with an exponent.
 const OF: [&str; 3] = ["base", "head", "what head does more"];
 
 const HEADING: &str = " planted   found not known    missed   others";
@@ -148,10 +148,10 @@ fn cells(row: Row) -> String {
     format!("{:>8}{:>8}{:>10}{missed:>10}{:>9}", row.planted, row.found, row.unseen, row.others)
 }
 
-/// The exponent of a function with a planted power.
+/// The fitted exponent of a function with a planted power.
 struct Fitted {
     error: f64,
-    /// The planted one lies in its interval.
+    /// True if the planted exponent is in the interval.
     is_held: bool,
 }
 
@@ -162,7 +162,7 @@ impl Fitted {
     }
 }
 
-/// How far fitted exponents are from the planted ones.
+/// Formats the errors of fitted exponents.
 fn errors(of: &str, fitted: &[Fitted]) -> String {
     let mut sizes: Vec<f64> = fitted.iter().map(|fitted| fitted.error.abs()).collect();
     let mut at = |part| decide::quantile(&mut sizes, part);
@@ -176,12 +176,12 @@ fn errors(of: &str, fitted: &[Fitted]) -> String {
     )
 }
 
-/// What was said of a version with planted work.
+/// Results for a version with planted work.
 struct Said {
     row: Row,
-    /// Places of those that may have been missed.
+    /// Places of functions that may have been missed.
     missed: Vec<String>,
-    /// Of those that were found, with their places and in the order of [`OF`].
+    /// Exponents of the found functions, with their places, in the order of [`OF`].
     exponents: Vec<(String, [Interval; 3])>,
 }
 
@@ -194,7 +194,8 @@ impl Row {
     }
 }
 
-/// Compares a version with one law in all functions with one with another; or why that cannot be done.
+/// Compares a version with one law in all functions with a version with another. Fails with the reason if this is
+/// impossible.
 fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result::Result<Said, String>> {
     let paths = copy::git(tree, &["ls-files", "*.rs"])?;
     let sources: Vec<(&str, String)> = paths
@@ -222,7 +223,7 @@ fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result
     let found: BTreeSet<(String, usize)> = growth.findings.iter().map(|finding| place(&finding.function)).collect();
     let unseen: BTreeSet<(String, usize)> = growth.unseen.iter().map(|unseen| place(&unseen.unseen.function)).collect();
     let silent: Vec<_> = planted.iter().filter(|place| !found.contains(*place) && !unseen.contains(*place)).collect();
-    // Nothing is said of what no test calls, nor is it compared.
+    // Functions that no test calls have no result and are not compared.
     let missed = silent.len().min(growth.compared.saturating_sub(growth.findings.len()));
     let found_here = planted.intersection(&found).count();
     let row = Row {
@@ -245,9 +246,9 @@ fn plant(tool: &Tool, tree: &Path, base: &str, head: &str) -> Result<std::result
     }))
 }
 
-/// A file with work in each function that has a length, and the lines of their names.
+/// Adds work to each function with a length. Returns the text and the lines of their names.
 fn with_work(text: &str, law: &str) -> (String, Vec<usize>) {
-    // Both are cut off by the parser, and then its positions are not those of the text.
+    // The parser skips both, so its offsets would differ from those of the text.
     let is_cut = text.starts_with('\u{feff}') || text.starts_with("#!/");
     let Some(file) = syn::parse_str::<syn::File>(text).ok().filter(|_| !is_cut) else {
         return (text.to_owned(), Vec::new());
@@ -266,7 +267,7 @@ fn with_work(text: &str, law: &str) -> (String, Vec<usize>) {
     (edited, finder.found.into_iter().map(|(_, _, line)| line).collect())
 }
 
-/// Functions with a length: where their body begins, the argument, the line of their name.
+/// Functions with a length: offset of the body, the argument, and the line of the name.
 #[derive(Default)]
 struct Finder {
     found: Vec<(usize, String, usize)>,
@@ -277,7 +278,7 @@ impl Finder {
         let is_plain = signature.constness.is_none() && signature.asyncness.is_none();
         let is_test =
             attributes.iter().any(|attribute| attribute.path().segments.iter().any(|part| part.ident == "test"));
-        // What iterates does its work later, and so does not what is planted.
+        // Functions that return an iterator do their work later, unlike the planted work.
         let argument = signature.inputs.iter().find_map(sized).filter(|_| is_plain && !is_test);
         if let Some(argument) = argument {
             let start = block.brace_token.span.open().byte_range().end;
@@ -286,7 +287,7 @@ impl Finder {
     }
 }
 
-/// The name of an argument that is a slice or a text.
+/// Returns the name of an argument that is a slice or a string.
 fn sized(argument: &FnArg) -> Option<String> {
     let FnArg::Typed(typed) = argument else { return None };
     let (Pat::Ident(name), Type::Reference(reference)) = (&*typed.pat, &*typed.ty) else { return None };

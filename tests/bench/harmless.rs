@@ -1,4 +1,4 @@
-//! Edits of a function that leave its machine code what it is.
+//! Edits of a function that leave its machine code unchanged.
 
 use super::edits::Kind;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -6,10 +6,10 @@ use std::ops::Range;
 use syn::spanned::Spanned;
 use syn::{Block, Local, Pat, Signature, Stmt};
 
-/// Kind, line, and what replaces which bytes.
+/// Kind, line, and replacements of byte ranges.
 type Found = (Kind, usize, Vec<(Range<usize>, String)>);
 
-/// The edits of one function, which begins at `start`.
+/// Returns the edits of one function, which begins at `start`.
 pub fn edits(text: &str, start: usize, signature: &Signature, block: &Block) -> Vec<Found> {
     let line = signature.span().start().line;
     let at = |position: usize, new: &str| vec![(position..position, new.to_owned())];
@@ -24,7 +24,7 @@ pub fn edits(text: &str, start: usize, signature: &Signature, block: &Block) -> 
     found
 }
 
-/// A line break in place of a space in the middle of the function.
+/// Replaces a space in the middle of the function by a line break.
 fn wrap(text: &str, block: &Block) -> Option<Found> {
     let tokens: Vec<TokenTree> = block.stmts.iter().flat_map(quote::ToTokens::to_token_stream).collect();
     let gaps = tokens.windows(2).filter_map(|pair| {
@@ -36,7 +36,7 @@ fn wrap(text: &str, block: &Block) -> Option<Found> {
     Some((Kind::Wrap, line, vec![(between, "\n            ".to_owned())]))
 }
 
-/// Another name for the variable of a `let`, where every use of it can be told from other meanings of the name.
+/// Renames the variable of a `let`, if every use of the name is certainly this variable.
 fn rename(statement: &Stmt, signature: &Signature, block: &Block) -> Option<Found> {
     let Stmt::Local(Local { pat, .. }) = statement else { return None };
     let pat = if let Pat::Type(typed) = pat { &*typed.pat } else { pat };
@@ -52,7 +52,7 @@ fn rename(statement: &Stmt, signature: &Signature, block: &Block) -> Option<Foun
     Some((Kind::Rename, line, uses.into_iter().map(|range| (range, format!("{name}_renamed"))).collect()))
 }
 
-/// The uses of a variable; `None` if one of them may be something else: a field, a shorthand, part of a macro.
+/// Collects the uses of a variable; `None` if one of them may be something else: a field, a shorthand, part of a macro.
 fn collect(tokens: TokenStream, around: Delimiter, name: &str, uses: &mut Vec<Range<usize>>) -> Option<()> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let punct = |at: Option<usize>| match at.and_then(|at| tokens.get(at)) {
@@ -92,7 +92,7 @@ fn collect(tokens: TokenStream, around: Delimiter, name: &str, uses: &mut Vec<Ra
     Some(())
 }
 
-/// True if a name is among tokens, or in a string as the placeholder of a format.
+/// Returns whether a name occurs in tokens, or in a string as the placeholder of a format.
 fn names(tokens: TokenStream, name: &str) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => names(group.stream(), name),

@@ -8,16 +8,16 @@ use perfunit_model::{
 
 pub const MACHINE: &str = "a processor";
 
-/// How large a history is, and how much happens in it.
+/// Size and content of a history.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     pub commits: usize,
     pub tests: usize,
-    /// Which part of the tests a commit can have changed.
+    /// Share of tests that a commit can have changed.
     pub share: f64,
-    /// Which part of these it made slower or faster.
+    /// Share of these that it made slower or faster.
     pub moved: f64,
-    /// Which part of the commits does not build.
+    /// Share of commits that do not build.
     pub broken: f64,
 }
 

@@ -1,5 +1,5 @@
-//! How many tests does a real commit select? Goes through the last commits of a crate that touch its sources and sets
-//! selection by machine code beside the rule "all tests of the targets reached" and a call graph by names.
+//! Counts the tests that a real commit selects. Goes through the latest commits of a crate that change its sources, and
+//! compares selection by machine code with the rule "all tests of the reached targets" and with a call graph by names.
 //!
 //! `cargo bench --bench history -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
@@ -17,19 +17,19 @@ use std::path::PathBuf;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Selection over the history of a crate.
+/// Select tests over the history of a crate.
 #[derive(Debug, Parser)]
 #[command(name = "history", max_term_width = 100)]
 struct Arguments {
-    /// Clone to take the commits from; it is copied, never written.
+    /// Clone to take the commits from; it is copied, never changed
     clone: PathBuf,
-    /// Commits to compare with their first parents.
+    /// Number of commits to compare with their first parents
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     commits: usize,
-    /// The newest of them.
+    /// Newest of these commits
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     from: String,
-    /// Only commits that touch one of these (pathspecs of git).
+    /// Only commits that change a matching file (pathspec of git)
     #[arg(long, default_values_t = ["**/src/**/*.rs".to_owned()], value_name = "GLOB")]
     touching: Vec<String>,
     #[command(flatten)]
@@ -52,7 +52,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         let row = if let Some(row) = known.iter().find(|row| row.commit == commit.id) {
             row.clone()
         } else {
-            // Its manifest tells the tool what there is to build.
+            // The tool reads the commit's manifest.
             copy::git(&tree, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
             let row = Row::of(&commit, &tool, &tree, figures.known_tests());
             kept::keep(&path, &row)?;

@@ -1,4 +1,4 @@
-//! A program that takes a part of a core's time: this executable once more, spinning and sleeping in turns.
+//! A program that loads a core: this executable, started again, spins and sleeps alternately.
 
 use super::Result;
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -7,22 +7,22 @@ use perfunit_system::process;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Holds core, milliseconds of a burst and duty for the process that spins.
+/// Environment variable with core, burst in milliseconds and duty for the spinning process.
 const VARIABLE: &str = "PERFUNIT_BENCH_HOG";
 
-/// How a core is loaded.
+/// Load of a core.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// Which core.
+    /// The loaded core.
     pub core: usize,
     /// Length of a burst.
     pub busy: Duration,
-    /// Per cent of the time.
+    /// Duty in percent.
     pub duty: u32,
 }
 
 impl Load {
-    /// The load that this process is to be, if it was started for that.
+    /// Returns the load of this process, if it was started for that.
     pub fn asked_for() -> Option<Self> {
         let text = std::env::var(VARIABLE).ok()?;
         let mut numbers = text.split(',').map_while(|number| number.parse::<u64>().ok());
@@ -31,11 +31,11 @@ impl Load {
     }
 }
 
-/// The running program; ends when it is dropped.
+/// The running program; ends when dropped.
 pub struct Hog(Child);
 
 impl Hog {
-    /// Starts it.
+    /// Starts the program.
     pub fn start(load: Load) -> Result<Self> {
         let Load { core, busy, duty } = load;
         let mut command = Command::new(std::env::current_exe()?);
@@ -51,7 +51,7 @@ impl Drop for Hog {
     }
 }
 
-/// The program: spins until it is killed.
+/// Spins until the process is killed.
 pub fn spin(load: Load) -> ! {
     let mut only = CpuSet::new();
     let pinned = only.set(load.core).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
@@ -59,7 +59,7 @@ pub fn spin(load: Load) -> ! {
         eprintln!("cannot load core {}: {error}", load.core);
         std::process::exit(1);
     }
-    // By the clock: while others have the core it neither spins nor makes up for it.
+    // Follows the clock: while others have the core, the program neither spins nor catches up.
     let period = load.busy * 100 / load.duty;
     loop {
         let started = Instant::now();

@@ -1,8 +1,8 @@
 //! Null edits of functions that tests execute: statements at the start of a body that do the same in both versions.
 //!
-//! Only paths of `core`, for crates without `std`. All values are opaque, so that nothing can be computed beforehand.
-//! What decides a branch is read from a static: `black_box` writes to the stack and reads it again, which takes 0 or some
-//! cycles by the slot and the register that the compiler takes, and so would be other work.
+//! They use only paths of `core`, for crates without `std`. All values are opaque, so that nothing can be computed at
+//! compile time. Branch conditions are read from a static. `black_box` would write to the stack and read it again,
+//! which takes a few cycles depending on the slot and register, and so would be different work.
 
 use super::edits::{self, Edit, Place};
 use super::nulls::{Kind, Null};
@@ -11,28 +11,28 @@ use perfunit_model::Sides;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-/// Bytes that the padding of head may have; a short jump reaches over all of them.
+/// Padding of head in bytes; a short jump skips all of them.
 const PADDINGS: [usize; 7] = [10, 18, 26, 34, 42, 50, 58];
-/// Bytes that base's has.
+/// Padding of base in bytes.
 const BASE_PADDING: usize = 2;
 
-/// Arms that are never taken. From four on there is a table of addresses, and what is executed does not depend on how
-/// many there are.
+/// Numbers of arms that are never taken. From four arms on there is a jump table, and the executed code does not depend
+/// on their number.
 const FEW_ARMS: RangeInclusive<usize> = 5..=7;
 const MANY_ARMS: RangeInclusive<usize> = 8..=24;
 
-/// Always 0, which the compiler cannot know.
+/// Expression that is always 0, which the compiler cannot know.
 const ZERO: &str = "{ #[used] static ZERO: core::sync::atomic::AtomicU8 = core::sync::atomic::AtomicU8::new(0); \
                     ZERO.load(core::sync::atomic::Ordering::Relaxed) }";
 
-/// Every kind of edit at the start of every function, in a random order in which all kinds come up equally often.
+/// Returns every kind of edit at the start of every function, in a random order with all kinds equally frequent.
 pub fn edits(sites: &[Edit], random: &mut Rng) -> Vec<Null> {
     let is_function = |edit: &&Edit| {
         let is_start = matches!(edit.kind, edits::Kind::Function | edits::Kind::Generic | edits::Kind::TraitMethod);
         is_start && edit.place == Place::Source
     };
     let functions: Vec<&Edit> = sites.iter().filter(is_function).collect();
-    // The jump is written in the language of one machine.
+    // The jump is written in x86-64 assembly.
     let padding = cfg!(target_arch = "x86_64").then_some(Kind::Padding);
     let others = [Kind::PanicMessage, Kind::MatchArms, Kind::ColdOrder, Kind::ColdBody];
     let kinds: Vec<Kind> = padding.into_iter().chain(others).collect();
@@ -52,7 +52,7 @@ pub fn edits(sites: &[Edit], random: &mut Rng) -> Vec<Null> {
     drawn
 }
 
-/// Growing and shrinking must both leave the verdict alone.
+/// Swaps the sides at random, because neither growing nor shrinking may affect the verdict.
 fn either_way(small_and_large: Sides<String>, random: &mut Rng) -> Sides<String> {
     let Sides { base, head } = small_and_large;
     if random.bool() { Sides { base: head, head: base } } else { Sides { base, head } }
@@ -74,7 +74,7 @@ fn statements(kind: Kind, random: &mut Rng) -> Sides<String> {
     }
 }
 
-/// A label of one digit that is neither 0 nor 1: those read as binary numbers.
+/// Uses a label of one digit other than 0 and 1, which would be read as binary numbers.
 fn padding(bytes: usize) -> String {
     format!(
         " unsafe {{ core::arch::asm!(\"jmp 2f\", \".skip {bytes}, 0x90\", \"2:\", \
@@ -82,7 +82,7 @@ fn padding(bytes: usize) -> String {
     )
 }
 
-/// A branch that is not taken, which only we know.
+/// Returns a branch that is never taken, which the compiler cannot know.
 fn never(statements: &str) -> String {
     format!(" if {ZERO} != 0 {{ {statements} }}")
 }
@@ -98,7 +98,7 @@ fn message(random: &mut Rng) -> String {
     format!("core::panic!(\"{text}\"{values});")
 }
 
-/// Each arm computes something else: equal ones would become one.
+/// Returns arms that compute different values, because equal ones would be merged.
 fn arms(count: usize) -> String {
     let mut arms = String::from("0 => {} ");
     for arm in 1..=count {
@@ -112,7 +112,7 @@ fn arms(count: usize) -> String {
     format!(" match {ZERO} {{ {arms}_ => {{}} }}")
 }
 
-/// A loop whose body has so many steps.
+/// Returns a loop with this many steps in its body.
 fn work(steps: usize) -> String {
     let mut body = String::new();
     for step in 0..steps {

@@ -1,7 +1,7 @@
-//! What do the sources look like? Rooms, arrows, circles, lines, functions, failures without a type, words of the documents.
+//! Figures of the sources: rooms, arrows, circles, lines, functions, string errors, and words of the documents.
 //!
-//! `cargo bench --bench house -- [CHECKOUT]...`; without one, of this checkout. Two compare before and after:
-//! `git worktree add ../before COMMIT`.
+//! `cargo bench --bench house -- [CHECKOUT]...`; by default this checkout. Two checkouts compare before and after: `git
+//! worktree add ../before COMMIT`.
 
 #[path = "../support/house/mod.rs"]
 mod house;
@@ -10,15 +10,15 @@ use clap::Parser;
 use house::House;
 use std::path::{Path, PathBuf};
 
-/// The figures of checkouts, beside each other.
+/// Show the figures of checkouts side by side.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// Folders of checkouts
     checkouts: Vec<PathBuf>,
-    /// Name circles and the longest functions, too
+    /// Also name circles and the longest functions
     #[arg(long)]
     names: bool,
-    /// Cargo's own, without meaning here
+    /// Passed by cargo; ignored
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -74,7 +74,7 @@ fn quantiles(figures: impl Iterator<Item = usize>) -> String {
     format!("{}, {}, {}", at(50), at(90), at(100))
 }
 
-/// Where it is worth looking first.
+/// Prints the names of long functions, circles and upward arrows.
 fn names(house: &House) {
     println!();
     for (from, to) in house.upwards() {

@@ -1,4 +1,4 @@
-//! How these programs are started: what was typed, where they work, and which tool they ask.
+//! The invocation of these programs: arguments, working folder, and tool.
 
 #[path = "typed.rs"]
 mod typed;
@@ -10,29 +10,29 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 pub use typed::arguments;
 
-/// Arguments that all programs have who call the tool.
+/// Arguments of all programs that call the tool.
 #[derive(Debug, Args)]
 pub struct Place {
-    /// Folder for all that is made, and for the rows [default: a new one in the temporary folder]. With the same folder
-    /// a later run goes on where this one stopped.
+    /// Folder for files and results [default: a new temporary folder]. With the same folder, a later run continues
+    /// where this one stopped
     #[arg(long, value_name = "FOLDER")]
     work: Option<PathBuf>,
-    /// Executable of the tool [default: the one built with this benchmark].
+    /// Executable of the tool [default: the one built with this benchmark]
     #[arg(long, value_name = "PATH")]
     pub tool: Option<PathBuf>,
-    /// Options of the tool: packages, targets, features, tests.
+    /// Options of the tool: packages, targets, features, tests
     #[arg(last = true)]
     pub options: Vec<String>,
 }
 
-/// A folder to work in; a temporary one goes with this.
+/// A working folder; a temporary one is removed when this is dropped.
 pub struct Work {
     folder: PathBuf,
     _temporary: Option<TempDir>,
 }
 
 impl Place {
-    /// The folder, made if it is not there.
+    /// Returns the folder and creates it if it is missing.
     pub fn work(&self) -> Result<Work> {
         let temporary = if self.work.is_none() { Some(tempfile::tempdir()?) } else { None };
         let folder = match &temporary {
@@ -43,7 +43,7 @@ impl Place {
         Ok(Work { folder: folder.canonicalize()?, _temporary: temporary })
     }
 
-    /// The tool with the options that were typed, after these.
+    /// Returns the tool with these options, followed by the typed ones.
     pub fn tool(&self, options: &[String]) -> Result<Tool> {
         Tool::new(self.tool.as_deref().map(copy::typed), [options, &self.options].concat())
     }

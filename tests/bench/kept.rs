@@ -1,4 +1,4 @@
-//! Rows that a run leaves for the next one: a line of JSON each, written as they come.
+//! Rows that are stored for later runs, one line of JSON each.
 
 use super::Result;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 
-/// The rows of earlier runs that are wanted; none if there was no run.
+/// Returns the wanted rows of earlier runs.
 pub fn known<T: DeserializeOwned>(path: &Path, is_wanted: impl Fn(&T) -> bool) -> Result<Vec<T>> {
     let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
     let mut rows = Vec::new();
@@ -18,7 +18,7 @@ pub fn known<T: DeserializeOwned>(path: &Path, is_wanted: impl Fn(&T) -> bool) -
     Ok(rows)
 }
 
-/// Adds a row to the file.
+/// Appends a row to the file.
 pub fn keep(path: &Path, row: &impl Serialize) -> Result<()> {
     let mut file = File::options().create(true).append(true).open(path)?;
     Ok(writeln!(file, "{}", serde_json::to_string(row)?)?)

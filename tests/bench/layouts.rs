@@ -1,14 +1,14 @@
-//! Does the place of code fake a verdict? Makes edits that change code and not its work, of functions that tests execute
-//! or of others, and asks the tool after each which tests got slower. With an effect on top: is that found?
+//! Can the placement of code cause a false verdict? Makes edits that change code but not its work, in functions that
+//! tests execute or in others, and compares. With an additional effect: is the effect found?
 //!
 //! `cargo bench --bench layouts -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 mod bound;
-#[expect(dead_code, reason = "no lines are asked for, and no processes beside")]
+#[expect(dead_code, reason = "neither lines nor other processes are used")]
 mod callgrind;
 mod comparison;
 mod copy;
-#[expect(dead_code, reason = "only the starts of functions are used here")]
+#[expect(dead_code, reason = "only the starts of functions are used")]
 mod edits;
 mod harmless;
 mod hot;
@@ -23,10 +23,10 @@ mod rows;
 mod seen;
 mod sides;
 mod sites;
-#[expect(dead_code, reason = "nobody asks here who names what")]
+#[expect(dead_code, reason = "names of items are not used")]
 mod sources;
 mod subject;
-#[expect(dead_code, reason = "how long a list took is not asked")]
+#[expect(dead_code, reason = "times of listings are not used")]
 mod tool;
 mod totals;
 mod trial;
@@ -42,31 +42,31 @@ use trial::Trial;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// How many edits to try for one that counts: some places do not compile, others no test executes.
+/// Edits to try per counted edit, because some do not compile, and others are not executed.
 const TRIES: usize = 10;
 
-/// Edits that change code and not its work: no verdict may come of them.
+/// Make edits that change code but not its work, which must not cause a verdict.
 #[derive(Debug, Parser)]
 #[command(name = "layouts", max_term_width = 100)]
 struct Arguments {
     #[command(flatten)]
     subject: Subject,
-    /// Edit functions that tests execute, and measure these tests. This is the default.
+    /// Edit functions that tests execute, and measure these tests. This is the default
     #[arg(long)]
     hot: bool,
-    /// Edit modules that no other test uses, and measure all tests but their own.
+    /// Edit modules that no other test uses, and measure all tests except their own
     #[arg(long, conflicts_with = "hot")]
     unrelated: bool,
-    /// Take for the sample a crate whose tests a harness of its own runs, each in a process.
+    /// Use a sample crate with its own harness, which runs each test in a process
     #[arg(long, requires = "sample", requires = "unrelated")]
     processes: bool,
-    /// Edits that count.
+    /// Number of edits that count
     #[arg(long, default_value_t = 20, value_name = "N")]
     edits: usize,
-    /// The tool's threshold.
+    /// Threshold of the tool
     #[arg(long, default_value = "2%", value_name = "CHANGE")]
     threshold: String,
-    /// Per cent of work to add to head on top of each edit, to see it found.
+    /// Additional work of head on top of each edit, in percent, which should be found
     #[arg(long, requires = "sample", conflicts_with = "unrelated", value_name = "PER CENT")]
     effect: Option<f64>,
 }
@@ -112,7 +112,7 @@ fn draw(arguments: &Arguments, sources: &Sources) -> Vec<Null> {
     }
 }
 
-/// Makes edits until so many count, or there are no more.
+/// Makes edits until this many count, or there are no more.
 fn make(trial: &Trial<'_>, drawn: Vec<Null>, wanted: usize, path: &Path) -> Result<Vec<rows::Row>> {
     let known = kept::known(path, |row: &rows::Row| row.seed == trial.seed && row.tool == trial.tool.key)?;
     let mut made: Vec<rows::Row> = Vec::new();

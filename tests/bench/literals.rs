@@ -1,19 +1,19 @@
-//! Other values for literals.
+//! Alternative values of literals.
 
-/// Another number of the same type, as it could be written; `None` for what does not fit 128 bits.
+/// Returns another number of the same type; `None` for numbers of more than 128 bits.
 pub fn other_number(int: &syn::LitInt) -> Option<String> {
     let value: u128 = int.base10_parse().ok()?;
-    // One more than the greatest value of a type does not compile.
+    // The greatest value of a type plus one does not compile.
     let is_greatest = value >= 127 && value.checked_add(1).is_none_or(u128::is_power_of_two);
     let other = if is_greatest { value - 1 } else { value + 1 };
     Some(format!("{other}{}", int.suffix()))
 }
 
-/// Offset of a letter in a string literal's source text, and another one. Escapes and the placeholders of format
-/// strings are left alone.
+/// Returns the offset of a letter in a string literal's source text, and another letter. Escapes and placeholders of
+/// format strings are not changed.
 pub fn other_letter(literal: &str, digits: bool) -> Option<(usize, char)> {
     let start = literal.find('"')?;
-    // In a raw string a backslash is a letter like any other, but those are rare and long.
+    // Raw strings are skipped, because a backslash is an ordinary letter there.
     if literal[..start].contains('r') {
         return None;
     }

@@ -1,14 +1,14 @@
-//! Many short tests of four kinds of work, in a version and in one that does a few per cent more.
+//! Many short tests of four kinds of work, in a version and in one that does a few percent more.
 
 use super::{Result, copy, repository, workloads};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The test target that holds them.
+/// The test target of these tests.
 pub const TARGET: &str = "many";
 
-/// Functions of the workloads, and whether a result is as it should be.
+/// Functions of the workloads, and assertions on their results.
 const WORK: [(&str, &str); 4] = [
     ("add", "assert_ne!(workloads::add::add(), 0)"),
     ("allocate", "assert!(workloads::allocate::allocate() > 1000)"),
@@ -16,18 +16,18 @@ const WORK: [(&str, &str); 4] = [
     ("mix", "assert_ne!(workloads::mix::mix(), 0)"),
 ];
 
-/// The two versions, as commits.
+/// The two versions as commits.
 pub struct Project {
-    /// Where they are.
+    /// Folder of the repository.
     pub tree: PathBuf,
-    /// Id of the first.
+    /// Commit ID of base.
     pub base: String,
-    /// Id of the second; the same without an effect.
+    /// Commit ID of head; equal to base without an effect.
     pub head: String,
 }
 
 impl Project {
-    /// Writes so many tests of each kind, and head with so many per cent more operations.
+    /// Writes this many tests of each kind, and head with this many percent more operations.
     pub fn write(work: &Path, tests: usize, effect: Option<f64>) -> Result<Self> {
         let tree = workloads::write(work)?;
         let target = tree.join(format!("tests/{TARGET}.rs"));

@@ -1,62 +1,62 @@
-//! Null edits: two versions of a file that differ in their code and do the same work when they run.
+//! Null edits: two versions of a file with different code that does the same work.
 
 use perfunit_model::Sides;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How the two versions differ.
+/// Difference between the versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// More or fewer bytes that are jumped over, before everything else: executed instructions are equal.
+    /// More or fewer bytes that are jumped over at the start; the executed instructions are equal.
     Padding,
     /// Another message of a panic that does not happen.
     PanicMessage,
-    /// More or fewer arms of a `match`, never taken.
+    /// More or fewer arms of a `match` that are never taken.
     MatchArms,
-    /// Two branches, never taken, in the other order.
+    /// Two branches that are never taken, in the other order.
     ColdOrder,
-    /// A larger or smaller branch, never taken.
+    /// A larger or smaller branch that is never taken.
     ColdBody,
-    /// A function more, in a module that other tests do not use.
+    /// An additional function in a module that other tests do not use.
     Added,
-    /// One less.
+    /// One function less in such a module.
     Removed,
-    /// A function of another size there.
+    /// A function of another size in such a module.
     Grown,
     /// Two such modules in the other order.
     Swapped,
 }
 
-/// Two versions of a file: the same but for what is inserted at one place.
+/// Two versions of a file that differ in the text inserted at one place.
 #[derive(Debug, Clone)]
 pub struct Null {
-    /// How they differ.
+    /// Kind of the difference.
     pub kind: Kind,
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     pub path: String,
     /// Line of the place, from 1.
     pub line: usize,
-    /// Byte of the place.
+    /// Offset of the place in bytes.
     pub at: usize,
-    /// What is inserted in each version.
+    /// Inserted text of each version.
     pub inserted: Sides<String>,
 }
 
 impl Null {
-    /// Both versions of the file.
+    /// Returns both versions of the file.
     pub fn texts(&self, original: &str) -> Sides<String> {
         let (before, after) = original.split_at(self.at);
         self.inserted.as_ref().map(|inserted| format!("{before}{inserted}{after}"))
     }
 
-    /// Names the edit among all of a draw.
+    /// Returns a key that is unique in a draw.
     pub fn key(&self) -> String {
         let Sides { base, head } = self.inserted.as_ref().map(String::len);
         format!("{} {} byte {}, {base} to {head} bytes", self.kind, self.place(), self.at)
     }
 
-    /// File and line.
+    /// Returns file and line.
     pub fn place(&self) -> String {
         format!("{}:{}", self.path, self.line)
     }

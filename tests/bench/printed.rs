@@ -1,6 +1,6 @@
-//! Figures as criterion and divan print them.
+//! Figures in the output of criterion and divan.
 
-/// `[−8.2% −3.7% +1.2%]`, as fractions. Its minus is none of ASCII.
+/// Parses `[−8.2% −3.7% +1.2%]` to fractions. The minus sign is not ASCII.
 pub fn changes(line: &str) -> Option<[f64; 3]> {
     let inside = line.split_once('[')?.1.split_once(']')?.0.replace('\u{2212}', "-");
     let numbers = inside.split_whitespace().map(|text| text.trim_end_matches('%').parse::<f64>().ok());
@@ -9,7 +9,7 @@ pub fn changes(line: &str) -> Option<[f64; 3]> {
     Some([low, change, high].map(|percent: f64| percent / 100.0))
 }
 
-/// A time of divan: `12.3 µs`.
+/// Parses a time of divan such as `12.3 µs`.
 pub fn nanoseconds(text: &str) -> Option<f64> {
     let (number, unit) = text.trim().split_once(' ')?;
     let scale = match unit {

@@ -1,5 +1,5 @@
-//! What does a probe cost? Nanoseconds of a call of an empty function without one and with one in each mode, of calls whose
-//! node is not where the caller went last, and the time and memory of ten million recursive calls.
+//! Measures the cost of a probe: the time of calling an empty function without a probe and with one in each mode, of
+//! calls that do not follow the caller's last path, and the time and memory of ten million recursive calls.
 //!
 //! `cargo bench --bench probes`
 
@@ -18,15 +18,15 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Rounds, which are short enough for some to go undisturbed.
+/// Number of rounds, which are short enough for some to be undisturbed.
 const ROUNDS: usize = 400;
-/// Calls in a round.
+/// Number of calls in a round.
 const CALLS: usize = 3_000;
-/// Depth of the recursion, and how often it is entered: ten million calls.
+/// Depth of the recursion, and number of times that it is entered: ten million calls.
 const DEEP: (usize, usize) = (1_000, 10_000);
-/// The modes by their names.
+/// Names of the modes.
 const MODES: [(&str, u32); 3] = [("inactive", mode::INACTIVE), ("counting", mode::COUNTING), ("timing", mode::TIMING)];
-/// Batches: [`times`], then [`recursion`].
+/// Number of batches: [`times`], then [`recursion`].
 const BATCHES: u32 = 2;
 const LAYOUT: Layout = Layout { keys: 0, capacity: 1 << 16, rows: BATCHES };
 
@@ -42,7 +42,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Has a process of our own serve two batches with all probes in a mode; it prints what it measured.
+/// Makes another process of this executable serve two batches with all probes in a mode. The process prints its
+/// measurements.
 fn show(mode: u32) -> Result<()> {
     let tree = served::shared(LAYOUT.bytes())?;
     for (offset, value) in [
@@ -57,7 +58,7 @@ fn show(mode: u32) -> Result<()> {
     show_header(&tree, mode)
 }
 
-/// What the process measured itself, and how much of the tree it used.
+/// Prints the costs that the process measured itself, and its use of the tree.
 fn show_header(tree: &File, mode: u32) -> Result<()> {
     let mut word = [0; 8];
     let mut number = |offset: usize| -> Result<u64> {
@@ -78,12 +79,12 @@ fn show_header(tree: &File, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// The served function: its first call settles in, the others are the batches.
-#[expect(clippy::unnecessary_wraps, reason = "what the runner hands over")]
+/// The served function: its first call warms up, the others are the batches.
+#[expect(clippy::unnecessary_wraps, reason = "the runner passes functions of this type")]
 fn served() -> std::result::Result<(), String> {
     thread_local! { static CALLS_BEFORE: Cell<u32> = const { Cell::new(0) }; }
     match CALLS_BEFORE.replace(CALLS_BEFORE.get() + 1) {
-        // Costs are measured before the first batch only if a probe was met.
+        // Costs are measured before the first batch only if a probe was executed.
         0 => probed(),
         1 => times(),
         _ => recursion(),
@@ -108,7 +109,7 @@ fn probed() {
     black_box(());
 }
 
-/// Calls a site that is given, or none.
+/// Calls with a given site, or without one.
 #[inline(never)]
 fn call(site: Option<&'static Site>) {
     let _guard = site.map(Site::enter);
@@ -145,7 +146,7 @@ fn compare(name: &str, without: &dyn Fn(), with: &dyn Fn()) {
         run();
         started.elapsed().as_nanos() as f64 / CALLS as f64
     };
-    // In turns, so that both have the same disturbances.
+    // Alternating, so that disturbances affect both.
     let (mut plain, mut probed): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| (ns(without), ns(with))).unzip();
     plain.sort_by(f64::total_cmp);
     probed.sort_by(f64::total_cmp);
@@ -167,7 +168,7 @@ fn deep(depth: usize) {
 }
 
 fn recursion() {
-    // Every second call has a helper: two thirds of the depth make the calls of the whole.
+    // Every second call has a helper: two thirds of the depth make as many calls.
     let depth = DEEP.0 * 2 / 3;
     let calls = depth + depth / 2;
     let mut ns: Vec<f64> = (0..DEEP.1)

@@ -1,4 +1,4 @@
-//! A small crate of our own whose tests a harness of its own runs, each in a process.
+//! A small crate with its own harness, which runs each test in a process.
 
 use super::{Result, repository};
 use std::path::{Path, PathBuf};

@@ -1,18 +1,18 @@
-//! Does a verdict come again? Compares real commits with their parents, and what was judged slower or faster once more, on
-//! other layouts and with other random numbers: does it keep its sign, and its size within the interval that was printed?
+//! Does a verdict repeat? Compares real commits with their parents, and measures slower and faster tests again with
+//! other layouts and random numbers. Does the change keep its sign, and is its size in the printed interval?
 //!
 //! `cargo bench --bench recurrence -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
-#[expect(dead_code, reason = "only shares are printed here")]
+#[expect(dead_code, reason = "only shares are printed")]
 mod bound;
 mod commits;
 mod comparison;
 mod copy;
 mod invocation;
 mod kept;
-#[expect(dead_code, reason = "which tests count is decided by the first verdict here")]
+#[expect(dead_code, reason = "the first verdict decides which tests count")]
 mod seen;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 mod tool;
 
 use clap::Parser;
@@ -30,38 +30,38 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 /// Seeds of the first and the second measurement.
 const SEEDS: [&str; 2] = ["1", "2"];
 
-/// Verdicts on real commits, measured twice.
+/// Measure verdicts on real commits twice.
 #[derive(Debug, Parser)]
 #[command(name = "recurrence", max_term_width = 100)]
 struct Arguments {
-    /// Clone to take the commits from; it is copied, never written.
+    /// Clone to take the commits from; it is copied, never changed
     clone: PathBuf,
-    /// Commits with a verdict to find.
+    /// Number of commits with a verdict to find
     #[arg(long, short = 'n', default_value_t = 5, value_name = "N")]
     commits: usize,
-    /// Commits to look at for that.
+    /// Number of commits to examine
     #[arg(long, default_value_t = 40, value_name = "N")]
     look_at: usize,
-    /// The newest of them.
+    /// Newest of these commits
     #[arg(long, default_value = "HEAD", value_name = "REV")]
     from: String,
-    /// Only commits that touch one of these (pathspecs of git).
+    /// Only commits that change a matching file (pathspec of git)
     #[arg(long, default_values_t = ["**/src/**/*.rs".to_owned()], value_name = "GLOB")]
     touching: Vec<String>,
     #[command(flatten)]
     place: Place,
 }
 
-/// What became of one commit.
+/// Result of one commit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Row {
     commit: String,
     tool: String,
-    /// Tests with figures.
+    /// Number of tests with figures.
     measured: usize,
-    /// Why there are none, if so.
+    /// Reason why there are none.
     refused: Option<String>,
-    /// Each gated verdict and what was said the second time.
+    /// Each slower or faster test, with its second result.
     verdicts: Vec<(Seen, Option<Seen>)>,
 }
 
@@ -93,7 +93,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result<Row> {
-    // Its manifest tells the tool what there is to build.
+    // The tool reads the commit's manifest.
     copy::git(tree, &["checkout", "--quiet", "--force", "--detach", &commit.id])?;
     let versions = format!("{0}~1..{0}", commit.id);
     let (measured, refused, first) =
@@ -112,7 +112,7 @@ fn judge_twice(commit: &Commit, tool: &Tool, tree: &Path, path: &Path) -> Result
     Ok(row)
 }
 
-/// The same tests once more (and those that have their names in their own).
+/// Measures the same tests again (and tests that contain their names).
 fn again(tool: &Tool, tree: &Path, versions: &str, first: &[Seen]) -> Result<Vec<Seen>> {
     let names = first.iter().map(|seen| seen.name.as_str());
     let more: Vec<&str> = ["--seed", SEEDS[1]].into_iter().chain(names).collect();

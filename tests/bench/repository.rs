@@ -1,10 +1,10 @@
-//! Repositories that benchmarks make, and commits in them.
+//! Repositories and commits that benchmarks create.
 
 use super::{Result, copy};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes files as a repository of one commit; one that is there with the same content stays.
+/// Writes files as a repository with one commit; an existing one with the same content is kept.
 pub fn write<'a>(folder: &Path, files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<PathBuf> {
     for (path, content) in files {
         let path = folder.join(path);

@@ -1,4 +1,4 @@
-//! The table of the `busy` benchmark: one row a comparison, what the load costs below.
+//! The table of the `busy` benchmark: one row per comparison, and the cost of the load.
 
 use super::Comparison;
 use super::bound::share;
@@ -7,30 +7,30 @@ use perfunit_decide as decide;
 use perfunit_report::json::Document;
 use std::fmt;
 
-/// What one comparison said.
+/// Results of one comparison.
 #[derive(Debug, Clone)]
 pub struct Round {
     comparison: Comparison,
     loaded: bool,
-    /// Tests with figures.
+    /// Number of tests with figures.
     tests: usize,
-    /// Of measuring, choice of the core and linking included, per test.
+    /// Measuring time per test, including the choice of the core and linking, s.
     seconds: f64,
-    /// Slower or faster at first.
+    /// Number of tests that were slower or faster at first.
     flagged_first: usize,
-    /// In the end.
+    /// Number of slower and of faster tests in the end.
     slower: usize,
     faster: usize,
-    /// Surely a change, and below the threshold.
+    /// Number of tests that certainly changed by less than the threshold.
     below: usize,
     inconclusive: usize,
-    /// Smallest detectable changes, per cent, ascending.
+    /// Smallest detectable changes in percent, ascending.
     detectable: Vec<f64>,
     core: usize,
 }
 
 impl Round {
-    /// Counts the verdicts of a document.
+    /// Counts the verdicts in a document.
     pub fn of(document: &Document, comparison: Comparison, loaded: bool) -> Self {
         let measured: Vec<Seen> = document.tests.iter().filter_map(Seen::of).collect();
         let count = |verdict: &str| measured.iter().filter(|seen| seen.verdict == verdict).count();
@@ -53,7 +53,7 @@ impl Round {
     }
 }
 
-/// Above the rows.
+/// Heading above the rows.
 pub const HEADING: &str =
     "versions  load  core  tests  s/test  flagged  slower  faster   below  inconcl  detectable: median, 90 %";
 
@@ -80,7 +80,7 @@ fn load(loaded: bool) -> &'static str {
     if loaded { "busy" } else { "none" }
 }
 
-/// Both loads against each other, and all rounds of each together.
+/// Compares both loads over all rounds.
 pub fn summary(rounds: &[Round]) -> String {
     let mut lines = vec![String::new()];
     for comparison in [Comparison::Null, Comparison::Effect] {
@@ -125,7 +125,7 @@ fn line(comparison: Comparison, rounds: &[&Round]) -> String {
     format!("{versions}, {load}: {median:.3} s a test (median of rounds), {mean:.3} s (mean); {is}")
 }
 
-/// Per test.
+/// Returns the time per test of each round.
 fn seconds(rounds: &[&Round]) -> Vec<f64> {
     rounds.iter().map(|round| round.seconds).collect()
 }

@@ -1,4 +1,4 @@
-//! What one null edit did to the verdicts; kept in a file as it comes.
+//! Effect of one null edit on the verdicts; stored in a file.
 
 use super::nulls::Kind;
 use super::seen::Seen;
@@ -9,41 +9,41 @@ use std::fmt;
 /// One edit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Names the edit among all of a draw.
+    /// Key of the edit, unique in a draw.
     pub key: String,
-    /// Of the draw.
+    /// Seed of the draw.
     pub seed: u64,
-    /// Names the tool and its options.
+    /// Version and options of the tool.
     pub tool: String,
-    /// How the versions differ.
+    /// Difference between the versions.
     pub kind: Kind,
     /// File and line.
     pub place: String,
-    /// Why nothing was measured, if so.
+    /// Reason why nothing was measured.
     pub refused: Option<String>,
     /// Tests with figures.
     pub tests: Vec<Seen>,
-    /// Functions of one size in both versions: those at equal addresses, and all.
+    /// Functions of equal size in both versions: those at equal addresses, and all.
     pub functions: Part,
     /// Loops of changed functions: those at equal addresses, and all.
     pub loops: Part,
-    /// Why the layout of a target was not controlled, if so.
+    /// Reason why the layout of a target was not controlled.
     pub uncontrolled: Option<String>,
-    /// Wall time of the tool.
+    /// Wall time of the tool, s.
     pub seconds: f64,
 }
 
-/// So many of so many.
+/// A share: `some` of `all`.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Part {
-    /// Those meant.
+    /// Number that meets the condition.
     pub some: usize,
-    /// All.
+    /// Total number.
     pub all: usize,
 }
 
 impl Row {
-    /// Takes over what counts of a document; `is_meant` says of which tests.
+    /// Copies the relevant results from a document; `is_meant` selects the tests.
     pub fn fill(&mut self, document: &Document, is_meant: impl Fn(&str) -> bool) {
         let meant = document.tests.iter().filter(|result| is_meant(&result.test.name));
         self.tests = meant.filter_map(Seen::of).collect();
@@ -57,7 +57,7 @@ impl Row {
         }
     }
 
-    /// Tests of which this is true.
+    /// Returns the number of tests that meet a condition.
     pub fn count(&self, is: impl Fn(&Seen) -> bool) -> usize {
         self.tests.iter().filter(|seen| is(seen)).count()
     }
@@ -70,7 +70,7 @@ impl Part {
     }
 }
 
-/// Above the rows.
+/// Heading above the rows.
 pub const HEADING: &str = "kind           tests  before   after   below inconcl  largest %   functions       loops \
                            seconds  place: test with the largest, its time";
 

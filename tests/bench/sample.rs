@@ -1,5 +1,5 @@
-//! A small crate of our own, for what real crates seldom have in reach of their tests: a build script that writes code,
-//! a dependency by path, `#[no_mangle]`, tables of functions.
+//! A small crate with items that tests of real crates seldom reach: a build script that writes code, a path dependency,
+//! `#[no_mangle]`, tables of functions.
 
 use super::{Result, repository};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const FILES: [(&str, &str); 9] = [
     ("helper/src/lib.rs", include_str!("sample/helper/src/lib.rs")),
 ];
 
-/// The folder of the dependency.
+/// Folder of the dependency.
 pub const DEPENDENCY: &str = "helper";
 
 /// Writes the crate below `work`.

@@ -1,4 +1,4 @@
-//! What the tool said of one test that has figures.
+//! The tool's result for one test with figures.
 
 use perfunit_model::{Mode, Note, variant_name};
 use perfunit_report::json::TestResult;
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 /// A test with figures.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Seen {
-    /// Its target.
+    /// Target of the test.
     pub target: String,
-    /// Its name there.
+    /// Name in the target.
     pub name: String,
-    /// In the words of the document.
+    /// Verdict as in the document.
     pub verdict: String,
-    /// Why it is inconclusive.
+    /// Reason why the test is inconclusive.
     pub reason: Option<String>,
-    /// Whether it was slower or faster until it was measured again.
+    /// True if the test was slower or faster before confirmation.
     pub flagged_first: bool,
-    /// Time of one run on base, in nanoseconds.
+    /// Time of one run on base, ns.
     pub base_ns: f64,
-    /// Head against base, as fractions.
+    /// Change of head as a fraction of base.
     pub estimate: f64,
-    /// The interval's ends.
+    /// Bounds of the interval.
     pub interval: [Option<f64>; 2],
-    /// Pairs of processes behind it.
+    /// Number of pairs of processes.
     pub pairs: usize,
-    /// Layouts behind it.
+    /// Number of layouts.
     pub layouts: usize,
-    /// Whether it was repeated in one process.
+    /// True if the test was repeated in one process.
     pub is_steady: bool,
-    /// Whether its runs do not all do the same.
+    /// True if its runs do not all do the same work.
     #[serde(default)]
     pub varies: bool,
 }
 
 impl Seen {
-    /// What the document says of a test; `None` without figures.
+    /// Returns the result of a test in the document; `None` without figures.
     pub fn of(result: &TestResult) -> Option<Self> {
         let change = result.change?;
         let mut seen = Self {
@@ -57,23 +57,23 @@ impl Seen {
         Some(seen)
     }
 
-    /// Target and name.
+    /// Returns target and name.
     pub fn test(&self) -> String {
         format!("{} {}", self.target, self.name)
     }
 
-    /// Slower or faster, which no null edit is.
+    /// Returns whether the test is slower or faster, which is false for a null edit.
     pub fn is_flagged(&self) -> bool {
         ["slower", "faster"].contains(&self.verdict.as_str())
     }
 
-    /// Whether it surely changed, however little.
+    /// Returns whether the test certainly changed, however little.
     pub fn is_certain(&self) -> bool {
         let [low, high] = self.interval;
         low.is_some_and(|low| low > 0.0) || high.is_some_and(|high| high < 0.0)
     }
 
-    /// Whether a cycle is a small part of it.
+    /// Returns whether a cycle is a small part of the test's time.
     pub fn is_sizable(&self) -> bool {
         self.is_steady && self.base_ns >= 50.0
     }

@@ -1,4 +1,4 @@
-//! This very executable as a process that serves a function in lockstep, with its probes switched on.
+//! This executable as a process that serves a function in lockstep, with active probes.
 
 use super::Result;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::process::Command;
 
-/// Has a process serve so many batches and leave a call tree in this file, which it must inherit.
+/// Makes a process serve this many batches and write a call tree to this file, which it must inherit.
 pub fn run(batches: u32, tree: BorrowedFd<'_>) -> Result<()> {
     let page = shared(PAGE_BYTES)?;
     for (offset, value) in [
@@ -20,7 +20,7 @@ pub fn run(batches: u32, tree: BorrowedFd<'_>) -> Result<()> {
     ] {
         page.write_all_at(&value.to_ne_bytes(), offset as u64)?;
     }
-    // The schedule has zeros only: side 0 has all turns.
+    // The schedule consists of zeros, so side 0 has all turns.
     page.write_all_at(&1_u64.to_ne_bytes(), offset_of!(Page, repetitions) as u64)?;
     page.write_all_at(&MAGIC.to_ne_bytes(), offset_of!(Page, magic) as u64)?;
     let mut command = Command::new(std::env::current_exe()?);
@@ -28,7 +28,7 @@ pub fn run(batches: u32, tree: BorrowedFd<'_>) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("the measuring process ended with {status}").into()) }
 }
 
-/// A file in memory that the next process inherits.
+/// Creates a memory file that the next process inherits.
 pub fn shared(length: usize) -> Result<File> {
     let file = File::from(memfd_create(c"bench", MFdFlags::empty())?);
     file.set_len(length as u64)?;

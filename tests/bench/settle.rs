@@ -1,4 +1,4 @@
-//! Whether what a test executes really differs between the kept executables of two versions.
+//! Decides whether the code that a test executes really differs between the kept executables of two versions.
 
 use super::callgrind::{Callgrind, Extent, Profile};
 use super::disassembly::{self, Functions, stable};
@@ -9,30 +9,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// Runs on each side at first, and in all when the first ones differ: what a test does may vary from run to run.
+/// Number of runs on each side at first, and in total if the first ones differ, because a test's work may vary between
+/// runs.
 const RUNS: [usize; 2] = [2, 6];
 
-/// Parts of the names of std's functions that write a floating-point number.
+/// Parts of the names of std's functions that format floating-point numbers.
 const WRITING_NUMBERS: [&str; 4] = ["3num7flt2dec", "3num6bignum", "3fmt5float", "formatted_parts"];
 
-/// The answer.
+/// Result of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// Other instructions, or other functions, or more or fewer of them.
+    /// Other instructions or functions, or another number of calls.
     Changed(String),
-    /// The same functions of the same instructions, executed the same number of times.
+    /// The same functions with the same instructions, executed the same number of times.
     Same,
     /// The same executable, byte for byte.
     Identical,
-    /// It did not end in time, or is not in both executables.
+    /// The test did not end in time, or is missing in one executable.
     Unsettled(String),
 }
 
-/// Function (of the test's executable or another one that it started) with the counts of several runs.
+/// Counts of several runs by function (of the test's executable or of another one that it started).
 type Counts = BTreeMap<String, BTreeSet<u64>>;
 
-/// Settles tests; remembers what it knows of base.
+/// Compares tests, and remembers profiles of base.
 pub struct Judge {
     callgrind: Callgrind,
     profiles: BTreeMap<(PathBuf, String, usize), Option<Counts>>,
@@ -40,12 +41,12 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge without knowledge.
+    /// Creates a judge without profiles.
     pub fn new(callgrind: Callgrind) -> Self {
         Self { callgrind, profiles: BTreeMap::new(), code: BTreeMap::new() }
     }
 
-    /// Forgets everything but one side, whose executables stay what they are.
+    /// Forgets everything except one side. The executables of that side stay the same.
     pub fn keep_only(&mut self, side: &Kept) {
         self.profiles.retain(|(path, ..), _| path.starts_with(&side.folder));
         self.code.retain(|path, _| path.starts_with(&side.folder));
@@ -105,7 +106,7 @@ impl Judge {
         Ok(counts)
     }
 
-    /// An executed function whose instructions differ.
+    /// Returns an executed function with different instructions.
     fn other_code(
         &mut self,
         names: &BTreeSet<String>,
@@ -123,7 +124,7 @@ impl Judge {
     }
 }
 
-/// True if nothing can differ: the same bytes, also of the programs that a test can start.
+/// Returns whether the executables are equal, including the programs that a test can start.
 fn same_program(base: &Kept, head: &Kept, old: &TestExecutable, new: &TestExecutable) -> Result<bool> {
     let binaries = (base.build.binaries()?, head.build.binaries()?);
     let pairs = binaries.0.iter().zip(&binaries.1).chain([(&old.path, &new.path)]);
@@ -135,9 +136,9 @@ fn same_program(base: &Kept, head: &Kept, old: &TestExecutable, new: &TestExecut
     Ok(binaries.0.len() == binaries.1.len())
 }
 
-/// The counts of all runs, of functions in executables of the side: what the system's libraries do follows from them,
-/// except for the work of the dynamic linker, which is nobody's. At the end of the whole process libtest prints how long it
-/// took: the way to write a number depends on the number.
+/// Merges the counts of all runs, for functions in executables of the side. Counts in system libraries follow from
+/// them, except those of the dynamic linker, which do not count. At the end of the whole process libtest prints its
+/// time, and the work of formatting depends on the number.
 fn merge(profiles: &[Profile], side: &Kept, extent: Extent) -> Counts {
     let own: BTreeSet<_> = std::fs::read_dir(side.folder.join("deps"))
         .into_iter()
@@ -161,7 +162,7 @@ fn merge(profiles: &[Profile], side: &Kept, extent: Extent) -> Counts {
     counts
 }
 
-/// A function whose counts on the two sides have nothing in common.
+/// Returns a function that has no common count on the two sides.
 fn other_counts(before: &Counts, after: &Counts) -> Option<String> {
     let none = BTreeSet::from([0]);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();

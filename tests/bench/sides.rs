@@ -1,4 +1,4 @@
-//! The executables that the tool kept of a version, and what a test executes in them.
+//! The executables that the tool kept of a version, and the code that a test executes in them.
 
 use super::Result;
 use super::callgrind::{Callgrind, Extent, Job, Profile};
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 /// The executables of one version.
 pub struct Kept {
-    /// Where they are.
+    /// Folder of the executables.
     pub folder: PathBuf,
-    /// What the tool noted of them.
+    /// The tool's description of the build.
     pub build: SideBuild,
 }
 
 impl Kept {
-    /// Reads what the tool noted.
+    /// Loads the tool's description.
     pub fn load(folder: &Path) -> Result<Self> {
         let build = serde_json::from_slice(&std::fs::read(folder.join("build.json"))?)?;
         Ok(Self { folder: folder.to_owned(), build })
     }
 
-    /// The one of a target.
+    /// Returns the executable of a target.
     pub fn executable(&self, target: &str) -> Option<&TestExecutable> {
         self.build.executables.iter().find(|executable| executable.target.to_string() == target)
     }

@@ -1,4 +1,4 @@
-//! Finds every place of a file where an edit can be made.
+//! Finds every place in a file where an edit can be made.
 
 use super::edits::{Edit, Evidence, Kind, Place};
 use super::harmless;
@@ -10,9 +10,9 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, BinOp, Block, Expr, Lit, Signature};
 
-/// All edits of a file, in its order. Code below `#[cfg(test)]` and tests are left alone.
+/// Returns all edits of a file in order. Tests and code below `#[cfg(test)]` are skipped.
 pub fn sites(path: &str, text: &str, place: Place, dynamic: &BTreeSet<String>) -> Vec<Edit> {
-    // Both are cut off by the parser, and then its positions are not those of the text.
+    // The parser skips both, so its offsets would differ from those of the text.
     if text.starts_with('\u{feff}') || text.starts_with("#!/") {
         return Vec::new();
     }
@@ -22,7 +22,7 @@ pub fn sites(path: &str, text: &str, place: Place, dynamic: &BTreeSet<String>) -
     finder.found
 }
 
-/// What stands around the code that is visited.
+/// Context of the visited code.
 #[derive(Debug, Clone, Default)]
 struct Around {
     /// Lines of the innermost function.
@@ -30,9 +30,9 @@ struct Around {
     /// Name of the constant or static.
     constant: Option<String>,
     in_array: bool,
-    /// Name of the trait that is implemented.
+    /// Name of the implemented trait.
     implements: Option<String>,
-    /// The implementation has type parameters.
+    /// True if the implementation has type parameters.
     is_generic: bool,
 }
 
@@ -48,7 +48,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, kind: Kind, span: Span, at: Range<usize>, new: String) {
         let evidence = match &self.around {
-            // What a build script executes, no test does.
+            // Tests do not execute the build script.
             _ if self.place == Place::BuildScript => Evidence::Generated,
             Around { constant: Some(name), .. } => Evidence::Naming(name.clone()),
             Around { function: Some(lines), .. } => Evidence::Lines(lines.clone()),
@@ -109,7 +109,7 @@ impl Finder<'_> {
     }
 
     fn constant(&mut self, name: &syn::Ident, attributes: &[Attribute], value: &Expr) {
-        // What is called `_` is checked and thrown away by the compiler.
+        // The compiler checks and discards a constant named `_`.
         if is_for_tests(attributes) || name == "_" {
             return;
         }
@@ -117,7 +117,7 @@ impl Finder<'_> {
         self.inside(around, |finder| finder.visit_expr(value));
     }
 
-    /// Literals in a macro: the parser sees only tokens.
+    /// Collects literals in a macro, of which the parser sees only tokens.
     fn tokens(&mut self, tokens: TokenStream, number: Kind, text: Option<Kind>) {
         for token in tokens {
             match token {
@@ -161,7 +161,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        // A function in a method is no method.
+        // A function inside a method is not a method.
         let around = Around { implements: None, is_generic: false, ..self.around.clone() };
         self.inside(around, |finder| finder.function(&item.attrs, item.span(), &item.sig, &item.block));
     }
@@ -296,7 +296,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 }
 
-/// True if a condition has a `let` in it, which cannot be negated.
+/// Returns whether a condition contains a `let`, so that it cannot be negated.
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,
@@ -305,7 +305,7 @@ fn binds(condition: &Expr) -> bool {
     }
 }
 
-/// True for tests and for what is compiled for tests only.
+/// Returns whether an item is a test or compiled only for tests.
 pub fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let Some(name) = attribute.path().segments.last() else { return false };

@@ -1,6 +1,6 @@
-//! Is a test ever dropped whose executed machine code changed? Makes random edits of a crate, asks the tool after each
-//! which tests can have changed, and checks the dropped ones by other means: the lines that they execute without
-//! optimisation, and callgrind on the executables of both versions.
+//! Does the tool ever drop a test that executes changed machine code? Makes random edits of a crate, lists the
+//! selected tests after each, and checks the dropped ones by other means: the lines that they execute without
+//! optimization, and callgrind on the executables of both versions.
 //!
 //! `cargo bench --bench soundness -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
@@ -38,34 +38,34 @@ use tally::{Record, Tally};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A test as people name it.
+/// Name of a test.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct TestKey {
-    /// The target's id: `package`, `package::test`.
+    /// ID of the target: `package`, `package::test`.
     target: String,
-    /// Path inside the crate.
+    /// Path inside of the crate.
     name: String,
 }
 
-/// Random edits of a crate: no test whose executed machine code changed may be dropped.
+/// Make random edits of a crate and check that no test with changed machine code is dropped.
 #[derive(Debug, Parser)]
 #[command(name = "soundness", max_term_width = 100)]
 struct Arguments {
     #[command(flatten)]
     subject: Subject,
-    /// Edits that change code.
+    /// Number of edits that change code
     #[arg(long, default_value_t = 60, value_name = "N")]
     edits: usize,
-    /// Edits that change none.
+    /// Number of edits that do not change code
     #[arg(long, default_value_t = 15, value_name = "N")]
     harmless: usize,
-    /// Longest run of a test under callgrind, in seconds.
+    /// Longest time of a test in callgrind, in seconds
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     limit: u64,
-    /// Dropped tests to draw and check after each edit, besides the suspects.
+    /// Number of dropped tests to check after each edit, in addition to suspects
     #[arg(long, default_value_t = 5, value_name = "N")]
     draw: usize,
-    /// Take selected tests whose name contains this for dropped, to see the check find them.
+    /// Treat selected tests with this text in their name as dropped, to test the check
     #[arg(long, value_name = "NAME")]
     assume_dropped: Vec<String>,
 }
@@ -112,7 +112,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The edits in a random order in which all kinds come up equally often as long as there are any.
+/// Returns the edits in a random order with all kinds equally frequent, as long as there are any.
 fn schedule(edits: Vec<Edit>, seed: u64) -> Vec<Edit> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut kinds: BTreeMap<(bool, Place, Kind), Vec<Edit>> = BTreeMap::new();
@@ -124,12 +124,12 @@ fn schedule(edits: Vec<Edit>, seed: u64) -> Vec<Edit> {
         random.shuffle(edits);
         rounds.extend(edits.drain(..).enumerate());
     }
-    // Stable: within a round the kinds keep their order.
+    // The sort is stable: within a round the kinds keep their order.
     rounds.sort_by_key(|(round, _)| *round);
     rounds.into_iter().map(|(_, edit)| edit).collect()
 }
 
-/// Of the tool's options those that cargo has too.
+/// Returns the options of the tool that cargo has too.
 fn cargo_options(options: &[String]) -> Vec<String> {
     let flags = ["--lib", "--bins", "--workspace", "--all-features", "--no-default-features", "--offline", "--locked"];
     let valued = ["--bin", "--test", "-p", "--package", "--exclude", "-F", "--features"];

@@ -1,4 +1,4 @@
-//! The Rust files of a clone: which may be edited, which names lead to what.
+//! The Rust files of a clone: those that may be edited, and uses of names.
 
 use super::edits::{Edit, Place};
 use super::sites::{self, is_for_tests};
@@ -8,48 +8,48 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use syn::{Item, ItemMod};
 
-/// Folders of code that no test of the crate runs, or that is test code itself.
+/// Folders of code that no test of the crate runs, or that is test code.
 const LEFT_ALONE: [&str; 6] = ["tests", "benches", "examples", "fuzz", "fuzz_targets", "testdata"];
 
 /// Traits that formatting calls through pointers.
 const CALLED_BY_POINTER: [&str; 5] = ["Display", "Debug", "LowerHex", "UpperHex", "Write"];
 
-/// Which files to edit.
+/// Files to edit.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
-    /// Folders to stay below; none for the whole repository.
+    /// Folders to edit; empty for the whole repository.
     pub below: Vec<String>,
     /// Folders of path dependencies.
     pub dependencies: Vec<String>,
 }
 
-/// All Rust files of a clone.
+/// The Rust files of a clone.
 pub struct Sources {
     files: BTreeMap<String, String>,
     scope: Scope,
 }
 
 impl Sources {
-    /// Reads what git knows.
+    /// Reads the tracked files.
     pub fn read(tree: &Path, scope: Scope) -> Result<Self> {
         let listed = copy::git(tree, &["ls-files", "*.rs"])?;
         let read = |path: &str| Some((path.to_owned(), std::fs::read_to_string(tree.join(path)).ok()?));
         Ok(Self { files: listed.lines().filter_map(read).collect(), scope })
     }
 
-    /// A file as it was read.
+    /// Returns the content of a file.
     pub fn text(&self, path: &str) -> &str {
         self.files.get(path).map_or("", String::as_str)
     }
 
-    /// Every edit of every file that may be edited.
+    /// Returns every edit of every file that may be edited.
     pub fn edits(&self) -> Vec<Edit> {
         let dynamic = self.dynamic_traits();
         let found = self.editable().into_iter();
         found.flat_map(|(path, text, place)| sites::sites(path, text, place, &dynamic)).collect()
     }
 
-    /// The files that may be edited: path, text and where they stand to the tests.
+    /// Returns path, text and relation to the tests of the files that may be edited.
     pub fn editable(&self) -> Vec<(&str, &str, Place)> {
         let for_tests = self.test_modules();
         let files = self.files.iter().filter(|(path, _)| !for_tests.contains(Path::new(path)));
@@ -71,7 +71,7 @@ impl Sources {
         components.contains(&"src").then_some(place)
     }
 
-    /// Files of modules that are declared below `#[cfg(test)]`.
+    /// Returns the files of modules that are declared below `#[cfg(test)]`.
     fn test_modules(&self) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
         for (path, text) in &self.files {
@@ -94,7 +94,7 @@ impl Sources {
         found
     }
 
-    /// Names of the traits that are called through a pointer.
+    /// Returns the names of the traits that are called through a pointer.
     fn dynamic_traits(&self) -> BTreeSet<String> {
         let mut found: BTreeSet<String> = CALLED_BY_POINTER.map(str::to_owned).into();
         for text in self.files.values() {
@@ -105,7 +105,7 @@ impl Sources {
         found
     }
 
-    /// Lines that have one of some names, by file.
+    /// Returns the lines with one of these names, by file.
     pub fn naming(&self, names: &BTreeSet<String>) -> BTreeMap<String, BTreeSet<usize>> {
         let mut found = BTreeMap::new();
         for (path, text) in &self.files {
@@ -124,7 +124,7 @@ impl Sources {
 }
 
 fn traits_after_dyn(tokens: TokenStream, found: &mut BTreeSet<String>) {
-    // The last name of the path behind `dyn`, if one is being read.
+    // Last segment of the path after `dyn`, while one is read.
     let mut path: Option<Option<String>> = None;
     for token in tokens {
         match (&token, &mut path) {

@@ -1,19 +1,20 @@
-//! Reads what the tool logs (`PERFUNIT_LOG=debug`): how long each span took, and what was started in it.
+//! Parses the tool's log (`PERFUNIT_LOG=debug`): the time of each span, and the processes started in it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// By the names of the spans from the outermost inwards, separated by `:`, without that of the whole comparison.
+/// Spans by their names from the outermost to the innermost, separated by `:`, without the span of the whole
+/// comparison.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Spans {
     pub stages: BTreeMap<String, Stage>,
 }
 
-/// What belongs to a span and to none inside of it.
+/// Part of a span outside of its inner spans.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Stage {
     pub seconds: f64,
-    /// Processes started.
+    /// Number of processes started.
     pub processes: usize,
 }
 
@@ -39,7 +40,7 @@ impl Spans {
     }
 }
 
-/// The names of the spans that a line was written in, and what it says.
+/// Splits a line into the names of its spans and the message.
 fn split(line: &str) -> Option<(Vec<&str>, &str)> {
     let mut words = line.split_whitespace();
     words.next()?.strip_suffix('s')?.parse::<f64>().ok()?;
@@ -49,7 +50,7 @@ fn split(line: &str) -> Option<(Vec<&str>, &str)> {
     Some((spans.split(':').map(|span| span.split('{').next().unwrap_or(span)).collect(), said))
 }
 
-/// As `Duration` is printed.
+/// Parses a `Duration` as printed.
 fn seconds(text: &str) -> Option<f64> {
     let text = text.split_whitespace().next()?;
     let units = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];

@@ -1,5 +1,5 @@
-//! Where does the time of a comparison go? Compares real commits with their parents by two executables of the tool in
-//! turns, and prints the median of each stage.
+//! Splits the time of a comparison into stages. Compares real commits with their parents alternately by two executables of
+//! the tool, and prints the median of each stage.
 //!
 //! `cargo bench --bench stages -- FOLDER@COMMIT... --before TOOL [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
@@ -7,7 +7,7 @@ mod copy;
 mod invocation;
 mod kept;
 mod spans;
-#[expect(dead_code, reason = "what is excluded is not asked here")]
+#[expect(dead_code, reason = "exclusions are not used")]
 mod tool;
 mod usage;
 
@@ -24,17 +24,17 @@ use usage::median;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Stages of comparisons, before and after a change of the tool.
+/// Compare the stages of comparisons before and after a change of the tool.
 #[derive(Debug, Parser)]
 #[command(name = "stages", max_term_width = 100)]
 struct Arguments {
-    /// Clones to take commits from (copied, never written), each with one commit.
+    /// Clones to take commits from (copied, never changed), each with one commit
     #[arg(required = true, value_name = "FOLDER@COMMIT")]
     commits: Vec<Subject>,
-    /// The executable of the tool to compare with.
+    /// Executable of the tool to compare with
     #[arg(long, value_name = "PATH")]
     before: Option<PathBuf>,
-    /// Comparisons of each commit by each executable, of versions that are built already.
+    /// Number of comparisons of each commit by each executable, with versions already built
     #[arg(long, default_value_t = 3, value_name = "N")]
     turns: u64,
     #[command(flatten)]
@@ -62,9 +62,9 @@ struct Row {
     subject: String,
     tool: String,
     turn: u64,
-    /// Tests with figures.
+    /// Number of tests with figures.
     measured: usize,
-    /// Slower and faster tests, and those without a verdict although they were measured.
+    /// Numbers of slower and faster tests, and of tests without a verdict although they were measured.
     changed: usize,
     inconclusive: usize,
     wall: f64,
@@ -114,14 +114,14 @@ impl Subject {
         format!("{}@{}", self.clone.file_name().unwrap_or_default().to_string_lossy(), self.commit)
     }
 
-    /// Compares the commit with its parent, by a tool that has built both before and knows nothing else of them.
+    /// Compares the commit with its parent, by a tool that has built both but has no other stored results.
     fn compare(&self, tool: &Tool, work: &Path, turn: u64) -> Result<Row> {
         let folder = work.join(self.name());
         let tree = folder.join("tree");
         let versions = format!("{0}~1..{0}", self.commit);
         if turn == 0 {
             copy::of(&copy::typed(&self.clone), &folder)?;
-            // Its manifest tells the tool what there is to build.
+            // The tool reads the commit's manifest.
             copy::git(&tree, &["checkout", "--quiet", "--force", "--detach", &self.commit])?;
             tool.list(&tree, &versions, &[])?;
         }
@@ -153,7 +153,7 @@ impl Subject {
 }
 
 impl Row {
-    /// Without cargo's builds.
+    /// Returns the wall time without cargo's builds.
     fn outside_of_builds(&self) -> f64 {
         let builds = self.spans.stages.iter().filter(|(name, _)| name.split(':').next_back() == Some("build"));
         self.wall - builds.map(|(_, stage)| stage.seconds).sum::<f64>()
@@ -173,7 +173,7 @@ impl std::fmt::Display for Row {
     }
 }
 
-/// Medians over all comparisons, by stage.
+/// Returns medians over all comparisons, by stage.
 fn table(groups: &[(&str, Vec<&Row>)]) -> String {
     let stages: BTreeSet<&String> =
         groups.iter().flat_map(|(_, rows)| rows).flat_map(|row| row.spans.stages.keys()).collect();
@@ -184,7 +184,7 @@ fn table(groups: &[(&str, Vec<&Row>)]) -> String {
     };
     for stage in stages {
         let known = |row: &Row| row.spans.stages.get(stage).copied().unwrap_or_default();
-        let name = if stage.is_empty() { "besides" } else { stage };
+        let name = if stage.is_empty() { "other" } else { stage };
         add(&format!("{name}, s"), &|row| known(row).seconds);
         add(&format!("{name}, processes"), &|row| known(row).processes as f64);
     }

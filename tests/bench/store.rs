@@ -1,7 +1,8 @@
-//! How large is a store of many commits and tests, and how long do its page and questions to it take?
+//! How large is a store of many commits and tests, and how long do its page and queries take?
 //!
-//! `cargo bench --bench store -- --commits 1000 --tests 1000 --work W` makes a store in which each commit can have changed
-//! each test (`--share` of them otherwise), reads it as `log --stored` does, and writes the page to `W/log.html`.
+//! `cargo bench --bench store -- --commits 1000 --tests 1000 --work W` creates a store in which each commit can have
+//! changed each test (or a share of them, by `--share`), reads it as `log --stored` does, and writes the page to
+//! `W/log.html`.
 
 mod histories;
 mod typed;
@@ -19,10 +20,10 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Options of all steps.
+/// Key of the options of all steps.
 const TERMS: &str = "3f2a91c08d01e7b4";
 
-/// A generated store.
+/// Generate a store.
 #[derive(Debug, Parser)]
 #[command(name = "store", max_term_width = 100)]
 struct Arguments {
@@ -30,13 +31,13 @@ struct Arguments {
     commits: usize,
     #[arg(long, default_value_t = 1000, value_name = "N")]
     tests: usize,
-    /// Which part of the tests a commit can have changed.
+    /// Share of tests that a commit can have changed
     #[arg(long, default_value_t = 1.0, value_name = "PART")]
     share: f64,
-    /// Which part of these it made slower or faster.
+    /// Share of these that it made slower or faster
     #[arg(long, default_value_t = 0.01, value_name = "PART")]
     moved: f64,
-    /// Where the store and the page go.
+    /// Folder of the store and the page
     #[arg(long, value_name = "FOLDER")]
     work: PathBuf,
 }
@@ -89,7 +90,7 @@ fn fill(path: &Path, history: &History, commits: &[Commit]) -> Result<()> {
     Ok(())
 }
 
-/// As the documentation shows it.
+/// Runs the query in the documentation.
 fn course(path: &Path) -> Result<usize> {
     let connection = Connection::open(path)?;
     let mut statement = connection.prepare(

@@ -1,4 +1,4 @@
-//! What is edited: a copy of a clone, or of a crate of our own.
+//! The edited project: a copy of a clone, or our sample crate.
 
 use super::invocation::Place;
 use super::{Result, copy};
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 /// Arguments of the programs that make edits.
 #[derive(Debug, Args)]
 pub struct Subject {
-    /// Clone to take the code from; it is copied, never written.
+    /// Clone to take the code from; it is copied, never changed
     clone: Option<PathBuf>,
-    /// Use a small crate of our own instead of a clone.
+    /// Use the sample crate instead of a clone
     #[arg(long, conflicts_with = "clone")]
     pub sample: bool,
-    /// Seed of the draw. The same seed goes on where an earlier run stopped.
+    /// Seed of the draw. With the same seed, a later run continues an earlier one
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// Edit only below these folders of the clone.
+    /// Edit only below these folders of the clone
     #[arg(long, value_name = "FOLDER")]
     pub below: Vec<String>,
     #[command(flatten)]
@@ -25,14 +25,14 @@ pub struct Subject {
 
 /// The copy.
 pub struct Copy {
-    /// Its folder.
+    /// Folder of the copy.
     pub tree: PathBuf,
-    /// The commit that it is set back to.
+    /// Commit to which the copy is reset.
     pub commit: String,
 }
 
 impl Subject {
-    /// Copies what was asked for into `work`; `sample` writes the crate of our own.
+    /// Copies the clone into `work`; `sample` writes the sample crate.
     pub fn copy(&self, work: &Path, sample: impl FnOnce(&Path) -> Result<PathBuf>) -> Result<Copy> {
         let clone = match &self.clone {
             Some(clone) => copy::typed(clone),

@@ -1,4 +1,4 @@
-//! What the soundness benchmark found, edit by edit and in all.
+//! Results of the soundness benchmark, per edit and in total.
 
 use super::edits::{Kind, Place, label};
 use super::settle::Outcome;
@@ -9,52 +9,52 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-/// A dropped test that was looked at.
+/// A dropped test that was checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Examined {
-    /// Which.
+    /// The test.
     pub test: TestKey,
-    /// Why the tool dropped it, as one word.
+    /// Reason why the tool dropped it, as one word.
     pub dropped_as: String,
-    /// Whether the lines that it executes speak against dropping it; else it was drawn.
+    /// True if the lines that it executes contradict dropping it; otherwise it was drawn.
     pub is_suspect: bool,
-    /// What running it on both sides showed.
+    /// Result of running it on both sides.
     pub outcome: Outcome,
 }
 
 /// One edit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
-    /// Names the edit among all of the crate.
+    /// Key of the edit, unique in the crate.
     pub key: String,
-    /// Of the draw.
+    /// Seed of the draw.
     pub seed: u64,
-    /// Names the tool and its options.
+    /// Version and options of the tool.
     pub tool: String,
-    /// What it did.
+    /// Kind of the edit.
     pub kind: Kind,
-    /// Where.
+    /// Relation of the file to the tests.
     pub place: Place,
-    /// `git diff`.
+    /// Output of `git diff`.
     pub diff: String,
-    /// False if the edit does not compile; then it does not count.
+    /// False if the edit does not compile, so that it does not count.
     pub compiles: bool,
-    /// Tests that there are.
+    /// Number of tests.
     pub tests: usize,
-    /// Tests that the tool selected.
+    /// Number of tests that the tool selected.
     pub selected: usize,
-    /// Tests that it dropped because they cannot have changed.
+    /// Number of tests that it dropped as unchanged.
     pub dropped: usize,
-    /// The dropped tests that were looked at.
+    /// Dropped tests that were checked.
     pub examined: Vec<Examined>,
-    /// Wall time of the tool.
+    /// Wall time of the tool, s.
     pub tool_seconds: f64,
-    /// Wall time of everything.
+    /// Wall time of everything, s.
     pub seconds: f64,
 }
 
 impl Record {
-    /// Dropped tests whose executed code changed.
+    /// Returns the dropped tests with changed executed code.
     pub fn misses(&self) -> impl Iterator<Item = (&Examined, &str)> {
         self.examined.iter().filter_map(|examined| match &examined.outcome {
             Outcome::Changed(how) => Some((examined, how.as_str())),
@@ -62,13 +62,13 @@ impl Record {
         })
     }
 
-    /// True if an edit that changes no machine code selected something.
+    /// Returns whether an edit without a change of machine code selected a test.
     pub fn is_violation(&self) -> bool {
         self.kind.is_harmless() && self.selected > 0
     }
 
-    /// Suspects of an edit of data that execute the same instructions of executables that differ: the data that they
-    /// read may be what differs.
+    /// Returns the suspects of an edit of data that execute the same instructions in different executables; the data
+    /// that they read may differ.
     pub fn open(&self) -> impl Iterator<Item = &Examined> {
         let is_data = self.kind.is_data() || self.place == Place::BuildScript;
         let is_open = move |examined: &&Examined| is_data && examined.is_suspect && examined.outcome == Outcome::Same;
@@ -76,15 +76,15 @@ impl Record {
     }
 }
 
-/// All edits so far, kept in a file as they come.
+/// The edits so far, stored in a file.
 pub struct Tally {
-    /// In the order in which they were made.
+    /// Records in the order of the edits.
     pub records: Vec<Record>,
     path: PathBuf,
 }
 
 impl Tally {
-    /// Takes over what an earlier run of this tool with this seed did.
+    /// Loads the results of an earlier run of this tool with this seed.
     pub fn open(path: PathBuf, seed: u64, tool: &str) -> Result<Self> {
         let mut records = Vec::new();
         if let Ok(file) = File::open(&path) {
@@ -96,7 +96,7 @@ impl Tally {
         Ok(Self { records, path })
     }
 
-    /// Where the records lie.
+    /// Returns the path of the records.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -109,7 +109,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Edits made, of those that count.
+    /// Returns the number of edits that count.
     pub fn count(&self, harmless: bool) -> usize {
         self.counted(harmless).count()
     }
@@ -118,7 +118,7 @@ impl Tally {
         self.records.iter().filter(move |record| record.compiles && record.kind.is_harmless() == harmless)
     }
 
-    /// The last page.
+    /// Returns the summary.
     pub fn summary(&self) -> String {
         let mut lines = vec![String::new()];
         let heading = ["edits", "selected", "suspects", "drawn", "open", "unsettled", "misses"];

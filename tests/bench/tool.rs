@@ -1,4 +1,4 @@
-//! The tool as users run it.
+//! The tool, run as by users.
 
 use super::Result;
 use perfunit_report::list::ListDocument;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What `cargo bench` sets for us would be taken for the user's wishes.
+/// Variables that `cargo bench` sets for this process; the tool would take them for the user's.
 const UNSET: [&str; 9] = [
     "CARGO",
     "CARGO_TARGET_DIR",
@@ -20,27 +20,27 @@ const UNSET: [&str; 9] = [
     "GIT_WORK_TREE",
 ];
 
-/// Options of `diff` that `list` has no use for; each has a value.
+/// Options of `diff` with a value that `list` does not have.
 const OF_MEASURING: [&str; 5] = ["--threshold", "--per-test-budget", "--budget", "--explain", "--layout"];
 
-/// An executable of the tool with the options that every call gets.
+/// An executable of the tool with the options of every call.
 pub struct Tool {
-    /// Its file.
+    /// Path of the executable.
     pub executable: PathBuf,
     options: Vec<String>,
-    /// Names executable and options: what another tool said is no answer of this one.
+    /// Key of executable and options: results of another tool must not be reused.
     pub key: String,
 }
 
-/// What the tool said.
+/// Result of the tool.
 pub struct Answer {
     /// The document.
     pub document: ListDocument,
-    /// Wall time of the call.
+    /// Wall time of the call, s.
     pub seconds: f64,
 }
 
-/// A command in a folder, without what cargo set for this process.
+/// Returns a command in a folder, without the variables that cargo set for this process.
 pub fn clean(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).stdin(Stdio::null());
@@ -51,7 +51,7 @@ pub fn clean(program: impl AsRef<std::ffi::OsStr>, folder: &Path) -> Command {
 }
 
 impl Tool {
-    /// The executable that was given, else the one that cargo built for this benchmark.
+    /// Uses the given executable, or the one that cargo built for this benchmark.
     pub fn new(executable: Option<PathBuf>, options: Vec<String>) -> Result<Self> {
         let executable = executable.unwrap_or_else(|| env!("CARGO_BIN_EXE_cargo-perfunit").into());
         let content = std::fs::read(&executable).map_err(|error| format!("{}: {error}", executable.display()))?;
@@ -59,7 +59,7 @@ impl Tool {
         Ok(Self { executable, options, key })
     }
 
-    /// A call with the tool's options that prints JSON.
+    /// Returns a call with the tool's options that prints JSON.
     pub fn command(&self, tree: &Path, subcommand: &str, versions: &str) -> Command {
         let mut command = clean(&self.executable, tree);
         command.args([subcommand, versions, "--message-format", "json"]);
@@ -74,7 +74,7 @@ impl Tool {
         command
     }
 
-    /// Compares two versions.
+    /// Lists the selected tests of two versions.
     pub fn list(&self, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
         let mut command = self.command(tree, "list", versions);
         command.args(more);

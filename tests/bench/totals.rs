@@ -1,4 +1,4 @@
-//! All null edits together: how often a verdict was false, or with a true effect, how often it was found.
+//! Results of all null edits: false verdicts, or detections of a true effect.
 
 use super::bound::{self, percentage};
 use super::rows::Row;
@@ -6,7 +6,7 @@ use super::seen::Seen;
 use perfunit_decide as decide;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The last page for edits without an effect.
+/// Returns the summary for edits without an effect.
 pub fn of_nulls(rows: &[Row]) -> String {
     let counted: Vec<&Row> = counted(rows).collect();
     let heading = ["edits", "tests", "before", "after", "below", "inconcl", "median", "95 %", "99 %", "largest"];
@@ -25,7 +25,7 @@ pub fn of_nulls(rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-/// The last page for edits with a true effect: what became of each test.
+/// Returns the summary for edits with a true effect: the result of each test.
 pub fn of_effect(rows: &[Row], percent: f64) -> String {
     let mut tests: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();
     for seen in counted(rows).flat_map(|row| &row.tests) {
@@ -35,7 +35,7 @@ pub fn of_effect(rows: &[Row], percent: f64) -> String {
     for (test, seen) in &tests {
         let count = |verdict: &str| seen.iter().filter(|seen| seen.verdict == verdict).count();
         let (slower, faster, inconclusive) = (count("slower"), count("faster"), count("inconclusive"));
-        // Below the threshold, but surely a change.
+        // Below the threshold, but certainly a change.
         let is_below = |seen: &&&Seen| seen.verdict == "changed-below-threshold" && seen.estimate > 0.0;
         let below = seen.iter().filter(is_below).count();
         let changes = || seen.iter().map(|seen| 100.0 * seen.estimate);
@@ -83,7 +83,8 @@ fn line(label: &str, rows: &[&Row]) -> String {
     format!("{label:<16}{}", columns(figures))
 }
 
-/// Tests of one edit share its luck, so the bound over edits is the one to rely on.
+/// Returns shares with their bounds. Tests of one edit are not independent, so the bound over edits is the reliable
+/// one.
 fn share(label: &str, rows: &[&Row], is: impl Fn(&Seen) -> bool) -> String {
     let tests: usize = rows.iter().map(|row| row.tests.len()).sum();
     let found: usize = rows.iter().map(|row| row.count(&is)).sum();

@@ -1,5 +1,5 @@
-//! One null edit from beginning to end: base's version committed, head's left in the working tree, both compared, both
-//! taken back.
+//! One null edit: base's version is committed, head's is left in the working tree, both are compared, and both are
+//! reverted.
 
 use super::callgrind::{Callgrind, Extent};
 use super::comparison::Answer;
@@ -15,43 +15,43 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Of executed instructions, the largest difference between versions that do the same work. The tool counts from 0.1 % of
-/// later calls; a short test's first call executes twice as many.
+/// Largest relative difference in executed instructions between versions that do the same work. The tool counts
+/// differences from 0.1 % of later calls; a short test's first call executes twice as many.
 const EQUAL_WORK: f64 = 0.0005;
 
-/// Longest run under callgrind.
+/// Longest run in callgrind.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// What all edits of a run share.
+/// Data shared by all edits of a run.
 pub struct Trial<'a> {
-    /// The copy.
+    /// Folder of the copy.
     pub tree: &'a Path,
-    /// The commit that it is set back to.
+    /// Commit to which the copy is reset.
     pub commit: &'a str,
     /// The tool.
     pub tool: &'a Tool,
-    /// The files as they are there.
+    /// Files of the copy.
     pub sources: &'a Sources,
-    /// Of the draw.
+    /// Seed of the draw.
     pub seed: u64,
-    /// Per cent of work more on head.
+    /// Additional work of head in percent.
     pub effect: Option<f64>,
-    /// Measure all tests, also those that the edit does not concern.
+    /// True to measure all tests, including those that the edit does not concern.
     pub all_tests: bool,
-    /// By what.
+    /// Function that compares versions.
     pub compare: Compare,
 }
 
-/// A comparison of a tree's base with its working tree.
+/// Type of functions that compare a tree's base with its working tree.
 pub type Compare = fn(&Tool, &Path, &str, &[&str]) -> Result<Answer>;
 
 impl Trial<'_> {
-    /// Names an edit and what is measured of it.
+    /// Returns a key of an edit and its measurement.
     pub fn key(&self, null: &Null) -> String {
         self.effect.map_or_else(|| null.key(), |effect| format!("{}, effect {effect}", null.key()))
     }
 
-    /// Makes both versions, compares them, and takes them back.
+    /// Makes both versions, compares them, and reverts them.
     pub fn row(&self, null: &Null) -> Result<Row> {
         let row = self.compared(null);
         copy::git(self.tree, &["checkout", "--quiet", "--force", "--detach", self.commit])?;
@@ -87,7 +87,7 @@ impl Trial<'_> {
             Answer::Compared(document) => row.fill(&document, |test| !test.contains(unrelated::NAME)),
             Answer::Refused(why) => row.refused = Some(why),
         }
-        // A generated call is in no executable that `list` keeps.
+        // `list` keeps no executable with generated workloads.
         let is_listed = row.tests.iter().all(|seen| !seen.name.contains(GENERATED_MODULE));
         if self.effect.is_none() && is_listed && row.tests.iter().any(|seen| seen.flagged_first) {
             self.without_other_work(&mut row)?;
@@ -95,8 +95,8 @@ impl Trial<'_> {
         Ok(row)
     }
 
-    /// Takes flagged tests that execute more or fewer instructions out of the row: there the compiler made more of the
-    /// edit. If all flagged tests do, it is no null edit.
+    /// Removes flagged tests that execute more or fewer instructions, because the edit changed the compiler's
+    /// optimization. If this holds for all flagged tests, the edit is not a null edit.
     fn without_other_work(&self, row: &mut Row) -> Result<()> {
         let kept = self.tool.list(self.tree, "HEAD", &["--all-tests"])?.document.kept;
         let kept = kept.ok_or("the tool kept no executables")?;
@@ -116,7 +116,8 @@ impl Trial<'_> {
     }
 }
 
-/// What a test executes on each side, if that differs; `None` as well if it did not end in time.
+/// Describes the difference in a test's executed instructions between the sides. `None` if there is none, or if the
+/// test did not end in time.
 fn other_work(sides: &Sides<Kept>, callgrind: &Callgrind, seen: &Seen) -> Result<Option<String>> {
     let base = executed(&sides.base, callgrind, seen)?;
     let head = executed(&sides.head, callgrind, seen)?;
@@ -128,7 +129,7 @@ fn other_work(sides: &Sides<Kept>, callgrind: &Callgrind, seen: &Seen) -> Result
     ))
 }
 
-/// Instructions of one call of a test; `None` if it did not end in time.
+/// Returns the instructions of one call of a test; `None` if it did not end in time.
 fn executed(side: &Kept, callgrind: &Callgrind, seen: &Seen) -> Result<Option<u64>> {
     let (target, name) = (&seen.target, &seen.name);
     let executable = side.executable(target).ok_or_else(|| format!("{target} was not kept"))?;

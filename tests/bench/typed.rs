@@ -1,11 +1,11 @@
-//! What was typed behind `cargo bench --bench NAME --`.
+//! The arguments after `cargo bench --bench NAME --`.
 
 use clap::Parser;
 
-/// The arguments, or nothing after saying how the program is used.
+/// Returns the arguments. Without any, prints the usage and returns `None`.
 pub fn arguments<A: Parser>(usage: &str) -> Option<A> {
     let mut typed: Vec<_> = std::env::args_os().collect();
-    // Cargo tells benchmarks that they are some. Options of the tool may have the same name.
+    // Cargo passes `--bench` to benchmarks. Options of the tool may have the same name.
     if typed.last().is_some_and(|argument| argument == "--bench") {
         typed.pop();
     }

@@ -1,6 +1,7 @@
-//! Null edits elsewhere: a module at the end of a source file whose functions only its own test executes.
+//! Null edits elsewhere: a module at the end of a source file, with functions that only its own test executes.
 //!
-//! The test is in both versions. If it were new, both would be measured without it, and then without the functions.
+//! The test is in both versions. If it were new, both versions would be measured without it, and then without the
+//! functions.
 
 use super::edits::{Edit, Place};
 use super::nulls::{Kind, Null};
@@ -10,15 +11,15 @@ use perfunit_model::Sides;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// In the names of the modules, and with that of their tests.
+/// Part of the modules' names, and thus of their tests' names.
 pub const NAME: &str = "perfunit_unrelated";
 
 const KINDS: [Kind; 4] = [Kind::Added, Kind::Removed, Kind::Grown, Kind::Swapped];
 
-/// Steps of a function, each some 20 bytes of code and 8 of data: from less than a cache line to more than a page.
+/// Steps of a function, each about 20 bytes of code and 8 of data: from less than a cache line to more than a page.
 const STEPS: [usize; 6] = [1, 3, 8, 20, 60, 200];
 
-/// So many edits of random files.
+/// Draws this many edits of random files.
 pub fn edits(sites: &[Edit], sources: &Sources, count: usize, random: &mut Rng) -> Vec<Null> {
     let in_sources = sites.iter().filter(|edit| edit.place == Place::Source);
     let paths: Vec<&str> = in_sources.map(|edit| edit.path.as_str()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -46,7 +47,7 @@ fn modules(kind: Kind, random: &mut Rng) -> Sides<String> {
     }
 }
 
-/// A module with functions of some numbers of steps, and a test that calls them.
+/// Returns a module with functions of these numbers of steps, and a test that calls them.
 fn module(name: &str, functions: &[usize]) -> String {
     let (mut bodies, mut calls) = (String::new(), String::new());
     for (number, steps) in functions.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Processor time of what was started here.
+//! Processor time of child processes.
 
 use super::Result;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -7,13 +7,13 @@ use perfunit_decide as decide;
 use std::process::{Command, Output};
 use std::time::Instant;
 
-/// Of all children that have ended and were waited for, and of theirs, ms.
+/// Returns the processor time of all children that have ended and been waited for, and of their children, in ms.
 pub fn cpu_of_children() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     Ok((usage.user_time().num_microseconds() + usage.system_time().num_microseconds()) as f64 / 1000.0)
 }
 
-/// A command that ended, with what it took.
+/// A command that ended, with its costs.
 pub struct Ended {
     pub output: Output,
     /// Wall time, s.

@@ -1,5 +1,5 @@
-//! A small crate of our own whose tests spend their time in loops, with a number of operations that can be raised: so
-//! many per cent more work, which must be found whatever else changed.
+//! A small crate with tests that spend their time in loops with an adjustable number of operations. A certain
+//! percentage of more work must be found, whatever else changed.
 
 use super::{Result, repository};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const FILES: [(&str, &str); 7] = [
     ("src/mix.rs", include_str!("workloads/src/mix.rs")),
 ];
 
-/// How every workload says how much it does; 300, so that whole per cents are whole operations.
+/// Number of operations of every workload; 300, so that whole percentages are whole operations.
 const OPERATIONS: f64 = 300.0;
 
 /// Writes the crate below `work`.
@@ -22,7 +22,8 @@ pub fn write(work: &Path) -> Result<PathBuf> {
     repository::write(&work.join("workloads"), FILES)
 }
 
-/// A file with so many per cent more operations. The number is opaque to the compiler: nothing else changes.
+/// Returns a file with this many percent more operations. The number is opaque to the compiler, so nothing else
+/// changes.
 pub fn with_more_work(text: &str, percent: f64) -> Result<String> {
     let constant = |operations: f64| format!("const OPERATIONS: u64 = {operations:.0};");
     let more = text.replacen(&constant(OPERATIONS), &constant(OPERATIONS * (1.0 + percent / 100.0)), 1);

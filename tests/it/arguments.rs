@@ -1,4 +1,4 @@
-//! Arguments as fingers type them, and what they mean to all subcommands alike.
+//! Arguments as users type them, and their meaning for all subcommands.
 
 use crate::source;
 use crate::support::{Project, Run};
@@ -18,7 +18,7 @@ fn says(run: &Run, parts: &[&str]) {
     assert!(missing.is_empty(), "without {missing:?}:\n{}", run.stderr);
 }
 
-/// The tests that a list selects.
+/// Returns the tests that a listing selects.
 fn selected(run: &Run) -> Vec<String> {
     let document = run.json();
     let tests = document["tests"].as_array().unwrap().iter().filter(|test| test["selected"] == true);
@@ -26,7 +26,7 @@ fn selected(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn a_part_of_a_test_s_name_may_stand_where_a_version_is_expected() {
+fn a_positional_argument_may_be_a_revision_or_a_part_of_a_test_name() {
     let more = "\n#[cfg(test)]\nmod others {\n    #[test]\n    fn mixes_too() {\n        assert_ne!(super::slow(5), 6);\n    }\n}\n";
     let project = Project::library(&(source(500) + more), &(source(1500) + more));
     let list = |arguments: &[&str]| project.perfunit(["list", "--message-format", "json"].iter().chain(arguments));
@@ -42,12 +42,12 @@ fn a_part_of_a_test_s_name_may_stand_where_a_version_is_expected() {
     assert_eq!(selected(&list(&["others::", "tests::"]).expect(0)), ["others::mixes_too", "tests::mixes"]);
     assert_eq!(selected(&list(&["tests::mixes", "--exact"]).expect(0)), ["tests::mixes"]);
 
-    // What is neither, or may be a branch that is not here, is no filter.
+    // A word that is neither, or that may be a branch missing in this clone, is not a filter.
     says(&list(&["no_such"]).expect(102), &["unknown revision `no_such`", "`-E 'test(no_such)'`"]);
     says(&list(&["master"]).expect(102), &["unknown revision `master`", "hint: "]);
     says(&list(&["mian"]).expect(102), &["unknown revision `mian`", "did you mean `main`?"]);
     says(&list(&["mixes", "--exact"]).expect(102), &["unknown revision `mixes`"]);
-    // Git compares two versions by two words.
+    // `git diff` accepts two revisions as two words.
     says(
         &list(&["HEAD~1", "HEAD"]).expect(2),
         &["`HEAD` is a revision, and no test has that in its name", "`BASE..HEAD`"],
@@ -55,7 +55,7 @@ fn a_part_of_a_test_s_name_may_stand_where_a_version_is_expected() {
 }
 
 #[test]
-fn formats_are_asked_for_in_the_same_words_everywhere() {
+fn all_subcommands_have_the_same_format_options() {
     // Nothing to measure.
     let project = Project::library(&source(500), &format!("// A comment.\n{}", source(500)));
     for arguments in [
@@ -78,7 +78,7 @@ fn formats_are_asked_for_in_the_same_words_everywhere() {
 }
 
 #[test]
-fn a_misspelled_variable_is_an_error() {
+fn a_misspelled_variable_is_reported() {
     let project = project();
     let run = |name: &str| {
         let mut command = Project::tool(project.path());
@@ -93,7 +93,7 @@ fn a_misspelled_variable_is_an_error() {
 }
 
 #[test]
-fn offline_nothing_is_asked_for_on_the_network() {
+fn offline_makes_no_network_request() {
     let registry = TcpListener::bind("127.0.0.1:0").unwrap();
     registry.set_nonblocking(true).unwrap();
     let project = Project::empty();
@@ -110,7 +110,7 @@ fn offline_nothing_is_asked_for_on_the_network() {
     project.commit("base");
     project.write("src/lib.rs", source(1500));
     project.commit("head");
-    // Whatever is asked gets no answer; that it was asked is all that counts.
+    // Requests get no response; only whether there was one matters.
     let was_asked = || match registry.accept() {
         Ok(_) => true,
         Err(error) => {
@@ -149,7 +149,7 @@ fn toolchains_are_never_installed() {
 }
 
 #[test]
-fn members_that_the_change_reaches_and_that_are_not_selected_are_named() {
+fn unselected_members_that_the_change_reaches_are_named() {
     let project = Project::empty();
     project.write(
         "Cargo.toml",
@@ -209,7 +209,7 @@ fn a_report_opens_in_the_browser() {
 }
 
 #[test]
-fn what_a_history_has_no_use_for_is_refused() {
+fn log_refuses_options_that_do_not_apply() {
     let project = Project::empty();
     for command in ["log", "bisect"] {
         for option in [["--head", "HEAD"], ["--partition", "slice:1/2"]] {
@@ -220,7 +220,7 @@ fn what_a_history_has_no_use_for_is_refused() {
 }
 
 #[test]
-fn what_chooses_tests_chooses_no_functions() {
+fn generate_refuses_options_that_choose_tests() {
     let project = Project::empty();
     for option in [&["--skip", "x"][..], &["--exact"], &["-E", "all()"]] {
         let run = project.perfunit(["generate"].iter().chain(option)).expect(2);
@@ -229,7 +229,7 @@ fn what_chooses_tests_chooses_no_functions() {
 }
 
 #[test]
-fn a_hook_has_the_profile_that_it_was_given_whatever_the_environment_says() {
+fn a_hook_uses_its_profile_regardless_of_the_environment() {
     let project = project();
     let hook = ["hook", "run", "--branch", "--strict", "--base", "HEAD~1", "--profile", "mine"];
     let run = |arguments: &[&str]| {

@@ -1,4 +1,4 @@
-//! `#[perfunit::skip]` and `#[perfunit::threshold(..)]` in user code, by way of the published runtime.
+//! `#[perfunit::skip]` and `#[perfunit::threshold(..)]` in user code, which depends on the published runtime.
 
 use crate::support::{Project, repository_root};
 
@@ -22,7 +22,7 @@ mod tests {
 }
 "#;
 
-/// The runtime as a dependency under this name.
+/// Creates a project that depends on the runtime under this name.
 pub fn project(name: &str) -> Project {
     let project = Project::empty();
     let runtime = repository_root().join("perfunit-runtime");
@@ -49,7 +49,7 @@ fn attributes_skip_tests_and_set_their_thresholds() {
     let reason = &test("tests::skipped")["reason"];
     assert_eq!((&reason["kind"], &reason["detail"]), (&"skipped".into(), &"it is about the error".into()));
     assert_eq!(reason["path"], "src/lib.rs:8");
-    // Half as much work again is more than 2 % and less than 60 %.
+    // Half as much additional work is more than 2 % and less than 60 %.
     assert_eq!(test("tests::plain")["verdict"], "slower");
     assert_eq!(test("tests::coarse")["verdict"], "changed-below-threshold");
     assert_eq!(test("tests::coarse")["threshold"], 0.6);
@@ -57,7 +57,7 @@ fn attributes_skip_tests_and_set_their_thresholds() {
 }
 
 #[test]
-fn a_dependency_under_the_runtimes_own_name_does_not_get_into_the_way() {
+fn a_dependency_may_have_the_runtimes_own_name() {
     let project = project("perfunit-runtime");
     let run = project.perfunit(["list", "HEAD~1", "--all"]).expect(0);
     let line =

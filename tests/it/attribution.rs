@@ -1,4 +1,4 @@
-//! By which evidence a responsible function is named: by instructions where these account for the time, else by time.
+//! The evidence for a responsible function: instructions where they account for the time, otherwise time.
 
 use crate::instructions::has_valgrind;
 use crate::support::{Case, Project, Run, first_responsible};
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A function that waits, and one that works.
+/// A function that waits, and one that computes.
 const LIBRARY: &str = r"
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ fn short_callee() -> Project {
     Case::all()["short-callee"].project()
 }
 
-/// The only test of a project, explained.
+/// Returns the explained only test of a project.
 fn explained(project: &Project, arguments: &[&str]) -> Value {
     project.diff(&[&["--explain", "always"][..], arguments].concat()).expect(100).json()["tests"][0].clone()
 }
@@ -44,7 +44,7 @@ fn share(test: &Value) -> f64 {
 }
 
 #[test]
-fn a_changed_function_of_some_instructions_is_named_without_another_build() {
+fn a_function_with_more_instructions_is_named_without_another_build() {
     if !has_valgrind() {
         return;
     }
@@ -63,7 +63,7 @@ fn a_changed_function_of_some_instructions_is_named_without_another_build() {
 }
 
 #[test]
-fn where_nothing_is_stripped_another_build_has_the_debug_information() {
+fn an_unstripped_project_is_built_again_with_debug_information() {
     if !has_valgrind() {
         return;
     }
@@ -78,7 +78,7 @@ fn where_nothing_is_stripped_another_build_has_the_debug_information() {
 }
 
 #[test]
-fn by_time_alone_it_is_named_too_and_no_share_is_above_all() {
+fn attribution_by_time_names_the_function_with_a_share_of_at_most_1() {
     let test = explained(&short_callee(), &["--engine", "probes"]);
     assert_eq!(first_responsible(&test), Some("decimal_length"), "{test:#}");
     assert_eq!(test["explanation"]["unit"], "ns");
@@ -86,7 +86,7 @@ fn by_time_alone_it_is_named_too_and_no_share_is_above_all() {
 }
 
 #[test]
-fn who_waits_longer_is_found_by_time() {
+fn a_function_that_waits_longer_is_found_by_time() {
     let project = Project::library(LIBRARY, &LIBRARY.replace("from_micros(20)", "from_micros(900)"));
     let test = explained(&project, &[]);
     assert_eq!(first_responsible(&test), Some("pause"), "{test:#}");
@@ -98,7 +98,7 @@ fn who_waits_longer_is_found_by_time() {
     }
 }
 
-/// The kept objects of both versions.
+/// Returns the kept objects of both versions.
 fn objects(project: &Project) -> Vec<PathBuf> {
     fn below(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -118,7 +118,7 @@ fn objects(project: &Project) -> Vec<PathBuf> {
 #[test]
 fn debug_information_of_the_measured_build_changes_no_machine_code() {
     let project = short_callee();
-    // Where nothing is stripped the profile's wish for no debug information is obeyed.
+    // Without stripping, the profile's setting of no debug information is kept.
     let code = |strip: &str| {
         project.perfunit(["clean"]).expect(0);
         let mut command = Project::tool(project.path());
@@ -131,7 +131,7 @@ fn debug_information_of_the_measured_build_changes_no_machine_code() {
             has_lines |= file.section_by_name(".debug_info").is_some();
             for section in file.sections().filter(|section| section.kind() == SectionKind::Text) {
                 let name = section.name().unwrap().to_owned();
-                // With debug information it reads a byte that leads debuggers to their printers, once in a process.
+                // With debug information, `main` reads a byte that leads debuggers to their printers, once per process.
                 if name != ".text.main" {
                     functions.insert((name, section.data().unwrap().to_vec()));
                 }

@@ -1,4 +1,4 @@
-//! Whatever is wrong, the tool says what and where, what to do about it, and leaves the project as it was.
+//! Bad input: the tool reports what is wrong, where, and what to do, and leaves the project unchanged.
 
 use crate::source;
 use crate::support::{Project, Run};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 const BROKEN: &str = "fn broken() { let number: u32 = \"text\"; }\n";
 
-/// The run was refused with this code, these words and a hint; nothing is on stdout.
+/// Asserts that the run was refused with this code, these words and a hint, and that stdout is empty.
 #[track_caller]
 fn refused(run: Run, code: i32, words: &[&str]) {
     let run = run.expect(code);
@@ -46,14 +46,14 @@ fn script(path: &Path, text: &str) {
 }
 
 fn folder_beside(project: &Project, name: &str) -> PathBuf {
-    // In the ignored folder: removed with the project.
+    // In the ignored folder, which is removed with the project.
     let folder = project.path().join("target").join(name);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
 #[test]
-fn growth_that_is_denied_and_not_asked_for() {
+fn deny_growth_without_growth() {
     let run = project().perfunit(["diff", "HEAD~1", "--deny", "growth"]);
     refused(run, 2, &["growth is denied, and not asked for", "`--growth`", "growth = true"]);
 }
@@ -146,7 +146,7 @@ fn a_side_that_does_not_build_is_named_with_cargos_errors() {
 }
 
 #[test]
-fn a_test_that_does_not_compile_on_head_has_nothing_else_built_again() {
+fn a_test_that_does_not_compile_on_head_causes_no_further_builds() {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     let library = |name: &str| format!("pub fn one() -> u32 {{\n    1\n}}\n\npub fn {name}() -> u32 {{\n    2\n}}\n");
@@ -162,7 +162,7 @@ fn a_test_that_does_not_compile_on_head_has_nothing_else_built_again() {
         let begins = |line: &&str| line.trim_start().starts_with(&format!("Building {side}")) && !line.ends_with(" s]");
         run.stderr.lines().filter(begins).count()
     };
-    // Once as it is and once with the whole function: the runner works, as the other test shows.
+    // Once normally and once with the whole function as the body: the runner works, as the other test shows.
     assert_eq!((builds("base"), builds("head")), (1, 2), "{}", run.stderr);
     refused(run, 101, &["error[E0425]", "tests/two.rs", "head (HEAD, ", "does not build"]);
 }
@@ -192,7 +192,7 @@ fn a_project_without_tests() {
 }
 
 #[test]
-fn what_is_new_in_head_is_no_failure_of_base() {
+fn tests_that_are_new_in_head_do_not_fail_on_base() {
     let project = project();
     project.write("src/lib.rs", format!("{}\npub fn added() -> u64 {{ slow(7) }}\n", source(1500)));
     project.write("tests/new.rs", "#[test]\nfn is_new() { assert_ne!(sample::slow(1), sample::slow(2)); }\n");
@@ -201,7 +201,7 @@ fn what_is_new_in_head_is_no_failure_of_base() {
     let document = project.perfunit(["diff", "HEAD~2", "--message-format", "json"]).expect(100).json();
     let tests = document["tests"].as_array().unwrap();
     let named = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap_or_else(|| panic!("{document}"));
-    // It builds on base as well, so it has something to be compared with.
+    // It also builds on base, so there is a version to compare with.
     assert_eq!(named("is_new")["verdict"], "slower", "{document}");
     assert!(named("is_new")["notes"][0].as_str().unwrap().contains("head's test code"), "{document}");
     assert_eq!(named("needs_head")["reason"]["kind"], "new", "{document}");
@@ -226,7 +226,7 @@ fn the_users_wrappers_are_called() {
         let project = project();
         let log = folder_beside(&project, "log").join("calls");
         script(&project.path().join("target/wrapper"), &format!("echo \"$@\" >> {}\nexec \"$@\"", log.display()));
-        // Relative: cargo itself runs in another folder than the user.
+        // Relative, because cargo itself runs in another folder than the user.
         run_with(&project, &[(name, Path::new("target/wrapper"))]).expect(100);
         let calls = fs::read_to_string(&log).unwrap();
         assert_eq!(calls.matches("--crate-name sample").count(), 2, "{calls}");
@@ -246,13 +246,13 @@ fn a_target_folder_elsewhere() {
     let target = tempfile::tempdir().unwrap();
     run_with(&project, &[("CARGO_TARGET_DIR", target.path())]).expect(100);
     assert!(!project.path().join("target").exists());
-    // A file is no folder.
+    // The target folder is a file.
     let file = target.path().join("file");
     fs::write(&file, "").unwrap();
     refused(run_with(&project, &[("CARGO_TARGET_DIR", &file)]), 102, &["cannot create the folder", "file"]);
 }
 
-/// Wrappers are run from there, as compiler and linker.
+/// Wrappers in the cache run as compiler and linker, so others must not be able to write there.
 #[test]
 fn a_cache_folder_that_others_may_write() {
     let project = project();
@@ -269,7 +269,7 @@ fn a_cache_folder_that_others_may_write() {
     open().expect(0);
     let wrappers = cache.path().join("wrappers");
     assert_eq!(wrappers.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    // What was safe when it was made need not be any more.
+    // A folder that was safe when it was created may have become unsafe.
     let wrapper = fs::read_dir(&wrappers).unwrap().next().unwrap().unwrap().path();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o770)).unwrap();
     refused(open(), 102, &["others may write to it (mode 770)", "PERFUNIT_CACHE_DIR"]);
@@ -285,7 +285,7 @@ fn a_target_folder_that_git_does_not_ignore() {
     project.perfunit(["diff", "HEAD~2"]).expect(100);
 }
 
-/// The configuration's flags, runner, target triple, folder and environment, and the package's own binary.
+/// Flags, runner, target triple, folder and environment from the configuration, and the package's own binary.
 #[test]
 fn cargos_configuration_counts() {
     let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
@@ -324,7 +324,7 @@ fn cargos_configuration_counts() {
 #[test]
 fn wherever_the_project_is() {
     let project = project();
-    // A folder below, a link, a linked worktree, a path with spaces and letters of other alphabets.
+    // A subfolder, a symbolic link, a linked worktree, and a path with spaces and non-ASCII letters.
     project.write("src/deep/note.txt", "");
     project.perfunit_in("src/deep", ["diff", "HEAD~1..HEAD"]).expect(100);
     let other = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ fn project() -> Project {
     Case::all()["other-benches"].project()
 }
 
-/// Names and kinds of the tests that these arguments list.
+/// Returns names and kinds of the tests that are listed with these arguments.
 fn listed(project: &Project, arguments: &[&str]) -> BTreeSet<(String, String)> {
     let common = ["list", "HEAD~1", "--message-format", "json"];
     let document = project.perfunit([&common, arguments].concat()).expect(0).json();
@@ -17,7 +17,7 @@ fn listed(project: &Project, arguments: &[&str]) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-fn without_the_option_benchmarks_are_named_with_it() {
+fn without_the_option_benchmarks_are_listed_with_a_hint() {
     let stdout = project().perfunit(["list", "HEAD~1", "--all-tests"]).expect(0).stdout;
     assert!(stdout.contains("benchmarks of other-benches: measured on request (--benches)"), "{stdout}");
     assert!(!stdout.contains("divans"), "{stdout}");
@@ -35,7 +35,7 @@ fn a_bench_target_is_chosen_by_its_name_and_benchmarks_by_theirs() {
 }
 
 #[test]
-fn benchmarks_among_unit_tests_are_apart_from_these() {
+fn benchmarks_among_unit_tests_are_listed_separately() {
     let project = Case::all()["unit-benches"].project();
     let named = |names: &[(&str, &str)]| -> BTreeSet<(String, String)> {
         names.iter().map(|(name, kind)| ((*name).to_owned(), (*kind).to_owned())).collect()
@@ -53,7 +53,7 @@ fn benchmarks_among_unit_tests_are_apart_from_these() {
 }
 
 #[test]
-fn unit_tests_stay_where_benchmarks_among_them_do_not_compile() {
+fn unit_tests_remain_if_benchmarks_among_them_do_not_compile() {
     let project = Case::all()["unit-benches"].project();
     let library = std::fs::read_to_string(project.path().join("src/lib.rs")).unwrap();
     let more = "#[cfg(test)]\nmod more {\n    extern crate test;\n    pub use test::stats::Summary;\n}\n";
@@ -66,7 +66,7 @@ fn unit_tests_stay_where_benchmarks_among_them_do_not_compile() {
 }
 
 #[test]
-fn what_a_benchmark_says_that_it_works_through_is_a_throughput() {
+fn a_benchmarks_declared_amount_becomes_a_throughput() {
     let project = project();
     let tests = "test(=divans::made::values) | test(=inner::mix) | test(=divans::counted) | test(=divans::renamed)";
     let document = project.perfunit(["diff", "HEAD~1", "--benches", "-E", tests, "--message-format", "json"]).json();
@@ -85,7 +85,7 @@ fn what_a_benchmark_says_that_it_works_through_is_a_throughput() {
 }
 
 #[test]
-fn a_bench_target_that_is_not_there_is_an_error_with_those_that_are() {
+fn an_unknown_bench_target_is_an_error_that_lists_the_known_ones() {
     let run = project().perfunit(["list", "HEAD~1", "--bench", "libtest"]).expect(2);
     assert!(run.stderr.contains("there is no bench target `libtest` in the chosen packages"), "{}", run.stderr);
     assert!(run.stderr.contains("they have divans, libtests"), "{}", run.stderr);
@@ -123,7 +123,7 @@ fn the_manifest_says_which_targets_are_benchmarked() {
     assert_eq!(listed(&["--benches"]), names(&["in_library", "in_loud", "in_found"]));
     assert_eq!(listed(&["--benches", "--features", "more"]), names(&["in_library", "in_loud", "in_found", "in_needy"]));
     assert_eq!(listed(&["--bench", "by_name"]), names(&["in_by_name"]));
-    // As for cargo, names add nothing to all.
+    // As with cargo, names add nothing to `--benches`.
     assert_eq!(listed(&["--benches", "--bench", "by_name"]), names(&["in_library", "in_loud", "in_found"]));
     let with_features = ["--bench", "by_name", "--bench", "needy", "--features", "more"];
     assert_eq!(listed(&with_features), names(&["in_by_name", "in_needy"]));

@@ -8,7 +8,7 @@ use std::fs;
 
 const QUICK: [&str; 2] = ["--explain", "never"];
 
-/// Two functions with a test each, and one test of both.
+/// Returns a library of two functions with a test each, and one test of both.
 fn two(first: u32, second: u32) -> String {
     let function = |name: &str, rounds: u32| {
         format!(
@@ -24,8 +24,8 @@ fn two(first: u32, second: u32) -> String {
     format!("{}{}#[cfg(test)]\nmod tests {{\n{tests}}}\n", function("first", first), function("second", second))
 }
 
-/// `first` takes three times as long from commit 3 on and half of that from commit 6 on, `second` twice as long from 5 on;
-/// 4 does not build.
+/// Creates a history in which `first` takes three times as long since commit 3 and half of that since commit 6, and
+/// `second` twice as long since commit 5. Commit 4 does not build.
 fn history() -> Project {
     let project = Project::library(&two(1000, 1000), &format!("// One.\n{}", two(1000, 1000)));
     for (number, first, second) in
@@ -44,7 +44,7 @@ fn search(project: &Project, arguments: &[&str]) -> Value {
     project.perfunit(all).expect(0).json()
 }
 
-/// The subjects of the commits that each step may be.
+/// Returns the subjects of each step's candidate commits.
 fn steps(document: &Value) -> Vec<Vec<String>> {
     let subjects = |step: &Value| {
         let candidates = step["candidates"].as_array().unwrap().iter();
@@ -69,7 +69,7 @@ fn the_commit_is_named_with_its_function_and_its_difference() {
     assert!(diff.contains(&"-    for round in 0..1000 {") && diff.contains(&"+    for round in 0..3000 {"), "{diff:?}");
     assert_eq!((&step["source"]["file"], document["further"]["faster"].as_bool()), (&"src/lib.rs".into(), Some(false)));
 
-    // The run is kept, and the text can be pasted.
+    // The run is saved, and its text can be pasted.
     let report = project.perfunit(["report"]).expect(0).stdout;
     assert!(report.contains("of_first") && report.contains("responsible: first"), "{report}");
     let markdown = ["bisect", "of_first", "--good", "HEAD~7", "--bad", "HEAD~2", "--message-format", "markdown"];
@@ -89,7 +89,7 @@ fn a_search_builds_few_commits() {
     assert_eq!(document["skipped"][0]["subject"], "Commit 4");
     let built = run.stderr.lines().filter(|line| line.trim_start().starts_with("Building"));
     let commits: BTreeSet<&str> = built.filter_map(|line| line.split(['(', ')']).nth(1)).collect();
-    // ceil(log2 7) + 2, the one that does not build included.
+    // ceil(log2 7) + 2, including the commit that does not build.
     assert!((2..=5).contains(&commits.len()), "{}", run.stderr);
 }
 
@@ -144,7 +144,7 @@ fn what_cannot_be_searched_is_refused() {
     refused(&["of_first", "more"], 2, "unexpected argument `more`");
     refused(&[], 2, "<TEST>");
 
-    // A test that the good end does not have.
+    // The good end lacks this test.
     project.write("src/lib.rs", two(1500, 2000).replace("first", "newest"));
     project.commit("Renamed");
     refused(&["of_newest", "--good", "HEAD~1"], 2, "exists only at the bad end");

@@ -1,5 +1,5 @@
-//! The book in `docs/` tells what the tool does: each subcommand has a page with its help as it is, what is typed in an
-//! example is understood, and every page can be found.
+//! The book in `docs/` matches the tool: each subcommand has a page with its current help, typed examples are
+//! understood, and every page can be reached.
 
 use crate::support::{Run, repository_root};
 use cargo_perfunit::cli::{Arguments, ENVIRONMENT, FILES};
@@ -10,9 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// If it is set, the tests write what they would otherwise miss.
+/// If this variable is set, the tests write the missing text.
 const UPDATE: &str = "PERFUNIT_UPDATE_BOOK";
-/// Between these stands the help of a page's subcommand.
+/// Markers around the help of a page's subcommand.
 const START: &str = "<!-- The help, written by tests/it/book.rs. -->\n";
 const END: &str = "<!-- End of the help. -->\n";
 
@@ -24,30 +24,30 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Fails with what is missing, and with how to mend it.
+/// Fails if anything is missing, and names it and the fix.
 #[track_caller]
 fn none(missing: &[String], how: &str) {
     assert!(missing.is_empty(), "{}\n{how}", missing.join("\n"));
 }
 
-/// The whole command line's tree, as it is for users.
+/// Returns the command line's tree as users see it.
 fn tree() -> clap::Command {
     let mut command = Arguments::command();
     command.build();
     command
 }
 
-/// The subcommands that the help shows.
+/// Returns the subcommands that the help shows.
 fn subcommands(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
     command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
 }
 
-/// A subcommand and all below it.
+/// Returns a subcommand and all subcommands below it.
 fn family(command: &clap::Command) -> Vec<&clap::Command> {
     std::iter::once(command).chain(subcommands(command).flat_map(family)).collect()
 }
 
-/// What `--help` prints 100 columns wide, without what the environment adds.
+/// Returns the output of `--help` at 100 columns, without values from the environment.
 fn help(words: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-perfunit"));
     command.args(words).arg("--help").env_clear();
@@ -55,7 +55,7 @@ fn help(words: &[&str]) -> String {
     text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
 }
 
-/// The help of a subcommand and of those below it, as a page shows them.
+/// Returns the help of a subcommand and of those below it, as shown on a page.
 fn help_blocks(command: &clap::Command, words: &[&str]) -> String {
     let mut text = format!("```text\n$ cargo perfunit {} --help\n{}```\n", words.join(" "), help(words));
     for below in subcommands(command) {
@@ -65,7 +65,7 @@ fn help_blocks(command: &clap::Command, words: &[&str]) -> String {
     text
 }
 
-/// A page with the help in its place; at the end if it has none yet.
+/// Replaces the help on a page, or appends it if the page has none.
 fn with_help(page: &str, help: &str) -> String {
     let block = format!("{START}\n{help}\n{END}");
     match (page.find(START), page.find(END)) {
@@ -99,7 +99,7 @@ fn every_subcommand_has_a_page_with_its_help() {
     none(&missing, &format!("the help is written by: {UPDATE}=1 cargo test --test it book"));
 }
 
-/// All pages, by their paths in `docs`.
+/// Returns the paths of all pages in `docs`.
 fn pages() -> BTreeSet<String> {
     fn collect(folder: &Path, pages: &mut BTreeSet<String>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -117,7 +117,7 @@ fn pages() -> BTreeSet<String> {
     pages
 }
 
-/// Where the links of a text lead, without those to other sites.
+/// Returns the link targets of a text, except those on other sites.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
     targets.filter(|target| !target.contains("://"))
@@ -143,7 +143,7 @@ fn the_summary_lists_every_page() {
     );
 }
 
-/// The summary with the pages of all subcommands in their part, and others that it lacks in that about using the tool.
+/// Adds missing pages to the summary: pages of subcommands in their part, all others in the part about using the tool.
 fn completed(summary: &str) -> String {
     let tree = tree();
     let commands = subcommands(&tree).map(|command| format!("- [{0}](commands/{0}.md)\n", command.get_name()));
@@ -157,7 +157,7 @@ fn completed(summary: &str) -> String {
     format!("{before}{entries}{}{after}", lacking.concat())
 }
 
-/// What stands before the entries of a part, with its heading; the entries; what stands behind them.
+/// Splits the summary at a part: the text up to and including its heading, its entries, and the rest.
 fn part<'a>(summary: &'a str, heading: &str) -> (&'a str, &'a str, &'a str) {
     let start = summary.find(heading).unwrap_or_else(|| panic!("no {heading}")) + heading.len();
     let length = summary[start..].find("\n#").expect("a part behind it");
@@ -184,10 +184,10 @@ fn links_lead_to_a_heading_of_the_book() {
             }
         }
     }
-    none(&missing, "links of the book lead to pages and headings of the book, or to a site");
+    none(&missing, "links in the book must lead to its pages and headings, or to a site");
 }
 
-/// What links to the headings of a page look like: in small letters, without marks, with hyphens for blanks.
+/// Returns the anchors of a page's headings: lowercase, without punctuation, with hyphens instead of spaces.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let anchor = |heading: &str| {
@@ -198,7 +198,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// What is typed in the documents, and before what it does in the examples of the help.
+/// Returns the commands typed in the documents and in the examples of the help, each with its place.
 fn examples() -> Vec<(String, String)> {
     let documents = pages().into_iter().map(|page| format!("docs/{page}"));
     let mut examples = Vec::new();
@@ -216,7 +216,7 @@ fn examples() -> Vec<(String, String)> {
     examples
 }
 
-/// A line in which variables of the shell have a value, and be it 1.
+/// Replaces shell variables in a line by 1.
 fn with_values(line: &str) -> String {
     let mut parts = line.split('$');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -225,7 +225,7 @@ fn with_values(line: &str) -> String {
     first + &parts.map(value).collect::<Vec<_>>().concat()
 }
 
-/// The words of a line up to what the shell does with the output, and to what is said about it.
+/// Returns the words of a command line up to a redirection, a pipe or a comment.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -248,7 +248,7 @@ fn the_tool_understands_every_example() {
     let mut found = 0;
     let mut broken = Vec::new();
     for (place, line) in examples() {
-        // Variables that are set for one command stand before it.
+        // Variables may be set in front of the command.
         let words = words(&with_values(&line));
         let words: Vec<&str> = words.iter().map(String::as_str).skip_while(|word| word.contains('=')).collect();
         let typed = match words.as_slice() {
@@ -262,7 +262,7 @@ fn the_tool_understands_every_example() {
             broken.push(format!("{place}: {line}\n{error}"));
         }
     }
-    none(&broken, "examples are for being typed");
+    none(&broken, "the tool must understand the examples");
     assert!(found > 50, "only {found} examples");
 }
 
@@ -276,10 +276,10 @@ fn what_the_help_names_is_there() {
         let gone = paths.filter(|path| !repository_root().join(path).exists());
         missing.extend(gone.map(|path| format!("{}: {path}", command.get_name())));
     }
-    none(&missing, "pages that the help names must be there");
+    none(&missing, "pages named in the help must exist");
 }
 
-/// The first cells of a page's tables, between backticks.
+/// Returns the first cells of a page's tables, in backticks.
 fn first_cells(page: &str) -> BTreeSet<String> {
     let text = read(&docs().join(page));
     let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next().map(str::to_owned));
@@ -291,7 +291,7 @@ fn the_man_pages_and_the_book_name_the_same_variables_and_files() {
     let names = ENVIRONMENT.iter().chain(FILES).flat_map(|(names, _)| names.split(", "));
     let names: BTreeSet<String> = names.map(str::to_owned).collect();
     let differ: Vec<String> = names.symmetric_difference(&first_cells("environment.md")).cloned().collect();
-    none(&differ, "docs/environment.md and manual/facts.rs differ in these");
+    none(&differ, "docs/environment.md and manual/facts.rs must list the same variables");
     let mut unnamed = BTreeSet::new();
     for command in family(&tree()) {
         let variables = command.get_arguments().filter_map(clap::Arg::get_env).map(|name| name.to_str().unwrap());

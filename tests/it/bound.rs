@@ -1,10 +1,9 @@
-//! Versions that are slower by so much that pairs do not fit, and tests that fail on head alone: what reports say, and
-//! explanations.
+//! Versions that are too slow for pairs, and tests that fail only on head: their reports and explanations.
 
 use crate::support::Project;
 use serde_json::Value;
 
-/// A library whose function takes so many milliseconds, and is so wrong.
+/// Returns a library with a function that takes this many milliseconds and returns `answer`.
 fn source(milliseconds: u64, answer: u32) -> String {
     format!(
         r"
@@ -41,7 +40,7 @@ fn test<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn a_call_that_does_not_end_is_slower_in_every_format_and_says_why_nobody_is_named() {
+fn a_call_that_does_not_end_is_slower_and_unexplained_in_every_format() {
     let project = Project::library(&source(1, 42), &source(3_600_000, 42));
     let run = project.perfunit(["diff", "HEAD~1", "--timeout", "2s", "--per-test-budget", "4s"]).expect(100);
     for part in
@@ -68,7 +67,7 @@ fn a_call_that_does_not_end_is_slower_in_every_format_and_says_why_nobody_is_nam
 }
 
 #[test]
-fn a_test_that_became_very_long_is_explained_or_says_why_not() {
+fn a_test_that_became_very_long_has_an_explanation_or_a_reason() {
     let project = Project::library(&source(1, 42), &source(600, 42));
     let explained = || {
         let run = project.diff(&["--explain", "always"]);
@@ -78,7 +77,7 @@ fn a_test_that_became_very_long_is_explained_or_says_why_not() {
     assert_eq!((works["verdict"].as_str(), works["mode"].as_str()), (Some("slower"), Some("steady")));
     let explanation = &works["explanation"];
     let first =
-        explanation["responsible"][0]["function"].as_u64().unwrap_or_else(|| panic!("nobody is named: {works}"));
+        explanation["responsible"][0]["function"].as_u64().unwrap_or_else(|| panic!("no function is named: {works}"));
     assert_eq!(explanation["functions"][first as usize]["name"], "rest");
     assert_eq!(works["unexplained_because"], Value::Null);
 
@@ -89,7 +88,7 @@ fn a_test_that_became_very_long_is_explained_or_says_why_not() {
 }
 
 #[test]
-fn what_fails_on_head_alone_stands_above_all_others_in_every_format() {
+fn tests_that_fail_only_on_head_come_first_in_every_format() {
     let project = Project::library(&source(1, 42), &source(1, 54));
     let run = project.perfunit(["diff", "HEAD~1"]).expect(104);
     let headline = "1 test passes on base and fails on head";
@@ -105,31 +104,31 @@ fn what_fails_on_head_alone_stands_above_all_others_in_every_format() {
     let document = project.perfunit(["report", "--format", "json"]).expect(0).json();
     assert_eq!(document["summary"]["failing_on_head"], 1);
 
-    // The other way round there is no test left to measure.
+    // In the other direction no test is left to measure.
     let repaired = project.perfunit(["diff", "HEAD..HEAD~1"]).expect(103);
     assert!(repaired.stdout.contains("fails on base") && !repaired.stdout.contains(headline), "{}", repaired.stdout);
 }
 
 #[test]
-fn what_does_not_end_on_head_fails_where_single_calls_would_take_too_long() {
-    // Five calls of head and nine of base at least, each of head's as long as several of base's, in 2 s.
+fn a_hang_on_head_is_a_failure_if_single_calls_would_take_too_long() {
+    // At least five calls of head and nine of base, within 2 s; each call of head takes as long as several of base.
     let project = Project::library(&source(400, 42), &source(3_600_000, 42));
     let diff = ["diff", "HEAD~1", "--timeout", "2s", "--per-test-budget", "1s"];
     let run = project.perfunit(diff).expect(104);
     assert!(run.stdout.contains("1 test passes on base and fails on head"), "{}", run.stdout);
     assert!(run.stdout.contains("sample tests::works  does not end within 2 s (--timeout)"), "{}", run.stdout);
-    // Where a call of base takes almost as long, nobody knows.
+    // If a call of base takes almost as long, the outcome is unknown.
     let run = project.perfunit(["diff", "HEAD~1", "--timeout", "600ms", "--per-test-budget", "1s"]).expect(0);
     assert!(run.stdout.contains("did not end within 0.6 s on head"), "{}", run.stdout);
 }
 
 #[test]
-fn what_does_not_end_on_head_stays_slower_if_only_its_own_code_changed_beside_it() {
+fn a_hang_on_head_stays_slower_if_only_test_code_changed_too() {
     let changed = |milliseconds, answer: u32| {
         let test = format!("#[test]\n    fn works() {{\n        let answer = {answer};\n        assert!(answer > 0);");
         source(milliseconds, 42).replace("#[test]\n    fn works() {", &test)
     };
-    // What is new in it does not build with base.
+    // The new part of the test does not build with base.
     let head = changed(3_600_000, 1).replace("assert!(answer > 0)", "assert!(super::answer_of(answer) > 0)");
     let head = format!("pub fn answer_of(seed: u32) -> u32 {{ seed }}\n{head}");
     let project = Project::library(&changed(1, 1), &head);

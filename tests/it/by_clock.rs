@@ -1,9 +1,9 @@
-//! Tests that run until a time has passed, and others that look at the clock.
+//! Tests that run until a time has passed, and tests that only read the clock.
 
 use crate::support::Project;
 use serde_json::Value;
 
-/// Functions with a chain of dependent steps; `rounds` of them in one, `seed` in the other.
+/// Returns functions with a chain of dependent steps, `rounds` of them in one and `seed` in the other.
 fn source(rounds: usize, seed: u64) -> String {
     format!(
         r"
@@ -95,7 +95,7 @@ mod tests {{
     )
 }
 
-/// The verdict of a test, and whether it is said to run by the clock.
+/// Returns the verdict of a test, and whether it is reported to run by the clock.
 fn judged(document: &Value, name: &str) -> (String, bool) {
     let tests = document["tests"].as_array().unwrap();
     let test = tests.iter().find(|test| test["name"] == format!("tests::{name}"));
@@ -108,13 +108,13 @@ fn judged(document: &Value, name: &str) -> (String, bool) {
 #[test]
 fn a_test_that_runs_by_the_clock_is_compared_by_equal_work() {
     let project = Project::library(&source(400, 1), &source(1200, 2));
-    // A busy machine needs more time, and makes no other verdict.
+    // A busy machine needs more time but reaches the same verdict.
     let document = project.diff(&["--per-test-budget", "60s"]).expect(100).json();
     let slower = |by_clock| ("slower".to_owned(), by_clock);
     for name in ["loops_until_a_deadline", "loops_for_long", "loops_by_the_time_of_day_in_few_rounds"] {
         assert_eq!(judged(&document, name), slower(true), "{name}: {document:#}");
     }
-    // Looking at the clock is not running by it.
+    // Reading the clock is not running by it.
     for name in ["times_each_round", "polls_a_worker"] {
         assert_eq!(judged(&document, name), slower(false), "{name}: {document:#}");
     }

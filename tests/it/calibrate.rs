@@ -1,4 +1,4 @@
-//! `cargo perfunit calibrate`: what it promises, on the smallest of budgets. What its figures are is the machine's.
+//! `cargo perfunit calibrate` on the smallest budget. Its figures depend on the machine.
 
 use crate::support::{Project, Run};
 use serde_json::Value;
@@ -8,14 +8,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// No project around it, a temporary folder and a profile of its own.
+/// A temporary folder without a project, and a separate profile.
 struct Place {
     folder: TempDir,
     cache: PathBuf,
 }
 
 impl Place {
-    /// Tests run at the same time, so each has its profile; what is built once per toolchain they share.
+    /// Tests run in parallel, so each has its own profile; builds of the toolchain are shared.
     fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("perfunit-calibrate-test-").tempdir().unwrap();
         fs::create_dir(folder.path().join("tmp")).unwrap();
@@ -70,7 +70,7 @@ fn a_quick_calibration_finds_half_as_much_again_and_is_kept() {
         assert_eq!(workloads.len(), 6, "five kinds of work and all together");
         for workload in workloads {
             let of = |rate: &str| workload[rate]["of"].as_u64().unwrap();
-            // One kind of work alone may have had no time for a verdict where others are busy.
+            // On a busy machine, one kind of work may have had no time for a verdict.
             assert!((of("found") > 0 && of("false_alarms") > 0) || workload["workload"] != "all", "{workload}");
         }
         assert_eq!(list(level, "compared").len(), 8, "ours, three on the same processes, four on sequential ones");

@@ -1,9 +1,9 @@
-//! What changed besides functions, and is behind a difference.
+//! Causes of a difference other than functions.
 
 use crate::support::Project;
 use serde_json::Value;
 
-/// What a project has that calls `rates::total`, the function of a dependency.
+/// A library that calls `rates::total`, a function of a dependency.
 const CALLER: &str = r"//! Prices.
 
 pub fn price(numbers: &[u64]) -> u64 {
@@ -20,7 +20,7 @@ mod tests {
 }
 ";
 
-/// A project that calls `rates::total`, which goes through `numbers` and, if asked to, again.
+/// Creates a project that calls `rates::total`, which goes through `numbers`, on head possibly twice.
 fn caller(requirement: &str) -> Project {
     let project = Project::empty();
     project.write("src/lib.rs", CALLER);
@@ -41,7 +41,7 @@ fn rates(project: &Project, folder: &str, version: &str, numbers: &str) {
     project.write(format!("{folder}/src/lib.rs"), total.replace("numbers.iter()", numbers));
 }
 
-/// The only cause of the only test, after looking that nobody else was accused.
+/// Returns the only cause of the only test, and asserts that no function was held responsible.
 #[track_caller]
 fn cause(project: &Project) -> Value {
     let run = project.diff(&["--explain", "always"]).expect(100);
@@ -56,7 +56,7 @@ fn cause(project: &Project) -> Value {
     cause.clone()
 }
 
-/// A package beside the workspace, which takes longer on head.
+/// Creates a project with a package outside of the workspace that takes longer on head.
 pub fn project_with_package() -> Project {
     let project = caller("{ path = \"rates\" }");
     rates(&project, "rates", "0.1.0", "numbers.iter()");
@@ -73,7 +73,7 @@ fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
     assert_eq!(cause["text"], "rates: changed total (rates/src/lib.rs:1)");
 }
 
-/// As [`caller`], with a package of the repository in the place of the registry's.
+/// The same as [`caller`], with a package of the repository instead of the registry's.
 fn patched(tables: &str) -> Project {
     let project = Project::empty();
     project.write("src/lib.rs", CALLER);
@@ -99,9 +99,9 @@ fn a_package_that_a_patch_puts_in_the_place_of_another_is_measured_and_named() {
     check_patched("[patch.crates-io]\nrates = { path = \"local/rates\" }\n");
 }
 
-/// Of such a package cargo tells nothing by itself: it is neither member nor excluded.
+/// Cargo does not report such a package, because it is neither a member nor excluded.
 #[test]
-fn so_is_one_below_the_root_of_a_workspace() {
+fn a_patch_below_the_root_of_a_workspace_is_measured_and_named() {
     check_patched("[workspace]\n[patch.crates-io]\nrates = { path = \"local/rates\" }\n");
 }
 
@@ -119,7 +119,7 @@ fn a_patch_of_cargos_configuration_counts_like_one_of_the_manifest() {
 }
 
 #[test]
-fn what_was_built_with_probes_is_not_taken_for_a_dependency_without() {
+fn a_build_with_probes_is_not_reused_for_a_dependency_without_them() {
     let project = Project::empty();
     let caller = CALLER.replace("super::price(&numbers)", "rates::total(&numbers)").replace(
         "    #[test]\n",
@@ -137,7 +137,7 @@ fn what_was_built_with_probes_is_not_taken_for_a_dependency_without() {
     project.commit("base");
     versions(twice, once);
     project.commit("head");
-    // Callgrind's build, of the first tree again, would hide it.
+    // The build for callgrind, which is of the first tree again, would hide the error.
     project.diff(&["--explain", "always", "--engine", "probes"]).expect(100);
     versions(once, twice);
     project.commit("another head");
@@ -151,7 +151,7 @@ fn what_was_built_with_probes_is_not_taken_for_a_dependency_without() {
 #[test]
 fn another_version_of_a_dependency_is_named_with_both() {
     let project = caller("\"=1.0.0\"");
-    // Both versions are there; which one is taken the lock file says.
+    // Both versions are vendored; the lock file chooses one.
     let vendored = "[source.crates-io]\nreplace-with = \"vendor\"\n[source.vendor]\ndirectory = \"vendor\"\n";
     project.write(".cargo/config.toml", vendored);
     for (version, numbers) in [("1.0.0", "numbers.iter()"), ("1.1.0", "numbers.iter().chain(numbers)")] {

@@ -1,4 +1,4 @@
-//! `cargo perfunit ci init`, and what a run tells GitHub Actions.
+//! `cargo perfunit ci init`, and the outputs of a run for GitHub Actions.
 
 use crate::source;
 use crate::support::{Project, Run};
@@ -61,7 +61,7 @@ fn a_project_below_the_top_is_named_in_the_job() {
     }
 }
 
-/// Runs `diff` as the runner of GitHub would, with its files in a folder.
+/// Runs `diff` as GitHub's runner would, with the runner's files in a folder.
 fn on_github(project: &Project, files: &Path, arguments: &[&str]) -> Run {
     let mut command = Project::tool(project.path());
     command.args(["diff", "HEAD~1", "--explain", "never", "--head", "HEAD"]).args(arguments);
@@ -88,7 +88,7 @@ fn github_gets_annotations_a_summary_and_output_variables() {
     );
     assert_eq!(read("output"), expected);
 
-    // Files that cannot be written are no reason to lose a run, or its verdict.
+    // A run and its verdict survive files that cannot be written.
     let nowhere = Path::new("/proc/nowhere");
     let run = on_github(&project, nowhere, &[]).expect(100);
     for what in ["warning: no file for a comment", "warning: no step summary", "warning: no output variables"] {
@@ -112,7 +112,7 @@ fn the_verdict_for_github_follows_the_exit_code() {
     }
 }
 
-/// The script of the step that comments.
+/// Returns the script of the step that comments.
 fn comment_script(workflow: &str) -> String {
     let workflow = Yaml::load_from_str(workflow).unwrap().remove(0);
     let steps = workflow["jobs"]["perfunit"]["steps"].as_sequence().unwrap().clone();
@@ -120,7 +120,7 @@ fn comment_script(workflow: &str) -> String {
     steps.iter().find(is_comment).unwrap()["run"].as_str().unwrap().to_owned()
 }
 
-/// Stands for GitHub's program: writes down how it is called, knows a comment or not, may write or not.
+/// A stand-in for GitHub's program: records its arguments, knows a comment or not, may write or not.
 const GH: &str = r#"#!/bin/sh
 echo "$*" >> "$CALLS"
 case $* in *--paginate*) echo "$KNOWN"; exit 0 ;; esac

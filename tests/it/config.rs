@@ -1,4 +1,5 @@
-//! `.config/perfunit.toml`: what it says counts, what is wrong in it is named, and `show-config` tells where from.
+//! `.config/perfunit.toml`: settings take effect, errors are reported with their place, and `show-config` names each
+//! setting's source.
 
 use crate::filters::{project, selected};
 use crate::support::{Project, Run, repository_root};
@@ -16,7 +17,7 @@ fn list(project: &Project, arguments: &[&str]) -> Run {
     project.perfunit(["list", "HEAD~1", "--head", "HEAD", "--message-format", "json"].iter().chain(arguments))
 }
 
-/// The reason for which a test is not measured.
+/// Returns the reason why a test is not measured.
 #[track_caller]
 fn reason(run: &Run, name: &str) -> serde_json::Value {
     let document = run.json();
@@ -37,7 +38,7 @@ fn skipped_tests_are_named_with_the_reason_and_its_place() {
 }
 
 #[test]
-fn the_default_filter_and_ignored_tests_are_a_matter_of_profiles() {
+fn profiles_set_the_default_filter_and_ignored_tests() {
     let project = with(
         "[profile.default]\ndefault-filter = \"package(parser)\"\n\n[profile.all]\ndefault-filter = \"all()\"\n\
          run-ignored = \"all\"\n",
@@ -52,7 +53,7 @@ fn the_default_filter_and_ignored_tests_are_a_matter_of_profiles() {
 }
 
 #[test]
-fn overrides_give_tests_their_own_terms() {
+fn overrides_set_thresholds_and_metrics_of_tests() {
     let project = with(
         "[profile.default]\nper-test-budget = \"3s\"\n\n[[profile.default.overrides]]\nfilter = \"test(short)\"\n\
          threshold = \"90%\"\n\n[[profile.default.overrides]]\nfilter = \"package(app)\"\nmetrics = [\"allocations\"]\n",
@@ -61,7 +62,7 @@ fn overrides_give_tests_their_own_terms() {
     let document = run.expect(100).json();
     let tests = document["tests"].as_array().unwrap();
     let test = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap();
-    // Three times the work: slower for whoever looks at time, whatever the threshold.
+    // Three times the work is slower by time, whatever the threshold.
     assert_eq!(test("tests::long")["verdict"], "slower");
     assert!((test("tests::long")["threshold"].as_f64().unwrap() - 0.01).abs() < 1e-9);
     assert_eq!(test("tests::short")["verdict"], "slower");
@@ -72,7 +73,7 @@ fn overrides_give_tests_their_own_terms() {
         "{}",
         note("tests::short")
     );
-    // It allocates nothing in either version.
+    // Neither version allocates.
     assert_eq!(test("tests::runs")["verdict"], "same");
     assert!(
         note("tests::runs").contains("judged by allocations, by .config/perfunit.toml:9"),
@@ -102,7 +103,7 @@ fn data_files_are_ignored_or_reach_the_tests_that_are_named() {
     assert_eq!(reason(&run, "one")["path"], "data/a.json");
     assert_eq!(reason(&run, "two")["kind"], "same-executable");
 
-    // What is compiled in cannot be ignored.
+    // Files that are compiled in cannot be ignored.
     project.write("src/lib.rs", reads + &with_test("three", "assert_ne!(include_str!(\"../data/b.json\"), \"\");"));
     for content in ["1", "2"] {
         project.write("data/b.json", content);
@@ -163,7 +164,7 @@ fn what_is_wrong_is_named_with_file_and_line() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
+fn contradictory_settings_are_refused() {
     let project = with("[profile.default]\nmetrics = [\"time\", \"instructions\"]\n");
     let run = project.perfunit(["diff", "HEAD~1", "--instructions", "never"]).expect(2);
     assert!(run.stderr.contains("instructions decide (--metric), and are not to be counted"), "{}", run.stderr);
@@ -171,7 +172,7 @@ fn what_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn what_means_nothing_is_a_warning() {
+fn settings_without_effect_are_warnings() {
     let project =
         with("[profile.default]\nthreshold = \"2%\"\n\n[[skip]]\nfilter = \"test(nosuch)\"\nreason = \"x\"\n");
     project.write("app/.config/perfunit.toml", "[profile.default]\n");

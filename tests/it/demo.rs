@@ -11,7 +11,7 @@ fn the_demonstration_ends_in_a_right_verdict() {
     let folder = "wordcount";
     let saved = project.perfunit_in(folder, ["report", "--format", "json"]).expect(0);
     assert!(run.stdout.contains("tests::counts_every_word"), "{}", run.stdout);
-    // It looks as it will in a project.
+    // The output looks as in a project.
     assert!(run.stdout.contains("HEAD~1 (") && run.stdout.contains(" → HEAD"), "{}", run.stdout);
     for test in saved.json()["tests"].as_array().unwrap() {
         let verdict = test["verdict"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! `cargo perfunit diff`: documents, exit codes, what is built.
+//! `cargo perfunit diff`: documents, exit codes, and builds.
 
 use crate::source;
 use crate::support::{Project, announced, to_announce};
@@ -45,7 +45,7 @@ fn the_document_has_every_promised_field_and_is_all_that_is_printed() {
 }
 
 #[test]
-fn one_version_against_itself_is_no_regression() {
+fn a_version_against_itself_is_not_a_regression() {
     let project = Project::library(&source(500), &source(1500));
     let run = project.perfunit(["diff", "HEAD..HEAD", "--all-tests", "--message-format", "json"]).expect(0);
     let document = run.json();
@@ -88,7 +88,7 @@ fn each_verdict_is_announced_once_as_soon_as_it_is_final() {
         ["Failing sample more::fails", "Slower sample more::a", "Slower sample more::b", "Slower sample tests::mixes"];
     assert_eq!(to_announce(&run.json()), expected);
     assert_eq!(announced(&run.stderr), expected, "{}", run.stderr);
-    // It fails in the first pairs, which nothing can change; whatever is slower is confirmed after all first pairs.
+    // It fails in the first pairs and stays failed; slower tests are confirmed after all first pairs.
     let at = |part: &str| run.stderr.find(part).unwrap();
     assert!(at("Failing sample") < at("Slower sample"), "{}", run.stderr);
     let quiet = project.diff(&["--explain", "never", "--quiet"]).expect(100);
@@ -99,7 +99,7 @@ fn each_verdict_is_announced_once_as_soon_as_it_is_final() {
 fn unchanged_commits_are_not_built_again() {
     let project = Project::library(&source(500), &source(1500));
     project.diff(&[]).expect(100);
-    // Had cargo anything to do, it would make its folder again.
+    // Cargo would create its folder again if it were called.
     let cargos = project.path().join("target/perfunit/build");
     assert!(cargos.join("release").is_dir());
     std::fs::remove_dir_all(&cargos).unwrap();
@@ -128,12 +128,12 @@ fn failures_have_their_exit_codes_and_hints() {
     project.perfunit(["diff", "--no-such-flag"]).expect(2);
 }
 
-/// What a build writes: everything else in our folder is state of runs.
+/// Returns whether a file is written by builds; all other files in our folder are state of runs.
 fn is_executable_or_library(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "deps")
 }
 
-/// The newest file that satisfies the condition.
+/// Returns the newest file that meets the condition.
 fn newest(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> (SystemTime, PathBuf) {
     let mut newest = (SystemTime::UNIX_EPOCH, PathBuf::new());
     let mut folders = vec![folder.to_owned()];
@@ -152,14 +152,14 @@ fn newest(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> (SystemTime, PathBuf
 }
 
 #[test]
-fn what_is_flagged_was_confirmed_over_many_layouts() {
+fn flagged_tests_are_confirmed_over_many_layouts() {
     let project = Project::library(&source(500), &source(1500));
     let document = project.perfunit(["diff", "HEAD~1", "--message-format", "json"]).expect(100).json();
     let tests = document["tests"].as_array().unwrap();
     let slower = tests.iter().find(|test| test["verdict"] == "slower").unwrap();
     assert!(slower["layouts"].as_u64().unwrap() >= 8, "{slower}");
     assert_eq!(slower["pairs"].as_u64().unwrap() % slower["layouts"].as_u64().unwrap(), 0, "{slower}");
-    // They are large: none is kept.
+    // Layouts are large, so none is kept.
     assert!(!project.path().join("target/perfunit/tmp").exists());
 }
 
@@ -176,7 +176,7 @@ fn a_workload_that_reads_the_source_is_named() {
 #[test]
 fn a_budget_ends_builds_too() {
     let project = Project::library(&source(500), &source(1500));
-    // The build script leaves a file when it is not stopped.
+    // The build script writes a file unless it is stopped.
     let outside = tempfile::tempdir().unwrap();
     let ended = outside.path().join("ended");
     let script =
@@ -188,7 +188,7 @@ fn a_budget_ends_builds_too() {
     assert!(run.stderr.contains("the budget of 2.0 s was used up by building"), "{}", run.stderr);
 }
 
-/// The test outlasts the budget: the clock stops it in the middle of a call, as Ctrl-C would.
+/// The test outlasts the budget, so that the clock stops it in the middle of a call, as Ctrl-C would.
 #[test]
 fn what_the_budget_ends_is_not_called_interrupted() {
     let sleeping = |rounds| {
@@ -196,7 +196,7 @@ fn what_the_budget_ends_is_not_called_interrupted() {
         source(rounds).replace("fn mixes() {", sleep)
     };
     let project = Project::library(&sleeping(500), &sleeping(1500));
-    // Builds.
+    // Builds both versions.
     project.perfunit(["list", "HEAD~1"]).expect(0);
     let run = project.perfunit(["diff", "HEAD~1", "--budget", "5s", "--message-format", "json"]);
     let document = run.expect(105).json();

@@ -3,7 +3,7 @@
 use crate::support::{Project, Run};
 use std::collections::BTreeMap;
 
-/// A library with a doc test for its crate and two for one of its functions, of so many rounds.
+/// Returns a library with a doc test for the crate and two for a function of this many rounds.
 fn documented(rounds: u32) -> String {
     format!(
         "//! ```\n//! sample::mix(1);\n//! ```\n\n\
@@ -15,7 +15,7 @@ fn documented(rounds: u32) -> String {
     )
 }
 
-/// The tests in a document of `list`, with their kind and the kind of their reason.
+/// Returns the tests in a document of `list`, with their kind and the kind of their reason.
 fn listed(run: Run) -> BTreeMap<String, (String, Option<String>)> {
     let document = run.expect(0).json();
     let entry = |test: &serde_json::Value| {
@@ -31,7 +31,7 @@ fn is(kind: &str, reason: Option<&str>) -> (String, Option<String>) {
 }
 
 #[test]
-fn without_the_option_doc_tests_are_named_with_it() {
+fn without_the_option_doc_tests_are_listed_with_a_hint() {
     let project = Project::library(&documented(500), &documented(1500));
     let run = project.perfunit(["list", "HEAD~1"]).expect(0);
     assert!(run.stdout.contains("mixes") && !run.stdout.contains("mix #1"), "{}", run.stdout);
@@ -43,7 +43,7 @@ fn without_the_option_doc_tests_are_named_with_it() {
 }
 
 #[test]
-fn names_stay_when_lines_move_and_other_targets_can_be_asked_for_besides() {
+fn names_are_stable_when_lines_move_and_doc_combines_with_other_targets() {
     let moved = documented(1500).replace("/// assert_ne", "/// // A line more.\n/// assert_ne");
     let project = Project::library(&documented(500), &moved);
     let doctests = listed(project.perfunit(["list", "HEAD~1", "--doc", "--message-format", "json"]));
@@ -81,7 +81,7 @@ fn a_library_without_doc_tests_by_its_manifest_has_none() {
     assert!(run.stdout.contains("the chosen packages have no test targets"), "{}", run.stdout);
 }
 
-/// A generic function that only its doc test calls.
+/// Returns a generic function that only its doc test calls.
 fn generic(rounds: u32) -> String {
     format!(
         "/// ```\n/// assert_eq!(sample::twice(2u32), 4);\n/// ```\n\
@@ -92,7 +92,7 @@ fn generic(rounds: u32) -> String {
 }
 
 #[test]
-fn what_a_doc_test_may_execute_is_not_called_uncovered() {
+fn functions_that_a_doc_test_may_execute_are_not_uncovered() {
     let project = Project::library(&generic(10), &generic(500));
     let uncovered = |more: &[&str]| {
         let arguments = ["list", "HEAD~1", "--message-format", "json"].iter().chain(more);

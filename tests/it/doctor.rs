@@ -1,4 +1,4 @@
-//! `cargo perfunit doctor`, and what becomes of a comparison where the system refuses what we ask for.
+//! `cargo perfunit doctor`, and comparisons on a system that refuses some of the tool's requests.
 
 use crate::source;
 use crate::support::{PINNING, Project, RANDOM_ADDRESSES, Refused, Run, keep_on_one_core, refuse};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// Runs `doctor` in a folder that is no project.
+/// Runs `doctor` in an empty folder.
 fn doctor(arguments: &[&str], refused: &[Refused]) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Project::tool(folder.path());
@@ -19,7 +19,7 @@ fn doctor(arguments: &[&str], refused: &[Refused]) -> Run {
     run
 }
 
-/// Level by finding.
+/// Returns the level of each finding.
 fn levels(document: &Value) -> BTreeMap<&str, &str> {
     let findings = document["findings"].as_array().unwrap();
     findings.iter().map(|finding| (finding["what"].as_str().unwrap(), finding["level"].as_str().unwrap())).collect()
@@ -42,28 +42,28 @@ fn examines_the_machine_without_a_project() {
 }
 
 #[test]
-fn the_document_says_how_good_each_finding_is() {
+fn the_document_has_a_level_for_each_finding() {
     let document = doctor(&["--message-format", "json"], &[]).json();
     assert_eq!(document["schema_version"], 4);
     let levels = levels(&document);
     assert_eq!((levels["platform"], levels["toolchain"]), ("ok", "ok"));
     assert!(levels.values().all(|level| ["ok", "warn", "bad"].contains(level)), "{levels:?}");
     assert!(document["noise"]["cores"][0]["lost"].is_number());
-    // Our workload was measured: both sides are the same, so it cannot have become slower.
+    // The workload was measured: both sides are equal, so it cannot be slower.
     let verdict = document["noise"]["against_itself"]["verdict"].as_str().unwrap();
     assert!(!["slower", "faster", "not-measured"].contains(&verdict), "{verdict}");
 }
 
 #[test]
-fn what_a_container_refuses_is_found() {
+fn refusals_of_a_container_are_found() {
     let document = doctor(&["--message-format", "json"], &[RANDOM_ADDRESSES, PINNING]).json();
     let levels = levels(&document);
     assert_eq!((levels["address-space"], levels["pinning"]), ("warn", "warn"));
     assert!(document["noise"]["against_itself"]["pairs"].as_u64().unwrap() >= 8, "{document}");
 }
 
-/// Compares versions of a project, slower and the same, on a system that gives less than we ask for. Returns the
-/// environment that is reported of both.
+/// Compares a slower and an equal version of a project on a restricted system. Returns the reported environment of both
+/// comparisons.
 fn verdicts_hold(restrict: impl Fn(&mut Command), said: &str) -> [Value; 2] {
     let project = Project::library(&source(500), &source(1500));
     let diff = |versions: &[&str], code: i32| {
@@ -83,7 +83,7 @@ fn verdicts_hold(restrict: impl Fn(&mut Command), said: &str) -> [Value; 2] {
 }
 
 #[test]
-fn random_addresses_are_said_and_verdicts_hold_on_executables_with_fixed_ones() {
+fn random_addresses_are_reported_and_verdicts_hold_on_executables_with_fixed_ones() {
     let environments = verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomisation");
     for environment in environments {
         assert_eq!(environment["paired_address_space"], false);
@@ -97,11 +97,11 @@ fn random_addresses_are_said_and_verdicts_hold_on_executables_with_fixed_ones() 
 }
 
 #[test]
-fn processes_that_cannot_be_pinned_are_said_and_verdicts_hold() {
+fn processes_that_cannot_be_pinned_are_reported_and_verdicts_hold() {
     verdicts_hold(|command| refuse(command, &[PINNING]), "on one core");
 }
 
 #[test]
-fn a_single_core_is_said_and_verdicts_hold() {
+fn a_single_core_is_reported_and_verdicts_hold() {
     verdicts_hold(keep_on_one_core, "only one core");
 }

@@ -1,10 +1,10 @@
-//! What a run of a test says about other runs of it.
+//! Conclusions from one run of a test about other runs.
 
 use crate::support::{Project, Run};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// A library whose tests take the changed way or the other one, as `ways` decides; `rounds` is what changes.
+/// Returns a library with tests that take the changed path or another one, as `ways` decides; `rounds` is the change.
 fn library(rounds: u32, tests: &str) -> String {
     format!(
         r"
@@ -32,7 +32,7 @@ fn project(tests: &str) -> Project {
     Project::library(&library(500, tests), &library(1500, tests))
 }
 
-/// The tests that `list` would measure.
+/// Returns the tests that `list` would measure.
 fn selected(run: &Run) -> BTreeSet<String> {
     let document = run.json();
     let tests = document["tests"].as_array().unwrap().iter().filter(|test| test["selected"] == true);
@@ -42,7 +42,7 @@ fn selected(run: &Run) -> BTreeSet<String> {
 const LIST: [&str; 4] = ["list", "HEAD~1", "--message-format", "json"];
 
 #[test]
-fn a_test_that_takes_the_changed_way_only_at_times_is_measured() {
+fn a_test_that_takes_the_changed_path_only_sometimes_is_measured() {
     let mut tests = String::from(
         "fn draw(number: u64) -> bool {
             use std::hash::BuildHasher;
@@ -57,7 +57,7 @@ fn a_test_that_takes_the_changed_way_only_at_times_is_measured() {
 }
 
 #[test]
-fn what_a_test_did_in_another_environment_says_nothing() {
+fn an_execution_in_another_environment_is_not_evidence() {
     let tests = r#"#[test] fn may_go_round() { super::walk(2, std::env::var_os("DETOUR").is_some()); }"#;
     let project = project(tests);
     let list = |detour: Option<&str>| {

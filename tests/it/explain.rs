@@ -3,7 +3,7 @@
 use crate::support::{Project, Run};
 use serde_json::Value;
 
-/// Functions in several shapes, all called by one test, each of which takes about a microsecond.
+/// Functions of several shapes that one test calls, each about a microsecond long.
 pub const LIBRARY: &str = r"//! Sums.
 
 use std::hint::black_box;
@@ -68,7 +68,7 @@ const LONGER: Edit = ("numbers.iter().map(|", "numbers.iter().chain(numbers).map
 const OFTENER: Edit = ("let rounds = black_box(1)", "let rounds = black_box(3)");
 const DEEPER: Edit = ("depth < 20", "depth < 400");
 const LATER: Edit = ("*number == 400", "*number == 4000");
-/// All of them.
+/// The replacements.
 pub const EDITS: [Edit; 4] = [LONGER, OFTENER, DEEPER, LATER];
 
 /// Returns the explanation of the only test after a replacement in the library.
@@ -113,18 +113,18 @@ fn a_function_that_takes_longer_is_responsible_and_its_callers_are_not() {
 }
 
 #[test]
-fn who_calls_a_helper_more_often_is_responsible_and_the_helper_is_not() {
+fn the_caller_that_calls_a_helper_more_often_is_responsible() {
     check(OFTENER, "step", "calls");
 }
 
 #[test]
-fn who_recurses_deeper_is_responsible_and_not_the_caller() {
+fn a_function_that_recurses_deeper_is_responsible() {
     check(DEEPER, "fold", "calls");
 }
 
 #[test]
-fn who_recurses_deeper_by_way_of_another_function_is_responsible() {
-    // Each call reads the clock: the probes cost ten times what the calls take.
+fn a_function_that_recurses_deeper_through_another_is_responsible() {
+    // Each call reads the clock: the probes cost ten times as much as the calls.
     let library = LIBRARY.replace("fold(rest, depth + 1)", "further(rest, depth)").replace(
         "fn early(",
         "fn further(numbers: &[u64], depth: u64) -> u64 {\n    black_box(1) ^ fold(numbers, depth + 1)\n}\n\nfn early(",
@@ -143,7 +143,7 @@ fn a_function_below_a_changed_header_is_the_same_function() {
 }
 
 #[test]
-fn an_early_return_that_is_gone_is_the_functions_own() {
+fn a_removed_early_return_is_attributed_to_its_function() {
     check(LATER, "early", "own");
 }
 
@@ -166,7 +166,7 @@ fn calls_and_recursion_are_counted() {
     assert_eq!(["base", "head"].map(|side| each[side].as_f64().unwrap().round() as u64), [1, 3]);
 }
 
-/// Names of the first responsible functions, by test.
+/// Returns the name of each test's first responsible function.
 fn culprits(document: &Value) -> Vec<String> {
     let first = |test: &Value| {
         let found = &test["explanation"];
@@ -209,13 +209,13 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
     let unknown = explain(&["tests::sumz"]).expect(2);
     assert!(unknown.stderr.contains("did you mean tests::sums?"), "{}", unknown.stderr);
     project.write("src/lib.rs", head.replace("depth + 1", "depth + 2"));
-    // What is recorded is still true; it can only not be measured again.
+    // The recorded explanation stays valid, although it cannot be measured again.
     assert_eq!(culprits(&explain(&["--message-format", "json"]).expect(0).json()), ["Totals::of"]);
     assert_eq!(project.status(), ["src/lib.rs"]);
 }
 
 #[test]
-fn what_was_typed_may_mean_another_commit_by_now() {
+fn a_typed_revision_may_have_moved_since_the_run() {
     let project = Project::library(LIBRARY, LIBRARY);
     project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
@@ -226,7 +226,7 @@ fn what_was_typed_may_mean_another_commit_by_now() {
 }
 
 #[test]
-fn a_version_that_is_gone_cannot_be_explained_any_longer() {
+fn a_version_that_no_longer_exists_cannot_be_explained() {
     let project = Project::library(LIBRARY, LIBRARY);
     project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);

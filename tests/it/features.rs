@@ -1,11 +1,12 @@
-//! Features are those that cargo enables for the packages that were asked for, whatever of these a change reaches.
+//! The enabled features are those that cargo enables for the requested packages, no matter which of them a change
+//! reaches.
 
 use crate::support::{Project, Run};
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// A workspace: `engine` has a test behind a feature; `user`, without tests, enables it; `other` needs no feature of it;
-/// `apart`, without tests as well, does not need it at all.
+/// Creates a workspace: `engine` has a test behind a feature; `user`, without tests, enables the feature; `other` needs
+/// `engine` without features; `apart`, also without tests, does not need `engine`.
 fn workspace(resolver: &str) -> Project {
     let project = Project::empty();
     let members = "members = [\"engine\", \"user\", \"other\", \"apart\"]";
@@ -37,7 +38,7 @@ mod turbo {
 "
 }
 
-/// The names of all tests that the tool finds.
+/// Returns the names of all tests that the tool finds.
 fn found(project: &Project, arguments: &[&str]) -> BTreeSet<String> {
     let list = ["list", "HEAD", "--message-format", "json"];
     let document = project.perfunit(list.iter().chain(arguments)).expect(0).json();
@@ -45,7 +46,7 @@ fn found(project: &Project, arguments: &[&str]) -> BTreeSet<String> {
     tests.map(|test| test["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The names of all tests that cargo finds.
+/// Returns the names of all tests that cargo finds.
 fn listed(project: &Project, arguments: &[&str]) -> BTreeSet<String> {
     let mut command = Command::new("cargo");
     command.args(["test", "--lib"]).args(arguments).args(["--", "--list", "--format", "terse"]);
@@ -76,7 +77,7 @@ fn a_feature_may_be_one_of_another_package_than_the_changed_one() {
 }
 
 #[test]
-fn what_makes_no_difference_is_not_built() {
+fn packages_without_influence_on_features_are_not_built() {
     let project = workspace("2");
     project.write("apart/src/lib.rs", "#[test] fn breaks() { let number: u64 = \"\"; }\n");
     project.write("engine/src/lib.rs", engine(500));
@@ -99,7 +100,7 @@ fn a_package_that_is_named_for_its_features_alone_is_not_compiled() {
 }
 
 #[test]
-fn the_source_of_such_a_package_is_there_for_who_takes_it_in() {
+fn the_source_of_such_a_package_can_be_included_by_others() {
     let project = workspace("2");
     let reader = "#[test] fn reads() {
         let text = include_str!(\"../../user/src/lib.rs\");
@@ -115,7 +116,7 @@ fn the_source_of_such_a_package_is_there_for_who_takes_it_in() {
 }
 
 #[test]
-fn features_that_another_package_enables_reach_who_shares_them() {
+fn features_that_another_package_enables_affect_shared_dependencies() {
     let project = workspace("2");
     project.write("engine/src/lib.rs", engine(500));
     project.write("other/src/lib.rs", "#[test] fn stands() { assert_ne!(engine::run(1), engine::run(2)); }\n");

@@ -1,9 +1,9 @@
-//! Which tests are taken: filtersets, names, packages and targets, as in nextest and cargo.
+//! Selection of tests: filtersets, names, packages and targets, as in nextest and cargo.
 
 use crate::support::{Project, Run};
 use std::collections::BTreeSet;
 
-/// Two packages, of which `app` depends on `parser`; the number is of rounds in what all tests reach.
+/// Returns two packages, of which `app` depends on `parser`, with this many rounds in a function that all tests reach.
 pub fn workspace(rounds: u32) -> Vec<(&'static str, String)> {
     let manifest = |name: &str, more: &str| {
         format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n{more}")
@@ -34,7 +34,7 @@ mod tests {
     ]
 }
 
-/// Both versions of it, committed.
+/// Creates the workspace with both versions committed.
 pub fn project() -> Project {
     let project = Project::empty();
     for rounds in [500, 1500] {
@@ -46,7 +46,7 @@ pub fn project() -> Project {
     project
 }
 
-/// The names of the tests that `list` would measure.
+/// Returns the names of the tests that `list` would measure.
 #[track_caller]
 pub fn selected(run: Run) -> BTreeSet<String> {
     let document = run.expect(0).json();
@@ -83,7 +83,7 @@ fn filtersets_names_and_targets_choose_tests() {
     check(&project, &["--workspace", "--exclude", "a*", "--test", "who*"], &["files"]);
     check(&project, &["--tests"], &all);
     check(&project, &["--lib", "--all-targets"], &all);
-    // `deps(..)` asks cargo for everything, which writes a lock file: not here.
+    // `deps(..)` asks cargo for all metadata, which writes a lock file, but not in the project.
     assert_eq!(project.status(), [""; 0]);
     assert!(!project.path().join("Cargo.lock").exists());
 }
@@ -105,7 +105,7 @@ fn an_expression_that_is_wrong_is_shown_with_its_place() {
 }
 
 #[test]
-fn a_filter_that_takes_no_test_is_not_silent() {
+fn a_filter_that_matches_no_test_is_reported() {
     let project = project();
     let run = list(&project, &["-p", "parser", "lonng"]).expect(0);
     assert!(run.stderr.contains("warning: no test found in the targets that the change can reach has `lonng`"));

@@ -1,4 +1,4 @@
-//! `cargo perfunit generate`, and what `diff --generated` makes of it.
+//! `cargo perfunit generate`, and its workloads in `diff --generated`.
 
 use crate::support::{Project, Run};
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub fn input(lent: &str) -> usize {
 }
 ";
 
-/// With a checksum that goes over the values twice.
+/// Creates a project with a head that goes over the values twice.
 fn project() -> Project {
     let twice = "values.iter().chain(values.iter().rev()).fold(7,";
     Project::library(BASE, &BASE.replace("values.iter().fold(7,", twice))
@@ -46,7 +46,7 @@ fn calls_are_shown_and_found_again_without_a_build() {
 }
 
 #[test]
-fn functions_have_calls_where_nothing_changed() {
+fn functions_have_calls_without_a_change() {
     let found = run(&project(), &["generate", "HEAD", "--all", "--message-format", "json"]);
     assert_eq!(found.code, 0, "{found:?}");
     let document: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
@@ -54,7 +54,7 @@ fn functions_have_calls_where_nothing_changed() {
     assert_eq!(document["without"].as_array().unwrap().len(), 0, "{document}");
 }
 
-/// A constant function cannot count its calls, so that nothing shows whether a caller comes to it.
+/// A `const fn` cannot count its calls, so nothing shows whether a caller reaches it.
 #[test]
 fn a_constant_function_has_no_calls_by_its_callers() {
     let code = "pub fn ends(values: &[u64]) -> usize { end(values.as_ptr(), values.len()) }
@@ -95,7 +95,7 @@ fn a_generated_call_fails_the_run_only_on_request() {
 }
 
 #[test]
-fn a_gate_that_could_not_look_is_no_pass() {
+fn a_gate_that_could_not_be_checked_does_not_pass() {
     let base = "pub unsafe fn peek(at: *const u8) -> u8 { unsafe { *at } }\n";
     let project = Project::library(base, &base.replace("*at }", "at.read() }"));
     let arguments = ["diff", "HEAD~1", "--generated", "--explain", "never"];
@@ -109,7 +109,7 @@ fn a_gate_that_could_not_look_is_no_pass() {
 }
 
 #[test]
-fn a_listed_filter_that_neither_test_nor_call_has_is_named() {
+fn a_filter_that_matches_neither_test_nor_call_is_reported() {
     let tested = |code: &str| format!("{code}\n#[test]\nfn shows() {{ assert_eq!(shown(\"!\"), 1); }}\n");
     let project = Project::library(&tested(BASE), &tested(&BASE.replace("fold(7,", "rev().fold(7,")));
     let warns = |name: &str| run(&project, &["list", "HEAD~1", "--generated", name]).stderr.contains(name);
@@ -143,7 +143,7 @@ fn calls_are_listed_filtered_and_explained() {
 }
 
 #[test]
-fn a_function_may_be_called_as_a_variable_of_its_calls_is() {
+fn a_function_may_have_the_name_of_a_variable_in_its_calls() {
     let found = run(&project(), &["generate", "HEAD~1", "input", "--message-format", "json"]);
     assert_eq!(found.code, 0, "{found:?}");
     let document: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();

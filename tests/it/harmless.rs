@@ -1,4 +1,4 @@
-//! Killed, interrupted, without space: the project stays as it was, nothing keeps running, and the next run works.
+//! Kills, interrupts and full disks: the project stays as it was, no process remains, and the next run works.
 
 use crate::support::{Project, Run, skipped};
 use std::collections::BTreeMap;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Rounds of the random kills.
+/// Number of rounds of random kills.
 const ROUNDS_VARIABLE: &str = "PERFUNIT_KILL_ROUNDS";
 const ROUNDS: u32 = 3;
-/// A run of [`project`] takes longer than this on no machine that was ever seen.
+/// Longer than any run of [`project`] ever observed.
 const LONG: Duration = Duration::from_mins(1);
 
-/// Some tests to measure; `leaves` starts programs that it does not wait for, one of them in a session of its own.
+/// Returns tests to measure; `leaves` starts programs without waiting for them, one of them in another session.
 fn source(rounds: u32) -> String {
     let test = |i| format!("    #[test] fn t{i}() {{ assert_ne!(super::slow({i}), 1); }}\n");
     let many = (0..6).map(test).collect::<Vec<_>>().concat();
@@ -30,7 +30,7 @@ fn project() -> Project {
     Project::library(&source(500), &source(1500))
 }
 
-/// Everything in the project but the target folder: kind, time and content.
+/// Files of the project outside of the target folder: kind, time and content.
 type Snapshot = BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)>;
 
 fn snapshot(folder: &Path) -> Snapshot {
@@ -53,7 +53,7 @@ fn snapshot(folder: &Path) -> Snapshot {
     found
 }
 
-/// Processes whose program or working folder lies in the project.
+/// Returns the processes with a program or working folder in the project.
 fn processes(folder: &Path) -> Vec<String> {
     let folder = folder.canonicalize().unwrap();
     let inside = |link: PathBuf| fs::read_link(link).is_ok_and(|path| path.starts_with(&folder));
@@ -62,7 +62,7 @@ fn processes(folder: &Path) -> Vec<String> {
     found.map(|process| fs::read_to_string(process.join("cmdline")).unwrap_or_default().replace('\0', " ")).collect()
 }
 
-/// The project is as before and nothing of it runs, at once or very soon.
+/// Asserts that the project is unchanged and that no process of it remains, within a few seconds.
 #[track_caller]
 fn unharmed(project: &Project, before: &Snapshot, after: &str) {
     let limit = Instant::now() + Duration::from_secs(3);
@@ -80,19 +80,20 @@ fn unharmed(project: &Project, before: &Snapshot, after: &str) {
         !project.path().join("target/perfunit/tmp").exists() || after.contains("kill"),
         "temporary folders are left {after}"
     );
-    // The keeper removes these after a kill, once nothing runs any more.
+    // After a kill, the keeper removes these folders once no process remains.
     while !of_tests(project).is_empty() && Instant::now() < limit {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(of_tests(project), Vec::<PathBuf>::new(), "temporary folders of tests are left {after}");
 }
 
-/// The temporary folder of runs in this project.
+/// Returns the temporary folder of runs in this project.
 fn temporary(project: &Project) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("harmless").join(project.path().file_name().unwrap())
 }
 
-/// Returns the folders in it. A C compiler that is killed while it links leaves files there, as with cargo.
+/// Returns the folders inside the temporary folder. A C compiler that is killed while it links leaves files there, as
+/// with cargo.
 fn of_tests(project: &Project) -> Vec<PathBuf> {
     let entries = fs::read_dir(temporary(project)).into_iter().flatten();
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
@@ -112,7 +113,7 @@ fn start(project: &Project) -> Child {
     fs::create_dir_all(temporary(project)).unwrap();
     command.env("TMPDIR", temporary(project));
     command.args(["diff", "HEAD~1", "--per-test-budget", "1s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // As a shell does: Ctrl-C then goes to this group.
+    // As a shell does, so that Ctrl-C goes to this group.
     command.process_group(0).spawn().unwrap()
 }
 
@@ -124,7 +125,7 @@ fn wait_until(child: &mut Child, condition: impl Fn() -> bool) {
     }
 }
 
-/// `kill` takes a negative number for a group.
+/// Sends a signal; a negative target is a process group.
 fn signal(name: &str, target: i64) {
     assert!(Command::new("kill").args([name, "--", &target.to_string()]).status().unwrap().success());
 }
@@ -180,7 +181,7 @@ fn ctrl_c_while_building() {
 #[test]
 fn ctrl_c_while_measuring_reports_what_is_finished() {
     let project = project();
-    // Builds, so that the runs below begin to measure at once.
+    // Builds, so that the runs below measure at once.
     the_next_run_is_right(&project);
     let before = snapshot(project.path());
     for to_group in [true, false] {
@@ -190,7 +191,7 @@ fn ctrl_c_while_measuring_reports_what_is_finished() {
         wait_until(&mut child, || of_head().is_some());
         let above = of_head().unwrap();
         for folder in [&temporary, &above, &above.join("base"), &above.join("head")] {
-            // It may be about to be made anew.
+            // The folder may be about to be created again.
             let mode = folder.metadata().map_or(0o700, |data| data.permissions().mode() & 0o777);
             assert_eq!(mode, 0o700, "{}", folder.display());
         }
@@ -224,7 +225,7 @@ fn two_runs_take_turns_and_one_that_waits_can_be_stopped() {
 struct Mount(tempfile::TempDir);
 
 impl Mount {
-    /// Mounts a file system in memory; without the right to mount, reports that the test is skipped and returns `None`.
+    /// Mounts a file system in memory. Without permission to mount, reports the test as skipped and returns `None`.
     fn new(options: &str) -> Option<Self> {
         let mount = Self(tempfile::tempdir().unwrap());
         if !mount.call(&["-t", "tmpfs", "-o", options, "none"]) {

@@ -1,15 +1,15 @@
-//! Test targets with a harness of their own, ours among them.
+//! Test targets with their own harness, including ours.
 
 use crate::support::{Case, Project, Run, skipped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A project of the name of a case.
+/// Creates the project of a case.
 fn project(case: &str) -> Project {
     Case::all()[case].project()
 }
 
-/// A command in the project's folder that finds our tool as cargo finds its subcommands.
+/// Returns a command in the project's folder that finds our tool as cargo finds its subcommands.
 fn beside_the_tool(project: &Project, program: &str) -> Command {
     let tool = Path::new(env!("CARGO_BIN_EXE_cargo-perfunit"));
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -22,7 +22,7 @@ fn beside_the_tool(project: &Project, program: &str) -> Command {
         }
     }
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_MANIFEST_DIR");
-    // Cargo takes out of our lock file what the project does not need, which is a change of the working tree.
+    // Cargo removes unneeded packages from the lock file, which changes the working tree.
     command.env("PERFUNIT_BASE", "HEAD~1..HEAD");
     command
 }
@@ -32,7 +32,7 @@ fn run(mut command: Command, arguments: &[&str]) -> Run {
     Run::of(command)
 }
 
-/// The executable of the target that asks for verdicts, built.
+/// Builds the target with the harness and returns its executable.
 fn built(project: &Project) -> PathBuf {
     let arguments = ["test", "--test", "performance", "--no-run", "--message-format", "json"];
     let messages = run(beside_the_tool(project, "cargo"), &arguments).expect(0).stdout;
@@ -61,7 +61,7 @@ fn cargo_test_fails_for_what_got_slower() {
     let listed = run(beside_the_tool(&project, executable.to_str().unwrap()), &["--list", "--format", "terse"]);
     assert_eq!(listed.expect(0).stdout, "unique tests::keeps_the_first_of_each: test\n");
 
-    // Inside of the tool it asks nobody.
+    // Inside of the tool, the harness does not call the tool.
     let mut inside = beside_the_tool(&project, executable.to_str().unwrap());
     inside.env("PERFUNIT", "1");
     assert_eq!(run(inside, &["--list", "--format", "terse"]).expect(0).stdout, "");
@@ -77,7 +77,7 @@ fn cargo_test_fails_for_what_got_slower() {
     assert!(nonsense.stdout.contains("test cargo perfunit list ... FAILED"), "{}", nonsense.stdout);
     assert!(nonsense.stderr.contains("unknown revision `no-such-branch`"), "{}", nonsense.stderr);
 
-    // What did not change has nothing to run.
+    // Without a change there is nothing to run.
     let mut same = beside_the_tool(&project, executable.to_str().unwrap());
     same.env("PERFUNIT_BASE", "HEAD..HEAD");
     assert!(run(same, &[]).expect(0).stdout.contains("running 0 tests"));
@@ -85,7 +85,7 @@ fn cargo_test_fails_for_what_got_slower() {
     under_nextest(&project);
 }
 
-/// cargo-nextest runs each test in a process of its own.
+/// cargo-nextest runs each test in a separate process.
 fn under_nextest(project: &Project) {
     let nextest = || beside_the_tool(project, "cargo-nextest");
     if nextest().arg("nextest").arg("--version").output().is_err() {
@@ -98,7 +98,7 @@ fn under_nextest(project: &Project) {
 }
 
 #[test]
-fn only_cpu_time_is_told_beside_the_time_of_a_process() {
+fn processes_report_only_cpu_time_in_addition_to_time() {
     let project = project("hand-made-harness");
     let document = project.diff(&["--exact", "prints_a_lot"]).expect(100).json();
     let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "prints_a_lot").unwrap();
@@ -112,7 +112,7 @@ fn only_cpu_time_is_told_beside_the_time_of_a_process() {
     assert_eq!((&test["verdict"], &test["reason"]["kind"]), (&"inconclusive".into(), &"metric-unknown".into()));
 }
 
-/// A library whose change a target with this main can reach.
+/// Creates a library with a change that a target with this main function can reach.
 fn with_main(main: &str) -> Project {
     let project = Project::empty();
     let manifest = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
@@ -134,11 +134,11 @@ fn check_unlisted(main: &str, why: &str) {
 }
 
 #[test]
-fn a_main_that_does_not_list_its_tests_is_named_with_the_reason() {
+fn a_main_that_does_not_list_its_tests_is_reported_with_the_reason() {
     check_unlisted("fn main() { assert_eq!(sample::two(), 2); }", "printed no line of the form `name: test`");
     check_unlisted("fn main() { println!(\"two is {}\", sample::two()); }", "`--list` printed `two is 2`");
     check_unlisted("fn main() { assert_eq!(sample::two(), 3); }", "ended with exit status: 101");
-    // A process that it leaves behind does not keep us.
+    // A process that stays behind does not block the run.
     let leaves = "fn main() { std::process::Command::new(\"sleep\").arg(\"1000\").spawn().unwrap();
         println!(\"{}\", sample::two()); }";
     check_unlisted(leaves, "`--list` printed `2`");
@@ -151,23 +151,23 @@ fn a_main_that_does_not_end_is_not_waited_for() {
 }
 
 #[test]
-fn a_harness_that_runs_everything_is_seen_through() {
+fn a_harness_that_ignores_filters_is_detected() {
     let main = "fn main() {
         if std::env::args().any(|argument| argument == \"--list\") { return println!(\"one: test\\ntwo: test\"); }
-        // Once, so that both versions do the same work.
+        // Runs once, so that both versions do the same work.
         let limit = sample::two() + 9_000_000;
         (0..2_000_000u32).for_each(|number| assert_ne!(std::hint::black_box(number), limit));
     }";
     let document = with_main(main).diff(&[]).json();
     for test in document["tests"].as_array().unwrap() {
-        // On a busy machine the difference between two equal processes may be seen, but not told.
+        // On a busy machine the difference between two equal processes may be detected but not reported.
         let is_seen = test["reason"]["kind"] == "lost-in-start" || test["verdict"] != "slower";
         assert!(is_seen, "{test}");
     }
 }
 
 #[test]
-fn who_is_started_by_cargo_may_start_us() {
+fn a_program_started_by_cargo_may_start_the_tool() {
     let project = Project::library(&crate::source(500), &crate::source(1500));
     let mut tool = Project::tool(project.path());
     tool.args(["list", "HEAD~1", "--message-format", "json"]).env("CARGO_PKG_NAME", "sample");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Seven commits after the first: the third of them makes the test three times as slow, the second does not build.
+/// Creates seven commits after the first: the third makes the test three times as slow, the second does not build.
 fn seven() -> Project {
     let project = Project::library(&source(500), &format!("// One.\n{}", source(500)));
     project.write("src/lib.rs", format!("mod missing;\n{}", source(500)));
@@ -39,7 +39,7 @@ fn log_names_the_commit_that_changed_a_test_and_skips_what_does_not_build() {
     assert!(line("Course").contains("tests::mixes"), "{}", run.stdout);
     assert_eq!(project.status(), before);
 
-    // What is known is not measured again, and is the same.
+    // Known results are not measured again and stay the same.
     let again = project.perfunit(["log", "HEAD~7", "--message-format", "json"].iter().chain(&QUICK)).expect(0);
     assert!(!again.stderr.contains("Compiling") && !again.stderr.contains("Measuring"), "{}", again.stderr);
     let document = again.json();
@@ -47,11 +47,11 @@ fn log_names_the_commit_that_changed_a_test_and_skips_what_does_not_build() {
     let outcomes: Vec<_> = commits.iter().map(|commit| commit["outcome"].as_str().unwrap()).collect();
     let compared = "compared";
     assert_eq!(outcomes, [compared, "does-not-build", compared, compared, compared, compared, compared]);
-    // Against the commit before the one that does not build.
+    // Compared with the commit before the one that does not build.
     assert_eq!(commits[2]["compared_with"], commits[0]["id"]);
     let course = &document["courses"][0];
     let points: Vec<_> = course["points"].as_array().unwrap().iter().map(|point| &point["commit"]).collect();
-    // The first, the one that is skipped, the step, and the last.
+    // The first commit, the skipped one, the step, and the last.
     assert_eq!(points, [0, 1, 2, 6].map(|index| &commits[index]["id"]));
     assert!(course["points"][3]["ratio"].as_f64().unwrap() > 2.0, "{course}");
     assert_eq!(course["points"][3]["ratio"], course["points"][2]["ratio"]);
@@ -59,7 +59,7 @@ fn log_names_the_commit_that_changed_a_test_and_skips_what_does_not_build() {
     assert_eq!(table.lines().filter(|line| line.contains(",slower,")).count(), 1, "{table}");
 }
 
-/// Commits, verdicts and reasons, without figures.
+/// Returns commits, verdicts and reasons without figures.
 fn table(document: &Value) -> Value {
     let commits = document["commits"].as_array().unwrap().iter().map(|commit| {
         let tests = commit["tests"].as_array().into_iter().flatten();
@@ -69,7 +69,7 @@ fn table(document: &Value) -> Value {
     commits.collect()
 }
 
-/// Broken, slower, equal and faster commits.
+/// Creates a broken, a slower, an equal and a faster commit.
 fn five() -> Project {
     let project = Project::library(&source(500), &format!("// One.\n{}", source(500)));
     for (text, subject) in [
@@ -101,7 +101,7 @@ fn killed_and_resumed(kills: usize) {
         let mut command = log_of_five(&project, "target/killed.sqlite", "target/killed");
         let mut log = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(whole.mul_f64(moments.f64() / 4.0));
-        // One that ended before knows all: the next ones begin anew.
+        // A log that ended before the kill has all results, so the next ones begin anew.
         if log.try_wait().unwrap().is_some() {
             std::fs::remove_file(project.path().join("target/killed.sqlite")).unwrap();
             continue;
@@ -133,7 +133,7 @@ fn two_logs_at_once_on_one_store_say_the_same() {
         let mut command = log_of_five(&project, "target/both.sqlite", target);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    // Two folders, so that they do not wait for each other.
+    // Two folders, so that the logs do not wait for each other.
     let documents = [start("target/one"), start("target/other")].map(|log| {
         let output = log.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -145,7 +145,7 @@ fn two_logs_at_once_on_one_store_say_the_same() {
 
 #[test]
 fn small_steps_that_add_up_are_found_over_the_range() {
-    // Each by less than the threshold.
+    // Each step is smaller than the threshold.
     let project = Project::library(&source(1000), &source(1200));
     project.write("src/lib.rs", format!("// Equal.\n{}", source(1200)));
     project.commit("equal");
@@ -171,7 +171,7 @@ fn small_steps_that_add_up_are_found_over_the_range() {
     let found =
         ["gradual", "contradiction", "complete", "verdict", "since", "commit"].map(|field| anchor[field].clone());
     assert_eq!(json!(found), expected);
-    // The second commit has none: nothing changes there.
+    // The second commit has no point, because nothing changes there.
     let points: Vec<_> = course["points"].as_array().unwrap().iter().map(|point| &point["commit"]).collect();
     assert_eq!(points, [&commits[0]["id"], &commits[2]["id"]]);
     assert_eq!(course["points"][1]["anchored"], true);
@@ -179,7 +179,7 @@ fn small_steps_that_add_up_are_found_over_the_range() {
 }
 
 #[test]
-fn what_is_known_at_a_higher_error_rate_is_measured_again_before_it_is_named() {
+fn a_result_at_a_higher_error_rate_is_measured_again_before_it_is_reported() {
     let project = Project::library(&source(500), &format!("// One.\n{}", source(500)));
     project.write("src/lib.rs", source(1500));
     project.commit("slower");
@@ -190,16 +190,17 @@ fn what_is_known_at_a_higher_error_rate_is_measured_again_before_it_is_named() {
         assert_eq!(document["commits"].as_array().unwrap().last().unwrap()["tests"][0]["verdict"], "slower");
         document["family_wise_error"].as_f64().unwrap()
     };
-    // One commit has all of it; of two each has a part. Without time for that the higher rate is stated.
+    // A single commit gets the whole error rate, each of two a part. Without time to measure again, the higher rate is
+    // reported.
     assert!((log(&["HEAD~1"]) - 0.01).abs() < 1e-12);
     assert!((log(&["HEAD~2", "--budget", "1ms"]) - 0.01).abs() < 1e-12);
     assert!((log(&["HEAD~2"]) - 0.01 / 32.0).abs() < 1e-12);
-    // What is known at a lower one is not measured again.
+    // A result at a lower error rate is not measured again.
     assert!((log(&["HEAD~1", "--budget", "1ms"]) - 0.01 / 32.0).abs() < 1e-12);
 }
 
 #[test]
-fn releases_are_compared_directly_beside_the_commits_that_are_known() {
+fn releases_are_compared_directly_in_addition_to_commits() {
     let project = seven();
     let repository = git2::Repository::open(project.path()).unwrap();
     for (tag, commit) in [("v1", "HEAD~7"), ("v2", "HEAD~3")] {
@@ -236,7 +237,7 @@ fn releases_are_compared_directly_beside_the_commits_that_are_known() {
 }
 
 #[test]
-fn what_machines_found_out_over_parts_of_a_range_is_joined() {
+fn results_of_several_machines_are_joined() {
     let project = seven();
     let part = |range, file: &str| {
         let store = format!("target/of-{file}");
@@ -256,7 +257,7 @@ fn what_machines_found_out_over_parts_of_a_range_is_joined() {
     assert_eq!(outcomes, [compared, "does-not-build", compared, compared, compared, compared, compared]);
     let again = project.perfunit(joined.iter().chain(&import[..2]).chain(&QUICK)).expect(0);
     assert!(again.stderr.contains("0 new results, 3 known before\n"), "{}", again.stderr);
-    // Under other options they are of no use, and that is said.
+    // Results with other options are not used, which is reported.
     let other =
         project.perfunit(["log", "HEAD~1", "--threshold", "7%"].iter().chain(&import[..2]).chain(&QUICK)).expect(0);
     assert!(other.stderr.contains("3 were made with other options"), "{}", other.stderr);
@@ -307,7 +308,7 @@ fn clones_without_the_commits_say_how_to_fetch_them() {
     refused(&clone, &["log", "HEAD~5"], 102, &["HEAD~5", "--unshallow"]);
     refused(&clone, &["log", "--since", "2001-01-01"], 102, &["does not have", "--unshallow"]);
     refused(&clone, &["log", "--by-tag"], 102, &["does not have", "--unshallow"]);
-    // A history of its own.
+    // An unrelated history.
     let repository = git2::Repository::open(project.path()).unwrap();
     let head = repository.head().unwrap().peel_to_commit().unwrap();
     let author = head.author();
@@ -316,7 +317,7 @@ fn clones_without_the_commits_say_how_to_fetch_them() {
 }
 
 #[test]
-fn what_is_no_history_is_refused() {
+fn files_that_are_not_a_history_are_refused() {
     let project = Project::library(&source(500), &source(1500));
     for (arguments, code, part) in [
         (&["log", "HEAD..HEAD~1"][..], 2, "is not an ancestor of"),

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Options that make a check short, and its budget long enough for any machine.
+/// Options for short checks, with a budget that suffices on any machine.
 const QUICK: [&str; 8] =
     ["--budget", "10m", "--", "--explain", "never", "--per-test-budget", "3s", "--instructions=never"];
 
-/// A library crate with a bare repository as its remote, and git that finds the tool.
+/// A library crate with a bare repository as its remote, and a `git` that finds the tool.
 struct Pushing {
     project: Project,
-    /// The bare repository, and a folder for PATH.
+    /// The bare repository, and a folder for `PATH`.
     outside: TempDir,
 }
 
 impl Pushing {
-    /// With these versions of `src/lib.rs`, of which the remote has the first.
+    /// Creates the project with these versions of `src/lib.rs`; the remote has the first.
     fn new(base: &str, head: &str) -> Self {
         let pushing = Self::unpushed(Project::library(base, head));
         pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
@@ -75,7 +75,7 @@ impl Pushing {
         self.hook(&[&["install"], &QUICK[..]].concat()).expect(0);
     }
 
-    /// The commit that a branch of the remote is at; empty if there is no such branch.
+    /// Returns the commit of a branch on the remote; empty if there is no such branch.
     fn there(&self, branch: &str) -> String {
         let run =
             self.git_in(&self.remote(), ["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")]);
@@ -87,7 +87,7 @@ impl Pushing {
     }
 }
 
-/// What git prints for a hook.
+/// Asserts that git printed these parts for a hook.
 #[track_caller]
 fn says(run: &Run, parts: &[&str]) {
     for part in parts {
@@ -120,7 +120,7 @@ fn a_head_that_hangs_or_fails_blocks_the_push() {
 #[test]
 fn small_losses_since_the_accepted_version_block_the_push() {
     let project = Project::library(&source(4000), &source(4040));
-    // The last step is well below what is judged.
+    // The last step alone is well below the threshold.
     for rounds in [4080, 4100, 4120] {
         project.write("src/lib.rs", source(rounds));
         project.commit("a little more");
@@ -146,7 +146,7 @@ fn a_regression_blocks_the_push_and_nothing_else_does() {
     says(&blocked, &["cargo perfunit explain", "git push --no-verify", "PERFUNIT_SKIP=1 git push"]);
     assert_eq!(pushing.there("main"), before);
 
-    // A new branch with the same commits, beside a tag: the same pair, once.
+    // A new branch with the same commits and a tag: the pair is compared once.
     let blocked = pushing.git(["push", "origin", "main", "main:topic", "main:refs/tags/v1"]).expect(1);
     says(&blocked, &["push of main, topic blocked", "refs/tags/v1 is a tag: nothing to compare"]);
 
@@ -161,7 +161,7 @@ fn a_regression_blocks_the_push_and_nothing_else_does() {
     );
     assert_eq!([pushing.there("skipped"), pushing.there("unverified")], ["", ""]);
 
-    // What is pushed has its files as they were again; then only a comment is new.
+    // The revert restores the files; afterwards only a comment is new.
     pushing.git(["revert", "--no-edit", "HEAD"]).expect(0);
     says(&pushing.git(["push", "origin", "main"]).expect(0), &["main has the files of origin/main"]);
     pushing.project.write("src/lib.rs", format!("// A remark.\n{}", source(500)));
@@ -169,7 +169,7 @@ fn a_regression_blocks_the_push_and_nothing_else_does() {
     says(&pushing.git(["push", "origin", "main"]).expect(0), &["main: no test can have changed since origin/main"]);
     assert_eq!(pushing.there("main"), pushing.head());
 
-    // Faster is fine, whatever lies in the working tree.
+    // A faster version passes, whatever the working tree contains.
     pushing.project.write("src/lib.rs", source(100));
     pushing.project.commit("faster");
     pushing.project.write("src/lib.rs", source(5000));
@@ -190,7 +190,7 @@ fn a_forced_push_is_compared_with_what_the_remote_is_known_to_have() {
     let blocked = pushing.git(["push", "--force", "origin", "topic"]).expect(1);
     says(&blocked, &["push of topic blocked: 1 test slower than at origin/main"]);
 
-    // Somebody else has pushed since, and nobody has fetched it here.
+    // Another clone has pushed since, and this clone has not fetched.
     let other = pushing.outside.path().join("other");
     pushing.git(["clone", "-q", pushing.remote().to_str().unwrap(), other.to_str().unwrap()]).expect(0);
     pushing.git_in(&other, ["checkout", "-q", "topic"]).expect(0);
@@ -199,7 +199,7 @@ fn a_forced_push_is_compared_with_what_the_remote_is_known_to_have() {
     let blocked = pushing.git(["push", "--force", "origin", "topic"]).expect(1);
     says(&blocked, &["push of topic blocked: 1 test slower than at origin/main"]);
 
-    // A remote that cannot be reached is git's to tell of.
+    // An unreachable remote is left to git to report.
     fs::rename(pushing.remote(), pushing.outside.path().join("gone")).unwrap();
     assert!(!pushing.git(["push", "--force", "origin", "topic"]).expect(128).stderr.contains("blocked"));
     says(&pushing.hook(&["status"]).expect(0), &["pushing topic to origin would compare"]);
@@ -207,7 +207,7 @@ fn a_forced_push_is_compared_with_what_the_remote_is_known_to_have() {
 
 #[test]
 fn linked_worktrees_and_subfolders_are_no_obstacle() {
-    // git tells hooks in its environment which repository is meant; tests and build scripts must not hear of it.
+    // git sets variables for hooks that name the repository; tests and build scripts must not see them.
     let deaf = |rounds| {
         source(rounds).replace("fn mixes() {", "fn mixes() {\n assert!(std::env::var_os(\"GIT_DIR\").is_none());")
     };
@@ -253,7 +253,7 @@ fn what_cannot_be_checked_is_let_through_unless_strict() {
     let mut bare = pushing.command(pushing.project.path(), "/bin/sh");
     bare.arg(hook).args(["origin", "url"]).env("PATH", "/usr/bin:/bin").env("CARGO_HOME", "/nowhere");
     let run = Run::of(bare);
-    // With a cargo in these folders it is found there, and without the tool.
+    // `PATH` has cargo but not the tool.
     says(&run.expect(0), &["perfunit: not installed here"]);
 }
 
@@ -304,7 +304,7 @@ fn installing_builds_the_base_on_request() {
 }
 
 #[test]
-fn a_hook_from_before_runs_first_and_comes_back() {
+fn an_existing_hook_runs_first_and_is_restored() {
     let pushing = Pushing::new(&source(500), &format!("// A remark.\n{}", source(500)));
     let hooks = pushing.project.path().join(".git/hooks");
     let own = "#!/bin/sh\ncat > \"$(dirname \"$0\")/seen\"\necho \"first: $1 $2\" >&2\nexit ${OWN_HOOK:-0}\n";
@@ -376,7 +376,7 @@ fn configured_folders_of_hooks_are_respected() {
 }
 
 #[test]
-fn hook_managers_are_told_what_to_run() {
+fn install_prints_the_command_for_hook_managers() {
     let pushing = Pushing::new(&source(500), &source(1500));
     let hook = pushing.project.path().join(".git/hooks/pre-push");
     pushing.project.write("lefthook.yml", "pre-commit:\n  commands: {}\n");
@@ -391,7 +391,7 @@ fn hook_managers_are_told_what_to_run() {
     pushing.hook(&["install", "--force"]).expect(0);
     assert!(hook.exists());
 
-    // As managers run it that do not pass on what git says.
+    // Managers such as pre-commit do not pass on git's input.
     let mut by_pre_commit = Project::tool(pushing.project.path());
     let (from, to) = (pushing.there("main"), pushing.head());
     by_pre_commit.args(["hook", "run"]).args(QUICK).env("PRE_COMMIT_FROM_REF", from).env("PRE_COMMIT_TO_REF", to);
@@ -402,7 +402,7 @@ fn hook_managers_are_told_what_to_run() {
 }
 
 #[test]
-fn wrong_options_are_told_at_installation() {
+fn wrong_options_are_reported_at_installation() {
     let pushing = Pushing::new(&source(500), &source(500));
     let run = pushing.hook(&["install", "--", "--treshold", "5%"]).expect(2);
     says(&run, &["invalid options of `diff`", "--threshold"]);

@@ -1,4 +1,4 @@
-//! `--report html=FILE`: one page with everything in it, of a run and of a history.
+//! `--report html=FILE`: a self-contained page of a run or a history.
 
 use crate::source;
 use crate::support::Project;
@@ -12,7 +12,7 @@ fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
     assert!(page.contains("<h1 class=\"slower\">1 test got slower</h1>"), "{page}");
     assert!(page.contains("tests::<b>mixes</b>") && page.contains("responsible: slow (src/lib.rs:3)"), "{page}");
-    // Both plots, the flamegraph, and the test that was not measured.
+    // Both plots, the flame graph, and the test that was not measured.
     assert_eq!(page.matches("class=\"plot\"").count(), 2);
     assert!(page.contains("<circle") && page.contains("class=\"hill head\"") && page.contains(">▲ slow<"), "{page}");
     assert!(
@@ -25,10 +25,10 @@ fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
 }
 
 #[test]
-fn a_history_becomes_one_page_and_what_is_kept_makes_it_again() {
+fn a_history_becomes_one_page_that_stored_results_reproduce() {
     let project = Project::library(&source(500), &source(1500));
     let log = |arguments: &[&str]| project.perfunit(["log", "HEAD~1", "--explain", "never"].iter().chain(arguments));
-    // Nothing is known yet, and nothing is built.
+    // No result is stored yet, and nothing is built.
     let open = log(&["--stored"]).expect(0);
     assert!(open.stdout.contains("1 commit not compared yet") && !open.stderr.contains("Building"), "{}", open.stderr);
 

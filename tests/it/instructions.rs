@@ -1,10 +1,10 @@
-//! `--engine callgrind`: responsible functions, in instructions.
+//! `--engine callgrind`: responsible functions by instructions.
 
 use crate::support::{Project, skipped};
 use serde_json::Value;
 use std::process::Command;
 
-/// Functions that are all copied into their callers; a loop that is not unrolled, for its numbers are opaque.
+/// Functions that are all inlined, and a loop that is not unrolled because its numbers are opaque.
 pub const LIBRARY: &str = r"//! Mixing.
 
 use std::hint::black_box;
@@ -56,14 +56,14 @@ mod tests {
 }
 ";
 
-/// A replacement in the library, of its first place.
+/// A replacement in the library, at its first occurrence.
 type Edit = (&'static str, &'static str);
 
 const MORE_IN_A_COPY: Edit =
     ("numbers.iter().map(|number| black_box(*number)", "numbers.iter().chain(numbers).map(|number| black_box(*number)");
 const OFTENER: Edit =
     ("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first) ^ twist(numbers, 3) ^ twist(numbers, 5)");
-/// A longer chain, each link of which waits for the one before.
+/// A longer chain, in which each link waits for the previous one.
 const MORE_IN_A_CONSTANT_FUNCTION: Edit = (
     "(state ^ number).rotate_left(5)",
     "((state ^ number).rotate_left(5).swap_bytes().wrapping_mul(7) | 1).wrapping_sub(number >> 3)",
@@ -72,10 +72,10 @@ const MORE_IN_A_MACRO: Edit = (
     "numbers.iter().map(|number| black_box(number << 1))",
     "numbers.iter().chain(numbers).map(|number| black_box(number << 1))",
 );
-/// All of them.
+/// The replacements.
 pub const EDITS: [Edit; 4] = [MORE_IN_A_COPY, OFTENER, MORE_IN_A_CONSTANT_FUNCTION, MORE_IN_A_MACRO];
 
-/// Returns whether valgrind is installed; if not, reports that the test is skipped.
+/// Returns whether valgrind is installed. If not, reports the test as skipped.
 pub fn has_valgrind() -> bool {
     let is_installed = Command::new("valgrind").arg("--version").output().is_ok();
     if !is_installed {
@@ -84,7 +84,7 @@ pub fn has_valgrind() -> bool {
     is_installed
 }
 
-/// The first responsible function after a replacement in the library: name, kind, and its share; with the whole explanation.
+/// Returns name and kind of the first responsible function after a replacement, and the whole explanation.
 fn responsible(edit: Edit) -> Option<(String, String, Value)> {
     responsible_in(LIBRARY, edit)
 }
@@ -93,7 +93,7 @@ fn responsible_in(library: &str, (from, to): Edit) -> Option<(String, String, Va
     let project = Project::library(library, &library.replacen(from, to, 1));
     let run = project.diff(&["--explain", "always", "--engine", "callgrind"]);
     if !has_valgrind() {
-        // What is asked for and not there is an error, before anything is built.
+        // A missing but requested engine is an error before anything is built.
         assert!(run.expect(102).stderr.contains("--engine callgrind needs valgrind"));
         return None;
     }
@@ -120,7 +120,7 @@ fn an_inlined_function_that_executes_more_is_responsible() {
 }
 
 #[test]
-fn who_calls_an_inlined_helper_more_often_is_responsible_and_not_the_helper() {
+fn the_caller_that_calls_an_inlined_helper_more_often_is_responsible() {
     check(OFTENER, "mix", "calls");
 }
 
@@ -135,12 +135,12 @@ fn a_function_that_a_macro_wrote_is_found_by_its_name() {
 }
 
 #[test]
-fn a_test_that_cannot_run_beside_itself_is_counted_in_one_process_after_the_other() {
+fn a_test_that_cannot_run_in_parallel_with_itself_is_counted_sequentially() {
     let exclusive = LIBRARY
         .replace(
             "let numbers: Vec<u64> = (0..500).collect();",
             r#"let manifest = std::fs::File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
-        manifest.try_lock().expect("somebody else is at work");
+        manifest.try_lock().expect("another process holds the lock");
         let numbers: Vec<u64> = (0..20_000).collect();"#,
         )
         .replace("998", "39_998");

@@ -1,11 +1,11 @@
-//! A version that was built before is used again only where everything that its build read is as it was.
+//! A kept build of a version is used again only if everything that the build read is unchanged.
 
 use crate::support::{Project, Run};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// A library with a function that an edit changes, and one that is as heavy as the world around the project says.
+/// Returns a library with a function that an edit changes, and one that works as long as the project's surroundings tell.
 fn library(rounds: u32, weight: &str) -> String {
     format!(
         r"
@@ -27,16 +27,16 @@ mod tests {{
     )
 }
 
-/// What lies around a project.
+/// A project and its surroundings.
 struct World {
     project: Project,
-    /// Outside of the repository.
+    /// A folder outside of the repository.
     outside: tempfile::TempDir,
     weight: &'static str,
 }
 
 impl World {
-    /// With `weight` as an expression of the library, and such a build script.
+    /// Creates a library that evaluates `weight`, with this build script.
     fn new(weight: &'static str, build_script: &str) -> Self {
         let world = Self { project: Project::empty(), outside: tempfile::tempdir().unwrap(), weight };
         world.project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
@@ -50,7 +50,7 @@ impl World {
         self.outside.path().join(name)
     }
 
-    /// The tests that `list` would measure after an edit of the working tree.
+    /// Returns the tests that `list` would measure after an edit of the working tree.
     fn selected(&self, rounds: u32, environment: &[(&str, &Path)]) -> BTreeSet<String> {
         self.project.write("src/lib.rs", library(rounds, self.weight));
         let mut command = Project::tool(self.project.path());
@@ -60,7 +60,8 @@ impl World {
         tests.map(|test| test["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Builds the last commit and an edit of it, changes the world, and expects of another edit that it alone differs.
+    /// Builds the last commit and an edit of it, changes the surroundings, and asserts that then only another edit
+    /// differs.
     #[track_caller]
     fn check(&self, before: &[(&str, &Path)], change: impl FnOnce(), after: &[(&str, &Path)]) {
         self.project.write("src/lib.rs", library(500, self.weight));
@@ -87,12 +88,12 @@ fn a_file_outside_of_the_repository_that_code_includes() {
     world.check(&environment, || std::fs::write(&file, "3000").unwrap(), &environment);
 }
 
-/// A build script that hands a number on, and what it says that it reads.
+/// Returns a build script that passes on a number, with the lines that declare its inputs.
 fn build_script(number: &str, reads: &str) -> String {
     format!("fn main() {{\n println!(\"cargo:rustc-env=NUMBER={{}}\", {number});\n{reads}\n}}\n")
 }
 
-/// The length of what the build script handed on.
+/// Length of the value passed on by the build script.
 const NUMBER: &str = "100 * env!(\"NUMBER\").len() as u64";
 
 #[test]
@@ -106,7 +107,7 @@ fn a_variable_that_a_build_script_reads() {
 }
 
 #[test]
-fn a_variable_of_compilers_that_a_build_script_reads_in_silence() {
+fn a_compiler_variable_that_a_build_script_reads_without_declaring() {
     let script = build_script(
         r#"std::env::var("TARGET_CFLAGS").unwrap_or_default().len()"#,
         r#"println!("cargo:rerun-if-changed=src/lib.rs");"#,
@@ -146,7 +147,7 @@ fn a_package_outside_of_the_repository() {
 #[test]
 fn the_users_own_configuration_of_cargo() {
     let world = World::new(r#"match option_env!("WEIGHT") { Some(_) => 300, None => 100 }"#, "");
-    // What is downloaded stays where it is.
+    // Downloads stay where they are.
     let real = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let real = real.unwrap_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cargo"));
     for part in ["registry", "git"].iter().filter(|part| real.join(part).exists()) {
@@ -157,7 +158,7 @@ fn the_users_own_configuration_of_cargo() {
     world.check(&home, configure, &home);
 }
 
-/// A workspace in which `user`, without tests, depends on `engine`, with these lines in the manifest of `user`.
+/// Returns the manifest of `user`, which has no tests and depends on `engine`, with these additions.
 fn manifest_of_user(dependency: &str, more: &str) -> String {
     let package = "[package]\nname = \"user\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\ntest = false\n";
     format!("{package}{more}[dependencies]\nengine = {{ path = \"../engine\"{dependency} }}\n")
@@ -176,7 +177,7 @@ fn dependencies_are_resolved_again_where_a_file_or_a_setting_differs() {
     project.write("user/src/lib.rs", "pub fn go() {}\n");
     project.commit("base");
     let home = tempfile::tempdir().unwrap();
-    // The number of resolutions, and of tests that `list` would measure.
+    // Returns the number of resolutions, and the number of tests that `list` would measure.
     let run = |arguments: &[&str], environment: &[(&str, &Path)]| {
         let mut command = Project::tool(project.path());
         command.args(["list", "HEAD", "--message-format", "json"]).args(arguments);
@@ -245,7 +246,7 @@ fn packages_outside_of_the_version_are_resolved_each_time() {
 }
 
 #[test]
-fn executables_that_are_kept_are_asked_for_their_tests_once() {
+fn kept_executables_list_their_tests_once() {
     let project = Project::library(&crate::source(500), &crate::source(1500));
     let listed = || {
         let mut command = Project::tool(project.path());
@@ -261,7 +262,7 @@ fn executables_that_are_kept_are_asked_for_their_tests_once() {
     assert_eq!((first.1, second.1), (2, 0));
 }
 
-/// Runs of the tool on a project, with the calls of rustc that compile its crate.
+/// A project and a log of the rustc calls that compile its crate.
 struct Compilations {
     project: Project,
     folder: tempfile::TempDir,
@@ -272,7 +273,7 @@ impl Compilations {
         Self::after(":", project)
     }
 
-    /// Each call of rustc comes after this shell command.
+    /// Creates the log; each call of rustc runs after this shell command.
     fn after(command: &str, project: Project) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (wrapper, log) = (folder.path().join("wrapper"), folder.path().join("calls"));
@@ -282,7 +283,7 @@ impl Compilations {
         Self { project, folder }
     }
 
-    /// Runs the tool and returns the run with the calls of rustc that compile the tests of `sample`.
+    /// Runs the tool. Returns the run and the rustc calls that compile the tests of `sample`.
     fn run(&self, arguments: &[&str]) -> (Run, Vec<String>) {
         let log = self.folder.path().join("calls");
         let _ = std::fs::remove_file(&log);
@@ -298,7 +299,7 @@ impl Compilations {
 }
 
 #[test]
-fn link_time_optimization_is_left_out_unless_it_is_kept_or_differs() {
+fn lto_is_disabled_unless_requested_or_changed() {
     let project = Project::library(&library(500, "100"), &library(1500, "100"));
     let manifest = |lto: &str| {
         let package = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
@@ -333,16 +334,16 @@ fn link_time_optimization_is_left_out_unless_it_is_kept_or_differs() {
         assert!(run.stdout.contains(expected), "{}", run.stdout);
     }
     check(&["list", "HEAD~1", "--lto", "keep"], 0, &[Some(""), Some("")]);
-    // Both are kept.
+    // Both versions are kept.
     check(&["list", "HEAD~1", "--lto", "keep"], 0, &[]);
     check(&["list", "HEAD~1"], 0, &[]);
-    // A change of it may be what to measure.
+    // A changed setting may be what is to be measured.
     compilations.project.write("Cargo.toml", manifest("'thin'"));
     check(&["list", "HEAD"], 0, &[Some("thin")]);
 }
 
 #[test]
-fn what_was_built_as_head_serves_as_base_and_the_other_way_round() {
+fn a_kept_build_serves_as_base_or_head() {
     let project = Project::library(&library(500, "100"), &library(1500, "100"));
     project.write("src/lib.rs", library(3000, "100"));
     project.commit("third");
@@ -356,12 +357,12 @@ fn what_was_built_as_head_serves_as_base_and_the_other_way_round() {
 }
 
 #[test]
-fn doc_tests_that_do_not_differ_are_kept_for_both_sides() {
+fn unchanged_doc_tests_are_kept_for_both_sides() {
     let documented =
         |rounds| format!("/// ```\n/// assert_ne!(sample::edited(1), 0);\n/// ```{}", library(rounds, "100"));
     let project = Project::library(&documented(500), &documented(1500));
     project.perfunit(["list", "HEAD~1..HEAD", "--doc"]).expect(0);
-    // Had cargo anything to do, it would make its folder again.
+    // Cargo would create its folder again if it were called.
     let cargos = project.path().join("target/perfunit/build");
     std::fs::remove_dir_all(&cargos).unwrap();
     let document = project.perfunit(["list", "HEAD..HEAD~1", "--doc", "--message-format", "json"]).expect(0).json();
@@ -375,7 +376,7 @@ fn builds_for_tests_that_failed_count_as_builds() {
         format!("pub fn value() -> u32 {{\n    {value}\n}}\n#[test]\nfn is() {{ assert_eq!(value(), {value}); }}\n")
     };
     let project = Project::library(&library(1), &library(2));
-    // No speed of the machine makes four builds shorter than the time that their compilers sleep.
+    // No machine is fast enough to make four builds shorter than the time that their compilers sleep.
     let compilations = Compilations::after("case \"$*\" in *' sample '*--test*) sleep 2;; esac", project);
     let (run, calls) = compilations.run(&["diff", "HEAD~1", "--message-format", "json"]);
     let document = run.expect(0).json();
@@ -385,7 +386,7 @@ fn builds_for_tests_that_failed_count_as_builds() {
 }
 
 #[test]
-fn a_side_that_was_built_with_more_targets_serves() {
+fn a_build_with_more_targets_is_reused() {
     let project = Project::library(&library(500, "100"), &library(1500, "100"));
     let program = |rounds| {
         library(rounds, "100") + "fn main() {\n    println!(\"{}\", sample::edited(1) + edited(3) + weighed(5));\n}\n"
@@ -404,7 +405,7 @@ fn a_side_that_was_built_with_more_targets_serves() {
     let compilations = Compilations::of(project);
     let (run, calls) = compilations.run(&["list", "HEAD~2..HEAD~1"]);
     run.expect(0);
-    // Of each version the tests of the library and of the program.
+    // The tests of the library and of the program, in each version.
     assert_eq!(calls.len(), 4, "{calls:#?}");
     let arguments = ["diff", "HEAD~2..HEAD", "--message-format", "json", "--explain", "never", "-E", "test(edits)"];
     let (run, calls) = compilations.run(&arguments);

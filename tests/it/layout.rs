@@ -1,12 +1,12 @@
-//! Matched layouts: what is the same in both versions lies at the same addresses.
+//! Matched layouts: unchanged code and data have the same addresses in both versions.
 
 use crate::support::{Project, skipped};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-/// A hot loop behind a branch that is never taken, whose body is as long as wanted, and a test that does not know it. In the
-/// frame of the test its accesses would be encoded in other lengths, so it must not be inlined there.
+/// Returns a hot loop after a branch that is never taken, with this code in the branch, and a test that does not
+/// execute it. Inlining must be prevented, because in the test's frame the accesses would have other encodings.
 fn source(cold: &str) -> String {
     format!(
         "#[inline(never)]\npub fn hot(values: &mut [u64], limit: u64) -> u64 {{\n    if limit == u64::MAX {{\n        {cold}\n    }}\n    \
@@ -36,14 +36,14 @@ fn common_functions_and_loops_of_changed_ones_lie_at_equal_addresses() {
     assert!(count("common") > 200 && count("equal") == count("common"), "{layout}");
     assert!(count("changed") >= 1 && count("anchored") == count("changed"), "{layout}");
     assert!(count("loops") >= 1 && count("held") == count("loops"), "{layout}");
-    // The message of the panic is longer in head.
+    // The panic message is longer in head.
     assert!(count("data") > 200 && count("data_equal") == count("data"), "{layout}");
     assert_eq!(layout["uncontrolled_because"], Value::Null);
     let warnings = document["warnings"].to_string();
     assert!(!warnings.contains("could not be moved"), "{warnings}");
 }
 
-/// A project of two versions with cargo's configuration and further files beside its source.
+/// Creates a project of two versions with cargo's configuration and additional files.
 fn project(config: &str, files: &[(&str, &str)], sources: [&str; 2]) -> Project {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
@@ -60,7 +60,7 @@ fn project(config: &str, files: &[(&str, &str)], sources: [&str; 2]) -> Project 
     project
 }
 
-/// Checks that all functions, loops and data of both versions lie at equal addresses, by a linker of this name.
+/// Asserts that all functions, loops and data of both versions have equal addresses, linked by this linker.
 #[track_caller]
 fn check_matched(project: &Project, linker: &str) -> Value {
     let document = project.diff(&["--all-tests", "--explain", "never"]).expect(0).json();
@@ -73,13 +73,13 @@ fn check_matched(project: &Project, linker: &str) -> Value {
     assert!(count("loops") >= 1 && count("held") == count("loops"), "{layout}");
     assert!(count("data") > 200 && count("data_equal") == count("data"), "{layout}");
     for test in document["tests"].as_array().unwrap() {
-        // That of a few ns is no percent of the shortest.
+        // A threshold is relative, and a few ns are many percent of the shortest test.
         assert!(test["verdict"] == "not-measured" || test["threshold"].as_f64() < Some(0.15), "{test}");
     }
     document
 }
 
-/// What a program finds by the name of a section, to which nothing else refers.
+/// Data that a program finds by a section's name, and that nothing else refers to.
 const REGISTERED: &str = "#[cfg(test)]\n#[used]\n#[link_section = \"perfunit_things\"]\nstatic THING: u64 = 7;\n\
                           #[cfg(test)]\nextern \"C\" {\n    #[link_name = \"__start_perfunit_things\"]\n    static FIRST: u64;\n}\n\
                           #[test]\nfn registered() {\n    assert_eq!(unsafe { FIRST }, 7);\n}\n";
@@ -102,7 +102,7 @@ fn a_project_that_gnu_ld_links_is_measured_by_lld() {
 
 #[test]
 fn a_project_that_clang_links_is_measured_by_lld() {
-    // A driver with clang's name and gcc's interface, which is told which linker to call.
+    // A driver with clang's name and gcc's interface, with an option for the linker to call.
     let config = "[target.'cfg(all())']\nlinker = \"./tools/clang\"\nrustflags = [\"-Clink-arg=-fuse-ld=bfd\"]\n";
     let files = [("tools/clang", "#!/bin/sh\nexec cc \"$@\"\n")];
     check_matched(&project(config, &files, [&source(SHORT), &source(LONG)]), "rust-lld");
@@ -121,7 +121,7 @@ fn a_project_that_mold_links_is_measured_by_lld() {
 
 #[test]
 fn gnu_ld_matches_layouts_where_lld_does_not_link() {
-    // An option that lld does not know.
+    // An option that lld does not support.
     let config = "[build]\nrustflags = [\"-Clink-arg=-fuse-ld=bfd\", \"-Clink-arg=-Wl,--spare-dynamic-tags=4\"]\n";
     check_matched(&project(config, &[], [&source(SHORT), &source(LONG)]), "gnu-ld");
 }
@@ -140,28 +140,28 @@ fn where_no_linker_orders_functions_each_is_named() {
     let test = &document["tests"][0];
     let change = |field: &str| test["change"][field].as_f64().unwrap();
     assert!(test["threshold"].as_f64() >= Some(0.15), "{test}");
-    // What the place may do is part of the interval.
+    // The interval includes the possible effect of placement.
     assert!(change("high") - change("low") > 0.17, "{test}");
     let summary = project.perfunit(["diff", "HEAD~1", "--all-tests"]).expect(0).stdout;
     assert!(summary.contains("code layout not controlled in sample"), "{summary}");
 }
 
 #[test]
-fn another_linker_is_no_other_code() {
+fn a_different_linker_does_not_change_the_code() {
     let project = project("", &[], [&source(LONG), &source(SHORT)]);
     project.write(".cargo/config.toml", "[target.'cfg(all())']\nlinker = \"gcc\"\n");
     project.commit("linker");
     let document = project.diff(&[]).expect(0).json();
     assert_eq!(document["summary"]["measured"], 0, "{document}");
     assert!(!document.to_string().contains("options differ"), "{document}");
-    // Both are linked alike where they are measured.
+    // Both are linked by the same linker for the measurement.
     let document = project.diff(&["--all-tests", "--explain", "never"]).expect(0).json();
     assert_eq!(document["environment"]["layout_controlled"], true, "{document}");
     assert_eq!((&layout(&document)["linker"], &document["summary"]["measured"]), (&"rust-lld".into(), &2.into()));
 }
 
 #[test]
-fn static_executables_unwind_as_linked_by_us() {
+fn static_executables_can_unwind_after_our_link() {
     let config = "[build]\nrustflags = [\"-Ctarget-feature=+crt-static\"]\n";
     let refusing = "#[test]\n#[should_panic]\nfn refuses() {\n    hot(&mut [3; 300], u64::MAX);\n}\n";
     let sources = [SHORT, LONG].map(|cold| source(cold) + refusing);
@@ -174,7 +174,7 @@ fn static_executables_unwind_as_linked_by_us() {
 }
 
 #[test]
-fn a_test_that_fails_as_linked_by_us_is_measured_as_the_project_links_it() {
+fn a_test_that_fails_after_our_link_is_measured_with_the_projects_link() {
     // Our links have no segment that becomes read-only after loading.
     let looks = "#[test]\nfn looks_at_itself() {\n    let own = std::fs::read(\"/proc/self/exe\").unwrap();\n    \
                  let place = u64::from_le_bytes(own[32..40].try_into().unwrap()) as usize;\n    \
@@ -190,7 +190,7 @@ fn a_test_that_fails_as_linked_by_us_is_measured_as_the_project_links_it() {
     assert!(!test("tests::sums")["notes"].to_string().contains("linker"), "{document}");
 }
 
-/// The work of `hot` in a loop of its own, which no shift puts where the other one is.
+/// Returns the source with the work of `hot` in a different loop, which no shift can align with the original.
 fn rewritten() -> String {
     let source = source(SHORT);
     let start = source.find("    let mut sum = 0;").unwrap();
@@ -202,10 +202,10 @@ fn rewritten() -> String {
 }
 
 #[test]
-fn what_rests_on_code_without_a_common_place_is_judged_over_layouts() {
+fn tests_of_code_without_a_common_address_are_judged_over_layouts() {
     let layouts = |head: &str| {
         let project = Project::library(&source(SHORT), head);
-        // Whatever the two loops take: it is no change that counts.
+        // The difference between the loops stays below the threshold, however large it is.
         let document =
             project.diff(&["--all-tests", "--threshold", "90%", "--per-test-budget", "30s"]).expect(0).json();
         let tests = document["tests"].as_array().unwrap();
@@ -218,10 +218,10 @@ fn what_rests_on_code_without_a_common_place_is_judged_over_layouts() {
     assert!(sums == 1 && counts == 1 && held, "{document}");
     let (sums, counts, held, document) = layouts(&rewritten());
     assert!(sums >= 8 && !held, "{document}");
-    assert_eq!(counts, 1, "it cannot come by the loop: {document}");
+    assert_eq!(counts, 1, "it cannot reach the loop: {document}");
 }
 
-/// A loop behind so many bytes that are jumped over.
+/// Returns a loop after this many bytes that are jumped over.
 fn padded(bytes: usize) -> String {
     format!(
         "#[inline(never)]\npub fn count(mut left: u64) -> u64 {{\n    unsafe {{\n        core::arch::asm!(\"jmp 3f\", \

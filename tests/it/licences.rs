@@ -1,14 +1,15 @@
-//! What we depend on may be used, changed and passed on together with ours: the licences in `deny.toml` and no others.
+//! Dependencies have licences that allow use, modification and distribution together with our code: those in
+//! `deny.toml` and no others.
 
 use crate::support::repository_root;
 use cargo_metadata::{CargoOpt, MetadataCommand, Package};
 use spdx::{Expression, ParseMode};
 use std::fs;
 
-/// Under the CDDL, and therefore only where somebody asks for flamegraphs.
+/// Has the licence CDDL, so it is used only with the feature for flame graphs.
 const OPTIONAL: &str = "inferno";
 
-/// The licences that a dependency may have, by their SPDX names.
+/// Returns the allowed licences of dependencies, by their SPDX names.
 fn allowed() -> Vec<String> {
     let text = fs::read_to_string(repository_root().join("deny.toml")).unwrap();
     let settings: toml::Table = text.parse().unwrap();
@@ -16,7 +17,7 @@ fn allowed() -> Vec<String> {
     list.iter().map(|name| name.as_str().unwrap().to_owned()).collect()
 }
 
-/// All packages of the workspace and those that it is built and tested with on this platform.
+/// Returns all packages of the workspace and its dependencies on this platform.
 fn packages(features: Option<CargoOpt>) -> Vec<Package> {
     let mut command = MetadataCommand::new();
     command.current_dir(repository_root());
@@ -32,14 +33,14 @@ fn packages(features: Option<CargoOpt>) -> Vec<Package> {
     nodes.map(|node| metadata[&node.id].clone()).collect()
 }
 
-/// Those whose licence is not among the allowed ones, with it.
+/// Returns the packages with a licence that is not allowed, and the licence.
 fn others(packages: &[Package]) -> Vec<String> {
     let allowed = allowed();
     let may_be = |package: &&Package| {
         let Some(expression) = &package.license else { return false };
         let expression = Expression::parse_mode(expression, ParseMode::LAX)
             .unwrap_or_else(|error| panic!("{}: {error}", package.name));
-        // Either half of `A OR B` may be chosen.
+        // One half of `A OR B` suffices.
         expression.evaluate(|requirement| allowed.contains(&requirement.to_string()))
     };
     let others = packages.iter().filter(|package| !may_be(package));
@@ -56,6 +57,6 @@ fn every_licence_is_permissive() {
 }
 
 #[test]
-fn with_all_features_flamegraphs_bring_the_only_other_licence() {
+fn flamegraphs_bring_the_only_other_licence() {
     assert_eq!(others(&packages(Some(CargoOpt::AllFeatures))), [format!("{OPTIONAL} (CDDL-1.0)")]);
 }

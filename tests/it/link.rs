@@ -1,4 +1,4 @@
-//! What executables are linked from: kept for both sides, without a trace in the result.
+//! Inputs of links: kept for both sides, without changing the result.
 
 use crate::support::Project;
 use perfunit_build::LinkRecord;
@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A library with a part in C, a binary, a test that runs the binary, and a linker of the project's own.
+/// Creates a library with a part in C, a binary, a test that runs the binary, and the project's own linker.
 fn project(linker: &str) -> Project {
     let project = Project::empty();
     project.write(
@@ -51,7 +51,7 @@ fn library(body: &str) -> String {
     )
 }
 
-/// The executables of both sides with their records, by name; a name without a second side is left out.
+/// Returns the executables of both sides with their link records, by name. Names that only one side has are left out.
 fn links(project: &Project) -> BTreeMap<String, Vec<(PathBuf, LinkRecord)>> {
     let list = |folder: &Path| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     let mut links: BTreeMap<String, Vec<_>> = BTreeMap::new();
@@ -67,12 +67,12 @@ fn links(project: &Project) -> BTreeMap<String, Vec<(PathBuf, LinkRecord)>> {
 }
 
 #[test]
-fn what_is_kept_makes_the_same_executable_again() {
+fn kept_inputs_reproduce_the_executable() {
     let project = project("#!/bin/sh\nexec cc \"$@\"\n");
     project.perfunit(["list"]).expect(0);
     let links = links(&project);
     let again = project.path().join("target/again");
-    // Of the library, of the binary, of the test, and the binary itself.
+    // Of the library, the binary, the test, and the binary itself.
     assert_eq!(links.len(), 4, "{:?}", links.keys());
     for (name, sides) in &links {
         assert_eq!(sides.len(), 2, "{name}");
@@ -89,7 +89,7 @@ fn what_is_kept_makes_the_same_executable_again() {
         assert_eq!(sides[0].1.incomparable(&sides[1].1).unwrap(), None, "{name}");
         let contents =
             |record: &LinkRecord| record.inputs().iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
-        // The test in `tests` does not use the library, which is all that was changed.
+        // The test in `tests` does not use the library, which alone was changed.
         let changed = contents(&sides[0].1) != contents(&sides[1].1);
         assert_eq!(changed, !name.starts_with("it-"), "{name}");
     }
@@ -97,8 +97,8 @@ fn what_is_kept_makes_the_same_executable_again() {
 }
 
 #[test]
-fn a_linkers_own_words_and_failure_come_through() {
-    // Build scripts are linked as ever.
+fn a_linkers_output_and_failure_are_passed_on() {
+    // Build scripts are linked as usual.
     let project = project(
         "#!/bin/sh\ncase \"$*\" in *build_script*) exec cc \"$@\";; esac\necho \"these are the linker's words\" >&2\nexit 3\n",
     );
@@ -109,7 +109,7 @@ fn a_linkers_own_words_and_failure_come_through() {
     assert_eq!(records_below(&build), Vec::<PathBuf>::new());
 }
 
-/// Returns the folders with records of links, in whatever layout cargo has.
+/// Returns the folders with link records, for any layout of cargo's folders.
 fn records_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut found = Vec::new();

@@ -33,7 +33,7 @@ fn the_document_names_tests_and_reasons() {
 }
 
 #[test]
-fn a_function_of_a_package_that_the_target_does_not_link_is_no_reason() {
+fn a_change_in_a_package_that_is_not_linked_does_not_select_tests() {
     let project = Project::empty();
     project.write("Cargo.toml", "[workspace]\nmembers = [\"core\", \"man\"]\nresolver = \"2\"\n");
     let package = |name: &str, dependencies: &str| {
@@ -73,7 +73,7 @@ fn a_comment_selects_nothing_and_says_why() {
     assert!(run.stdout.contains("can have changed") && run.stdout.contains("comments"), "{}", run.stdout);
 }
 
-/// A library whose tests meet a change in different ways: `{}` is the number of rounds.
+/// Returns a library with tests that meet a change in different ways, with this many rounds.
 fn crossroads(rounds: u32) -> String {
     r"
 #[inline(never)]
@@ -99,7 +99,7 @@ mod tests {
 }
 
 #[test]
-fn why_tells_the_path_to_the_change_and_the_stage_that_left_a_test_out() {
+fn why_shows_the_path_to_the_change_or_the_stage_that_excluded_a_test() {
     let project = Project::library(&crossroads(500), &crossroads(1500));
     let run = project.perfunit(["list", "HEAD~1", "--why"]).expect(0);
     let lines: Vec<&str> = run.stdout.lines().map(str::trim).collect();
@@ -138,7 +138,7 @@ fn when_nothing_is_selected_each_change_is_explained_on_request() {
 }
 
 #[test]
-fn a_second_look_needs_no_build_and_no_comparison() {
+fn a_second_listing_needs_no_build_and_no_comparison() {
     let project = Project::library(&crossroads(500), &crossroads(1500));
     let first = project.perfunit(["list", "HEAD~1"]).expect(0);
     let answers = project.path().join("target/perfunit/selection");
@@ -171,12 +171,12 @@ fn targets_that_do_not_compile_with_base_s_test_code_are_found_at_once() {
     let run = project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0);
     assert_eq!(run.json()["tests"].as_array().unwrap().len(), 6);
     let again = run.stderr.lines().filter(|line| line.ends_with(", again")).count();
-    // Each version with the other one's test code.
+    // Each version with the other version's test code.
     assert!(again <= 2, "{}", run.stderr);
 }
 
 #[test]
-fn a_dependency_named_core_is_not_in_the_way() {
+fn a_dependency_may_be_named_core() {
     let project = Project::empty();
     let package = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     let dependency = "[workspace]\n[dependencies]\ncore = { path = \"empty\", package = \"empty\" }\n";
@@ -214,7 +214,7 @@ fn targets_without_tests_are_not_built() {
 }
 
 #[test]
-fn what_lies_behind_links_is_reached_by_its_path_there() {
+fn files_behind_symbolic_links_are_reached() {
     let project = Project::library("", "");
     let code = "pub const TABLE: &[u8] = include_bytes!(\"words.txt\");\npub const STEPS: usize = \
                 include!(concat!(env!(\"OUT_DIR\"), \"/steps\"));\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn counts() {\n        \
@@ -239,7 +239,7 @@ fn what_lies_behind_links_is_reached_by_its_path_there() {
     }
 }
 
-/// A library with tests that do not compile as our `#[test]` makes them: their own macro takes literals only.
+/// Returns a library with tests that do not compile with our `#[test]`, because their own macro accepts only literals.
 fn with_own_macro(rounds: u32) -> String {
     let added = "
     macro_rules! assert_ne {
@@ -263,7 +263,7 @@ fn with_own_macro(rounds: u32) -> String {
 }
 
 #[test]
-fn a_test_that_does_not_compile_with_our_attribute_is_called_whole_alone() {
+fn only_a_test_that_does_not_compile_with_our_attribute_is_called_whole() {
     let project = Project::library(&with_own_macro(500), &with_own_macro(1500));
     let run = project.perfunit(["list", "HEAD~1", "--all", "--message-format", "json"]).expect(0);
     let document = run.json();

@@ -1,4 +1,4 @@
-//! `PERFUNIT_LOG`: what the tool does, step by step, on standard error.
+//! `PERFUNIT_LOG`: a log of the tool's steps on standard error.
 
 use crate::support::{Project, Run};
 
@@ -9,7 +9,7 @@ fn logged(project: &Project, arguments: &[&str], level: &str) -> Run {
 }
 
 #[test]
-fn stages_commands_reused_sides_and_tests_are_logged_on_request_alone() {
+fn stages_commands_reused_sides_and_tests_are_logged_only_on_request() {
     let project = Project::library(&crate::source(500), &crate::source(1500));
     let plain = project.perfunit(["list", "HEAD~1"]).expect(0);
     let log = logged(&project, &["diff", "HEAD~1", "--explain", "never"], "debug").expect(100);
@@ -23,7 +23,7 @@ fn stages_commands_reused_sides_and_tests_are_logged_on_request_alone() {
 }
 
 #[test]
-fn a_level_that_is_none_is_refused() {
+fn an_unknown_level_is_refused() {
     let refused = logged(&Project::empty(), &["doctor"], "loud").expect(2);
     assert!(refused.stderr.contains("invalid PERFUNIT_LOG `loud`\nhint: use error, warn, info"), "{}", refused.stderr);
 }

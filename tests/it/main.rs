@@ -1,4 +1,4 @@
-//! Black-box tests, one file for each subcommand, and the rules that the sources keep.
+//! Black-box tests, one file per subcommand, and the rules for the sources.
 
 mod arguments;
 mod attributes;
@@ -58,7 +58,7 @@ mod house;
 #[path = "../support/mod.rs"]
 mod support;
 
-/// Two functions and their tests; `slow` is changed between the versions that the tests make of it.
+/// Returns two functions and their tests. Tests change `slow` between the versions.
 fn source(rounds: u32) -> String {
     format!(
         r"

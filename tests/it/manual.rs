@@ -4,7 +4,7 @@ use crate::support::{Project, Run};
 use std::fs;
 use std::process::Command;
 
-/// What bash offers for words that are typed, the last one unfinished.
+/// Returns the completions that bash offers for typed words, the last of which is incomplete.
 fn offered(project: &Project, typed: &[&str]) -> Vec<String> {
     let script = r#"
         source perfunit.bash

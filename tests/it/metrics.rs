@@ -1,10 +1,11 @@
-//! What a test costs besides time.
+//! Metrics of a test other than time.
 
 use crate::instructions::has_valgrind;
 use crate::support::Project;
 use serde_json::Value;
 
-/// So much arithmetic that a block or two are nothing beside it, whatever an allocation takes, and a map whose order is random.
+/// Returns a library with so much arithmetic that a few blocks are negligible, however slow an allocation is, and a map
+/// in random order.
 fn source(blocks: usize) -> String {
     format!(
         "#[inline(never)]\n\
@@ -27,7 +28,7 @@ fn source(blocks: usize) -> String {
     )
 }
 
-/// Free blocks of each power of two in a list, new ones from an array.
+/// An allocator with a list of free blocks per power of two, and new blocks from an array.
 const OWN_ALLOCATOR: &str = r"
 #[cfg(test)]
 mod own {
@@ -107,7 +108,7 @@ fn check(document: &Value, name: &str, metric: &str, verdict: &str, base: u64, h
 }
 
 #[test]
-fn a_block_more_is_counted_exactly_and_decides_only_if_it_is_asked_to() {
+fn an_additional_block_is_counted_exactly_and_decides_only_on_request() {
     let project = Project::library(&source(2), &source(3));
     let document = project.diff(&["--all-tests", "--skip", "writes"]).expect(0).json();
     // The vector of vectors, and one of 80 bytes for each.
@@ -121,7 +122,7 @@ fn a_block_more_is_counted_exactly_and_decides_only_if_it_is_asked_to() {
     for metric in ["allocations", "allocated-bytes", "peak-heap", "written-bytes"] {
         assert_eq!(of_maps(metric), "same", "{metric}: {document}");
     }
-    // What the machine does meanwhile counts too: a page that it took back, a wait for one that it reads.
+    // Events of the machine count too: a page that it reclaimed, or a wait for reading it again.
     for metric in ["page-faults", "context-switches"] {
         assert!(["same", "varies"].contains(&of_maps(metric).as_str().unwrap()), "{metric}: {document}");
     }
@@ -150,7 +151,7 @@ fn bytes_read_and_written_are_those_of_the_test() {
 }
 
 #[test]
-fn an_allocator_of_the_programs_own_is_named_and_not_counted_as_nothing() {
+fn a_custom_allocator_is_reported_and_not_counted_as_zero() {
     let project = Project::library(&(OWN_ALLOCATOR.to_owned() + &source(2)), &(OWN_ALLOCATOR.to_owned() + &source(3)));
     let document = project.diff(&["keeps", "--metric", "allocations"]).expect(0).json();
     let keeps = test(&document, "tests::keeps");
@@ -161,12 +162,12 @@ fn an_allocator_of_the_programs_own_is_named_and_not_counted_as_nothing() {
 }
 
 #[test]
-fn instructions_come_from_callgrind_where_it_is() {
+fn instructions_come_from_callgrind_if_installed() {
     let project = Project::library(&source(2), &source(2).replace("0..40_000", "0..44_000"));
     let run =
         project.diff(&["--all-tests", "--instructions", "callgrind", "--metric", "instructions", "--skip", "writes"]);
     if !has_valgrind() {
-        // What is asked for and not there is an error, before anything is built.
+        // A missing but requested tool is an error before anything is built.
         assert!(run.expect(102).stderr.contains("needs valgrind"));
         return;
     }
@@ -174,7 +175,7 @@ fn instructions_come_from_callgrind_where_it_is() {
     for name in ["tests::keeps", "tests::maps"] {
         let instructions = &test(&document, name)["metrics"]["instructions"];
         assert_eq!(instructions["verdict"], "more", "{instructions}");
-        // Nearly all that the test does is the loop, four to ten instructions a round.
+        // The test is almost only the loop, with four to ten instructions per round.
         let added = instructions["head"]["value"].as_f64().unwrap() - instructions["base"]["value"].as_f64().unwrap();
         assert!((16_000.0..=40_000.0).contains(&added), "{instructions}");
     }
@@ -190,8 +191,8 @@ fn an_unknown_metric_is_wrong_usage_and_the_nearest_one_is_named() {
     assert!(stderr.contains("alocations") && stderr.contains("similar value exists: 'allocations'"), "{stderr}");
 }
 
-/// A test that starts a program, which reads this many bytes; and one that forks a process without waiting for it before its
-/// last line.
+/// Returns a test that starts a program, which reads this many bytes, and a test that forks a process and waits for it
+/// only in its last line.
 fn starting(bytes: usize) -> String {
     format!(
         "pub const BYTES: usize = {bytes};\n\
@@ -212,7 +213,7 @@ fn starting(bytes: usize) -> String {
 }
 
 #[test]
-fn what_started_processes_do_counts_or_is_not_known() {
+fn metrics_of_started_processes_count_or_are_unknown() {
     let project = Project::library(&starting(1000), &starting(3000));
     let valgrind = has_valgrind();
     let counting: &[&str] = if valgrind { &["--instructions", "callgrind"] } else { &[] };
@@ -225,7 +226,7 @@ fn what_started_processes_do_counts_or_is_not_known() {
             assert_eq!(found["metrics"]["instructions"]["unavailable"]["kind"], "starts-processes", "{found}");
         }
     }
-    // The program reads as many bytes as the test reads of it, besides what it is loaded from.
+    // The program reads as many bytes as the test reads from it, in addition to loading itself.
     let bytes = &test(&document, "tests::starts")["metrics"]["read-bytes"];
     let added = bytes["head"]["value"].as_f64().unwrap() - bytes["base"]["value"].as_f64().unwrap();
     assert!(added >= 4000.0, "{bytes}");
@@ -233,7 +234,7 @@ fn what_started_processes_do_counts_or_is_not_known() {
 }
 
 #[test]
-fn memory_in_use_is_what_the_test_touches_and_not_what_the_program_holds() {
+fn memory_in_use_is_that_of_the_test_and_not_of_the_program() {
     let source = |table: usize, kept: usize| {
         format!(
             "pub static TABLE: [u8; {table}] = [7; {table}];\n\

@@ -1,4 +1,4 @@
-//! Published packages build by themselves: each holds every file that its sources include.
+//! Published packages build on their own: each contains every file that its sources include.
 
 use crate::support::{Run, repository_root};
 use saphyr::{LoadableYamlNode, Yaml};
@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-/// Returns the files of a package, as `cargo package` takes them.
+/// Returns the files of a package, as `cargo package` lists them.
 fn packaged(name: &str) -> BTreeSet<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["package", "--list", "--package", name, "--allow-dirty", "--offline", "--quiet"]);
@@ -15,7 +15,7 @@ fn packaged(name: &str) -> BTreeSet<PathBuf> {
     Run::of(cargo).expect(0).stdout.lines().map(PathBuf::from).collect()
 }
 
-/// A path without `..`, unless it leads out of the package.
+/// Returns a path without `..`, unless it leaves the package.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -26,12 +26,12 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// The texts in double quotes of a piece of source.
+/// Returns the string literals in a piece of source.
 fn quoted(source: &str) -> impl Iterator<Item = &str> {
     source.split('"').skip(1).step_by(2)
 }
 
-/// Returns the published packages whose versions the workspace names, by folder.
+/// Returns the folders of published packages that the workspace lists with a version.
 fn published() -> Vec<String> {
     let manifest: toml::Table = fs::read_to_string(repository_root().join("Cargo.toml")).unwrap().parse().unwrap();
     let dependencies = manifest["workspace"]["dependencies"].as_table().unwrap();
@@ -78,7 +78,7 @@ fn the_package_has_the_crates_that_it_embeds() {
 }
 
 #[test]
-fn documents_ask_for_the_toolchains_that_the_manifests_ask_for() {
+fn documents_and_manifests_require_the_same_toolchains() {
     let read = |path: &str| fs::read_to_string(repository_root().join(path)).unwrap();
     let tool = env!("CARGO_PKG_RUST_VERSION");
     for path in ["README.md", "docs/getting-started.md"] {

@@ -1,5 +1,5 @@
-//! A planted change of time is a change of work, which every processor takes time for: at least a fifth more
-//! instructions, or fewer. Counted in valgrind over all cases and projects with such a change.
+//! Planted changes of time are changes of work, which takes time on every processor: at least a fifth more or fewer
+//! instructions. Counted with valgrind over all cases and projects with such a change.
 
 use crate::attributes;
 use crate::causes;
@@ -16,9 +16,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// One side has at least so many times the other's instructions.
+/// Least ratio of instructions between the sides.
 const LEAST: f64 = 1.2;
-/// Makes the tool count, and takes the time that this needs on any machine.
+/// Arguments that make the tool count instructions, with a time limit that suffices on any machine.
 const COUNTING: [&str; 10] = [
     "--message-format",
     "json",
@@ -32,11 +32,11 @@ const COUNTING: [&str; 10] = [
     "2m",
 ];
 
-/// The first starts a program, whose instructions callgrind does not count, and the second waits.
+/// The first test starts a program, which callgrind does not count, and the second waits.
 const UNCOUNTED: [(&str, &str); 2] =
     [("equal-seeds", "tests::others_do_not_see_the_seed"), ("waits-beside-worker", "tests::both_compute")];
 
-/// A test with its instructions on base and on head.
+/// A test with its instructions on base and head.
 struct Row {
     project: String,
     test: String,
@@ -70,7 +70,7 @@ fn planted_changes_are_a_fifth_of_the_work_or_more() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The projects of black-box tests in which one test gets slower or faster; each is named by where it is made.
+/// Returns the projects of black-box tests in which one test becomes slower or faster, with their source.
 fn projects() -> impl Iterator<Item = (String, Project)> {
     let mut made = vec![
         ("source, 500 to 1500".to_owned(), Project::library(&source(500), &source(1500))),
@@ -102,7 +102,7 @@ fn count_demonstration() -> Vec<Row> {
     rows("demo", &run.json(), &project.path().join(folder), is_changed)
 }
 
-/// The tests of a case that must come out slower or faster.
+/// Counts the tests of a case that must be slower or faster.
 fn count_case(name: &str, case: &Case) -> Vec<Row> {
     if !case.plants_a_change() {
         return Vec::new();
@@ -122,14 +122,14 @@ fn row(project: &str, test: &Value, folder: &Path) -> Row {
     let value = |side: &str| metric[side]["value"].as_f64();
     let name = test["name"].as_str().unwrap();
     let counts = match (value("base"), value("head")) {
-        // What the test's own binary does is not in its process.
+        // Instructions of the package's binary are not in the test's process.
         (Some(base), Some(head)) if !has_binaries(folder) => Some([base, head]),
         _ => whole_processes(folder, name),
     };
     Row { project: project.to_owned(), test: name.to_owned(), counts }
 }
 
-/// The kept sides, base's first, for it is built first.
+/// Returns the folders of the kept sides; base comes first, because it is built first.
 fn sides(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder.join("target/perfunit/sides")) else { return Vec::new() };
     let mut sides: Vec<_> = entries
@@ -140,7 +140,7 @@ fn sides(folder: &Path) -> Vec<PathBuf> {
     sides.into_iter().map(|(_, side)| side).collect()
 }
 
-/// The package's own binaries of a side.
+/// Returns the package's binaries of a side.
 fn binaries(side: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(side).unwrap().map(|entry| entry.unwrap().path());
     files.filter(|path| path.is_file() && !path.ends_with("build.json")).collect()
@@ -150,7 +150,7 @@ fn has_binaries(folder: &Path) -> bool {
     sides(folder).iter().any(|side| !binaries(side).is_empty())
 }
 
-/// Instructions of the process on both sides: of the package's own binary, or of a harness that runs one test.
+/// Returns the instructions of the process on both sides: of the package's binary, or of a harness that runs one test.
 fn whole_processes(folder: &Path, test: &str) -> Option<[f64; 2]> {
     let counts = sides(folder).into_iter().map(|side| {
         if let [binary] = &binaries(&side)[..] {
@@ -167,7 +167,7 @@ fn whole_processes(folder: &Path, test: &str) -> Option<[f64; 2]> {
     <[f64; 2]>::try_from(counts.collect::<Option<Vec<_>>>()?).ok()
 }
 
-/// What callgrind says that a process collected.
+/// Runs a program in callgrind and returns its instructions.
 fn process(mut valgrind: Command, program: &Path, arguments: &[&str]) -> Option<f64> {
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments);
     let output = valgrind.output().unwrap();

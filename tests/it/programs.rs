@@ -1,11 +1,11 @@
-//! Tests that start programs of the package: what they execute in them decides whether they are measured.
+//! Tests that start programs of the package: the code that they execute there decides whether they are measured.
 
 use crate::support::{Project, Run, refuse, skipped};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A program with a changed function, a changed table, and ways around both.
+/// Returns a program with a changed function, a changed table, and paths that avoid both.
 fn tool(rounds: u32) -> String {
     format!(
         r#"
@@ -45,7 +45,7 @@ fn main() {{
     )
 }
 
-/// Becomes the tool beside it.
+/// A program that becomes the tool in the same folder.
 const WRAPPER: &str = r#"
 fn main() {
     use std::os::unix::process::CommandExt;
@@ -54,7 +54,7 @@ fn main() {
 }
 "#;
 
-/// A program that is the same in both versions.
+/// A program that is equal in both versions.
 const STEADY: &str = r#"fn main() { println!("steady"); }"#;
 
 const TESTS: &str = r##"
@@ -157,7 +157,7 @@ mod unknown {
     #[test] fn starts_a_changed_copy() { run(Command::new(copy(&beside("tool"), b"more")).arg("walk")); }
     #[test] fn leaves_it_behind() {
         drop(Command::new(TOOL).arg("sleep").stdout(Stdio::null()).spawn().unwrap());
-        // It becomes the tool before the test ends.
+        // The tool starts before the test ends.
         std::thread::sleep(std::time::Duration::from_millis(300));
     }
     #[test] fn starts_what_only_head_has() {
@@ -190,7 +190,7 @@ fn project() -> Project {
     project
 }
 
-/// A shell that executes lines, outside of the tool; killed when dropped.
+/// A shell outside of the tool that executes lines; killed when dropped.
 struct Server {
     folder: tempfile::TempDir,
     shell: std::process::Child,
@@ -220,7 +220,7 @@ fn list(project: &Project, server: &Path) -> Run {
     Run::of(command).expect(0)
 }
 
-/// Checks what is said of each test, by the module that it is in.
+/// Checks the result of each test, by the module that contains it.
 fn check(document: &Value) {
     let tests = document["tests"].as_array().unwrap();
     let mut seen = 0;
@@ -265,7 +265,7 @@ fn what_tests_execute_in_programs_decides() {
         return skipped("the system does not let us trace");
     }
     check(&first.json());
-    // Out of the kept answers.
+    // From the kept results.
     check(&list(&project, server.folder.path()).json());
     let running = Command::new("sh").arg("-c").arg("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").output().unwrap();
     let folder = project.path().to_str().unwrap();
@@ -290,7 +290,7 @@ fn without_tracing_every_test_that_can_start_a_changed_program_is_measured() {
     assert_eq!(run.json()["tests"][0]["selected"], true, "{}", run.stdout);
 }
 
-/// A program that opens the package's shared library beside it.
+/// A program that opens the package's shared library in the same folder.
 const OPENS: &str = r#"
 use std::ffi::{CString, c_char, c_int, c_void};
 extern "C" {

@@ -8,7 +8,7 @@ const FILE: &str = ".config/perfunit-ratchet.toml";
 const QUICK: [&str; 4] = ["--explain", "never", "--instructions", "never"];
 const JSON: [&str; 2] = ["--message-format", "json"];
 
-/// Five commits, each of which does 0.5 % of the first one's work more: half of the threshold, and far from it.
+/// Creates five commits that each add 0.5 % of the first one's work: half of the threshold.
 fn five_losses() -> Project {
     let project = Project::library(&source(4000), &source(4020));
     for rounds in [4040, 4060, 4080, 4100] {
@@ -59,7 +59,7 @@ fn losses_that_no_commit_shows_are_found_and_can_be_accepted() {
     project.perfunit(["ratchet", "set", "HEAD~5"]).expect(0);
     assert_eq!(project.status(), [".config/"]);
     project.commit("ratchet");
-    // Head is another commit with the same code: both sides of both comparisons are there.
+    // Head is another commit with the same code, so both sides of both comparisons are kept.
     let again = diff(&project, &["HEAD~2"]).expect(100);
     assert!(!again.stderr.contains("Compiling"), "{}", again.stderr);
     let line = again.stdout.lines().rev().find(|line| line.trim_start().starts_with("Ratchet")).unwrap();
@@ -101,18 +101,18 @@ fn shards_compare_with_the_ratchet_and_its_losses_can_be_explained() {
     let found = &explained["tests"][0]["explanation"];
     let function = found["responsible"][0]["function"].as_u64().map_or(usize::MAX, |index| index as usize);
     assert_eq!(found["functions"][function]["name"], "slow", "{explained}");
-    // It is kept, in the comparison that it is about.
+    // The explanation is saved with its comparison.
     let kept = project.perfunit(["report", "--format", "json"]).expect(0).json();
     let kept = kept["ratchet"]["comparison"]["tests"].as_array().unwrap().iter();
     assert!(kept.filter(|test| test["name"] == "tests::mixes").all(|test| !test["explanation"].is_null()));
 }
 
 #[test]
-fn a_ratchet_that_cannot_be_compared_is_no_success() {
+fn a_ratchet_that_cannot_be_compared_fails() {
     let project = Project::library(&format!("mod missing;\n{}", source(500)), &source(500));
     add(&project, 1500);
     add(&project, 500);
-    // What is found against base is reported all the same.
+    // Results against base are reported anyway.
     let run = diff(&project, &["HEAD~1", "--ratchet", "HEAD~3"]).expect(101);
     assert!(
         run.stdout.contains("Faster") && run.stdout.contains("not compared with HEAD~3: it does not build"),

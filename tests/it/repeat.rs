@@ -1,4 +1,4 @@
-//! The command that reports give to make a comparison again.
+//! The command in reports that repeats a comparison.
 
 use crate::source;
 use crate::support::{Project, Run};
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Two packages with the same change, in a folder of the repository.
+/// Creates two packages with the same change in a folder of the repository.
 fn project() -> Project {
     let project = Project::empty();
     project.write("rust/Cargo.toml", "[workspace]\nmembers = [\"first one\", \"second\"]\nresolver = \"2\"\n");
@@ -24,7 +24,7 @@ fn project() -> Project {
     project
 }
 
-/// The tests of a document that were measured.
+/// Returns the measured tests of a document.
 fn measured(document: &Value) -> Vec<String> {
     let tests = document["tests"].as_array().unwrap().iter().filter(|test| test["verdict"] != "not-measured");
     tests.map(|test| format!("{} {}", test["target"], test["name"])).collect()
@@ -59,11 +59,11 @@ fn check(folder: &str, arguments: &[&str], expected: &[&str]) {
 }
 
 #[test]
-fn it_has_filter_and_package() {
+fn the_command_has_filter_and_package() {
     check("rust", &["mixes", "-p", "second", "-E", "test(/^tests::/) & all()"], &["\"second\" \"tests::mixes\""]);
 }
 
 #[test]
-fn it_is_for_the_folder_of_the_run() {
+fn the_command_fits_the_folder_of_the_run() {
     check("rust/first one", &["--lib"], &["\"first\" \"tests::mixes\""]);
 }

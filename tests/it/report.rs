@@ -1,4 +1,4 @@
-//! `report`: saved runs told once more, and `diff --report`.
+//! `report`: saved runs in other formats, and `diff --report`.
 
 use crate::source;
 use crate::support::Project;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 
 #[test]
-fn a_saved_run_is_told_in_every_format() {
+fn a_saved_run_is_reported_in_every_format() {
     let project = Project::library(&source(500), &source(1500));
     let none = project.perfunit(["report"]).expect(2);
     assert!(none.stderr.contains("no recorded run") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
@@ -15,7 +15,7 @@ fn a_saved_run_is_told_in_every_format() {
 
     let document = project.diff(&["--explain", "never"]).expect(100).json();
     let report = |arguments: &[&str]| project.perfunit(["report"].iter().chain(arguments));
-    // A regression of a run is no failure of its report.
+    // A regression in a run is not a failure of its report.
     assert_eq!(report(&["--format", "json"]).expect(0).json(), document);
     let text = report(&[]).expect(0).stdout;
     assert!(text.contains("Slower  sample tests::mixes") && text.contains("1 slower, 0 faster"), "{text}");
@@ -38,7 +38,7 @@ fn a_saved_run_is_told_in_every_format() {
     assert_eq!(read(&project, "target/reports/perf.json"), document);
     assert_eq!(project.status(), [""; 0]);
 
-    // A version against itself is no news.
+    // A version against itself has no news.
     project.perfunit(["diff", "HEAD..HEAD"]).expect(0);
     assert_eq!(report(&["--format", "markdown", "--when-fine", "silent"]).expect(0).stdout, "");
     let other = report(&["--format", "json", "--when-fine", "silent"]).expect(2);
@@ -46,9 +46,9 @@ fn a_saved_run_is_told_in_every_format() {
 }
 
 #[test]
-fn what_is_inconclusive_follows_the_bound_and_the_exit_code_follows_that() {
+fn the_bound_decides_what_is_inconclusive_and_the_exit_code() {
     let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
-    // So small a threshold leaves it to noise whether a test has a verdict.
+    // With so small a threshold, noise decides whether a test has a verdict.
     let run = project.diff(&[
         "--threshold",
         "0.1%",
@@ -128,10 +128,10 @@ fn runs_are_listed_and_found_by_id_or_file() {
 }
 
 #[test]
-fn reports_are_written_beside_what_is_printed() {
+fn reports_are_written_in_addition_to_the_output() {
     let project = Project::library(&source(500), &source(1500));
     let diff = |arguments: &[&str]| project.perfunit(["diff", "HEAD~1", "--explain", "never"].iter().chain(arguments));
-    // Nothing is measured for a report that cannot be written.
+    // Nothing is measured if the report cannot be written.
     let folder = diff(&["--report", "json=src"]).expect(2);
     assert!(folder.stderr.contains("cannot write src: it is a folder"), "{}", folder.stderr);
     diff(&["--report", "yaml=perf.yaml"]).expect(2);
@@ -141,7 +141,7 @@ fn reports_are_written_beside_what_is_printed() {
     let text = fs::read_to_string(project.path().join("target/perf.txt")).unwrap();
     assert!(text.contains("Slower  sample tests::mixes"), "{text}");
 
-    // The verdict outlives a report that fails, and so does the run.
+    // Verdict and run survive a report that fails.
     let failed = diff(&["--report", "json=/proc/none/perf.json"]).expect(100);
     let again = "hint: `cargo perfunit report --format json --output FILE` writes it from the saved run";
     assert!(failed.stdout.contains("tests::mixes") && failed.stderr.contains(again), "{}", failed.stderr);

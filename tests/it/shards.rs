@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Four tests, of which two come by what changes between versions; `ROUNDS` are those of the slow function.
+/// Returns four tests, two of which reach the change between versions; `ROUNDS` are those of the slow function.
 fn four_tests(rounds: u32) -> String {
     r"
 #[inline(never)]
@@ -34,7 +34,7 @@ pub fn project() -> Project {
 
 /// Measures a shard and returns the folder with its record.
 fn shard(project: &Project, partition: &str, code: i32) -> (PathBuf, Value) {
-    // In the project: what is kept there is no change of it.
+    // The folder is in the project, in an ignored place, so it is not a change.
     let folder = project.path().join(partition.replace([':', '/'], "-"));
     let output = folder.to_str().unwrap().to_owned();
     let run = project.diff(&["--partition", partition, "--output", &output]).expect(code);
@@ -53,7 +53,7 @@ fn merge(project: &Project, arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn shards_merged_say_what_one_run_says() {
+fn merged_shards_equal_a_single_run() {
     let project = project();
     let whole = project.diff(&["--all-tests"]).expect(100).json();
     let two = ["slice:1/2", "slice:2/2"].map(|partition| {
@@ -78,7 +78,7 @@ fn shards_merged_say_what_one_run_says() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_not_merged() {
+fn shards_of_different_runs_are_not_merged() {
     let project = project();
     let (one, document) = shard(&project, "slice:1/2", 100);
     let one = one.to_str().unwrap();
@@ -120,14 +120,14 @@ fn a_listing_shows_the_tests_of_a_shard() {
 }
 
 #[test]
-fn a_shard_without_tests_is_no_failure() {
+fn a_shard_without_tests_succeeds() {
     let project = project();
     let (_, document) = shard(&project, "slice:3/3", 0);
     assert_eq!(document["sharding"]["parts"][0]["tests"], 0);
     project.diff(&["--partition", "slice:3/3", "--no-tests", "fail"]).expect(0);
 }
 
-/// Packs what the last two commits need, and removes everything that was built.
+/// Archives the builds of the last two commits and removes everything that was built.
 fn archived(project: &Project) -> PathBuf {
     let archive = project.path().join("all.tar.zst");
     let made = project.perfunit(["archive", "HEAD~1", "--archive-file", archive.to_str().unwrap()]).expect(0);
@@ -145,9 +145,9 @@ fn an_archive_is_measured_without_building() {
     assert_eq!(document["base"]["label"], "HEAD~1");
     assert_eq!(document["summary"]["verdicts"]["slower"], 2);
     assert_eq!(document["environment"]["layout_controlled"], true);
-    // Cargo has not even been asked.
+    // Cargo was not even called.
     assert!(!project.path().join("target/perfunit/build").exists());
-    // A shard of it, and what else may be chosen here.
+    // A shard of the archive, and other options that apply here.
     let shard =
         project.perfunit(used.iter().chain(&["--partition", "slice:2/2", "--threshold", "5%"])).expect(100).json();
     assert_eq!(shard["summary"]["verdicts"]["slower"], 1);
@@ -182,7 +182,7 @@ fn an_archive_of_something_else_is_refused() {
     refused(&[], 2, &["all.tar.zst is damaged or cut short"]);
     fs::write(&archive, "no archive").unwrap();
     refused(&[], 2, &["all.tar.zst is not an archive of cargo-perfunit"]);
-    // Nothing was left half done.
+    // No partial result is left.
     assert!(!project.path().join("target/perfunit/sides").exists());
 }
 

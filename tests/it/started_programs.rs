@@ -1,10 +1,10 @@
-//! Programs of the workspace that tests start: each is its own side's, and compared by its own time.
+//! Programs of the workspace that tests start: each belongs to its own side, and is compared by its own time.
 
 use crate::support::Project;
 use serde_json::Value;
 
-/// A package with three binaries. `work` computes for so many rounds, `nap` sleeps, and `calm` never changes. The test's own
-/// work hides what happens in the programs.
+/// Creates a package with three binaries: `work` computes for this many rounds, `nap` sleeps, and `calm` never changes.
+/// The test's own work hides the work of the programs.
 fn project() -> Project {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
@@ -98,12 +98,12 @@ fn a_program_is_compared_by_its_own_time() {
     assert_eq!((&calm["starts"]["base"], &nap["starts"]["head"]), (&1.0.into(), &1.0.into()));
     assert_eq!((verdict(work), verdict(nap)), ("more", "more"));
     assert!(!["more", "less"].contains(&verdict(calm)), "{calm:#}");
-    // A program that sleeps is not judged by the time that it computes.
+    // A program that sleeps is not judged by its CPU time.
     assert_eq!(nap["decides"], "time");
     let ratio = |program: &Value, time: &str| {
         program[time]["head"]["value"].as_f64().unwrap() / program[time]["base"]["value"].as_f64().unwrap()
     };
-    // Twenty times the work; the start of a process is in both versions.
+    // Twenty times the work; starting the process is part of both versions.
     assert!((2.0..20.0).contains(&ratio(work, "cpu_time")), "{work:#}");
     assert_eq!(starts["metrics"]["program-time"]["verdict"], "more");
 
@@ -114,7 +114,7 @@ fn a_program_is_compared_by_its_own_time() {
     assert_eq!(program(named, "calm-name")["starts"]["base"], 3.0);
     assert_ne!(named["verdict"], "not-measured");
 
-    // What lies at a binary's path is small, however large the tool is.
+    // The file at a binary's path is small, however large the tool is.
     let stand_in = project.path().join("target/perfunit/bin-exe/work");
     assert!(stand_in.metadata().unwrap().len() < 200_000);
 }

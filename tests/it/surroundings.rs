@@ -1,9 +1,9 @@
-//! What measured tests see of the machine: cores, temporary folders, open files.
+//! The machine as measured tests see it: cores, temporary folders, open files.
 
 use crate::support::{Project, Run};
 use std::process::Command;
 
-/// Tests that need every core that they would have without the tool. They compare with what is true outside.
+/// Tests that need every core available without the tool. They compare with the actual number.
 const TESTS: &str = r#"
 #[cfg(test)]
 mod cores {
@@ -101,7 +101,8 @@ fn tests_see_the_cores_that_they_would_have_without_the_tool() {
     let of_cores: Vec<_> = tests.iter().filter(|test| test["name"].as_str().unwrap().starts_with("cores::")).collect();
     assert_eq!(of_cores.len(), 4, "{document}");
     for test in of_cores {
-        // Tests that fail or hang are not measured. On a busy machine threads that take turns may be too noisy for a verdict.
+        // Tests that fail or hang are not measured. On a busy machine, threads that take turns may be too noisy for a
+        // verdict.
         assert!(["slower", "inconclusive"].contains(&test["verdict"].as_str().unwrap()), "{test}");
     }
 }

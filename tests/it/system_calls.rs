@@ -1,9 +1,9 @@
-//! System calls of tests and of the programs that they start, counted exactly.
+//! System calls of tests and of programs that they start, counted exactly.
 
 use crate::support::Project;
 use serde_json::Value;
 
-/// A program that looks at a file so often, and a test of the library that does the same in its own process.
+/// Creates a program that looks at a file this many times, and a library test that does the same in its own process.
 fn project() -> Project {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
@@ -34,7 +34,7 @@ fn calls<'a>(document: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn calls_that_a_change_saves_are_named() {
+fn system_calls_that_a_change_adds_are_counted() {
     let project = project();
     library(&project, "std::fs::metadata(\".\").is_ok() && std::fs::metadata(\".\").is_ok()");
     project.commit("head");
@@ -48,7 +48,7 @@ fn calls_that_a_change_saves_are_named() {
         assert_eq!(calls["verdict"], "more", "{document:#}");
         let [looks] = &calls["names"].as_array().unwrap()[..] else { panic!("{calls:#}") };
         assert!(looks["name"].as_str().unwrap().contains("stat"), "{calls:#}");
-        // The program may look at other files as it starts.
+        // The program may look at other files when it starts.
         let of = |side: &str| looks[side].as_f64().unwrap() as u64;
         assert_eq!(of("head") - of("base"), 40);
     }
@@ -58,9 +58,9 @@ fn calls_that_a_change_saves_are_named() {
 }
 
 #[test]
-fn equal_calls_are_the_same_and_tests_of_programs_are_counted_unasked() {
+fn equal_calls_are_the_same_and_tests_of_programs_are_counted_by_default() {
     let project = project();
-    // Other work, the same calls.
+    // Other work with the same calls.
     library(&project, "std::hint::black_box(std::fs::metadata(\".\").is_ok() && std::hint::black_box(true))");
     project.commit("head");
     let document = project.diff(&["--explain", "never"]).json();

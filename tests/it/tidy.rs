@@ -1,4 +1,4 @@
-//! Rules that the sources keep. Each says which file breaks it.
+//! Rules for the sources. Each failure names the file that breaks the rule.
 
 use crate::house::{House, is_test};
 use crate::support::repository_root;
@@ -7,10 +7,10 @@ use std::fs;
 use std::path::Path;
 
 const LONGEST_FUNCTION: usize = 80;
-/// Crates of the tool itself.
+/// Largest number of the tool's crates.
 const MOST_CRATES: usize = 12;
 
-/// Where system calls, shared memory and threads make `unsafe` necessary.
+/// Files in which system calls, shared memory and threads need `unsafe`.
 const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-select/src/trace/available.rs",
     "perfunit-select/src/trace/run.rs",
@@ -47,25 +47,25 @@ const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-runtime/dispatcher/lib.rs",
 ];
 
-/// All files that git knows or would take, by path from the root.
+/// Returns all tracked files by path from the root.
 fn tracked() -> BTreeMap<String, String> {
     let root = repository_root();
     let repository = git2::Repository::open(&root).expect("the tests run in a clone");
     let index = repository.index().unwrap();
     let paths = index.iter().map(|entry| String::from_utf8(entry.path).unwrap());
-    // Symbolic links lead to files that are in the list by themselves; files being removed are not there any more.
+    // Symbolic links lead to files that are listed themselves; files that are being removed no longer exist.
     let is_file = |path: &String| root.join(path).symlink_metadata().is_ok_and(|data| data.is_file());
     paths.filter(is_file).filter_map(|path| Some((path.clone(), fs::read_to_string(root.join(path)).ok()?))).collect()
 }
 
-/// The Rust files of our crates and tests.
+/// Returns the Rust files of our crates and tests.
 fn sources() -> BTreeMap<String, String> {
     let ours = |path: &str| !path.starts_with("examples/") && !path.starts_with("tests/fixtures/");
     let is_rust = |path: &str| Path::new(path).extension().is_some_and(|extension| extension == "rs");
     tracked().into_iter().filter(|(path, _)| ours(path) && is_rust(path)).collect()
 }
 
-/// The numbered lines of a file without its unit tests and its comments.
+/// Returns the numbered lines of a file without its unit tests and comments.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
     lines
@@ -88,36 +88,36 @@ fn house() -> House {
 #[test]
 fn a_module_uses_only_modules_above_it() {
     let upwards = house().upwards().into_iter().map(|(from, to)| format!("{from} uses {to}")).collect::<Vec<_>>();
-    none(upwards, "the order of the modules in lib.rs is the pipeline");
+    none(upwards, "a module may only use modules above it in lib.rs");
 }
 
 #[test]
 fn crates_are_few() {
     let crates = house().crates;
-    assert!(crates.len() <= MOST_CRATES, "a reader loses the way through {} crates: {crates:?}", crates.len());
+    assert!(crates.len() <= MOST_CRATES, "{} crates are too many: {crates:?}", crates.len());
 }
 
 #[test]
-fn files_lean_on_each_other_in_one_direction() {
+fn files_have_no_circular_dependencies() {
     let files = house().circles.into_iter().flatten();
-    none(files, "a circle of files is one file that does not say so");
+    none(files, "files must not depend on each other in a circle");
 }
 
 #[test]
 fn functions_are_short() {
     let functions = house().functions;
     let long = functions.iter().filter(|function| function.lines > LONGEST_FUNCTION);
-    none(long.map(|function| function.place.clone()), "a function that long does more than one thing");
+    none(long.map(|function| function.place.clone()), "functions must have at most 80 lines");
 }
 
 #[test]
-fn what_goes_wrong_has_a_type() {
+fn errors_have_types() {
     let texts = house().text_errors.into_iter().map(|error| error.0);
-    none(texts, "a sentence is made where it is shown");
+    none(texts, "errors must be types, not strings");
 }
 
 #[test]
-fn only_commands_ask_for_reports() {
+fn only_commands_use_reports() {
     let may =
         |path: &str| ["perfunit-report/", "cargo-perfunit/src/cli/"].iter().any(|folder| path.starts_with(folder));
     let others = sources().into_iter().filter(|(path, _)| !may(path) && !is_test(path));
@@ -125,7 +125,7 @@ fn only_commands_ask_for_reports() {
         let uses = code(&text).filter(|(_, line)| line.contains("perfunit_report"));
         uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
     });
-    none(uses, "a stage hands on facts; `perfunit-report` words them");
+    none(uses, "only commands and `perfunit-report` may format reports");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn only_the_terminal_prints() {
     for (path, text) in sources() {
         let may =
             path == "perfunit-system/src/term.rs" || path.starts_with("perfunit-runtime/runner/") || is_test(&path);
-        // The tables of the simulation are asked for by name: it is a test of its own.
+        // The tables of the simulation are a test of their own, which runs on request.
         if may || path == "perfunit-decide/src/simulation.rs" {
             continue;
         }
@@ -144,20 +144,20 @@ fn only_the_terminal_prints() {
             }
         }
     }
-    none(broken, "results and notes go through term.rs");
+    none(broken, "print only through term.rs");
 }
 
 #[test]
-fn temporary_files_have_names_that_nobody_can_foresee() {
+fn temporary_files_have_unpredictable_names() {
     let others = sources().into_iter().filter(|(path, _)| path != "perfunit-system/src/fs.rs" && !is_test(path));
     let broken = others.flat_map(|(path, text)| {
         let uses = code(&text).filter(|(_, line)| line.contains("temp_dir()"));
         uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
     });
-    none(broken, "the temporary folder is shared with others: take fs::temporary_dir");
+    none(broken, "use fs::temporary_dir, because other users share the temporary folder");
 }
 
-/// True if the line calls the macro, and not only has it in a string or as part of a longer name.
+/// Returns whether the line calls the macro, not only in a string or as part of a longer name.
 fn calls(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -169,7 +169,7 @@ fn calls(line: &str, name: &str) -> bool {
 fn unsafe_stays_where_it_is_needed_and_says_why_it_is_sound() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
-        // Tests of the macros hold source text.
+        // Tests of the macros contain source code as strings.
         if is_test(&path) {
             continue;
         }
@@ -182,17 +182,17 @@ fn unsafe_stays_where_it_is_needed_and_says_why_it_is_sound() {
             if !MAY_BE_UNSAFE.contains(&path.as_str()) {
                 broken.push(format!("{path}:{}: unsafe in another file", number + 1));
             }
-            // The comment stands above the statement, which may span a few lines.
+            // The comment is above the statement, which may span a few lines.
             let above = &lines[number.saturating_sub(6)..number];
             if !above.iter().any(|line| line.contains("SAFETY:") || line.contains("# Safety")) {
                 broken.push(format!("{path}:{}: without SAFETY", number + 1));
             }
         }
     }
-    none(broken, "unsafe code is rare and argued for");
+    none(broken, "unsafe code must be in a listed file and have a SAFETY comment");
 }
 
-/// True if an unsafe block, function or implementation begins in the line.
+/// Returns whether an unsafe block, function or implementation begins in the line.
 fn opens_unsafe(line: &str) -> bool {
     // `is_unsafe {` is a condition.
     let opens = |start: &&str| {
@@ -203,7 +203,7 @@ fn opens_unsafe(line: &str) -> bool {
 }
 
 #[test]
-fn no_file_names_a_folder_of_somebodys_machine() {
+fn no_file_names_a_folder_of_a_developers_machine() {
     let mut broken = Vec::new();
     for (path, text) in tracked() {
         for (number, line) in text.lines().enumerate() {
@@ -213,10 +213,10 @@ fn no_file_names_a_folder_of_somebodys_machine() {
             }
         }
     }
-    none(broken, "paths of a machine mean nothing on another one");
+    none(broken, "sources must not contain paths of a developer's machine");
 }
 
-/// True if the folder is the beginning of an absolute path.
+/// Returns whether the folder is the beginning of an absolute path.
 fn starts_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -238,7 +238,7 @@ fn every_relative_link_leads_somewhere() {
             }
         }
     }
-    none(broken, "links in documents must not break");
+    none(broken, "relative links in documents must lead to a file");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Versions that ask for different toolchains, and what toolchains do differently.
+//! Versions that require different toolchains, and differences between toolchains.
 
 use crate::source;
 use crate::support::{Project, Run, skipped};
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Two functions, of which `slow` changes; base asks for a toolchain, head for none.
+/// Creates two functions, of which `slow` changes; base requires a toolchain, head none.
 fn project(asked: &str) -> Project {
     let other = "#[cfg(test)] mod others { #[test] fn stands() { assert_eq!(std::hint::black_box(1) + 1, 2); } }\n";
     let project = Project::library(&(source(500) + other), &(source(500) + other));
@@ -19,7 +19,7 @@ fn project(asked: &str) -> Project {
     project
 }
 
-/// The tool as it is started by hand: no rustup in between says what it has chosen.
+/// Runs `list` without rustup's variables, as if started by hand.
 fn list(project: &Project) -> Run {
     let mut command = Project::tool(project.path());
     for name in ["RUSTUP_TOOLCHAIN", "RUSTC", "CARGO"] {
@@ -44,7 +44,7 @@ fn has_rustup() -> bool {
 }
 
 #[test]
-fn a_toolchain_that_is_not_there_is_named_and_both_are_built_with_heads() {
+fn a_missing_toolchain_is_reported_and_both_are_built_with_heads() {
     let run = list(&project("channel = \"nightly-2015-05-15\"")).expect(0);
     assert_eq!(selected(&run), ["tests::mixes"]);
     let why = if has_rustup() { "that of base is not installed" } else { "rustup is not there" };
@@ -60,7 +60,7 @@ fn each_version_is_built_with_its_own_toolchain() {
         skipped("rustup is not installed");
         return;
     }
-    // A toolchain that calls itself another one, and notes what it compiles.
+    // A toolchain under another name that records what it compiles.
     let folder = tempfile::tempdir().unwrap();
     let (compiler, notes) = (folder.path().join("other/bin/rustc"), folder.path().join("notes"));
     let script = format!(
@@ -73,17 +73,17 @@ fn each_version_is_built_with_its_own_toolchain() {
     std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).unwrap();
     let project = project(&format!("path = \"{}\"", folder.path().join("other").display()));
     let run = list(&project).expect(0);
-    // The standard library differs, which nobody compares.
+    // The standard library differs, but only the workspace's code is compared.
     assert_eq!(selected(&run), ["others::stands", "tests::mixes"]);
     assert!(run.stderr.contains("(another), head with rustc"), "{}", run.stderr);
     let notes = std::fs::read_to_string(&notes).unwrap();
     assert_eq!(notes.lines().filter(|line| line.contains("--crate-name sample") && line.contains("--test")).count(), 1);
 }
 
-/// Switches on the layout of cargo's build folder in which each unit has a folder.
+/// Enables cargo's new layout of the build folder, in which each unit has its own folder.
 const NEW_LAYOUT: [(&str, &str); 2] = [("RUSTC_BOOTSTRAP", "1"), ("CARGO_UNSTABLE_BUILD_DIR_NEW_LAYOUT", "true")];
 
-/// A library whose build script reads a variable, and a file that it does not declare, with a binary and all kinds of tests.
+/// Creates a library with a build script that reads a variable and an undeclared file, a binary, and all kinds of tests.
 fn of_all_kinds() -> Project {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"all-kinds\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
@@ -126,7 +126,7 @@ pub fn weight(seed: u64) -> u64 { (1..WEIGHT).fold(seed, |sum, round| std::hint:
     project
 }
 
-/// Returns the executables in the folders of sides without a complete record of their link.
+/// Returns the executables of kept sides without a complete link record.
 fn without_link(project: &Project) -> Vec<PathBuf> {
     let list = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut executables = Vec::new();
@@ -136,7 +136,7 @@ fn without_link(project: &Project) -> Vec<PathBuf> {
         executables
             .extend(of_side.map(|executable| (side.join("link").join(executable.file_name().unwrap()), executable)));
     }
-    // Of each side the library, the test, the doc tests and the binary.
+    // The library, the test, the doc tests and the binary of each side.
     assert_eq!(executables.len(), 8, "{executables:?}");
     let has_link = |link: &Path| LinkRecord::load(link).is_ok_and(|record| record.incomplete().is_none());
     executables.retain(|(link, _)| !has_link(link));
@@ -166,7 +166,7 @@ fn the_new_layout_of_cargos_build_folder_is_understood() {
         "the layout is not the new one"
     );
     assert_eq!(without_link(&project), Vec::<PathBuf>::new());
-    // The previous head is base now, and its kept build contains another value of the variable.
+    // The previous head is now base, and its kept build contains another value of the variable.
     project.write("rounds.bin", "4503\n");
     project.commit("a version");
     let run = run(&["diff", "--explain", "never"], "2500").expect(100);
@@ -175,8 +175,8 @@ fn the_new_layout_of_cargos_build_folder_is_understood() {
         let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name);
         test.unwrap_or_else(|| panic!("no {name}: {document}"))["verdict"].as_str().unwrap().to_owned()
     };
-    // Of the same code in both versions: neither of them has the other value. One test cannot have changed, the other
-    // executes no change; only a file differs that it might read.
+    // Both versions have the same code, and neither has the other value. One test cannot have changed; the other
+    // executes no change, and only a file that it might read differs.
     let expected = [("works", "slower"), ("work #1", "slower"), ("stands", "not-measured"), ("weighs", "not-measured")];
     assert_eq!(expected.map(|(name, _)| verdict(name)), expected.map(|(_, verdict)| verdict), "{}", run.stderr);
     let reason = |name: &str| {
@@ -184,6 +184,6 @@ fn the_new_layout_of_cargos_build_folder_is_understood() {
         tests.iter().find(|test| test["name"] == name).unwrap()["reason"]["kind"].as_str().unwrap().to_owned()
     };
     assert_eq!(reason("stands"), "data-changed");
-    // It starts the binary, and that takes much longer than the change in it.
+    // It starts the binary, which takes much longer than the change in it.
     assert_ne!(verdict("runs"), "not-measured", "{}", run.stderr);
 }

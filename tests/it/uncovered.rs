@@ -4,7 +4,7 @@ use crate::source;
 use crate::support::Project;
 use serde_json::Value;
 
-/// A library with a function that its only test does not call.
+/// Returns a library with a function that its only test does not call.
 fn library(idle: &str) -> String {
     format!("{}\npub fn idle(seed: u64) -> u64 {{ {idle} }}\n", source(500))
 }
@@ -15,7 +15,7 @@ fn names(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_change_that_nothing_executes_fails_only_when_denied() {
+fn an_uncovered_change_fails_only_when_denied() {
     let project = Project::library(&library("seed / 3"), &library("seed / 5"));
     assert_eq!(names(&project.diff(&[]).expect(0).json()), ["idle"]);
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
@@ -28,7 +28,7 @@ fn a_change_that_nothing_executes_fails_only_when_denied() {
 }
 
 #[test]
-fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
+fn functions_without_their_feature_are_listed_separately_and_not_denied() {
     let project = Project::empty();
     let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[features]\nwide = []\n";
     let version = |step: u64| {
@@ -53,7 +53,7 @@ fn what_a_feature_leaves_out_is_named_apart_and_not_denied() {
         (vec![], ["narrow", "partly", "divide"].map(str::to_owned).to_vec())
     );
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
-    // The condition of a whole file is not looked up.
+    // The condition of a whole file is not evaluated.
     let by = "the features (--features), the platform or the profile (debug assertions)";
     assert!(text.contains(&format!("the changes to 3 functions are left out of the build by {by}")), "{text}");
     let document = project.diff(&["--features", "wide", "--deny", "uncovered"]).expect(106).json();
@@ -85,7 +85,7 @@ fn debug_assertions_are_those_of_the_build() {
     };
     let (checked, quick) = (vec!["checked".to_owned()], vec!["quick".to_owned()]);
     assert_eq!(uncovered_and_not_compiled(""), (quick.clone(), checked.clone()));
-    // Whatever the profile says.
+    // The flag overrides the profile.
     assert_eq!(uncovered_and_not_compiled("[build]\nrustflags = [\"-Cdebug-assertions\"]\n"), (checked, quick));
 }
 
@@ -114,13 +114,13 @@ fn tests_that_need_other_features_execute_nothing() {
 }
 
 #[test]
-fn a_filter_makes_no_function_uncovered() {
+fn a_filter_does_not_make_functions_uncovered() {
     let project = Project::library(&source(500), &source(1500));
     assert_eq!(names(&project.diff(&["no_such_test"]).expect(0).json()), Vec::<&str>::new());
 }
 
 #[test]
-fn of_a_package_without_tests_all_changed_functions_are_named() {
+fn all_changed_functions_of_a_package_without_tests_are_uncovered() {
     let project = Project::empty();
     let manifest = |name: &str| format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     project.write("Cargo.toml", "[workspace]\nmembers = [\"tested\", \"bare\"]\nresolver = \"2\"\n");
@@ -134,7 +134,7 @@ fn of_a_package_without_tests_all_changed_functions_are_named() {
     assert_eq!(names(&project.diff(&[]).expect(0).json()), ["half"]);
 }
 
-/// A library of which `f` can be changed apart from its tests.
+/// Returns a library in which `f` can change independently of its tests.
 fn with_tests(f: &str, tests: &str) -> String {
     let rest = source(500);
     let before = rest.find("#[cfg(test)]").unwrap();
@@ -145,7 +145,7 @@ fn with_tests(f: &str, tests: &str) -> String {
 }
 
 #[test]
-fn a_change_that_only_new_code_of_a_test_leads_to_is_measured_with_it() {
+fn a_change_that_only_new_test_code_reaches_is_measured_with_it() {
     let old = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(1 + 1, 2);\n    }\n}\n";
     let new = old.replace("1 + 1, 2", "super::summed(std::hint::black_box(9)) & 1, super::summed(9) & 1");
     let project = Project::library(&with_tests("1000", old), &with_tests("3000", &new));
@@ -153,7 +153,7 @@ fn a_change_that_only_new_code_of_a_test_leads_to_is_measured_with_it() {
     let adds = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "tests::adds").unwrap();
     assert_eq!(adds["verdict"], "slower");
     assert_eq!(names(&document), Vec::<&str>::new());
-    // If base does not pass it, nothing is known of the function.
+    // If the new test fails on base, nothing is known of the function.
     let harsh = new.replace("& 1,", "^ 1,");
     project.write("src/lib.rs", with_tests("3000", &harsh));
     project.commit("no test passes");
@@ -170,14 +170,14 @@ fn tests_that_moved_to_another_file_execute_what_they_did() {
     project.write("src/lib.rs", with_tests("9000", "#[cfg(test)]\nmod tests;\n"));
     project.commit("moved");
     assert_eq!(names(&project.diff(&["--deny", "uncovered"]).expect(100).json()), Vec::<&str>::new());
-    // And back.
+    // The reverse move.
     project.write("src/lib.rs", with_tests("27000", &inline));
     project.remove("src/tests.rs");
     project.commit("and back");
     assert_eq!(names(&project.diff(&["--deny", "uncovered"]).expect(100).json()), Vec::<&str>::new());
 }
 
-/// Writes tests that no file of the repository has.
+/// A build script that writes tests which are in no file of the repository.
 const WRITES_TESTS: &str = r##"fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let test = "#[test]\nfn sums() {\n    assert_ne!(demo::total(std::hint::black_box(9)), 0);\n}\n";
@@ -186,13 +186,14 @@ const WRITES_TESTS: &str = r##"fn main() {
 "##;
 
 #[test]
-fn what_tests_written_by_a_build_script_call_is_executed() {
+fn functions_called_by_tests_of_a_build_script_are_covered() {
     let project = Project::empty();
     project.write("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     project.write("build.rs", WRITES_TESTS);
     project.write("tests/written.rs", "include!(concat!(env!(\"OUT_DIR\"), \"/tests.rs\"));\n");
     let version = |rounds: u64| {
-        // `total` is copied into the test, which calls it; `summed` has code; `once` has one caller, which is not the test.
+        // `total` is inlined into the test, which calls it; `summed` is compiled; `once` has one caller, which is not
+        // the test.
         let total = "#[inline(always)]\npub fn total(seed: u64) -> u64 { summed(seed) ^ once(seed, ROUNDS) }\n";
         let summed =
             "#[inline(never)]\nfn summed(seed: u64) -> u64 { (0..ROUNDS).fold(seed, |sum, x| sum ^ (sum << 7) ^ x) }\n";

@@ -1,9 +1,9 @@
-//! What builds read without telling cargo, which is no reason to measure the other version's code.
+//! Files that builds read without telling cargo: the other version's code must not be measured by mistake.
 
 use crate::support::Project;
 
 #[test]
-fn a_file_that_a_build_script_reads_undeclared_is_built_in_anew() {
+fn an_undeclared_input_of_a_build_script_causes_a_rebuild() {
     let project = Project::empty();
     let manifest = "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     project.write("Cargo.toml", manifest);

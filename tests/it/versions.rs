@@ -1,9 +1,9 @@
-//! Versions as git checks them out.
+//! Versions as checked out by git.
 
 use crate::source;
 use crate::support::Project;
 
-/// Tests of the document with their verdicts and kinds of reason.
+/// Returns the tests of a document with their verdicts and kinds of reason.
 fn verdicts(document: &serde_json::Value) -> Vec<(String, String)> {
     let tests = document["tests"].as_array().into_iter().flatten();
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -27,7 +27,7 @@ fn tests_see_the_line_endings_and_filtered_files_that_git_checks_out() {
     project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
     project.write(".gitattributes", "*.crlf eol=crlf\n*.secret filter=rot\n");
     project.write("data/lines.crlf", "one\r\ntwo\r\n");
-    // As the repository stores it: libgit2, which commits, knows no filter drivers.
+    // As stored in the repository, because libgit2, which commits, does not run filter drivers.
     project.write("data/word.secret", "nopq\n");
     let test = r#"
 #[test]
@@ -47,12 +47,12 @@ fn sees_what_git_checks_out() {
     let found = verdicts(&document);
     let of_test = found.iter().find(|(test, _)| test == "sample sees_what_git_checks_out");
     assert_eq!(of_test.map(|(_, verdict)| verdict.as_str()), Some("slower"), "{found:?}\n{}", run.stderr);
-    assert_eq!(document["head"]["dirty"], false, "a checkout is no edit: {}", document["head"]);
+    assert_eq!(document["head"]["dirty"], false, "a checkout is not an edit: {}", document["head"]);
     let warnings = document["warnings"].to_string();
     assert!(!warnings.contains("stored in the repository"), "{warnings}");
 }
 
-/// A function that is `rounds` long.
+/// Returns a function with this many rounds.
 fn slow(rounds: u32) -> String {
     format!(
         r"
@@ -71,14 +71,14 @@ fn manifest(name: &str, more: &str) -> String {
 }
 
 #[test]
-fn what_moved_or_was_renamed_is_compared_with_what_it_was() {
+fn moved_and_renamed_packages_are_compared_with_their_old_versions() {
     let project = Project::empty();
     let workspace = |members: &str| format!("[workspace]\nresolver = \"2\"\nmembers = [{members}]\n");
     project.write("Cargo.toml", workspace(r#""renamed", "moved", "rooted", "library""#));
-    // A package with another name in its folder.
+    // A renamed package in the same folder.
     project.write("renamed/Cargo.toml", manifest("old-name", ""));
     project.write("renamed/src/lib.rs", slow(500) + TEST);
-    // A package in another folder, with data.
+    // A moved package with data.
     let reads = r#"
 #[test] fn reads() {
     assert_eq!(std::fs::read_to_string("data/word.txt").unwrap(), "word");
@@ -90,7 +90,7 @@ fn what_moved_or_was_renamed_is_compared_with_what_it_was() {
     project.write("moved/Cargo.toml", manifest("moved", ""));
     project.write("moved/data/word.txt", "word");
     project.write("moved/src/lib.rs", slow(500) + reads);
-    // A test target with a module, and one that goes.
+    // A test target with a module, and one that is removed.
     let of_module = "mod helper;\n#[test] fn is_slow() { assert_ne!(helper::call(), 0); }\n";
     project.write("rooted/Cargo.toml", manifest("rooted", ""));
     project.write("rooted/src/lib.rs", slow(500));

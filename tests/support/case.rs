@@ -1,4 +1,4 @@
-//! A fixture case: two versions of a project, and what the tool must say about them. `tests/fixtures/README.md` has the
+//! A fixture case: two versions of a project, and the expected results. `tests/fixtures/README.md` describes the
 //! fields.
 
 use super::{Project, Run};
@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// `case.toml`.
+/// Content of `case.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What it shows, in a sentence.
+    /// Purpose of the case, in a sentence.
     pub purpose: String,
     #[serde(default)]
     arguments: Vec<String>,
@@ -81,13 +81,13 @@ impl OneOrMore {
     }
 }
 
-/// The root of our own repository.
+/// Returns the root of our repository.
 pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
 impl Case {
-    /// All cases, by name: the fixtures and the examples.
+    /// Returns all cases by name: the fixtures and the examples.
     pub fn all() -> BTreeMap<String, Self> {
         let mut cases = BTreeMap::new();
         for folder in ["tests/fixtures", "examples"] {
@@ -108,7 +108,7 @@ impl Case {
         Self { path, ..case }
     }
 
-    /// The project of the case: base and head committed.
+    /// Creates the project of the case, with base and head committed.
     pub fn project(&self) -> Project {
         let project = Project::empty();
         if self.path.join("base/src").exists() {
@@ -127,12 +127,13 @@ impl Case {
         project
     }
 
-    /// Whether some test must come out slower or faster by its work.
+    /// Returns whether some test must be slower or faster because of its work.
     pub fn plants_a_change(&self) -> bool {
         self.verdict.iter().any(|(test, verdict)| !self.bound.contains_key(test) && verdict.is_change())
     }
 
-    /// Whether this test of a document must come out slower or faster by its work: what has a bound waits.
+    /// Returns whether this test of a document must be slower or faster because of its work; tests with a bound wait
+    /// instead.
     pub fn must_change(&self, test: &Value) -> bool {
         let (target, name) = (test["target"].as_str().unwrap(), test["name"].as_str().unwrap());
         [&format!("{target} {name}"), name]
@@ -141,12 +142,12 @@ impl Case {
             .is_some_and(OneOrMore::is_change)
     }
 
-    /// Where the tool is run, relative to the repository.
+    /// Folder in which the tool runs, relative to the repository.
     pub fn folder(&self) -> &str {
         &self.folder
     }
 
-    /// Runs `diff` on the two commits, with further arguments.
+    /// Runs `diff` on the two commits with additional arguments.
     pub fn run(&self, project: &Project, more: &[&str]) -> Run {
         const BUDGET: &str = "--per-test-budget";
         let mut own: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
@@ -157,10 +158,10 @@ impl Case {
         project.perfunit_in(&self.folder, arguments.chain(more.iter().copied()))
     }
 
-    /// Runs `diff` on the two commits; the differences between what came out and what was expected, one a line.
+    /// Runs `diff` on the two commits. Fails with the differences between result and expectation, one per line.
     ///
-    /// A test that must get a verdict has far more time than it needs on a quiet machine; a case whose tests may be
-    /// inconclusive limits it.
+    /// Tests that must get a verdict have far more time than they need on a quiet machine. A case with tests that may
+    /// be inconclusive limits the time.
     pub fn check(&self, project: &Project) -> Result<(), String> {
         let explain = if self.responsible.is_empty() { "never" } else { "always" };
         let mut more = vec!["--message-format", "json", "--explain", explain];
@@ -239,7 +240,8 @@ impl Case {
         problems
     }
 
-    /// Each function with generated calls must be expected: all of its calls have one of the verdicts, one has the first.
+    /// Returns unexpected generated workloads. Each function must be expected: all of its workloads have one of the
+    /// verdicts, and one has the first.
     fn generated_problems(&self, document: &Value) -> Vec<String> {
         let generated = &document["generated"];
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -253,7 +255,7 @@ impl Case {
         let mut problems = Vec::new();
         for (function, expected) in &self.generated {
             let found = verdicts.remove(function).unwrap_or_default();
-            // Both say that the change is below the threshold.
+            // Both verdicts mean that the change is below the threshold.
             let is_small = |verdict: &str| matches!(verdict, "same" | "changed-below-threshold");
             let has_first = found.iter().any(|verdict| {
                 expected.first() == verdict
@@ -279,7 +281,7 @@ impl Case {
         problems
     }
 
-    /// Every test of the document must be expected, and every expected one be there.
+    /// Returns unexpected and missing tests of the document.
     fn test_problems(&self, document: &Value) -> Vec<String> {
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
         for test in document["tests"].as_array().into_iter().flatten() {
@@ -333,14 +335,14 @@ impl Case {
     }
 }
 
-/// The name of the function that is responsible for most of a test's difference.
+/// Returns the name of the function responsible for most of a test's difference.
 pub fn first_responsible(test: &Value) -> Option<&str> {
     let explanation = &test["explanation"];
     let first = explanation["responsible"][0]["function"].as_u64()?;
     explanation["functions"][usize::try_from(first).ok()?]["name"].as_str()
 }
 
-/// The lines on stderr of tests that were announced before the end, without their figures.
+/// Returns the lines on stderr that announced tests before the end, without figures.
 pub fn announced(stderr: &str) -> Vec<String> {
     let words = ["Slower", "Faster", "Worse", "Better", "Failing"].map(|word| format!("{word:>12} "));
     let lines = stderr.lines().filter(|line| words.iter().any(|word| line.starts_with(word.as_str())));
@@ -350,7 +352,7 @@ pub fn announced(stderr: &str) -> Vec<String> {
     announced
 }
 
-/// What a document says to be announced: nothing else, and nothing twice.
+/// Returns the announcements expected from a document: no others, and none twice.
 pub fn to_announce(document: &Value) -> Vec<String> {
     let gates = document["summary"]["gates"].as_array();
     let is_time_alone = gates.is_none_or(|gates| gates.iter().all(|gate| gate == "time"));
@@ -375,7 +377,7 @@ pub fn to_announce(document: &Value) -> Vec<String> {
     due
 }
 
-/// The expected parts of sentences that occur in none of the list.
+/// Returns the expected parts of sentences that are missing in the list.
 fn missing(what: &str, expected: &[String], list: &Value) -> Vec<String> {
     let has = |part: &String| {
         list.as_array()

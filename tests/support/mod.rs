@@ -1,4 +1,4 @@
-//! Projects in temporary folders, and the tool run on them as a user would run it.
+//! Projects in temporary folders, and runs of the tool on them as by a user.
 
 #![allow(dead_code, reason = "each test target uses its own part")]
 

@@ -1,4 +1,4 @@
-//! A project: a git repository in a temporary folder, with its own target folder.
+//! A project: a git repository in a temporary folder with its own target folder.
 
 use super::{Run, repository_root};
 use git2::{IndexAddOption, Repository, RepositoryInitOptions, Signature, Time};
@@ -9,13 +9,13 @@ use std::process::Command;
 use std::{fs, io};
 use tempfile::TempDir;
 
-/// Files with this ending lose it in a project: neither cargo nor git may take those of a fixture for their own.
+/// Ending that files of a fixture lose in a project, so that neither cargo nor git takes them for their own.
 const DISARMED: &str = ".fixture";
 
-/// In such files: the folder of our own repository, for packages that depend on one of ours.
+/// Placeholder in such files for the folder of our repository, used by packages that depend on ours.
 const REPOSITORY: &str = "@REPOSITORY@";
 
-/// What cargo and the tool take from the environment; a test must not depend on who runs it.
+/// Variables that cargo and the tool read; a test must not depend on the environment that runs it.
 const UNSET: [&str; 13] = [
     "PERFUNIT_PROFILE",
     "GITHUB_ACTIONS",
@@ -39,7 +39,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// An empty repository that ignores its target folder.
+    /// Creates an empty repository that ignores its target folder.
     pub fn empty() -> Self {
         let folder = tempfile::Builder::new().prefix("perfunit-test-").tempdir().unwrap();
         let repository =
@@ -49,7 +49,7 @@ impl Project {
         project
     }
 
-    /// A library crate with two versions of `src/lib.rs`, each a commit.
+    /// Creates a library crate with two committed versions of `src/lib.rs`.
     pub fn library(base: &str, head: &str) -> Self {
         let project = Self::empty();
         project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
@@ -60,7 +60,7 @@ impl Project {
         project
     }
 
-    /// Where it lies.
+    /// Returns the folder of the project.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -77,7 +77,7 @@ impl Project {
         fs::remove_file(self.path().join(path)).unwrap();
     }
 
-    /// Copies the files of a fixture's side over those that are there.
+    /// Copies the files of a fixture's side over the existing ones.
     pub fn overlay(&self, side: &Path) {
         for file in files(side) {
             let relative = file.strip_prefix(side).unwrap().to_str().unwrap();
@@ -91,7 +91,7 @@ impl Project {
         }
     }
 
-    /// Commits the working tree as it is; author and time are fixed.
+    /// Commits the working tree with fixed author and time.
     pub fn commit(&self, message: &str) {
         let mut index = self.repository.index().unwrap();
         index.add_all(["*"], IndexAddOption::DEFAULT, None).unwrap();
@@ -104,7 +104,7 @@ impl Project {
         self.repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents).unwrap();
     }
 
-    /// What `git status` would list.
+    /// Returns the paths that `git status` would list.
     pub fn status(&self) -> Vec<String> {
         let statuses = self.repository.statuses(Some(git2::StatusOptions::new().include_untracked(true))).unwrap();
         statuses.iter().filter_map(|entry| entry.path().map(str::to_owned).ok()).collect()
@@ -122,7 +122,7 @@ impl Project {
         Run::of(command)
     }
 
-    /// The tool without arguments, to be run in a folder.
+    /// Returns the tool without arguments, to be run in a folder.
     pub fn tool(folder: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-perfunit"));
         command.current_dir(folder);
@@ -130,7 +130,7 @@ impl Project {
         command
     }
 
-    /// Keeps a command from what the environment of the tests says about other projects.
+    /// Removes the variables from a command that describe other projects.
     pub fn isolate(command: &mut Command) {
         for name in UNSET {
             command.env_remove(name);
@@ -138,27 +138,27 @@ impl Project {
         command.env("PERFUNIT_CACHE_DIR", Self::cache());
     }
 
-    /// Returns the cache of all tests. What the tool builds once per toolchain is built once for all of them, and no
-    /// calibration of the user's counts.
+    /// Returns the cache shared by all tests. The tool builds once per toolchain, and the user's calibration is not
+    /// used.
     pub fn cache() -> PathBuf {
         Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfunit-cache")
     }
 
-    /// Links a folder of the common cache into another cache.
+    /// Links a folder of the shared cache into another cache.
     pub fn share_cached(folder: &str, cache: &Path) {
         let common = Self::cache().join(folder);
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&common).unwrap();
         symlink(common, cache.join(folder)).unwrap();
     }
 
-    /// Runs `diff` on the last two commits and reads its document.
+    /// Runs `diff` on the last two commits with JSON output.
     pub fn diff(&self, arguments: &[&str]) -> Run {
         let explain: &[&str] = if arguments.contains(&"--explain") { &[] } else { &["--explain", "never"] };
         self.perfunit(["diff", "HEAD~1", "--message-format", "json"].iter().chain(explain).chain(arguments))
     }
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let entries = match fs::read_dir(folder) {

@@ -6,19 +6,19 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// A system call, and the first argument with which it is refused; `None` for any.
+/// A system call, and the first argument with which it is refused; `None` for any argument.
 pub type Refused = (libc::c_long, Option<u32>);
 
-/// What Docker's default profile refuses of what we ask for.
+/// The call that Docker's default profile refuses.
 pub const RANDOM_ADDRESSES: Refused = (libc::SYS_personality, Some(libc::ADDR_NO_RANDOMIZE as u32));
 
-/// Affinity, which some sandboxes refuse.
+/// Setting the affinity, which some sandboxes refuse.
 pub const PINNING: Refused = (libc::SYS_sched_setaffinity, None);
 
-/// Has the kernel refuse these calls to a command and to all that it starts.
+/// Makes the kernel refuse these calls to a command and its children.
 pub fn refuse(command: &mut Command, calls: &[Refused]) {
     let filter = program(calls);
-    // SAFETY: only system calls between fork and exec; the filter was made before.
+    // SAFETY: only system calls between fork and exec; the filter was built before.
     unsafe {
         command.pre_exec(move || {
             let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
@@ -29,7 +29,7 @@ pub fn refuse(command: &mut Command, calls: &[Refused]) {
     }
 }
 
-/// Leaves a command and all that it starts a single core.
+/// Restricts a command and its children to a single core.
 pub fn keep_on_one_core(command: &mut Command) {
     let this = Pid::from_raw(0);
     let allowed = sched_getaffinity(this).unwrap();
@@ -42,7 +42,7 @@ pub fn keep_on_one_core(command: &mut Command) {
     }
 }
 
-/// The filter: for each call "if it is this one, and has this argument, refuse", at the end "allow".
+/// Builds the filter: each call is refused if number and argument match; all others are allowed.
 fn program(calls: &[Refused]) -> Vec<libc::sock_filter> {
     // Offsets in `struct seccomp_data`: the number, and the low half of the first argument.
     const NUMBER: u32 = 0;

@@ -1,12 +1,12 @@
-//! One run of the tool: exit code and what it printed.
+//! One run of the tool: its exit code and output.
 
 use serde_json::Value;
 use std::process::{Command, Stdio};
 
-/// What a finished process left behind.
+/// Result of a finished process.
 #[derive(Debug)]
 pub struct Run {
-    /// Exit code; a killed process has none, which is never right.
+    /// Exit code, or a code that no test expects if the process was killed.
     pub code: i32,
     /// Standard output.
     pub stdout: String,
@@ -24,14 +24,14 @@ impl Run {
         Self { code, stdout, stderr }
     }
 
-    /// Fails with everything that was printed unless the exit code is the expected one.
+    /// Asserts the exit code; a failure shows the whole output.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "exit code\nstdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
-    /// The JSON document, which must be all that is on stdout.
+    /// Parses the JSON document, which must be all of stdout.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| {

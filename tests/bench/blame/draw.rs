@@ -1,4 +1,4 @@
-//! Draws injections of each kind, in a random order.
+//! Draws random injections of each kind.
 
 use super::edits::Place;
 use super::functions::{Call, Changes, Function, functions};
@@ -10,28 +10,28 @@ use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// How often a caller calls a helper more: enough to show, and not more than fits a test.
+/// Number of additional calls of a helper: enough to be detected, and few enough for a test.
 const MORE_CALLS: std::ops::RangeInclusive<u32> = 2..=9;
 
-/// Rounds of about a nanosecond that a leaf gets: as many as a probe takes at most, and mostly fewer.
+/// Rounds of about a nanosecond for a leaf: at most as long as a probe, and mostly shorter.
 const LEAF_ROUNDS: std::ops::RangeInclusive<u32> = 2..=16;
 
-/// What injections are drawn from.
+/// Functions and files from which injections are drawn.
 pub struct Pool {
     /// Functions of the workspace.
     pub functions: Vec<Function>,
-    /// The texts of its files, by path.
+    /// Contents of its files by path.
     pub texts: BTreeMap<String, String>,
-    /// Dependencies by path.
+    /// Path dependencies.
     pub vendored: Vec<Vendored>,
-    /// Lengths of busy loops, ns.
+    /// Times of busy loops, ns.
     pub times: Vec<u64>,
-    /// Of the loop's rounds on this machine.
+    /// Time of one round of the loop on this machine, ns.
     pub ns_a_round: f64,
 }
 
 impl Pool {
-    /// All that is drawn from, but for dependencies.
+    /// Creates the pool without dependencies.
     pub fn new(sources: &Sources, times: Vec<u64>, ns_a_round: f64) -> Self {
         let files: Vec<(&str, &str, Place)> =
             sources.editable().into_iter().filter(|(_, _, place)| *place == Place::Source).collect();
@@ -40,7 +40,7 @@ impl Pool {
         Self { functions, texts, vendored: Vec::new(), times, ns_a_round }
     }
 
-    /// At most so many injections of a kind.
+    /// Draws at most this many injections of a kind.
     pub fn draw(&self, kind: Kind, most: usize, random: &mut Rng) -> Vec<Injection> {
         let mut found = match kind {
             Kind::Busy => self.busy(random),
@@ -62,7 +62,7 @@ impl Pool {
         self.functions.iter().map(injection).collect()
     }
 
-    /// A few rounds in functions without calls of their own that others call from a loop.
+    /// Draws functions without calls that others call in a loop, and gives them a few rounds.
     fn leaf(&self, random: &mut Rng) -> Vec<Injection> {
         let looped: BTreeSet<&str> = self
             .functions
@@ -83,19 +83,19 @@ impl Pool {
         self.functions.iter().filter(is_leaf).map(injection).collect()
     }
 
-    /// A busy loop of one of the lengths.
+    /// Returns a busy loop of one of the times.
     fn spinning(&self, function: &Function, random: &mut Rng) -> (String, Changes) {
         let ns = self.times[random.usize(..self.times.len())];
         let rounds = (ns as f64 / self.ns_a_round).round().max(1.0) as u64;
         (format!("{ns} ns"), vec![(function.start..function.start, spin::statement(rounds))])
     }
 
-    /// Calls of functions of the workspace that are made again, with what they return thrown away.
+    /// Draws calls of the workspace's functions, which are repeated without using the result.
     fn calls(&self, kind: Kind, random: &mut Rng) -> Vec<Injection> {
         let repeatable = self.repeatable();
         let mut found = Vec::new();
         for function in &self.functions {
-            // Who calls itself twice does so at every depth.
+            // A function that calls itself twice does so at every depth.
             let is_meant = |call: &&Call| repeatable.contains(call.callee.as_str()) && call.callee != function.name;
             for Call { callee, range, .. } in function.calls.iter().filter(is_meant) {
                 let call = &self.texts[&function.path][range.clone()];
@@ -116,14 +116,14 @@ impl Pool {
         found
     }
 
-    /// Names that mean functions which can be called again and do something, wherever they are defined.
+    /// Returns names that, wherever they are defined, only mean functions which can be repeated and are not trivial.
     fn repeatable(&self) -> BTreeSet<&str> {
         let is_not = |function: &&Function| !function.is_repeatable || function.is_trivial;
         let others: BTreeSet<&str> = self.functions.iter().filter(is_not).map(|found| found.name.as_str()).collect();
         self.functions.iter().map(|found| found.name.as_str()).filter(|name| !others.contains(name)).collect()
     }
 
-    /// Busy loops in functions of dependencies whose names the workspace has in its text.
+    /// Draws busy loops in functions of dependencies that the workspace's text names.
     fn dependency(&self, random: &mut Rng) -> Vec<Injection> {
         let mut found = Vec::new();
         for Vendored { name, functions, .. } in &self.vendored {
@@ -141,7 +141,7 @@ impl Pool {
         self.texts.values().any(|text| words(text).any(|word| word == name))
     }
 
-    /// Pairs of functions of one file, of which one has a variable to rename.
+    /// Draws pairs of functions in one file, one of which has a variable to rename.
     fn two(&self, random: &mut Rng) -> Vec<Injection> {
         let mut found = Vec::new();
         for function in &self.functions {
@@ -152,7 +152,7 @@ impl Pool {
             let Some(innocent) = random.choice(innocents) else { continue };
             let Some(rename) = random.choice(&innocent.renames) else { continue };
             let (mut effect, mut changes) = self.spinning(function, random);
-            // A function in the other would have its edit there, too.
+            // If one function contained the other, it would contain its edit too.
             if rename.iter().any(|(range, _)| range.contains(&function.start)) {
                 continue;
             }
@@ -165,7 +165,7 @@ impl Pool {
     }
 }
 
-/// Names and keywords of a text.
+/// Returns names and keywords of a text.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }

@@ -1,5 +1,5 @@
-//! The functions of a file, with what injections need to know: where they begin, what they call, what may be called
-//! again.
+//! The functions of a file with the data for injections: where they begin, what they call, and whether they can be
+//! repeated.
 
 use super::edits::Kind;
 use super::harmless;
@@ -11,51 +11,51 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, Expr, FnArg, ReceiverKind, Signature, Type};
 
-/// What replaces which bytes of a file, in its order.
+/// Replacements of byte ranges of a file, in order.
 pub type Changes = Vec<(Range<usize>, String)>;
 
-/// Types that are copied when they are handed over.
+/// Types that implement `Copy`.
 const COPIED: [&str; 16] = [
     "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
     "usize",
 ];
 
-/// A function that a busy loop can be put into.
+/// A function that may get a busy loop.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// The file, from the root of the repository.
+    /// File, from the root of the repository.
     pub path: String,
-    /// Its name alone.
+    /// Last segment of the name.
     pub name: String,
-    /// Line of its name, from 1.
+    /// Line of the name, from 1.
     pub line: usize,
-    /// Where its body begins: the byte after the brace.
+    /// Offset of the body, after the brace.
     pub start: usize,
-    /// The calls in it, but for those in functions of its own and in macros.
+    /// Calls in the body, except those in nested functions and in macros.
     pub calls: Vec<Call>,
-    /// Other names for its variables, which change no machine code and no line.
+    /// Renamings of variables, which change neither machine code nor lines.
     pub renames: Vec<Changes>,
     /// True if it can be called again with the same arguments: numbers and shared references.
     pub is_repeatable: bool,
-    /// True if it does next to nothing.
+    /// True if it does almost nothing.
     pub is_trivial: bool,
 }
 
 /// A call in a function.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The last name of what is called.
+    /// Last segment of the called name.
     pub callee: String,
-    /// The bytes of the whole expression.
+    /// Byte range of the whole expression.
     pub range: Range<usize>,
-    /// It is made in each turn of a loop, or by a closure, which iterators call as often.
+    /// True if the call is in a loop or in a closure, which iterators call repeatedly.
     pub is_in_loop: bool,
 }
 
-/// The functions of a file that are no tests' own. Left out are const ones, which no probe can time, and those that
-/// macros write.
+/// Returns the functions of a file outside of tests. Const functions, which no probe can time, and functions written by
+/// macros are left out.
 pub fn functions(path: &str, text: &str) -> Vec<Function> {
-    // Both are cut off by the parser, and then its positions are not those of the text.
+    // The parser skips both, so its offsets would differ from those of the text.
     if text.starts_with('\u{feff}') || text.starts_with("#!/") {
         return Vec::new();
     }
@@ -70,12 +70,12 @@ pub fn functions(path: &str, text: &str) -> Vec<Function> {
 struct Finder<'a> {
     path: &'a str,
     text: &'a str,
-    /// Lines of functions that do next to nothing.
+    /// Lines of functions that do almost nothing.
     trivial: BTreeSet<usize>,
     found: Vec<Function>,
-    /// The functions around the code that is visited, the innermost last.
+    /// Functions around the visited code, innermost last.
     inside: Vec<Function>,
-    /// The loops in each of these around that code.
+    /// Number of loops around the visited code in each of these functions.
     loops: Vec<usize>,
 }
 
@@ -124,7 +124,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    // What is computed when the program is compiled takes no time.
+    // Code that runs at compile time takes no time.
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
 
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}

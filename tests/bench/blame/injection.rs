@@ -1,64 +1,64 @@
-//! One injection: what is made slower, and who has to be named for it.
+//! One injection: the code that becomes slower, and the function that must be named for it.
 
 use super::functions::{Changes, Function};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What is done to make a test slower.
+/// The way in which a test becomes slower.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A busy loop at the start of a function.
     Busy,
-    /// A small function that calls no other and is called from a loop does some ns more at each call.
+    /// Some ns more per call of a small function that calls no others and is called in a loop.
     Leaf,
-    /// A call of another function is made twice; responsible is who calls.
+    /// A repeated call of another function; the caller is responsible.
     Twice,
-    /// The same, several times and in a loop.
+    /// A call that is repeated several times in a loop.
     Oftener,
-    /// A busy loop in a function of a dependency by path, which is not of the workspace.
+    /// A busy loop in a function of a path dependency outside of the workspace.
     Dependency,
-    /// A busy loop in a function, and other names for the variables of another one, which is innocent.
+    /// A busy loop in one function, and renamed variables in another function, which is not responsible.
     Two,
 }
 
 impl Kind {
-    /// In the order in which they are tried.
+    /// The kinds, in the order of trials.
     pub const ALL: [Self; 6] = [Self::Busy, Self::Leaf, Self::Twice, Self::Oftener, Self::Dependency, Self::Two];
 
-    /// The word on the command line.
+    /// Returns the name of the kind on the command line.
     pub fn word(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 }
 
-/// The responsible function.
+/// The responsible code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guilty {
-    /// The function of the workspace whose name stands there.
+    /// The function of the workspace with its name in this line.
     Function { path: String, line: usize },
-    /// The dependency, or who calls one of its functions.
+    /// The dependency, or a function that calls it.
     Dependency { name: String },
 }
 
 /// An injection.
 #[derive(Debug, Clone)]
 pub struct Injection {
-    /// What kind.
+    /// Kind of the injection.
     pub kind: Kind,
-    /// How much: `50 ns`, `3 times more`.
+    /// Size of the effect: `50 ns`, `3 times more`.
     pub effect: String,
-    /// The function that gets slower, and where it is.
+    /// The function that becomes slower, and its place.
     pub place: String,
-    /// What is responsible for it.
+    /// The responsible code.
     pub guilty: Guilty,
-    /// What is changed in which file.
+    /// Changes by file.
     pub changes: Vec<(String, Changes)>,
 }
 
 impl Injection {
-    /// A function itself is responsible.
+    /// Creates an injection for which the changed function itself is responsible.
     pub fn of(kind: Kind, function: &Function, effect: String, changes: Changes) -> Self {
         let Function { path, name, line, .. } = function;
         Self {
@@ -70,7 +70,7 @@ impl Injection {
         }
     }
 
-    /// Names the injection among all of a crate, whatever the seed.
+    /// Returns a key that is unique in a crate and independent of the seed.
     pub fn key(&self) -> String {
         let at = |changes: &Changes| changes.first().map_or(0, |(range, _)| range.start);
         let bytes: Vec<String> = self.changes.iter().map(|(path, changes)| format!("{path}:{}", at(changes))).collect();
@@ -84,7 +84,7 @@ impl fmt::Display for Injection {
     }
 }
 
-/// A file after changes, which stand in its order.
+/// Applies changes, which are in order, to a file.
 pub fn apply(text: &str, changes: &Changes) -> String {
     let mut edited = String::with_capacity(text.len() + 128);
     let mut done = 0;

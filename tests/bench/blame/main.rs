@@ -1,5 +1,5 @@
-//! Is the right function responsible? Makes one function slower at a time, in one of several ways, asks the tool which tests got
-//! slower and why, and looks where the guilty one is in the answer.
+//! Does the tool name the responsible function? Makes one function slower at a time, in one of several ways, compares,
+//! and looks for the responsible function in the explanations of slower tests.
 //!
 //! `cargo bench --bench blame -- FOLDER [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
@@ -10,7 +10,7 @@ mod comparison;
 #[path = "../copy.rs"]
 mod copy;
 mod draw;
-#[expect(dead_code, reason = "injections are no edits of the kinds that selection is asked about")]
+#[expect(dead_code, reason = "injections are not edits of selection")]
 #[path = "../edits.rs"]
 mod edits;
 #[path = "../explained.rs"]
@@ -31,7 +31,7 @@ mod repository;
 mod sample;
 #[path = "../sites.rs"]
 mod sites;
-#[expect(dead_code, reason = "nobody asks here who names what")]
+#[expect(dead_code, reason = "names of items are not used")]
 #[path = "../sources.rs"]
 mod sources;
 mod spin;
@@ -39,7 +39,7 @@ mod spin;
 mod subject;
 mod tally;
 mod told;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 #[path = "../tool.rs"]
 mod tool;
 mod vendored;
@@ -59,22 +59,22 @@ use tool::Tool;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Functions made slower, one at a time.
+/// Make functions slower, one at a time.
 #[derive(Debug, Parser)]
 #[command(name = "blame", max_term_width = 100)]
 struct Arguments {
     #[command(flatten)]
     subject: Subject,
-    /// In which ways [default: all].
+    /// Kinds of injections [default: all].
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
     kind: Vec<Kind>,
-    /// Injections of each kind that count: some test is flagged.
+    /// Number of injections of each kind that make a test slower.
     #[arg(long, default_value_t = 20, value_name = "N")]
     edits: usize,
-    /// Places to try for that.
+    /// Number of places to try.
     #[arg(long, default_value_t = 60, value_name = "N")]
     tries: usize,
-    /// Lengths of a busy loop; drawn among these.
+    /// Times of a busy loop, from which one is drawn.
     #[arg(long, value_delimiter = ',', default_value = "5,50,500,5000", value_name = "NS")]
     times: Vec<u64>,
 }
@@ -104,7 +104,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             (base, pool.vendored) = vendored::vendor(&tree)?;
         }
         let trial = Trial { tree: &tree, base: &base, tool: &tool, pool: &pool, seed: subject.seed };
-        // Another kind more or less leaves the draw of the others what it is.
+        // Each kind has its own seed, so that the draw does not depend on the other kinds.
         let mut random = fastrand::Rng::with_seed(subject.seed ^ (kind as u64) << 32);
         let mut flagging = 0;
         for injection in pool.draw(kind, arguments.tries, &mut random) {
@@ -130,10 +130,10 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What all injections of a kind share.
+/// Data shared by all injections of a kind.
 struct Trial<'a> {
     tree: &'a Path,
-    /// The commit to compare with.
+    /// Commit to compare with.
     base: &'a str,
     tool: &'a Tool,
     pool: &'a Pool,
@@ -141,7 +141,7 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Makes the injection, asks the tool, and takes it back.
+    /// Makes the injection, runs the tool, and reverts the injection.
     fn row(&self, injection: &Injection) -> Result<Row> {
         for (path, changes) in &injection.changes {
             let path = self.tree.join(path);
@@ -177,7 +177,7 @@ impl Trial<'_> {
 }
 
 impl Pool {
-    /// Whether the function whose name stands there calls one of the dependency's, as far as names can tell.
+    /// Returns whether the function named in this line calls the dependency, as far as names tell.
     fn calls_dependency(&self, guilty: &Guilty, path: &str, line: usize) -> bool {
         let Guilty::Dependency { name } = guilty else { return false };
         let dependency = self.vendored.iter().filter(|vendored| vendored.name == *name);

@@ -1,20 +1,20 @@
-//! What all injections showed, as tables.
+//! Tables of all results.
 
 use super::bound;
 use super::injection::Kind;
 use super::told::{Row, Told};
 use std::collections::BTreeSet;
 
-/// A row for each kind, for loops by their length, and for all.
+/// Returns a table with a row per kind, per time of a loop, and for all.
 pub fn table(rows: &[Row]) -> String {
     let mut lines = vec![
-        "| injection | made | flagging | slower tests | explained | right first | in three | nobody named | wrong first | median s | max s |"
+        "| injection | made | flagging | slower tests | explained | right first | in three | none named | wrong first | median s | max s |"
             .to_owned(),
         "|-|-|-|-|-|-|-|-|-|-|-|".to_owned(),
     ];
     for kind in Kind::ALL {
         let of_kind: Vec<&Row> = rows.iter().filter(|row| row.kind == kind).collect();
-        // The lengths are numbers: the shorter text is the smaller one.
+        // Times are numbers, so the shorter text is the smaller time.
         let mut effects: Vec<&str> = of_kind.iter().map(|row| row.effect.as_str()).collect();
         effects.sort_by_key(|effect| (effect.len(), effect.to_owned()));
         effects.dedup();
@@ -53,7 +53,8 @@ fn line(name: &str, rows: &[&Row]) -> String {
     format!("| {name} | {} |", figures.join(" | "))
 }
 
-/// Shares of the explained tests with their bounds, and of the injections, whose tests share their luck.
+/// Returns shares of the explained tests with their bounds, and of the injections, because tests of one injection are
+/// not independent.
 pub fn bounds(rows: &[Row]) -> String {
     let explained = |row: &Row| row.tests.iter().filter(|test| test.explained).count();
     let rows: Vec<&Row> = rows.iter().filter(|row| row.refused.is_none() && explained(row) > 0).collect();
@@ -76,7 +77,7 @@ pub fn bounds(rows: &[Row]) -> String {
     .join("\n")
 }
 
-/// Every test that is not right first, with what is told of it.
+/// Returns every test with a wrong first function, and its explanation.
 pub fn misses(rows: &[Row]) -> String {
     let mut lines = Vec::new();
     let mut seen = BTreeSet::new();
@@ -87,7 +88,7 @@ pub fn misses(rows: &[Row]) -> String {
             let rank = test.rank.map_or(String::new(), |rank| format!(" (the guilty one is number {rank})"));
             let notes = test.notes.join("; ");
             let change = 100.0 * test.change.unwrap_or(f64::NAN);
-            // A test can be in several targets.
+            // A test may be in several targets.
             if seen.insert((&row.key, &test.test)) {
                 lines.push(format!(
                     "{}, {}, {}: {} {change:+.1} %: {told}{rank} [{} pairs; {notes}]",

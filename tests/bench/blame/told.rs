@@ -1,80 +1,80 @@
-//! What the tool says of an injection, and whether that is right.
+//! The tool's result for an injection, and whether it is right.
 
 use super::explained::{self, Responsible, Test};
 use super::injection::{Guilty, Injection, Kind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What became of one injection.
+/// Result of one injection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Names the injection.
+    /// Key of the injection.
     pub key: String,
-    /// Of the draw.
+    /// Seed of the draw.
     pub seed: u64,
-    /// Names the tool and its options.
+    /// Version and options of the tool.
     pub tool: String,
-    /// What kind.
+    /// Kind of the injection.
     pub kind: Kind,
-    /// How much.
+    /// Size of the effect.
     pub effect: String,
-    /// The function that got slower.
+    /// The function that became slower.
     pub place: String,
-    /// Why nothing was compared, or does not count.
+    /// Reason why nothing was compared or the result does not count.
     pub refused: Option<String>,
-    /// Wall time of the tool.
+    /// Wall time of the tool, s.
     pub seconds: f64,
-    /// The tests that are slower.
+    /// Slower tests.
     pub tests: Vec<Told>,
 }
 
-/// What the tool says of one slower test.
+/// The tool's result for one slower test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Told {
-    /// Its name.
+    /// Name of the test.
     pub test: String,
     /// Change as a fraction of base.
     pub change: Option<f64>,
-    /// Of the guilty one among those named, from 1; `None` if it is not named.
+    /// Rank of the responsible function among the named ones, from 1; `None` if it is not named.
     pub rank: Option<usize>,
-    /// How many are named.
+    /// Number of named functions.
     pub named: usize,
-    /// Who is named first.
+    /// First named function.
     pub first: Option<String>,
-    /// Of the guilty one, as a fraction of the difference.
+    /// Share of the responsible function as a fraction of the difference.
     pub share: Option<f64>,
-    /// Of base with probes.
+    /// Distortion of base by probes.
     pub distortion: Option<f64>,
-    /// Whether there is an explanation.
+    /// True if there is an explanation.
     pub explained: bool,
-    /// Wall time of finding it.
+    /// Wall time of the explanation, s.
     pub seconds: Option<f64>,
-    /// Pairs of processes for it.
+    /// Pairs of processes for the explanation.
     pub pairs: usize,
     /// Engine and strategy.
     pub strategy: String,
-    /// Remarks of the explanation, of the test where there is none.
+    /// Remarks of the explanation, or of the test if there is none.
     pub notes: Vec<String>,
 }
 
 impl Row {
-    /// How many tests have the guilty function among so many named first.
+    /// Returns the number of tests with the responsible function in the first ranks.
     pub fn within(&self, rank: usize) -> usize {
         self.tests.iter().filter(|test| test.rank.is_some_and(|is| is <= rank)).count()
     }
 }
 
 impl Told {
-    /// True if somebody else is named first.
+    /// Returns whether another function is named first.
     pub fn is_wrong(&self) -> bool {
         self.named > 0 && self.rank != Some(1)
     }
 }
 
-/// Whether the function whose name stands there, by file and line, calls the dependency, as far as names can tell.
+/// Function that returns whether the function named in this line of a file calls the dependency, as far as names tell.
 pub type Calls<'a> = dyn Fn(&str, usize) -> bool + 'a;
 
-/// A test that fails or hangs only with the injection: then it does other things than before, and nothing counts.
+/// Returns a test that fails or hangs only with the injection. Such an injection changes behavior and does not count.
 pub fn broken(tests: &[Test]) -> Option<String> {
     let is_broken = |test: &&Test| {
         let reason = test.reason.as_ref();
@@ -87,7 +87,7 @@ pub fn broken(tests: &[Test]) -> Option<String> {
     tests.iter().find(is_broken).map(|first| format!("{count} tests break: {}", first.name))
 }
 
-/// What is said of all slower tests.
+/// Returns the results for all slower tests.
 pub fn told(tests: &[Test], injection: &Injection, calls: &Calls<'_>) -> Vec<Told> {
     let slower = tests.iter().filter(|test| test.verdict == "slower");
     slower.map(|test| told_of(test, injection, calls)).collect()
@@ -136,8 +136,8 @@ fn told_of(test: &Test, injection: &Injection, calls: &Calls<'_>) -> Told {
     }
 }
 
-/// The heads of the columns of [`Row`]s.
-pub const HEADING: &str = "slower  explained  first  in three  nobody  wrong  seconds  injection";
+/// Headings of the columns of [`Row`]s.
+pub const HEADING: &str = "slower  explained  first  in three    none  wrong  seconds  injection";
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

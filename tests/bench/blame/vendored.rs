@@ -1,5 +1,5 @@
-//! The dependencies of a crate by path: those that are so already, and copies of others from cargo's cache in the
-//! repository, where they can be changed. None is a member of its workspace.
+//! Path dependencies of a crate: existing ones, and copies of others from cargo's cache, which can be changed. None is
+//! a member of the workspace.
 
 use super::functions::{self, Function};
 use super::{Result, copy, repository, tool};
@@ -9,18 +9,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Where they go.
+/// Folder of the copies.
 const FOLDER: &str = "vendored";
 
 /// A dependency that can be changed.
 pub struct Vendored {
-    /// Its name.
+    /// Name of the dependency.
     pub name: String,
-    /// Its functions.
+    /// Functions of the dependency.
     pub functions: Vec<Function>,
 }
 
-/// What cargo says of a workspace and its dependencies.
+/// Cargo's metadata of a workspace and its dependencies.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -32,7 +32,7 @@ struct Metadata {
 struct Package {
     id: String,
     name: String,
-    /// None for those by path.
+    /// `None` for path dependencies.
     source: Option<String>,
     manifest_path: PathBuf,
 }
@@ -56,12 +56,12 @@ struct Dependency {
 
 #[derive(Deserialize)]
 struct DependencyKind {
-    /// None for ordinary ones, else `dev` or `build`.
+    /// `None` for ordinary dependencies, otherwise `dev` or `build`.
     kind: Option<String>,
 }
 
-/// Commits a version of the tree in which the dependencies of its packages are by path; returns the commit and what can be
-/// changed.
+/// Commits a version of the tree in which all direct dependencies are path dependencies. Returns the commit and the
+/// dependencies that can be changed.
 pub fn vendor(tree: &Path) -> Result<(String, Vec<Vendored>)> {
     let metadata = metadata(tree)?;
     let mut found = Vec::new();
@@ -106,7 +106,7 @@ impl Metadata {
         self.packages.iter().filter(|package| self.workspace_members.contains(&package.id))
     }
 
-    /// The packages outside of the workspace that those in it use themselves.
+    /// Returns the direct dependencies outside of the workspace.
     fn used(&self) -> impl Iterator<Item = &Package> {
         let members = self.resolve.nodes.iter().filter(|node| self.workspace_members.contains(&node.id));
         let used: BTreeSet<&str> = members
@@ -121,7 +121,7 @@ impl Metadata {
     }
 }
 
-/// Has a manifest take these dependencies by path.
+/// Rewrites a manifest to take these dependencies by path.
 fn redirect(tree: &Path, manifest: &Path, by_path: &BTreeMap<String, PathBuf>) -> Result<()> {
     let Ok(inside) = manifest.strip_prefix(tree) else { return Ok(()) };
     let up = "../".repeat(inside.components().count() - 1);
@@ -134,7 +134,7 @@ fn redirect(tree: &Path, manifest: &Path, by_path: &BTreeMap<String, PathBuf>) -
             }
             let Value::Table(dependency) = value else { continue };
             let name = dependency.get("package").and_then(Value::as_str).unwrap_or(key);
-            // What the workspace says is said where the workspace is.
+            // Dependencies inherited from the workspace are rewritten in the workspace's manifest.
             if let Some(folder) = by_path.get(name)
                 && !dependency.contains_key("workspace")
             {
@@ -147,7 +147,7 @@ fn redirect(tree: &Path, manifest: &Path, by_path: &BTreeMap<String, PathBuf>) -
     Ok(fs::write(manifest, table.to_string())?)
 }
 
-/// Copies a package but for hidden files, which are of no use or would hide others from git.
+/// Copies a package without hidden files, which are unused or would hide files from git.
 fn copy_folder(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

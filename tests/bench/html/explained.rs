@@ -1,4 +1,5 @@
-//! An explanation as the tool makes them, with a culprit, a bystander that became faster and a cause outside of the code.
+//! An explanation like the tool's, with a responsible function, another one that became faster, and a cause outside of
+//! the code.
 
 use perfunit_model::{
     CallNode, Cause, ChangeKind, Changed, Difference, Engine, Explanation, ExplanationNote, Function, Responsibility,
@@ -6,7 +7,7 @@ use perfunit_model::{
 };
 use std::collections::BTreeMap;
 
-/// Half of the certain differences' intervals, as a part of them.
+/// Half width of the intervals of certain differences, as a fraction.
 const UNCERTAIN: f64 = 0.05;
 
 /// Functions by name, file and line.
@@ -33,7 +34,7 @@ const NODES: [Node; 8] = [
     (None, [0.0, 0.0], [6.0, 6.0], &[]),
 ];
 
-/// The explanation of a test.
+/// Returns the explanation of a test.
 pub fn of(test: &TestId) -> Explanation {
     let sides = |[base, head]: [f64; 2]| Sides { base, head };
     let nodes: Vec<CallNode> = NODES
@@ -106,13 +107,13 @@ fn responsible() -> Vec<ResponsibleFunction> {
     ]
 }
 
-/// Time in a node and all below it.
+/// Returns the time in a node and all nodes below it.
 fn total(index: usize) -> [f64; 2] {
     let (_, _, own, children) = NODES[index];
     children.iter().map(|child| total(*child)).fold(own, |sum, part| [sum[0] + part[0], sum[1] + part[1]])
 }
 
-/// Certain from 3 ns on.
+/// Returns a difference that is certain from 3 ns.
 fn difference(estimate: f64) -> Difference {
     let half = (estimate.abs() * UNCERTAIN).max(1.5);
     Difference { estimate, low: estimate - half, high: estimate + half }

@@ -1,8 +1,8 @@
-//! How large is the HTML report, and how long does it take to write? The pages that `tests/browser/run` opens.
+//! How large is the HTML report, and how long does it take to write? The pages are opened by `tests/browser/run`.
 //!
-//! `cargo bench --bench html -- FOLDER` writes `few.html` (one test of every kind), `many.html` (5,000 tests, 60 of them
-//! measured), `measured.html` (5,000 measured tests, more than fit), `nothing.html` and `log.html` (a history); `--run FILE` writes the page of a
-//! run that the tool has saved.
+//! `cargo bench --bench html -- FOLDER` writes `few.html` (one test of every kind), `many.html` (5,000 tests, 60 of
+//! them measured), `measured.html` (5,000 measured tests, more than fit), `nothing.html` and `log.html` (a history).
+//! `--run FILE` writes the page of a run saved by the tool.
 
 mod explained;
 #[path = "../histories.rs"]
@@ -22,13 +22,13 @@ use std::time::Instant;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Writes pages.
+/// Write pages.
 #[derive(Debug, Parser)]
 #[command(name = "html", max_term_width = 100)]
 struct Arguments {
-    /// Where the pages go.
+    /// Folder of the pages
     folder: PathBuf,
-    /// Write the page of this run instead.
+    /// Write the page of this run instead
     #[arg(long, value_name = "FILE")]
     run: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Runs as the tool makes them, drawn by a generator with a fixed seed.
+//! Runs like the tool's, drawn with a fixed seed.
 
 use super::explained;
 use perfunit_model::{
@@ -11,7 +11,7 @@ use perfunit_model::{
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What foreign code may be called, or say.
+/// Name or message that foreign code may have.
 const HOSTILE: &str =
     "</script><script>document.title='broken'</script><img src=x onerror=\"alert(1)\">&lt;'\u{1b}[31m";
 
@@ -19,7 +19,7 @@ fn changed_line() -> CodeChange {
     CodeChange { change: ChangeKind::Changed, item: "Parser::line".into(), path: "src/parser.rs".into(), line: 88 }
 }
 
-/// One test of every kind.
+/// Returns a run with one test of every kind.
 pub fn few() -> Run {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut outcomes = vec![
@@ -57,7 +57,7 @@ pub fn few() -> Run {
     run
 }
 
-/// 5,000 tests in twelve targets, so many of them measured.
+/// Returns a run with 5,000 tests in twelve targets, this many of them measured.
 pub fn many(figures: usize) -> Run {
     let mut rng = fastrand::Rng::with_seed(2);
     let outcomes = (0..5_000).map(|index| {
@@ -72,7 +72,7 @@ pub fn many(figures: usize) -> Run {
     run(outcomes.collect())
 }
 
-/// A test with a change up to 8 %, most often a small one.
+/// Draws a test with a change of up to 8 %, mostly a small one.
 fn drawn(rng: &mut fastrand::Rng, name: &str) -> Outcome {
     let change = rng.f64() * rng.f64() * 0.1 - 0.02;
     let verdict = match change {
@@ -85,7 +85,7 @@ fn drawn(rng: &mut fastrand::Rng, name: &str) -> Outcome {
     measured(rng, name, verdict, ns, change)
 }
 
-/// Only comments changed.
+/// Returns a run in which only comments changed.
 pub fn nothing() -> Run {
     let mut run = run(Vec::new());
     run.selection.nothing_because = Some(NothingBecause::Comments { files: 2 });
@@ -94,7 +94,7 @@ pub fn nothing() -> Run {
     run
 }
 
-/// As most are on a real commit.
+/// Returns a reason, distributed as on a real commit.
 fn reason(index: usize) -> Reason {
     match index % 40 {
         0 => Reason::Ignored,
@@ -141,7 +141,7 @@ fn unmeasured(name: &str, reason: Reason) -> Outcome {
 fn measured(rng: &mut fastrand::Rng, name: &str, verdict: Verdict, base_ns: f64, change: f64) -> Outcome {
     let half = if verdict == Verdict::Inconclusive { 0.05 } else { 0.004 };
     let layouts = if verdict == Verdict::Slower { 16 } else { 1 };
-    // The sum of uniform figures is about normal.
+    // The sum of uniform numbers is approximately normal.
     let estimates = (0..16).map(|_| change + half * 1.6 * ((0..4).map(|_| rng.f64()).sum::<f64>() - 2.0)).collect();
     let mut batches = |middle: f64| {
         let mut drawn: Vec<f64> =

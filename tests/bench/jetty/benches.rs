@@ -1,4 +1,4 @@
-//! The same waits, measured by the benchmarks that the crate has, with their defaults.
+//! The same waits, measured by the crate's own benchmarks with their default settings.
 
 use super::outputs::{self, Claim, Compared, Library};
 use super::subjects::{Of, Subject};
@@ -15,15 +15,15 @@ use std::time::Instant;
 /// Name of criterion's baseline.
 const BASELINE: &str = "perfunit-base";
 const FILE: &str = "benches.jsonl";
-/// Whom these rows are of, whatever the tool is.
+/// Name of the tool in these rows.
 const ASKED: &str = "cargo bench";
 
-/// What is measured.
+/// A measured version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Version {
-    /// What all others are compared with.
+    /// The version that all others are compared with.
     Base,
-    /// Unchanged code, for the so manieth time.
+    /// Unchanged code, measured repeatedly; with the number of the repetition.
     Control(usize),
     /// A wait, by its key.
     Wait(String),
@@ -32,33 +32,33 @@ pub enum Version {
 /// A run of all benchmarks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// What was measured.
+    /// The measured version.
     pub version: Version,
-    /// Why nothing was compared, if so.
+    /// Reason why nothing was compared.
     pub refused: Option<String>,
-    /// Against base; of base nothing.
+    /// Comparisons with base; empty for base.
     pub compared: Vec<Compared>,
     /// Medians of divan's benchmarks, ns.
     pub medians: BTreeMap<String, f64>,
     /// Benchmarks that use another library.
     pub unread: Vec<String>,
-    /// Wall time of the build, and of the benchmarks.
+    /// Wall times of the build and of the benchmarks, s.
     pub build: f64,
     pub seconds: f64,
 }
 
-/// A benchmark target, built.
+/// A built benchmark target.
 struct Built {
     name: String,
     library: Option<Library>,
-    /// Of its package: where cargo starts it.
+    /// Folder of its package, where cargo starts it.
     folder: PathBuf,
     executable: PathBuf,
 }
 
-/// The copy in which benchmarks are built: nothing of it can get into the comparisons of the tool.
+/// The copy in which benchmarks are built, separate from the tool's comparisons.
 pub struct Place {
-    /// The files.
+    /// Folder of the files.
     pub tree: PathBuf,
     work: PathBuf,
 }
@@ -68,11 +68,11 @@ pub struct Place {
 pub struct One<'a> {
     /// The bench target.
     pub target: &'a str,
-    /// As the tool and criterion name it.
+    /// Name in the tool and in criterion.
     pub name: &'a str,
 }
 
-/// A copy of the clone.
+/// Creates a copy of the clone.
 pub fn place(subject: &Subject<'_>, clone: &Path) -> Result<Place> {
     let work = subject.experiment.work.join(subject.name).join("benches");
     Ok(Place { tree: copy::of(clone, &work)?.canonicalize()?, work })
@@ -133,13 +133,13 @@ impl Place {
                 None => row.unread.push(benchmark.name.clone()),
                 Some(Library::Criterion) => {
                     let option = if base.is_some() { "--baseline" } else { "--save-baseline" };
-                    // An expression; any letter stands for what would mean something there.
+                    // The filter is a regular expression; `.` replaces characters with a meaning.
                     let filter = one.map(|one| format!("^{}$", one.name.replace(|c: char| !c.is_alphanumeric(), ".")));
                     let arguments = [option, BASELINE].into_iter().chain(filter.as_deref());
                     row.compared.extend(outputs::criterion(&self.run(benchmark, &arguments.collect::<Vec<_>>())?));
                 }
                 Some(Library::Divan) => {
-                    // Two targets may have equal names for their benchmarks.
+                    // Two targets may have benchmarks of the same name.
                     let named = |(name, median)| (format!("{} {name}", benchmark.name), median);
                     row.medians.extend(outputs::medians(&self.run(benchmark, &[])?).into_iter().map(named));
                 }
@@ -156,7 +156,7 @@ impl Place {
         Ok(())
     }
 
-    /// The benchmark targets that `cargo bench` builds by default.
+    /// Returns the benchmark targets that `cargo bench` builds by default.
     fn built(&self) -> Result<Vec<Built>> {
         let mut cargo = tool::clean("cargo", &self.tree);
         cargo.args(["bench", "--workspace", "--benches", "--no-run", "--quiet", "--message-format", "json"]);
@@ -169,7 +169,7 @@ impl Place {
             let (Some(name), Some(executable)) = (text(&target["name"]), text(&message["executable"])) else {
                 continue;
             };
-            // Unit tests are built as well, in case that there are benchmarks of libtest among them.
+            // Unit tests are built too, in case they contain benchmarks of libtest.
             if target["kind"][0] != "bench" {
                 continue;
             }
@@ -185,7 +185,7 @@ impl Place {
         Ok(built)
     }
 
-    /// As `cargo bench` does.
+    /// Runs a benchmark as `cargo bench` does.
     fn run(&self, benchmark: &Built, arguments: &[&str]) -> Result<String> {
         let mut command = tool::clean(&benchmark.executable, &benchmark.folder);
         command.env("CARGO_MANIFEST_DIR", &benchmark.folder).env("NO_COLOR", "1");
@@ -194,7 +194,7 @@ impl Place {
     }
 }
 
-/// What a command printed, or why it failed, in a line.
+/// Returns the output of a command. Fails with its error in one line.
 fn printed(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     if output.status.success() {
@@ -207,12 +207,12 @@ fn printed(command: &mut Command) -> Result<String> {
 }
 
 impl Row {
-    /// Whether it is of unchanged code.
+    /// Returns whether the version is unchanged code.
     pub fn is_control(&self) -> bool {
         matches!(self.version, Version::Control(_))
     }
 
-    /// Benchmarks of which this is claimed.
+    /// Returns the number of benchmarks with this claim.
     pub fn count(&self, claim: Claim) -> usize {
         self.compared.iter().filter(|compared| compared.claim == Some(claim)).count()
     }

@@ -1,4 +1,4 @@
-//! Generated calls instead of tests: in functions that no test executes.
+//! Generated workloads instead of tests, for functions that no test executes.
 
 use super::Result;
 use super::comparison::{self, Answer};
@@ -14,10 +14,10 @@ use std::fs;
 use std::path::Path;
 
 const OPTIONS: [&str; 3] = ["--generated", "--filterset", "kind(generated)"];
-/// What all functions are to wait to be changed, ns.
+/// Busy wait that marks all functions as changed, ns.
 const SHORT: u64 = 1;
 
-/// The comparison of the generated calls, as of a run of its own; the run without tests where there are no calls.
+/// Compares generated workloads like a run of their own; without workloads, the result is that of a run without tests.
 pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Result<Answer> {
     let more = [&OPTIONS[..], more].concat();
     let document = match comparison::compare::<Document>(tool, tree, versions, &more)? {
@@ -34,7 +34,8 @@ pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Resul
     Ok(Answer::Compared(generated.comparison.clone().unwrap_or(document)))
 }
 
-/// The functions, by file and line, that no test (or benchmark, if the tool is asked for these) executes: what is said of all functions if all have changed.
+/// Returns the functions, by file and line, that no test (or benchmark, if requested) executes, as reported by the tool
+/// if all functions have changed.
 pub fn uncovered(subject: &Subject<'_>) -> Result<BTreeSet<(String, usize)>> {
     let pool = Pool::new(&subject.sources, vec![SHORT], subject.experiment.ns_a_round);
     let mut random = fastrand::Rng::with_seed(subject.experiment.seed);
@@ -56,7 +57,7 @@ pub fn uncovered(subject: &Subject<'_>) -> Result<BTreeSet<(String, usize)>> {
     Ok(uncovered.map(|uncovered| (uncovered.function.file, uncovered.function.line)).collect())
 }
 
-/// Whether an edit is of one of these functions.
+/// Returns whether an edit is in one of these functions.
 pub fn is_of(path: &str, evidence: &Evidence, functions: &BTreeSet<(String, usize)>) -> bool {
     let Evidence::Lines(lines) = evidence else { return false };
     functions.iter().any(|(file, line)| file == path && lines.contains(line))

@@ -1,12 +1,12 @@
-//! The Jetty experiment of Peass: busy waits are put into random functions, one at a time. How many do the tests of the
-//! crate detect, and how many do its own benchmarks?
+//! The Jetty experiment of Peass: busy waits are put into random functions, one at a time. How many of them do the
+//! tests of the crate detect, and how many do its own benchmarks?
 //!
 //! `cargo bench --bench jetty -- FOLDER... [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 mod benches;
 #[path = "../bound.rs"]
 mod bound;
-#[expect(dead_code, reason = "no lines are asked for, and no processes beside")]
+#[expect(dead_code, reason = "neither lines nor other processes are used")]
 #[path = "../callgrind.rs"]
 mod callgrind;
 mod calls;
@@ -16,7 +16,7 @@ mod comparison;
 mod copy;
 #[path = "../blame/draw.rs"]
 mod draw;
-#[expect(dead_code, reason = "only the starts of functions are used here")]
+#[expect(dead_code, reason = "only the starts of functions are used")]
 #[path = "../edits.rs"]
 mod edits;
 #[path = "../blame/functions.rs"]
@@ -25,7 +25,7 @@ mod functions;
 mod harmless;
 #[path = "../hot.rs"]
 mod hot;
-#[expect(dead_code, reason = "one kind is injected here")]
+#[expect(dead_code, reason = "only one kind is injected")]
 #[path = "../blame/injection.rs"]
 mod injection;
 #[path = "../invocation.rs"]
@@ -41,10 +41,10 @@ mod outputs;
 mod printed;
 #[path = "../repository.rs"]
 mod repository;
-#[expect(dead_code, reason = "rows of several sorts have no common heading")]
+#[expect(dead_code, reason = "rows of several kinds have no common heading")]
 #[path = "../rows.rs"]
 mod rows;
-#[expect(dead_code, reason = "verdicts are counted here, whatever the size of a test")]
+#[expect(dead_code, reason = "verdicts are counted for tests of any size")]
 #[path = "../seen.rs"]
 mod seen;
 #[path = "../sides.rs"]
@@ -52,25 +52,25 @@ mod sides;
 #[path = "../sites.rs"]
 mod sites;
 mod sized;
-#[expect(dead_code, reason = "nobody asks here who names what")]
+#[expect(dead_code, reason = "names of items are not used")]
 #[path = "../sources.rs"]
 mod sources;
 #[path = "../blame/spin.rs"]
 mod spin;
 mod subjects;
 mod tables;
-#[expect(dead_code, reason = "how long a list took is not asked")]
+#[expect(dead_code, reason = "times of listings are not used")]
 #[path = "../tool.rs"]
 mod tool;
 #[path = "../trial.rs"]
 mod trial;
 #[path = "../unrelated.rs"]
 mod unrelated;
-#[expect(dead_code, reason = "dependencies stay as they are")]
+#[expect(dead_code, reason = "dependencies stay unchanged")]
 #[path = "../blame/vendored.rs"]
 mod vendored;
 mod waits;
-#[expect(dead_code, reason = "no effect is added to a null edit")]
+#[expect(dead_code, reason = "null edits have no effect")]
 #[path = "../workloads.rs"]
 mod workloads;
 
@@ -81,44 +81,44 @@ use subjects::{Experiment, Subject};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Busy waits in random functions, one at a time: which tests detect them?
+/// Put busy waits into random functions, one at a time, and report which tests detect them.
 #[derive(Debug, Parser)]
 #[command(name = "jetty", max_term_width = 100)]
 struct Arguments {
-    /// Clones to take the code from; they are copied, never written. Each needs a name of its own.
+    /// Clones to take the code from, with different names; they are copied, never changed
     #[arg(required = true)]
     clones: Vec<PathBuf>,
-    /// Waits in each clone that compile.
+    /// Number of waits in each clone that compile
     #[arg(long, default_value_t = 40, value_name = "N")]
     waits: usize,
-    /// Lengths of the waits, in turns.
+    /// Times of the waits, used in turn
     #[arg(long, value_delimiter = ',', default_value = "5,50,500", value_name = "NS")]
     times: Vec<u64>,
-    /// Null edits in each clone, in functions that tests execute: every slower or faster is false.
+    /// Null edits in each clone in functions that tests execute; every reported change is false
     #[arg(long, default_value_t = 20, value_name = "N")]
     nulls: usize,
-    /// Null edits in each clone outside of what tests execute; each measures all tests.
+    /// Null edits in each clone outside of code that tests execute; each measures all tests
     #[arg(long, default_value_t = 0, value_name = "N")]
     unrelated: usize,
-    /// Of the waits in each clone, how many to measure with its own benchmarks (criterion, divan), too.
+    /// Number of waits in each clone to measure with its own benchmarks too (criterion, divan)
     #[arg(long, default_value_t = 0, value_name = "N")]
     benches: usize,
-    /// Runs of the benchmarks on unchanged code, for what they claim of it.
+    /// Runs of the benchmarks on unchanged code, for their false claims
     #[arg(long, default_value_t = 1, value_name = "N", requires = "benches")]
     controls: usize,
-    /// Instead of all that: benchmarks in each clone whose time is changed by these parts, in percent (0: equal versions).
+    /// Instead: change the time of benchmarks in each clone by these percentages (0: equal versions)
     #[arg(long, value_delimiter = ',', value_name = "PERCENT", conflicts_with_all = ["generated", "unrelated", "benches"])]
     sizes: Vec<u32>,
-    /// Benchmarks in each clone to change by each of these.
+    /// Number of benchmarks in each clone to change by each percentage
     #[arg(long, default_value_t = 8, value_name = "N", requires = "sizes")]
     sized: usize,
-    /// Of these, how many criterion measures, too.
+    /// Number of these that criterion measures too
     #[arg(long, default_value_t = 0, value_name = "N", requires = "sizes")]
     criterion: usize,
-    /// Only functions that no test executes, which are measured by calls that the tool makes up.
+    /// Only functions that no test executes, measured by generated workloads
     #[arg(long, conflicts_with_all = ["unrelated", "benches"])]
     generated: bool,
-    /// Seed of the draws. The same seed goes on where an earlier run stopped.
+    /// Seed of the draws. With the same seed, a later run continues an earlier one
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     #[command(flatten)]
@@ -179,7 +179,7 @@ fn run_sized(arguments: &Arguments, experiment: &Experiment<'_>, clones: &[(Stri
     Ok(())
 }
 
-/// The commit that the tool was built from, as far as that is known here.
+/// Returns the commit that the tool was built from, if known.
 fn commit_of_tool(place: &Place) -> Result<String> {
     if place.tool.is_some() {
         return Ok("unknown (--tool)".to_owned());

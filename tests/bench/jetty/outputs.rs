@@ -1,30 +1,30 @@
-//! What benchmarks of criterion and divan report of two versions.
+//! Reports of criterion's and divan's benchmarks about two versions.
 
 use super::printed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Divan compares nothing. Here a median of head that is beyond base's by this fraction is a claim.
+/// Change of the median that counts as a claim of divan, which does not compare versions itself.
 pub const DIVAN_THRESHOLD: f64 = 0.05;
 
-/// What follows a benchmark's figures, once for each that criterion compares.
+/// Line after a benchmark's figures, once for each benchmark that criterion compares.
 const JUDGED: [(&str, Option<Claim>); 4] = [
     ("Performance has regressed", Some(Claim::Slower)),
     ("Performance has improved", Some(Claim::Faster)),
     ("No change in performance detected", None),
     ("Change within noise threshold", None),
 ];
-/// How lines begin that name no benchmark and are not indented.
+/// Beginnings of unindented lines that do not name a benchmark.
 const NO_NAMES: [&str; 5] = ["Benchmarking ", "Found ", "Gnuplot ", "Unable ", "Warning"];
-/// Columns of divan are divided by this.
+/// Separator of divan's columns.
 const BAR: char = '│';
-/// The column of the medians, after the name with the fastest.
+/// Column of the medians; the first column has the name and the fastest time.
 const MEDIAN: usize = 2;
-/// What divan draws its tree with, so many characters for each level.
+/// Characters of divan's tree, and their number per level.
 const BRANCHES: [char; 5] = [' ', BAR, '├', '╰', '─'];
 const INDENT: usize = 3;
 
-/// A library for benchmarks.
+/// A benchmark library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Library {
     /// criterion.rs.
@@ -42,19 +42,19 @@ pub enum Claim {
     Faster,
 }
 
-/// What is reported of one benchmark.
+/// The report on one benchmark.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Compared {
-    /// The benchmark.
+    /// Name of the benchmark.
     pub name: String,
-    /// Head against base, as a fraction of base.
+    /// Change of head as a fraction of base.
     pub change: Option<f64>,
-    /// Whether that is a change.
+    /// The reported change, if any.
     pub claim: Option<Claim>,
 }
 
 impl Library {
-    /// The one that a source file uses, as far as its text shows.
+    /// Returns the library that a source file seems to use.
     pub fn of(text: &str) -> Option<Self> {
         [("divan", Self::Divan), ("criterion", Self::Criterion)]
             .into_iter()
@@ -62,7 +62,7 @@ impl Library {
     }
 }
 
-/// The comparisons in the output of `--baseline`.
+/// Parses the comparisons in the output of `--baseline`.
 pub fn criterion(output: &str) -> Vec<Compared> {
     let (mut name, mut change) = ("", None);
     let mut compared = Vec::new();
@@ -71,7 +71,7 @@ pub fn criterion(output: &str) -> Vec<Compared> {
         if is_name && !NO_NAMES.iter().any(|beginning| line.starts_with(beginning)) {
             name = line.split("time:").next().unwrap_or(line).trim();
         }
-        // With a throughput the changes of both stand below `change:`.
+        // With a throughput, the changes of both are below `change:`.
         if line.contains('%') && (line.contains("change:") || line.trim_start().starts_with("time:")) {
             change = printed::changes(line).map(|[_, change, _]| change);
         }
@@ -85,7 +85,7 @@ pub fn criterion(output: &str) -> Vec<Compared> {
     compared
 }
 
-/// The medians in the output of divan, in nanoseconds.
+/// Parses the medians in divan's output, in ns.
 pub fn medians(output: &str) -> BTreeMap<String, f64> {
     let mut groups: Vec<&str> = Vec::new();
     let mut medians = BTreeMap::new();
@@ -103,7 +103,7 @@ pub fn medians(output: &str) -> BTreeMap<String, f64> {
     medians
 }
 
-/// The medians of both versions against each other, for benchmarks that both have.
+/// Compares the medians of benchmarks that both versions have.
 pub fn divan(base: &BTreeMap<String, f64>, head: &BTreeMap<String, f64>) -> Vec<Compared> {
     let compare = |(name, head): (&String, &f64)| {
         let change = head / base.get(name)? - 1.0;

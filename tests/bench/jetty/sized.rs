@@ -1,8 +1,7 @@
-//! Changes of given parts of a benchmark's time: does the tool find them, and does criterion?
+//! Changes of a benchmark's time by given percentages: does the tool find them, and does criterion?
 //!
-//! Base and head have the same loop at the start of a function and differ in the number of its rounds alone, so that
-//! nothing but the rounds makes a difference. What they are to a benchmark is found out with many of them, and then with as
-//! many as change it by a tenth.
+//! Base and head have the same loop at the start of a function and differ only in its number of rounds. The effect of a
+//! round is determined with many rounds first, and then with as many as change the benchmark by a tenth.
 
 use super::benches::{One, Place};
 use super::comparison::{self, Answer};
@@ -19,59 +18,59 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// Rounds of the loop on base (with two, what some more took was not in proportion), and how many more there are to find a
-/// benchmark that they change.
+/// Rounds of the loop on base (with two rounds, the effect of further rounds was not proportional), and additional
+/// rounds to find a benchmark that they change.
 const BASE: u64 = 50;
 const MORE: u64 = 2000;
-/// A benchmark serves if these change it by so much, and the interval's width is at most such a part of that.
+/// Least change of a suitable benchmark, and greatest width of its interval as a fraction of the change.
 const LEAST: f64 = 0.03;
 const WIDTH: f64 = 0.5;
-/// The change by which a round is measured, in percent.
+/// Change by which a round is calibrated, in percent.
 const TENTH: u32 = 10;
-/// Fewest rounds that a change is made of: with fewer it is too far from what was asked for.
+/// Least number of rounds of a change; with fewer, rounding would change it too much.
 const FEWEST: f64 = 2.0;
-/// Instead of a verdict.
+/// Text instead of a verdict.
 pub const NO_FIGURES: &str = "no figures";
 
-/// What so many rounds more at the start of a function do to the benchmarks.
+/// Effect of this many additional rounds at the start of a function on the benchmarks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scale {
-    /// Names the function.
+    /// Key of the function.
     pub key: String,
     pub more: u64,
-    /// Why nothing was compared, if so.
+    /// Reason why nothing was compared.
     pub refused: Option<String>,
-    /// Those that execute it, with figures.
+    /// Benchmarks with figures that execute the function.
     pub seen: Vec<Seen>,
 }
 
 /// One change of one benchmark.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Names the function.
+    /// Key of the function.
     pub key: String,
-    /// How much the benchmark was to change, in percent.
+    /// Requested change in percent.
     pub asked: u32,
-    /// How much that many whole rounds change it, in percent, as found out with more of them.
+    /// Change by the nearest whole number of rounds, in percent, as extrapolated from more rounds.
     pub planted: f64,
-    /// The benchmark, and its time on base.
+    /// Name of the benchmark, and its time on base.
     pub benchmark: String,
     pub base_ns: f64,
-    /// What the tool says of it; nothing if it has no figures.
+    /// The tool's result; `None` without figures.
     pub seen: Option<Seen>,
-    /// Wall time of the tool's measuring, in seconds.
+    /// Time that the tool measured, s.
     pub seconds: f64,
-    /// What criterion says of it, if it was asked, and its wall time for both versions, in seconds.
+    /// Claim of criterion and its wall time for both versions in seconds, if it was run.
     pub criterion: Option<(Option<Claim>, f64)>,
 }
 
-/// What is to be planted into a clone.
+/// Changes to be planted into a clone.
 pub struct Plan<'a> {
-    /// In percent.
+    /// Changes in percent.
     pub changes: &'a [u32],
-    /// Benchmarks to change.
+    /// Number of benchmarks to change.
     pub benchmarks: usize,
-    /// Of these, how many criterion measures, too.
+    /// Number of these that criterion measures too.
     pub criterion: usize,
 }
 
@@ -107,8 +106,8 @@ pub fn make(subject: &Subject<'_>, clone: &Path, plan: &Plan<'_>) -> Result<Vec<
 }
 
 impl Scale {
-    /// A benchmark that the rounds change surely, that whole rounds can change by as little as is asked for, and that was
-    /// not used before.
+    /// Returns an unused benchmark that the rounds certainly change, and that whole rounds can change by as little as
+    /// requested.
     fn chosen(&self, changes: &[u32], used: &BTreeSet<String>) -> Option<&Seen> {
         let least = changes.iter().copied().filter(|change| *change > 0).min().unwrap_or(u32::MAX);
         self.seen.iter().find(|seen| {
@@ -118,13 +117,13 @@ impl Scale {
         })
     }
 
-    /// So many rounds change a benchmark by a part of its time, in percent.
+    /// Returns the number of rounds that change a benchmark by a percentage.
     fn rounds(&self, change: u32, seen: &Seen) -> f64 {
         f64::from(change) / 100.0 / seen.estimate * self.more as f64
     }
 }
 
-/// A function whose loop is committed as base.
+/// A function with its loop committed as base.
 struct Planted<'a> {
     subject: &'a Subject<'a>,
     place: &'a Place,
@@ -142,10 +141,10 @@ impl<'a> Planted<'a> {
         Ok(Self { subject, place, injection, key: injection.place.clone(), commit })
     }
 
-    /// Compares so many rounds more with base.
+    /// Compares base with this many additional rounds.
     fn compare(&self, more: u64, options: &[&str]) -> Result<Answer> {
         put(self.injection, &self.place.tree, &self.subject.tree, BASE + more)?;
-        // Two constants of the same function are all that differs, but for equal versions: these get a function more.
+        // Only two constants of the same function differ. Equal versions get an additional function instead.
         if more == 0 {
             let path = self.subject.tree.join(&self.injection.changes[0].0);
             let text = fs::read_to_string(&path)?;
@@ -156,7 +155,7 @@ impl<'a> Planted<'a> {
         answer
     }
 
-    /// Of all benchmarks that execute it, or of one.
+    /// Measures the effect on all benchmarks that execute the function, or on one.
     fn scale(&self, more: u64, one: Option<&Seen>) -> Result<Scale> {
         let filter = one.map(filter);
         let options: Vec<&str> = filter.iter().flat_map(|filter| ["--filterset", filter.as_str()]).collect();
@@ -189,7 +188,7 @@ impl<'a> Planted<'a> {
         })
     }
 
-    /// What criterion says of the same; nothing of what is not its own.
+    /// Measures the same with criterion; `None` for benchmarks of other libraries.
     fn criterion(&self, one: One<'_>, more: u64) -> Result<Option<(Option<Claim>, f64)>> {
         let tree = &self.place.tree;
         let run = |rounds, base| -> Result<benches::Row> {
@@ -212,7 +211,7 @@ fn filter(seen: &Seen) -> String {
     format!("kind(bench) & binary_id(={}) & test(={})", seen.target, seen.name)
 }
 
-/// Writes the file with a loop of so many rounds, made from the one of a tree without.
+/// Writes the file with a loop of this many rounds, based on a tree without the loop.
 fn put(injection: &Injection, from: &Path, to: &Path, rounds: u64) -> Result<()> {
     for (path, changes) in &injection.changes {
         let text = fs::read_to_string(from.join(path))?;
@@ -223,7 +222,7 @@ fn put(injection: &Injection, from: &Path, to: &Path, rounds: u64) -> Result<()>
 }
 
 impl Row {
-    /// The tool's word.
+    /// Returns the tool's verdict.
     pub fn verdict(&self) -> &str {
         self.seen.as_ref().map_or(NO_FIGURES, |seen| &seen.verdict)
     }

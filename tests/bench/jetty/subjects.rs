@@ -1,4 +1,4 @@
-//! What all edits of a run, and all of a clone, share; and the null edits of a clone.
+//! Data shared by all edits of a run or of a clone, and the null edits of a clone.
 
 use super::sources::{Scope, Sources};
 use super::tool::Tool;
@@ -12,17 +12,17 @@ use std::path::{Path, PathBuf};
 
 /// A run of this program.
 pub struct Experiment<'a> {
-    /// The folder for all that is made.
+    /// Folder for all files.
     pub work: &'a Path,
     /// The tool.
     pub tool: Tool,
-    /// What it was built from.
+    /// Commit that the tool was built from.
     pub commit: String,
-    /// Of the draws.
+    /// Seed of the draws.
     pub seed: u64,
-    /// Of the waits' loop, on this machine.
+    /// Time of one round of the waits' loop on this machine, ns.
     pub ns_a_round: f64,
-    /// By what versions are compared.
+    /// Function that compares versions.
     pub compare: Compare,
 }
 
@@ -30,36 +30,36 @@ pub struct Experiment<'a> {
 pub struct Subject<'a> {
     /// The run.
     pub experiment: &'a Experiment<'a>,
-    /// Names it.
+    /// Name of the clone.
     pub name: &'a str,
-    /// The copy.
+    /// Folder of the copy.
     pub tree: PathBuf,
-    /// The commit that it is set back to.
+    /// Commit to which the copy is reset.
     pub commit: String,
-    /// Its files there.
+    /// Files of the copy.
     pub sources: Sources,
-    /// The functions that are edited, by file and line; all if nothing is said.
+    /// Functions to edit, by file and line; all if `None`.
     pub only: Option<BTreeSet<(String, usize)>>,
 }
 
-/// A row with what it belongs to; a later run takes over those that are its own.
+/// A row with its context; a later run reuses rows of the same context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Of<R> {
-    /// The clone.
+    /// Name of the clone.
     pub clone: String,
-    /// Its commit.
+    /// Commit of the clone.
     pub at: String,
-    /// Of the draw.
+    /// Seed of the draw.
     pub draw: u64,
-    /// Names the tool and its options.
+    /// Version and options of the tool.
     pub asked: String,
-    /// The commit of the tool.
+    /// Commit of the tool.
     pub tool_commit: String,
-    /// What came of it.
+    /// The result.
     pub row: R,
 }
 
-/// The clones by the names of their folders.
+/// Returns the clones by the names of their folders.
 pub fn named(folders: &[PathBuf]) -> Result<Vec<(String, PathBuf)>> {
     let mut clones: Vec<(String, PathBuf)> = Vec::new();
     for folder in folders {
@@ -83,18 +83,18 @@ impl<'a> Subject<'a> {
         Ok(Self { experiment, name, tree, commit, sources, only: None })
     }
 
-    /// Names the tool, its options and what it measures.
+    /// Returns a key of the tool, its options and the measured code.
     pub fn asked(&self) -> String {
         let measured = if self.only.is_some() { " generated" } else { "" };
         format!("{}{measured}", self.experiment.tool.key)
     }
 
-    /// Undoes all edits.
+    /// Reverts all edits.
     pub fn set_back(&self) -> Result<()> {
         copy::git(&self.tree, &["checkout", "--quiet", "--force", "--detach", &self.commit]).map(drop)
     }
 
-    /// The row that an earlier run left for this, else a new one, which is kept. Either is printed.
+    /// Returns the row of an earlier run, or creates and stores a new one. Prints the row.
     pub fn row<R>(
         &self,
         file: &str,
@@ -128,7 +128,7 @@ impl<'a> Subject<'a> {
         Ok(of)
     }
 
-    /// Null edits until so many of each sort were measured, or there are no more.
+    /// Makes null edits until this many of each kind were measured, or there are no more.
     pub fn nulls(&self, hot: usize, unrelated: usize) -> Result<Vec<Of<rows::Row>>> {
         let seed = self.experiment.seed;
         let mut sites = self.sources.edits();
@@ -166,5 +166,5 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// How many modules to try for one that counts: some do not compile.
+/// Modules to try per counted edit, because some do not compile.
 const TRIES: usize = 3;

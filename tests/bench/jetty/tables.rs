@@ -1,4 +1,4 @@
-//! What all waits, null edits and runs of benchmarks showed, as tables.
+//! Tables of the results of waits, null edits and benchmarks.
 
 use super::benches::{self, Version};
 use super::bound::{self, percentage};
@@ -11,7 +11,7 @@ use super::waits::{self, Outcome};
 use perfunit_decide as decide;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// By length, of all lengths, and of each clone if there are several.
+/// Returns the results by length, for all lengths, and for each clone if there are several.
 pub fn of_waits(rows: &[Of<waits::Row>], times: &[u64]) -> String {
     let heads = [
         "wait",
@@ -64,7 +64,7 @@ fn waits_line(name: &str, rows: &[&waits::Row]) -> String {
     format!("| {name} | {} |", figures.join(" | "))
 }
 
-/// By kind of edit, and of each clone if there are several.
+/// Returns the results by kind of edit, and for each clone if there are several.
 pub fn of_nulls(rows: &[Of<rows::Row>]) -> String {
     let mut lines = heading(&["null edits", "made", "tests measured", "false verdicts", "below", "inconclusive"]);
     let measured = || rows.iter().filter(|of| of.row.refused.is_none());
@@ -105,7 +105,7 @@ pub fn of_nulls(rows: &[Of<rows::Row>]) -> String {
     lines.join("\n")
 }
 
-/// What benchmarks find of the waits, beside what tests find of the same ones, and what they claim of unchanged code.
+/// Returns the waits that benchmarks find, in comparison with tests, and the benchmarks' claims on unchanged code.
 pub fn of_benches(rows: &[Of<benches::Row>], waits: &[Of<waits::Row>], times: &[u64]) -> String {
     let heads = ["wait", "injections", "found by tests", "found by benchmarks", "with a faster benchmark", "median s"];
     let mut lines = heading(&heads);
@@ -146,8 +146,8 @@ pub fn of_benches(rows: &[Of<benches::Row>], waits: &[Of<waits::Row>], times: &[
     lines.join("\n")
 }
 
-/// What the tool says of benchmarks that were changed by given parts, and criterion of some of these; by part, and of each
-/// clone.
+/// Returns the results of the tool, and partly of criterion, for benchmarks with planted changes; by change and for
+/// each clone.
 pub fn of_sized(rows: &[Of<sized::Row>], changes: &[u32]) -> String {
     let heads = [
         "planted",
@@ -206,12 +206,12 @@ fn heading(heads: &[&str]) -> Vec<String> {
     vec![format!("| {} |", heads.join(" | ")), format!("|{}", "-|".repeat(heads.len()))]
 }
 
-/// `58.7 %`, or nothing of nothing.
+/// Formats a share: `58.7 %`, or `-` without a total.
 fn part(some: usize, all: usize) -> String {
     if all == 0 { "-".to_owned() } else { format!("{:.1} %", percentage(some, all)) }
 }
 
-/// The median and the 90th percentile: the smallest values that so many do not exceed.
+/// Returns the median and the 90th percentile.
 fn quantiles(mut seconds: Vec<f64>) -> [String; 2] {
     [0.5, 0.9].map(|part| match decide::quantile(&mut seconds, part) {
         none if none.is_nan() => "-".to_owned(),

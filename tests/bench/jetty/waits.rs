@@ -1,4 +1,4 @@
-//! One wait at the start of a function, and what the tool reports of it.
+//! One wait at the start of a function, and the tool's report on it.
 
 use super::Result;
 use super::comparison::Answer;
@@ -14,39 +14,39 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-/// A wait that was drawn.
+/// A drawn wait.
 pub struct Wait {
-    /// Its length, ns.
+    /// Length in ns.
     pub ns: u64,
-    /// Where it is put.
+    /// Place of the wait.
     pub injection: Injection,
 }
 
-/// What came of one wait.
+/// Result of one wait.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Names the wait.
+    /// Key of the wait.
     pub key: String,
-    /// Its length, ns.
+    /// Length in ns.
     pub ns: u64,
     /// The function, with file and line.
     pub place: String,
-    /// Why nothing was compared, if so.
+    /// Reason why nothing was compared.
     pub refused: Option<String>,
-    /// Tests that the tool selected: they execute the function, or nothing shows that they do not.
+    /// Number of tests that the tool selected: they execute the function, or nothing shows that they do not.
     pub selected: usize,
     /// Selected tests with a verdict.
     pub tests: Vec<Seen>,
-    /// Tests without figures, by reason; also those that the selection left out.
+    /// Tests without figures by reason, including tests that were not selected.
     pub unmeasured: BTreeMap<String, usize>,
-    /// Wall time of both builds, of the selection, of measuring, and of the whole call.
+    /// Wall times of both builds, selection, measurement, and the whole call, s.
     pub build: f64,
     pub select: f64,
     pub measure: f64,
     pub seconds: f64,
 }
 
-/// What a wait comes to; the first that is true.
+/// Outcome of a wait: the first that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// No selected test executes the function.
@@ -57,13 +57,14 @@ pub enum Outcome {
     Below,
     /// Some test is inconclusive.
     Inconclusive,
-    /// Nothing of that kind is reported of any test with figures.
+    /// No test with figures has any of these results.
     Missed,
     /// No test has figures.
     NotMeasured,
 }
 
-/// Waits of all lengths in turns until so many compile, or there are no more; those that do, in their order.
+/// Makes waits of all lengths in turn until this many compile, or there are no more. Also returns those that compile,
+/// in order.
 pub fn make(subject: &Subject<'_>, times: &[u64], wanted: usize) -> Result<(Vec<Of<Row>>, Vec<Wait>)> {
     let (mut rows, mut compiled): (Vec<Of<Row>>, Vec<Wait>) = (Vec::new(), Vec::new());
     let asked = subject.asked();
@@ -81,7 +82,7 @@ pub fn make(subject: &Subject<'_>, times: &[u64], wanted: usize) -> Result<(Vec<
     Ok((rows, compiled))
 }
 
-/// Each length at every function, in random orders, by turns.
+/// Draws each length at every function, in random order, alternating between lengths.
 fn draw(subject: &Subject<'_>, times: &[u64]) -> Vec<Wait> {
     let mut turns: Vec<(usize, Wait)> = Vec::new();
     for ns in times {
@@ -89,7 +90,7 @@ fn draw(subject: &Subject<'_>, times: &[u64]) -> Vec<Wait> {
         if let Some(only) = &subject.only {
             pool.functions.retain(|function| only.contains(&(function.path.clone(), function.line)));
         }
-        // One length more or less leaves the draw of the others what it is.
+        // Each length has its own seed, so that the draw does not depend on the other lengths.
         let mut random = fastrand::Rng::with_seed(subject.experiment.seed ^ ns << 32);
         let injections = pool.draw(Kind::Busy, usize::MAX, &mut random);
         let waits = injections.into_iter().map(|injection| Wait { ns: *ns, injection });
@@ -100,7 +101,7 @@ fn draw(subject: &Subject<'_>, times: &[u64]) -> Vec<Wait> {
 }
 
 impl Wait {
-    /// Puts the wait into the files of a tree.
+    /// Inserts the wait into the files of a tree.
     pub fn put(&self, tree: &Path) -> Result<()> {
         for (path, changes) in &self.injection.changes {
             let path = tree.join(path);
@@ -149,12 +150,12 @@ impl Row {
         }
     }
 
-    /// Tests with this verdict.
+    /// Returns the number of tests with this verdict.
     pub fn count(&self, verdict: &str) -> usize {
         self.tests.iter().filter(|seen| seen.verdict == verdict).count()
     }
 
-    /// What the wait comes to.
+    /// Returns the outcome of the wait.
     pub fn outcome(&self) -> Outcome {
         let is = |verdict: &str| self.count(verdict) > 0;
         match () {
@@ -168,7 +169,7 @@ impl Row {
     }
 }
 
-/// Surely slower, and by less than the threshold.
+/// Returns whether a test is certainly slower, but by less than the threshold.
 fn is_longer(seen: &Seen) -> bool {
     seen.verdict == "changed-below-threshold" && seen.estimate > 0.0
 }

@@ -1,4 +1,4 @@
-//! Whether `log` shows each step at its commit, and no other one.
+//! Checks that `log` shows each step at its commit, and no others.
 
 use super::project::{Commit, SIZES};
 use super::tool::Tool;
@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Instant;
 
-/// Steps from this size on have to be found, in per cent: twice the threshold.
+/// Size of steps that must be found, in percent: twice the threshold.
 const CERTAIN: f64 = 4.0;
 
-/// What `log` says of the steps.
+/// Results of `log` on the steps.
 #[derive(Default)]
 struct Found {
-    /// By size: found, and all.
+    /// Number of found steps and of all steps, by size.
     steps: [(usize, usize); SIZES.len()],
     false_steps: Vec<String>,
     skipped: usize,

@@ -1,5 +1,5 @@
-//! Does `log` name the commits that made tests slower or faster, and does `bisect` find them? A repository is generated
-//! in which each commit's effect is known.
+//! Does `log` name the commits that made tests slower or faster, and does `bisect` find them? The repository is
+//! generated, so each commit's effect is known.
 //!
 //! `cargo bench --bench mined -- [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
@@ -18,7 +18,7 @@ mod questions;
 #[expect(dead_code, reason = "its files change from commit to commit")]
 #[path = "../repository.rs"]
 mod repository;
-#[expect(dead_code, reason = "the tool is called for other documents here")]
+#[expect(dead_code, reason = "the tool is called for other documents")]
 #[path = "../tool.rs"]
 mod tool;
 
@@ -29,29 +29,29 @@ use std::process::Command;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A history whose steps are known.
+/// Generate a history with known steps.
 #[derive(Debug, Parser)]
 #[command(name = "mined", max_term_width = 100)]
 struct Arguments {
-    /// Commits.
+    /// Number of commits
     #[arg(long, short = 'n', default_value_t = 200, value_name = "N")]
     commits: usize,
-    /// Steps among them, of 2, 3, 5 and 10 % in turn, up and down.
+    /// Number of steps, of 2, 3, 5 and 10 % in turn, up and down
     #[arg(long, default_value_t = 20, value_name = "N")]
     steps: usize,
-    /// Pairs of commits among them that make a function 0.5 % slower each.
+    /// Number of pairs of commits that each make a function 0.5 % slower
     #[arg(long, default_value_t = 10, value_name = "N")]
     pairs: usize,
-    /// Commits among them that do not build.
+    /// Number of commits that do not build
     #[arg(long, default_value_t = 15, value_name = "N")]
     broken: usize,
-    /// Questions for `bisect`: ranges around a step of 3 % and more.
+    /// Number of ranges with a step of at least 3 % for `bisect`
     #[arg(long, default_value_t = 10, value_name = "N")]
     questions: usize,
-    /// Further questions: ranges without a step.
+    /// Number of ranges without a step for `bisect`
     #[arg(long, default_value_t = 5, value_name = "N")]
     nulls: usize,
-    /// Seed of the history.
+    /// Seed of the history
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     #[command(flatten)]
@@ -74,7 +74,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     questions::judge(arguments, &tool, &tree, &commits)
 }
 
-/// What the tool wrote, or what it said instead.
+/// Runs the tool and returns its document. Fails with its message if there is none.
 fn document(mut command: Command) -> Result<Value> {
     let output = command.output()?;
     serde_json::from_slice(&output.stdout)

@@ -1,4 +1,4 @@
-//! The generated repository: what each commit does, and its files.
+//! The generated repository: the effect of each commit, and its files.
 
 use super::{Arguments, Result, copy, repository};
 use fastrand::Rng;
@@ -6,47 +6,47 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// Functions of the project, each with a test. The rounds of the last one stand in the dependency.
+/// Number of functions, each with a test. The rounds of the last one are defined in the dependency.
 pub const FUNCTIONS: usize = 6;
 const OF_DEPENDENCY: usize = FUNCTIONS - 1;
-/// Rounds of a function at first; opaque, as the compiler unrolls loops by the factors of what it knows.
+/// Initial rounds of a function; opaque, because the compiler unrolls loops by factors of known numbers.
 const ROUNDS: f64 = 4000.0;
-/// Sizes of steps, in per cent.
+/// Sizes of steps in percent.
 pub const SIZES: [f64; 4] = [2.0, 3.0, 5.0, 10.0];
-/// What each commit of a pair adds, in per cent: alone below the threshold, both together at it.
+/// Effect of each commit of a pair in percent: one alone is below the threshold, both together reach it.
 const SMALL: f64 = 0.5;
-/// One commit of so many is the merge of a branch.
+/// One of this many commits merges a branch.
 const MERGES: usize = 10;
 
-/// What a commit does.
+/// Effect of a commit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Deed {
-    /// Further comments, functions that nobody calls, constants.
+    /// Adds comments, unused functions and constants.
     Adds,
-    /// A function that is executed gets another name.
+    /// Renames an executed function.
     Renames(usize),
-    /// Or goes to another file.
+    /// Moves a function to another file.
     Moves(usize),
-    /// The dependency gets another version, with further functions.
+    /// Updates the dependency to a version with more functions.
     Updates,
-    /// It does not build; the next one repairs it.
+    /// Breaks the build; the next commit repairs it.
     Breaks,
-    /// A function takes so many per cent more.
+    /// Makes a function slower by this many percent.
     Step { function: usize, percent: f64 },
-    /// As a step, by less than the threshold.
+    /// Makes a function slower by less than the threshold.
     Small { function: usize },
 }
 
-/// A commit along first parents.
+/// A commit on the first-parent line.
 #[derive(Debug, Clone, Copy)]
 pub struct Commit {
     pub deed: Deed,
-    /// Whether it merges a branch that did it.
+    /// True if it merges a branch with the change.
     pub is_merge: bool,
 }
 
 impl Commit {
-    /// The function and the per cent that it takes more, if this is a step.
+    /// Returns the function and the change in percent, if this is a step.
     pub fn step(self) -> Option<(usize, f64)> {
         match self.deed {
             Deed::Step { function, percent } => Some((function, percent)),
@@ -55,7 +55,7 @@ impl Commit {
     }
 }
 
-/// Every commit; neither the first nor the last one breaks.
+/// Draws all commits; neither the first nor the last one breaks the build.
 pub fn draw(arguments: &Arguments) -> Vec<Commit> {
     let mut random = Rng::with_seed(arguments.seed);
     let mut deeds: Vec<Deed> = (0..arguments.commits).map(|_| harmless(&mut random)).collect();
@@ -90,9 +90,9 @@ fn harmless(random: &mut Rng) -> Deed {
 #[derive(Debug, Clone, Copy)]
 struct Function {
     rounds: f64,
-    /// Behind its name.
+    /// Number after its name.
     version: usize,
-    /// The file it is in; 0 is `lib.rs`.
+    /// Index of its file; 0 is `lib.rs`.
     file: usize,
 }
 
@@ -105,7 +105,7 @@ struct Files {
     is_broken: bool,
 }
 
-/// Makes the repository, commit by commit.
+/// Creates the repository commit by commit.
 pub fn make(tree: &Path, commits: &[Commit]) -> Result<()> {
     fs::create_dir_all(tree)?;
     copy::git(tree, &["init", "--quiet"])?;

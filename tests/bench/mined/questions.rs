@@ -1,4 +1,4 @@
-//! Whether `bisect` finds the step of a range, and names none where there is none.
+//! Checks that `bisect` finds the step in a range, and names none in a range without one.
 
 use super::project::{Commit, Deed, FUNCTIONS};
 use super::tool::Tool;
@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// Steps from this size on are asked about, in per cent.
+/// Size of steps to search for, in percent.
 const CLEAR: f64 = 2.5;
-/// Commits of a range without a step that may make the function 0.5 % slower: two together reach the threshold.
+/// Commits of 0.5 % that a range without a step may contain for a function; two together reach the threshold.
 const MOST_SMALL: usize = 1;
-/// Comparisons beyond the logarithm of the range that a search may need: both ends.
+/// Comparisons that a search may need beyond the logarithm of the range: both ends.
 const ENDS: usize = 2;
 
-/// A range, by the number of commits at or before each end.
+/// A range, by the number of commits up to each end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Question {
     function: usize,
     from: usize,
     to: usize,
-    /// The commit that is to be found, and whether it is faster.
+    /// The commit to be found, and whether it is faster.
     step: Option<(usize, bool)>,
 }
 
-/// What the tool said.
+/// Result of the tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Answer {
     tool: String,
     question: Question,
-    /// Commits among which the largest step is.
+    /// Commits that contain the largest step.
     named: Vec<usize>,
-    /// What was said instead.
+    /// Message instead of a result.
     instead: Option<String>,
-    /// Commits that were built and compared, and those that could not be built.
+    /// Number of commits that were built and compared, and of those that could not be built.
     built: usize,
     broken: usize,
 }
@@ -58,7 +58,7 @@ pub fn judge(arguments: &Arguments, tool: &Tool, tree: &Path, commits: &[Commit]
     Ok(())
 }
 
-/// Questions about steps, and then about ranges without one. No range holds two steps of its function.
+/// Draws ranges with a step, and then ranges without one. No range contains two steps of its function.
 fn draw(arguments: &Arguments, commits: &[Commit]) -> Vec<Question> {
     let mut random = Rng::with_seed(arguments.seed ^ 1);
     let steps: Vec<(usize, (usize, f64))> =
@@ -69,7 +69,7 @@ fn draw(arguments: &Arguments, commits: &[Commit]) -> Vec<Question> {
     let mut questions = Vec::new();
     while questions.len() < arguments.questions && !clear.is_empty() {
         let (at, (function, percent)) = *clear[random.usize(0..clear.len())];
-        // `from` commits lie at or before the good end, so the step is one of those after it.
+        // `from` commits are at or before the good end, so the step is after it.
         let first = (0..at).rev().find(|place| is_of(*place, function)).map_or(0, |place| place + 1);
         let last = (at + 1..commits.len()).find(|place| is_of(*place, function)).unwrap_or(commits.len());
         let (from, to) = (random.usize(first..=at), random.usize(at + 1..=last));
@@ -142,7 +142,7 @@ fn print(answers: &[Answer]) {
     refusals.chunk_by(|one, two| one == two).for_each(|same| println!("    {} times: {}", same.len(), same[0]));
 }
 
-/// What a refusal says, without its figures.
+/// Returns the kind of a refusal, without its figures.
 fn kind(refusal: &str) -> &str {
     let known = [
         "can have changed between the ends",

@@ -1,4 +1,4 @@
-//! Who compares, and how: all of them measure a pair before the next pair comes.
+//! The tools in the comparison. All of them measure a pair before the next one.
 
 use super::kept;
 use super::pairs::Pair;
@@ -14,44 +14,45 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// A tool, and what it is told.
+/// A tool with its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Contender {
     /// Criterion with its defaults.
     Criterion,
     /// Divan.
     Divan(Time),
-    /// Tango, of the version that is designed so.
+    /// Tango, in the version with this design.
     Tango(Design, Time),
-    /// This tool with a threshold, a fraction. It goes on for as long as that takes, so that another one is another run.
+    /// This tool with a threshold, as a fraction. It measures until it reaches a decision, so each threshold needs
+    /// another run.
     Ours(f64),
 }
 
-/// For how long a workload is measured.
+/// Time of measurement per workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Time {
-    /// As the peer has it.
+    /// The tool's default.
     Default,
-    /// A second, each version.
+    /// A second for each version.
     Second,
 }
 
-/// What all pairs share.
+/// Data shared by all pairs.
 pub struct Contest {
-    /// What is measured.
+    /// The measured project.
     pub project: Project,
     /// This tool.
     pub tool: Tool,
-    /// Where.
+    /// Core on which to measure.
     pub core: Option<usize>,
-    /// A folder for criterion.
+    /// Folder for criterion.
     pub scratch: PathBuf,
-    /// The file of rows.
+    /// File of the rows.
     pub rows: PathBuf,
 }
 
 impl Contender {
-    /// Everybody who measures this pair. Equal versions are looked at with the thresholds of all effects.
+    /// Returns all tools that measure this pair. Equal versions are measured with the thresholds of all effects.
     pub fn all(pair: Pair, pairs: &[Pair]) -> Vec<Self> {
         let mut thresholds: Vec<f64> = match pair.effect() {
             0.0 => pairs.iter().map(|pair| pair.threshold()).filter(|threshold| *threshold > 0.0).collect(),
@@ -67,7 +68,7 @@ impl Contender {
         [Self::Criterion].into_iter().chain(peers.concat()).chain(ours).collect()
     }
 
-    /// The dependency, and how its version begins; of this tool none.
+    /// Returns the dependency and the beginning of its version; `None` for this tool.
     pub fn package(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Criterion => Some(("criterion", "")),
@@ -101,7 +102,7 @@ impl fmt::Display for Time {
 }
 
 impl Contest {
-    /// What everybody says of a pair; what is known is not measured again.
+    /// Measures a pair with all tools; known results are not measured again.
     pub fn measure(&self, pair: Pair, repeat: usize, pairs: &[Pair]) -> Result<Vec<Row>> {
         let known = kept::known(&self.rows, |_: &Row| true)?;
         let mut built = None;
@@ -140,7 +141,7 @@ impl Contest {
 
     fn row(&self, key: Key, built: &Built) -> Result<Row> {
         let tree = &self.project.tree;
-        // They wait for each other by spinning: on one core that takes whole slices of the scheduler.
+        // The two processes spin while they wait for each other, which on one core takes whole time slices.
         let needs_two = matches!(key.contender, Contender::Tango(Design::TwoProcesses, _));
         let core = if needs_two { None } else { self.core };
         pinned::to(core, || {
@@ -156,7 +157,7 @@ impl Contest {
 
     fn peer(&self, contender: Contender, Built { executables, .. }: &Built) -> Result<Vec<Said>> {
         let tree = &self.project.tree;
-        // Where cargo starts benchmarks.
+        // The folder in which cargo starts benchmarks.
         let folder = tree.join("peers");
         match contender {
             Contender::Criterion => criterion::measure(executables, &folder, &self.scratch),
@@ -164,7 +165,7 @@ impl Contest {
             Contender::Divan(Time::Second) => divan::measure(executables, &folder, &["--min-time", "1"]),
             Contender::Tango(design, Time::Default) => tango::measure(executables, tree, design, &[]),
             Contender::Tango(design, Time::Second) => tango::measure(executables, tree, design, &["--time", "1"]),
-            Contender::Ours(_) => Err("this tool is no peer of itself".into()),
+            Contender::Ours(_) => Err("this tool is not its own peer".into()),
         }
     }
 }

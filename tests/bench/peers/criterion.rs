@@ -1,4 +1,4 @@
-//! Criterion: a baseline is saved on base, head is compared with it.
+//! Criterion: saves a baseline on base and compares head with it.
 
 use super::program::{self, Claim, Said};
 use super::project::{Executables, WORKLOADS};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// Name of the benchmark.
 const NAME: &str = "criterion";
 
-/// `cargo bench -- --save-baseline base`, then on head `cargo bench -- --baseline base`.
+/// Runs `cargo bench -- --save-baseline base`, then on head `cargo bench -- --baseline base`.
 pub fn measure(sides: &Sides<Executables>, folder: &Path, scratch: &Path) -> Result<Vec<Said>> {
     if scratch.exists() {
         std::fs::remove_dir_all(scratch)?;
@@ -22,7 +22,7 @@ pub fn measure(sides: &Sides<Executables>, folder: &Path, scratch: &Path) -> Res
     read(&run(&sides.head, "--baseline")?)
 }
 
-/// A name stands alone before its time; after it come the change and what criterion makes of it.
+/// Parses the output: a name before its time, then the change and criterion's judgment.
 fn read(printed: &str) -> Result<Vec<Said>> {
     let mut said: Vec<Said> = Vec::new();
     for line in printed.lines() {

@@ -1,4 +1,4 @@
-//! Divan: one version at a time. Which difference of two medians is a change it leaves to who reads them.
+//! Divan: measures one version at a time and leaves the comparison of medians to the user.
 
 use super::program::{self, Said};
 use super::project::{Executables, WORKLOADS};
@@ -8,12 +8,12 @@ use std::path::Path;
 
 /// Name of the benchmark.
 const NAME: &str = "divan";
-/// Columns are divided by this.
+/// Separator of columns.
 const BAR: char = '│';
-/// The column of the medians, after the name with the fastest.
+/// Column of the medians; the first column has the name and the fastest time.
 const MEDIAN: usize = 2;
 
-/// `cargo bench` on base and on head.
+/// Runs `cargo bench` on base and on head.
 pub fn measure(sides: &Sides<Executables>, folder: &Path, options: &[&str]) -> Result<Vec<Said>> {
     let run = |executables: &Executables| program::printed(program::bench(&executables[NAME], folder).args(options));
     let printed = Sides { base: run(&sides.base)?, head: run(&sides.head)? };
@@ -30,7 +30,7 @@ pub fn measure(sides: &Sides<Executables>, folder: &Path, options: &[&str]) -> R
     program::complete(said.collect(), &printed.head)
 }
 
-/// In nanoseconds.
+/// Returns the median in ns.
 fn median(printed: &str, workload: &str) -> Option<f64> {
     let is_row = |line: &&str| line.split_whitespace().nth(1) == Some(workload);
     let column = printed.lines().find(is_row)?.split(BAR).nth(MEDIAN)?;

@@ -1,12 +1,12 @@
-//! What do other benchmark tools make of the same versions? Measures equal and unequal pairs of one crate with criterion,
-//! divan, tango and this tool in one run: detections, false alarms, errors, seconds.
+//! Compares the reports of other benchmark tools for the same versions. Measures equal and unequal pairs of one crate with
+//! criterion, divan, tango and this tool in one run: detections, false alarms, errors, seconds.
 //!
 //! `cargo bench --bench peers -- [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 #[path = "../comparison.rs"]
 mod comparison;
 mod contenders;
-#[expect(dead_code, reason = "the project is written here, and no clone copied")]
+#[expect(dead_code, reason = "the project is generated and not cloned")]
 #[path = "../copy.rs"]
 mod copy;
 mod criterion;
@@ -28,7 +28,7 @@ mod rows;
 mod rules;
 mod tables;
 mod tango;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 #[path = "../tool.rs"]
 mod tool;
 
@@ -41,23 +41,23 @@ use rows::Row;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Criterion, divan, tango and this tool on the same pairs of versions.
+/// Run criterion, divan, tango and this tool on the same pairs of versions.
 #[derive(Debug, Parser)]
 #[command(name = "peers", max_term_width = 100)]
 struct Arguments {
-    /// Per cent of work more in head; 0 for equal versions.
+    /// Additional work of head in percent; 0 for equal versions
     #[arg(long, value_delimiter = ',', default_value = "0,0.33,1,5", value_name = "PER CENT")]
     effects: Vec<f64>,
-    /// Where head's code lies: as in base, or moved by an unrelated function that grew.
+    /// Placement of head's code: as in base, or moved by an unrelated function that grew
     #[arg(long, value_delimiter = ',', default_value = "in-place,moved", value_name = "WHERE")]
     code: Vec<Code>,
-    /// How often each pair is measured; moved code lies elsewhere each time.
+    /// Number of measurements of each pair; moved code has another placement each time
     #[arg(long, default_value_t = 1, value_name = "N")]
     repeats: usize,
-    /// Measure on this core. Tango runs on all: its two processes wait for each other by spinning.
+    /// Measure on this core. Tango uses all cores, because its two processes wait for each other by spinning
     #[arg(long, value_name = "N")]
     core: Option<usize>,
-    /// Print the tables for each workload, too.
+    /// Print tables for each workload too
     #[arg(long)]
     by_workload: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! This tool: the working tree against the last commit.
+//! This tool: compares the working tree with the last commit.
 
 use super::Result;
 use super::comparison::{self, Answer};
@@ -9,17 +9,17 @@ use perfunit_model::Verdict;
 use perfunit_report::json::{Document, TestResult};
 use std::path::Path;
 
-/// Verdicts, and the seconds that they took.
+/// Verdicts and the time that they took.
 pub struct Measured {
-    /// By workload.
+    /// Results by workload.
     pub said: Vec<Said>,
-    /// Of measuring.
+    /// Time of measurement, s.
     pub seconds: f64,
-    /// Of everything before.
+    /// Time before the measurement, s.
     pub before: f64,
 }
 
-/// `cargo perfunit diff HEAD --threshold ...` with all tests: without that, equal code would not be measured at all.
+/// Runs `cargo perfunit diff HEAD --threshold ...` with all tests; otherwise equal code would not be measured.
 pub fn measure(tool: &Tool, tree: &Path, threshold: f64) -> Result<Measured> {
     let threshold = threshold.to_string();
     let scope = ["--all-tests", "--package", "workloads", "--lib", "--threshold", &threshold];
@@ -27,14 +27,14 @@ pub fn measure(tool: &Tool, tree: &Path, threshold: f64) -> Result<Measured> {
         Answer::Compared(document) => document,
         Answer::Refused(why) => return Err(why.into()),
     };
-    // Tests that the filter left out are in the document, too.
+    // The document also contains tests that the filter left out.
     let said = document.tests.iter().map(said).filter(|said| WORKLOADS.contains(&said.workload.as_str()));
     let said = program::complete(said.collect(), "the document")?;
     let seconds = &document.summary.seconds;
     Ok(Measured { said, seconds: seconds.measure, before: seconds.prepare + seconds.build + seconds.select })
 }
 
-/// A workload without figures.
+/// Returns a workload without figures.
 pub fn nothing(workload: &str) -> Said {
     Said { workload: workload.to_owned(), change: None, interval: None, is_significant: None, claim: None }
 }

@@ -1,4 +1,4 @@
-//! Two versions whose difference is known.
+//! Two versions with a known difference.
 
 use super::Result;
 use super::project::{OPERATIONS, Version};
@@ -7,49 +7,49 @@ use perfunit_model::Threshold;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Base, and a head.
+/// Base and a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// Operations of head.
+    /// Number of operations of head.
     pub operations: u32,
-    /// Where head's code lies.
+    /// Placement of head's code.
     pub code: Code,
 }
 
-/// Where head's code lies.
+/// Placement of head's code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 pub enum Code {
-    /// As in base; of equal versions there is but one executable.
+    /// The same as in base; equal versions have a single executable.
     InPlace,
     /// Elsewhere, because an unrelated function grew.
     Moved,
 }
 
 impl Pair {
-    /// Every effect, in per cent, with every kind of code.
+    /// Returns every effect, in percent, with every placement.
     pub fn all(effects: &[f64], codes: &[Code]) -> Result<Vec<Self>> {
         let mut pairs = Vec::new();
         for effect in effects {
             let operations = (f64::from(OPERATIONS) * (1.0 + effect / 100.0)).round() as u32;
             if operations < OPERATIONS || (operations == OPERATIONS && *effect > 0.0) {
-                return Err(format!("{effect} % is no operation more of {OPERATIONS}").into());
+                return Err(format!("{effect} % is less than one operation of {OPERATIONS}").into());
             }
             pairs.extend(codes.iter().map(|code| Self { operations, code: *code }));
         }
         Ok(pairs)
     }
 
-    /// Base has so many operations, and head so many per one more.
+    /// Returns the additional operations of head as a fraction of base.
     pub fn effect(self) -> f64 {
         f64::from(self.operations) / f64::from(OPERATIONS) - 1.0
     }
 
-    /// The threshold with which one would look for this effect: half of it, or the tool's default.
+    /// Returns a threshold suitable for this effect: half of it, but at most the tool's default.
     pub fn threshold(self) -> f64 {
         (self.effect() / 2.0).min(Threshold::default().fraction())
     }
 
-    /// Head as it is the so manieth time: moved code lies elsewhere each time.
+    /// Returns head for a repetition; moved code has another placement each time.
     pub fn head(self, repeat: usize) -> Version {
         let steps = match self.code {
             Code::InPlace => Version::BASE.steps,

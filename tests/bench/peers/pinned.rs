@@ -1,10 +1,10 @@
-//! One core for what is measured.
+//! Pinning of measured processes to a core.
 
 use super::Result;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// Runs `work`, and what it starts, on one core only, if one was chosen.
+/// Runs `work` and its children on one core only, if one was chosen.
 pub fn to<T>(core: Option<usize>, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let Some(core) = core else { return work() };
     let this = Pid::from_raw(0);

@@ -1,4 +1,4 @@
-//! Runs a peer's executables as `cargo bench` does, and reads what they print.
+//! Runs a peer's executables as `cargo bench` does, and parses their output.
 
 use super::project::WORKLOADS;
 use super::{Result, tool};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::process::Command;
 
-/// A change that is told to the user.
+/// A change that is reported to the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Claim {
     /// Head takes longer.
@@ -15,36 +15,36 @@ pub enum Claim {
     Faster,
 }
 
-/// What somebody said about one workload.
+/// A tool's result for one workload.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Said {
-    /// The workload.
+    /// Name of the workload.
     pub workload: String,
-    /// Head against base, as a fraction of base; none if there are no figures.
+    /// Change of head as a fraction of base; `None` without figures.
     pub change: Option<f64>,
-    /// The interval's ends, if there is one.
+    /// Bounds of the interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// Whether the change is significant whatever its size; none where that is not asked.
+    /// True if the change is significant, regardless of its size; `None` if the tool does not test this.
     pub is_significant: Option<bool>,
-    /// What is told with default settings; nothing of who leaves that to the user.
+    /// Claim with default settings; `None` if the tool leaves the claim to the user.
     pub claim: Option<Claim>,
 }
 
 impl Claim {
-    /// What a change is that is beyond a threshold.
+    /// Returns the claim for a change beyond the threshold.
     pub fn of(change: f64) -> Self {
         if change > 0.0 { Self::Slower } else { Self::Faster }
     }
 }
 
-/// A benchmark executable as `cargo bench` starts it.
+/// Returns a benchmark executable as started by `cargo bench`.
 pub fn bench(executable: &Path, folder: &Path) -> Command {
     let mut command = tool::clean(executable, folder);
     command.env("NO_COLOR", "1").arg("--bench");
     command
 }
 
-/// What a command prints; of who says by its exit code what it found that is no failure.
+/// Returns the output of a command. An exit code that reports findings is not an error.
 pub fn printed(command: &mut Command) -> Result<String> {
     let output = command.output()?;
     if output.status.code().is_none_or(|code| code > 1) {
@@ -54,7 +54,7 @@ pub fn printed(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// All workloads, in their order.
+/// Returns the results of all workloads in order. Fails if one is missing.
 pub fn complete(said: Vec<Said>, printed: &str) -> Result<Vec<Said>> {
     let names: Vec<&str> = said.iter().map(|said| said.workload.as_str()).collect();
     let is_complete = names.len() == WORKLOADS.len() && WORKLOADS.iter().all(|workload| names.contains(workload));

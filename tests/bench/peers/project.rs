@@ -1,4 +1,4 @@
-//! The crate that all measure: its versions, and the benchmark executables of both sides.
+//! The crate that all tools measure: its versions, and the benchmark executables of both sides.
 
 use super::{Result, repository, tool};
 use perfunit_model::Sides;
@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Operations of base's workloads; 300, so that whole per cents are whole operations.
+/// Number of operations of base's workloads; 300, so that whole percentages are whole operations.
 pub const OPERATIONS: u32 = 300;
-/// The kinds of work: names of the tests and of the benchmarks.
+/// Kinds of work: names of the tests and benchmarks.
 pub const WORKLOADS: [&str; 5] = ["add", "allocate", "format", "print", "hash_and_sort"];
 
 const LIBRARY: &str = include_str!("project/src/lib.rs");
@@ -29,13 +29,13 @@ const FILES: [(&str, &str); 12] = [
     ("tango7/src/lib.rs", include_str!("project/tango7/src/lib.rs")),
     ("tango7/benches/tango7.rs", include_str!("project/tango7/benches/tango7.rs")),
 ];
-/// The file with the function that nobody measures.
+/// File with the function that is not measured.
 const UNRELATED: &str = "src/unrelated.rs";
 
 /// One version of the crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
-    /// Of each workload.
+    /// Number of operations of each workload.
     pub operations: u32,
     /// Length of the unrelated function.
     pub steps: usize,
@@ -48,22 +48,22 @@ pub type Executables = BTreeMap<String, PathBuf>;
 pub struct Project {
     /// Its repository.
     pub tree: PathBuf,
-    /// Names its content: what was measured of another one does not count.
+    /// Key of its content: measurements of another project do not count.
     pub key: String,
-    /// A target folder for each side: the linker's output is run where it lies, as cargo does.
+    /// A target folder for each side, because executables run where the linker wrote them, as with cargo.
     targets: Sides<PathBuf>,
 }
 
-/// Both sides of a pair, built.
+/// Builds of both sides of a pair.
 pub struct Built {
-    /// What the peers run.
+    /// Executables for the peers.
     pub executables: Sides<Executables>,
-    /// How long head took to build.
+    /// Build time of head, s.
     pub seconds: f64,
 }
 
 impl Version {
-    /// What is committed.
+    /// The committed version.
     pub const BASE: Self = Self { operations: OPERATIONS, steps: 4 };
 
     fn unrelated(&self) -> String {
@@ -88,7 +88,7 @@ impl Project {
     pub fn write(work: &Path) -> Result<Self> {
         let unrelated = Version::BASE.unrelated();
         let tree = repository::write(&work.join("project"), FILES.into_iter().chain([(UNRELATED, &*unrelated)]))?;
-        // Writes the lock file, or adapts one that is there to the manifests; neither side may do that later.
+        // Creates or updates the lock file, which must not change later on either side.
         run(tool::clean("cargo", &tree).args(["fetch", "--quiet"]))?;
         repository::commit(&tree, "lock")?;
         let content: String = FILES.into_iter().flat_map(|(path, text)| [path, text]).collect();
@@ -96,7 +96,7 @@ impl Project {
         Ok(Self { tree, key, targets: Sides { base: work.join("target-base"), head: work.join("target-head") } })
     }
 
-    /// Builds both sides for the peers; leaves head in the working tree.
+    /// Builds both sides for the peers and leaves head in the working tree.
     pub fn build(&self, head: Version) -> Result<Built> {
         self.lay_out(&Version::BASE)?;
         let base = self.executables(&self.targets.base)?;
@@ -112,7 +112,7 @@ impl Project {
     fn lay_out(&self, version: &Version) -> Result<()> {
         for (path, text) in [("src/lib.rs", version.library()), (UNRELATED, version.unrelated())] {
             let path = self.tree.join(path);
-            // What is rewritten is compiled again.
+            // A file that is written again would be compiled again.
             if fs::read_to_string(&path)? != text {
                 fs::write(&path, text)?;
             }
@@ -134,7 +134,7 @@ impl Project {
         Ok(executables)
     }
 
-    /// The version of a dependency that the lock file names, of those that begin so.
+    /// Returns the locked version of a dependency with this beginning.
     pub fn version(&self, name: &str, beginning: &str) -> Option<String> {
         let lock: toml::Table = fs::read_to_string(self.tree.join("Cargo.lock")).ok()?.parse().ok()?;
         let named = lock.get("package")?.as_array()?.iter().filter(|package| package["name"].as_str() == Some(name));

@@ -1,4 +1,4 @@
-//! What one contender said of one pair; kept in a file as it comes.
+//! A tool's results for one pair; stored in a file.
 
 use super::contenders::Contender;
 use super::pairs::Pair;
@@ -9,42 +9,42 @@ use std::fmt;
 /// One comparison of all workloads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// What is compared, and by whom.
+    /// The comparison and the tool.
     pub key: Key,
-    /// By workload.
+    /// Results by workload.
     pub said: Vec<Said>,
-    /// Of measuring all workloads, both versions.
+    /// Time of measuring all workloads in both versions, s.
     pub seconds: f64,
-    /// Of building head, and for ours of all that comes before measuring.
+    /// Build time of head; for this tool, the time of all steps before measuring.
     pub build_seconds: f64,
 }
 
-/// Rows with equal keys are the same.
+/// Key of a row; rows with equal keys are the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Key {
     /// Base and head.
     pub pair: Pair,
-    /// Names the project.
+    /// Key of the project.
     pub project: String,
-    /// The so manieth time.
+    /// Number of the repetition.
     pub repeat: usize,
-    /// Who compares.
+    /// The tool.
     pub contender: Contender,
-    /// Its version; of ours, what names the executable and its options.
+    /// Version of the tool; for this tool, a key of the executable and its options.
     pub version: String,
-    /// The core, if one was chosen.
+    /// Core, if one was chosen.
     pub core: Option<usize>,
 }
 
 impl Key {
-    /// The peer with its version, if it is one.
+    /// Returns the peer with its version; `None` for this tool.
     pub fn peer(&self) -> Option<String> {
         let (name, _) = self.contender.package()?;
         Some(format!("{name} {}", self.version))
     }
 }
 
-/// Above the rows.
+/// Heading above the rows.
 pub const HEADING: &str = "pair                 no.  who                             seconds  changes (* told)";
 
 impl fmt::Display for Row {

@@ -1,4 +1,4 @@
-//! Which change is told to the user: by each contender's own rule, or by one that knows what to look for.
+//! Rules by which a change is reported to the user: each tool's own, or one that is set for the effect.
 
 use super::contenders::{Contender, Time};
 use super::pairs::Pair;
@@ -6,28 +6,28 @@ use super::program::{Claim, Said};
 use super::tango::Design;
 use std::fmt;
 
-/// A line of a table: a contender, and a rule on what it says.
+/// A line of a table: a tool, and a rule for its results.
 #[derive(Debug, Clone, Copy)]
 pub struct Line {
-    /// Who measured.
+    /// The tool.
     pub contender: Contender,
-    /// What makes a claim of it.
+    /// The rule for a claim.
     pub rule: Rule,
 }
 
-/// What makes a claim of a change.
+/// Rule by which a change becomes a claim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
-    /// The contender's, with its defaults.
+    /// The tool's own rule with its defaults.
     Own,
-    /// The contender's, told this threshold, a fraction.
+    /// The tool's own rule with this threshold, as a fraction.
     Told(f64),
-    /// The estimate alone, if it is beyond this. Ours, for who has no rule.
+    /// A limit on the estimate. Used for tools without a rule.
     CutOff(f64),
 }
 
 impl Rule {
-    /// Whether head is called slower or faster.
+    /// Returns the claim of the rule, if any.
     pub fn claim(self, said: &Said) -> Option<Claim> {
         let is_claimed = match self {
             Self::Own => return said.claim,
@@ -38,7 +38,7 @@ impl Rule {
     }
 }
 
-/// Criterion demands it of the whole interval, tango of the estimate.
+/// Returns whether the change exceeds the threshold: for criterion the whole interval, for tango the estimate.
 fn is_beyond(said: &Said, threshold: f64) -> bool {
     match said.interval {
         Some([low, high]) => low > threshold || high < -threshold,
@@ -47,7 +47,7 @@ fn is_beyond(said: &Said, threshold: f64) -> bool {
 }
 
 impl Line {
-    /// All lines of the table of an effect, one of those of these pairs.
+    /// Returns all lines of the table for an effect, which is one of those in `pairs`.
     pub fn all(effect: Pair, pairs: &[Pair]) -> Vec<Self> {
         let line = |contender, rule| Self { contender, rule };
         let mut lines = vec![line(Contender::Criterion, Rule::Own)];
@@ -58,7 +58,7 @@ impl Line {
             lines.extend(
                 told.map(|threshold| line(Contender::Tango(Design::TwoProcesses, time), Rule::Told(threshold))),
             );
-            // Nothing can be told to it.
+            // This design has no options.
             lines.push(line(Contender::Tango(Design::OneProcess, time), Rule::Own));
         }
         for time in [Time::Default, Time::Second] {

@@ -8,7 +8,7 @@ use super::rules::Line;
 use perfunit_decide as decide;
 use std::fmt;
 
-/// A table for each effect; then the same for some workloads alone; last what was built.
+/// Returns a table for each effect, the same for single workloads, and build times.
 pub fn all(rows: &[Row], pairs: &[Pair], workloads: &[&str]) -> String {
     let mut parts = vec![String::new()];
     let mut effects: Vec<Pair> = Vec::new();
@@ -55,19 +55,19 @@ fn of_effect(rows: &[Row], effect: Pair, pairs: &[Pair], workloads: &[&str]) -> 
     lines.join("\n") + "\n"
 }
 
-/// Every verdict on one pair by one rule.
+/// The results for one pair by one rule.
 #[derive(Default)]
 struct Part {
     all: usize,
     slower: usize,
     faster: usize,
-    /// Distances of the estimates from the truth, fractions of base.
+    /// Differences of the estimates from the truth, as fractions of base.
     errors: Vec<f64>,
-    /// By verdict: of the runs of all workloads their part.
+    /// Share of each result in the time of the run of all workloads.
     seconds: Vec<f64>,
 }
 
-/// So many of so many.
+/// A share: `some` of `all`.
 struct Share {
     some: usize,
     all: usize,
@@ -109,7 +109,7 @@ impl fmt::Display for Share {
 fn built(rows: &[Row]) -> String {
     let of = |is_ours: bool| {
         let meant = |row: &&Row| matches!(row.key.contender, super::contenders::Contender::Ours(_)) == is_ours;
-        // What is kept from an earlier run takes no time.
+        // Builds of an earlier run take no time and are ignored.
         let seconds = rows.iter().filter(meant).map(|row| row.build_seconds).filter(|seconds| *seconds > 1.0);
         median(seconds.collect()).map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1} s"))
     };

@@ -1,5 +1,5 @@
-//! Tango: head's executable runs against base's. Since 0.8 these are two processes that run at the same time, on two
-//! cores; until 0.7 it was one process that loads the other executable and calls both in turn.
+//! Tango: runs head's executable against base's. Since 0.8 these are two processes that run at the same time on two
+//! cores; until 0.7 one process loaded the other executable and called both in turn.
 
 use super::Result;
 use super::program::{self, Claim, Said};
@@ -8,20 +8,20 @@ use perfunit_model::Sides;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Below it a difference is noise to tango, unless it is told otherwise. That of 0.7 is fixed, and behind its mark.
+/// Difference below which tango reports noise by default. In 0.7 it is fixed and part of the mark.
 const NOISE_THRESHOLD: f64 = 0.01;
 
-/// How base and head are run.
+/// Design of a version of tango.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Design {
-    /// 0.9.
+    /// Version 0.9.
     TwoProcesses,
-    /// 0.7.
+    /// Version 0.7.
     OneProcess,
 }
 
-/// `cargo bench -- compare BASE`. The threshold does not enter the measurement: with 0 the mark tells of significance
-/// alone, and any threshold can be applied to what is printed.
+/// Runs `cargo bench -- compare BASE`. The threshold does not affect the measurement: with 0, the mark shows
+/// significance alone, and any threshold can be applied to the output.
 pub fn measure(sides: &Sides<Executables>, tree: &Path, design: Design, options: &[&str]) -> Result<Vec<Said>> {
     let (name, package, threshold): (_, _, &[&str]) = match design {
         Design::TwoProcesses => ("tango", "peers", &["--noise-threshold", "0"]),
@@ -33,7 +33,7 @@ pub fn measure(sides: &Sides<Executables>, tree: &Path, design: Design, options:
     program::complete(printed.lines().filter_map(|line| read(line, design)).collect(), &printed)
 }
 
-/// `add    [ 375.5 ns ... 369.0 ns ]      -1.58%*`
+/// Parses a line such as `add    [ 375.5 ns ... 369.0 ns ]      -1.58%*`.
 fn read(line: &str, design: Design) -> Option<Said> {
     let workload = line.split_whitespace().next().filter(|name| WORKLOADS.contains(name))?;
     let last = line.split_whitespace().last()?;

@@ -1,14 +1,14 @@
-//! What do the strategies of explaining cost, and how often are they right? Call trees of several depths, in which one
-//! random function does a little more in head.
+//! Measures the cost of the explanation strategies, and how often they are right. Uses call trees of several depths, in
+//! which one random function does a little more work in head.
 //!
 //! `cargo bench --bench strategies -- [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 #[path = "../comparison.rs"]
 mod comparison;
-#[expect(dead_code, reason = "the crate is written here, and no clone copied")]
+#[expect(dead_code, reason = "the crate is generated and not cloned")]
 #[path = "../copy.rs"]
 mod copy;
-#[expect(dead_code, reason = "nobody asks here for other causes than functions")]
+#[expect(dead_code, reason = "causes other than functions are not used")]
 #[path = "../explained.rs"]
 mod explained;
 #[path = "../invocation.rs"]
@@ -19,7 +19,7 @@ mod kept;
 mod repository;
 mod rows;
 mod stories;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 #[path = "../tool.rs"]
 mod tool;
 mod trees;
@@ -35,30 +35,30 @@ use trees::Tree;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Strategies on generated call trees.
+/// Run strategies on generated call trees.
 #[derive(Debug, Parser)]
 #[command(name = "strategies", max_term_width = 100)]
 struct Arguments {
-    /// Draws of guilty functions: in each, one for every depth and effect.
+    /// Number of draws of responsible functions, one for every depth and effect in each
     #[arg(long, default_value_t = 1, value_name = "N")]
     tries: usize,
-    /// Strategies of the tool; `default` for what it does by itself.
+    /// Strategies of the tool; `default` for the tool's own choice
     #[arg(long, value_delimiter = ',', default_value = "complete,levelwise,until-source-change", value_name = "NAME")]
     strategy: Vec<String>,
-    /// Levels of functions below the test.
+    /// Levels of functions below the test
     #[arg(long, value_delimiter = ',', default_value = "2,4,6,8", value_name = "N")]
     depths: Vec<usize>,
-    /// Per cent of work more in head.
+    /// Additional work of head in percent
     #[arg(long, value_delimiter = ',', default_value = "1,2,3,5", value_name = "PER CENT")]
     effects: Vec<f64>,
-    /// Rounds of a loop in one run of each test, shared by its functions; about 1.5 ns each. The fewer, the larger a part of
-    /// the time are probes.
+    /// Rounds of a loop in one run of each test, shared by its functions; about 1.5 ns each. With fewer rounds, probes
+    /// are a larger part of the time
     #[arg(long, default_value_t = 20_000, value_name = "N")]
     rounds: usize,
-    /// Seed of the draw. The same seed goes on where an earlier run stopped.
+    /// Seed of the draw. With the same seed, a later run continues an earlier one
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Ask instead which function is responsible in the example projects, by each strategy.
+    /// Instead: find the responsible function in the example projects by each strategy
     #[arg(long)]
     examples: bool,
     #[command(flatten)]
@@ -110,7 +110,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// What the tool says of all tests with a strategy.
+/// Returns the tool's results for all tests with a strategy.
 fn asked(tool: &Tool, tree: &Path, versions: &str, strategy: &str, more: &[&str]) -> Result<Vec<Test>> {
     let strategy = if strategy == "default" { Vec::new() } else { vec!["--strategy", strategy] };
     match comparison::compare::<Document>(tool, tree, versions, &[&strategy, more].concat())? {
@@ -119,7 +119,7 @@ fn asked(tool: &Tool, tree: &Path, versions: &str, strategy: &str, more: &[&str]
     }
 }
 
-/// Where the guilty function is in what is said of a tree's test.
+/// Finds the responsible function in the result for a tree's test.
 fn row(strategy: &str, tree: &Tree, test: &Test) -> Result<Row> {
     let line = tree.guilty_line()?;
     let found = test.explanation.as_ref();

@@ -1,4 +1,4 @@
-//! What each strategy said of each tree.
+//! Results of each strategy for each tree.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -7,39 +7,39 @@ use std::fmt;
 /// One test with one strategy.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
-    /// Of the draw.
+    /// Seed of the draw.
     pub seed: u64,
-    /// Names the tool and its options.
+    /// Version and options of the tool.
     pub tool: String,
-    /// Which draw of guilty functions.
+    /// Number of the draw.
     pub attempt: usize,
-    /// The strategy asked for.
+    /// Requested strategy.
     pub strategy: String,
     /// Levels of functions below the test.
     pub depth: usize,
-    /// Per cent of work more.
+    /// Additional work in percent.
     pub percent: f64,
-    /// How many functions the tree has.
+    /// Number of functions in the tree.
     pub functions: usize,
     /// Rounds of a loop in one run of the test.
     pub rounds: usize,
-    /// What was measured without probes, as a fraction of base.
+    /// Change measured without probes, as a fraction of base.
     pub change: Option<f64>,
-    /// True if the test is slower as the tool says.
+    /// True if the tool reports the test as slower.
     pub flagged: bool,
     /// True if there is an explanation.
     pub explained: bool,
-    /// Of the guilty function among those named, from 1.
+    /// Rank of the responsible function among the named ones, from 1.
     pub rank: Option<usize>,
-    /// How many are named.
+    /// Number of named functions.
     pub named: usize,
-    /// Who is named first.
+    /// First named function.
     pub first: Option<String>,
-    /// Pairs of processes.
+    /// Number of pairs of processes.
     pub pairs: usize,
-    /// Wall time of explaining.
+    /// Wall time of the explanation, s.
     pub seconds: Option<f64>,
-    /// Of base with probes.
+    /// Distortion of base by probes.
     pub distortion: Option<f64>,
     /// Remarks.
     pub notes: Vec<String>,
@@ -64,10 +64,10 @@ impl fmt::Display for Row {
     }
 }
 
-/// The table: a row for each strategy, effect and depth, and sums over depths, effects and both.
+/// Returns the table: a row for each strategy, effect and depth, and sums over depths, effects and both.
 pub fn table(rows: &[Row]) -> String {
     let mut lines = vec![
-        "| strategy | effect | depth | functions | trees | flagged | right first | nobody named | wrong first | pairs | s |"
+        "| strategy | effect | depth | functions | trees | flagged | right first | none named | wrong first | pairs | s |"
             .to_owned(),
         "|-|-|-|-|-|-|-|-|-|-|-|".to_owned(),
     ];

@@ -1,4 +1,4 @@
-//! The example projects: do the strategies agree on which function is responsible?
+//! The example projects: do the strategies agree on the responsible function?
 
 use super::tool::{self, Tool};
 use super::{Result, asked, explained};
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Where the stories are.
+/// Folder of the examples.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples");
 
-/// Prints for each slower test of each story whom every strategy names first.
+/// Prints the first named function by every strategy, for each slower test of each example.
 pub fn show(work: &Path, tool: &Tool, strategies: &[String]) -> Result<()> {
     println!("| story | test | {} |", strategies.join(" | "));
     println!("|-|-|{}", "-|".repeat(strategies.len()));
@@ -46,7 +46,7 @@ pub fn show(work: &Path, tool: &Tool, strategies: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The project with its history of two versions.
+/// Creates the project with its history of two versions.
 fn make(story: &str, folder: &Path, work: &Path) -> Result<()> {
     let output = tool::clean("bash", work).arg(format!("{FOLDER}/make.sh")).arg(story).arg(folder).output()?;
     if output.status.success() {

@@ -1,12 +1,12 @@
-//! A crate with a test for each depth of call tree and each effect: all functions of a tree do equal work of their own, and
-//! in head one of them does more.
+//! A crate with a test for each depth of call tree and each effect. All functions of a tree do equal work, except one
+//! that does more in head.
 
 use super::{Result, repository};
 use fastrand::Rng;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Functions of one depth: it doubles from level to level up to this many.
+/// Largest number of functions on a level; it doubles from level to level up to this number.
 const WIDTH: usize = 16;
 
 /// One test.
@@ -14,48 +14,48 @@ const WIDTH: usize = 16;
 pub struct Tree {
     /// Levels of functions below the test.
     pub depth: usize,
-    /// Per cent of work that head does more.
+    /// Additional work of head in percent.
     pub percent: f64,
     /// Rounds of a loop in one run of the test on base, shared by all functions; about 1.5 ns each.
     pub rounds: usize,
-    /// The function that does it.
+    /// Index of the function with more work.
     pub guilty: usize,
 }
 
 impl Tree {
-    /// A random function does more.
+    /// Draws the function with more work.
     pub fn draw(depth: usize, percent: f64, rounds: usize, random: &mut Rng) -> Self {
         Self { depth, percent, rounds, guilty: random.usize(..levels(depth).iter().sum::<usize>()) }
     }
 
-    /// The name of its module, and of the file of that.
+    /// Returns the name of its module and file.
     pub fn module(&self) -> String {
         format!("depth_{}_effect_{}", self.depth, self.percent.to_string().replace('.', "_"))
     }
 
-    /// The module's file in the repository.
+    /// Returns the module's file in the repository.
     pub fn path(&self) -> String {
         format!("src/{}.rs", self.module())
     }
 
-    /// The name of its test.
+    /// Returns the name of its test.
     pub fn test(&self) -> String {
         format!("{}::tests::tree", self.module())
     }
 
-    /// How many functions it has.
+    /// Returns the number of functions.
     pub fn functions(&self) -> usize {
         levels(self.depth).iter().sum()
     }
 
-    /// The line of the guilty function's name in head, from 1.
+    /// Returns the line of the responsible function's name in head, from 1.
     pub fn guilty_line(&self) -> Result<usize> {
         let start = format!("pub fn function_{}(", self.guilty);
         let line = self.text(self.percent)?.lines().position(|line| line.starts_with(&start));
         line.map(|line| line + 1).ok_or_else(|| "a function is missing".into())
     }
 
-    /// The module's text with so many per cent more work in the guilty function.
+    /// Returns the module's text with this many percent more work in the responsible function.
     fn text(&self, percent: f64) -> Result<String> {
         let rounds = self.rounds / self.functions();
         let mut text = "//! A call tree.\n\nuse std::hint::black_box;\n".to_owned();
@@ -93,12 +93,12 @@ mod tests {
     }
 }
 
-/// The number of functions on each level.
+/// Returns the number of functions on each level.
 fn levels(depth: usize) -> Vec<usize> {
     (0..depth).map(|level| WIDTH.min(1 << level)).collect()
 }
 
-/// By function, what it calls: those of the next level are shared among those of this one.
+/// Returns the callees of each function: functions of the next level are distributed among those of this level.
 fn callees(levels: &[usize]) -> Vec<Vec<usize>> {
     let mut callees = vec![Vec::new(); levels.iter().sum()];
     let mut before = 0;
@@ -111,7 +111,7 @@ fn callees(levels: &[usize]) -> Vec<Vec<usize>> {
     callees
 }
 
-/// Writes base as a commit and head as what is not committed.
+/// Writes base as a commit and head as uncommitted changes.
 pub fn write(work: &Path, trees: &[Tree]) -> Result<PathBuf> {
     let manifest = "[package]\nname = \"trees\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let mut library = "//! Call trees.\n\n".to_owned();

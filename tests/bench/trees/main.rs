@@ -1,14 +1,14 @@
-//! What do call trees take? The time of reading, merging and comparing large ones, and the memory of explaining a test that
-//! makes ten million calls.
+//! Measures the cost of call trees: the time of reading, merging and comparing large trees, and the memory of
+//! explaining a test that makes ten million calls.
 //!
 //! `cargo bench --bench trees -- time`, `cargo bench --bench trees -- memory [OPTIONS] [-- OPTIONS OF THE TOOL]`
 
 #[path = "../comparison.rs"]
 mod comparison;
-#[expect(dead_code, reason = "the crate is written here, and no clone copied")]
+#[expect(dead_code, reason = "the crate is generated and not cloned")]
 #[path = "../copy.rs"]
 mod copy;
-#[expect(dead_code, reason = "only the whole of it is looked at")]
+#[expect(dead_code, reason = "only the whole is used")]
 #[path = "../explained.rs"]
 mod explained;
 #[path = "../invocation.rs"]
@@ -19,7 +19,7 @@ mod repository;
 #[path = "../served.rs"]
 mod served;
 mod time;
-#[expect(dead_code, reason = "`diff` is called here, and not `list`")]
+#[expect(dead_code, reason = "this calls `diff`, not `list`")]
 #[path = "../tool.rs"]
 mod tool;
 
@@ -29,11 +29,11 @@ use perfunit_runtime::page::SERVE_VARIABLE;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// Time and memory of call trees.
+/// Measure time and memory of call trees.
 #[derive(Debug, Parser)]
 #[command(name = "trees", max_term_width = 100)]
 struct Arguments {
-    /// Of what.
+    /// Resource to measure
     what: What,
     #[command(flatten)]
     place: Place,
@@ -41,9 +41,9 @@ struct Arguments {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum What {
-    /// Reading, merging and comparing trees of 1.6 million calls.
+    /// Time of reading, merging and comparing trees of 1.6 million calls
     Time,
-    /// A test of ten million calls.
+    /// Memory for a test of ten million calls
     Memory,
 }
 

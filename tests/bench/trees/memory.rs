@@ -45,7 +45,7 @@ mod tests {
 }
 ";
 const MANIFEST: &str = "[package]\nname = \"calls\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
-/// How often processes are looked at.
+/// Interval between looks at the processes.
 const EVERY: Duration = Duration::from_millis(5);
 
 /// Explains the test and prints the greatest peaks.
@@ -73,7 +73,7 @@ pub fn show(place: &Place) -> Result<()> {
         let said = found.map_or_else(
             || format!("not explained: {}", test.unexplained_because.as_deref().unwrap_or_default()),
             |found| {
-                let first = explained::first(found).unwrap_or_else(|| "nobody is named".to_owned());
+                let first = explained::first(found).unwrap_or_else(|| "no function is named".to_owned());
                 let [seconds, distortion] = [found.seconds, found.distortion].map(|value| value.unwrap_or(f64::NAN));
                 format!(
                     "{first} ({}, {} pairs in {seconds:.1} s, base takes {distortion:.1} times as long with probes; {})",
@@ -93,7 +93,8 @@ pub fn show(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// By what they are, the greatest peak of the processes of executables below a folder, and of the tool that works there, kB.
+/// Returns the greatest peak memory, in kB, of processes by kind: executables below a folder, and the tool that works
+/// there.
 fn watch(tree: &Path, tool: &Path, is_over: &AtomicBool) -> BTreeMap<&'static str, u64> {
     let mut peaks = BTreeMap::new();
     while !is_over.load(Relaxed) {
@@ -108,7 +109,7 @@ fn watch(tree: &Path, tool: &Path, is_over: &AtomicBool) -> BTreeMap<&'static st
     peaks
 }
 
-/// What a process is, if it is one of those, and the most memory that it ever had, kB.
+/// Returns the kind of a process, if it is one of these, and its peak memory in kB.
 fn peak(process: &Path, tree: &Path, tool: &Path) -> Option<(&'static str, u64)> {
     let executable = fs::read_link(process.join("exe")).ok()?;
     let what = if executable.starts_with(tree) {

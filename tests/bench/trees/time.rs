@@ -12,18 +12,18 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Batches of a process, about as many as a pair has, and runs of the function in each.
+/// Batches of a process, about as many as in a pair, and runs of the function in each.
 const BATCHES: u32 = 50;
 const RUNS: usize = 3;
-/// Each function calls so many others, so many levels deep: 5,460 contexts, all different.
+/// Number of callees of each function, and number of levels: 5,460 different contexts.
 const CALLEES: usize = 4;
 const LEVELS: usize = 6;
-/// Pairs, as many as a first look has.
+/// Number of pairs, as in a first look.
 const PAIRS: usize = 8;
-/// The level of the intervals does not matter for the time.
+/// Level of the intervals, which does not affect the time.
 const ALPHA: f64 = 0.01;
 
-/// Records pairs of trees and prints how long each step takes.
+/// Records pairs of trees and prints the time of each step.
 pub fn show() -> Result<()> {
     let request = ProbeRequest { default_mode: mode::TIMING, listed_mode: mode::INACTIVE, keys: Vec::new() };
     let trees = CallTrees::new(request).map_err(|error| error.to_string())?;
@@ -33,7 +33,7 @@ pub fn show() -> Result<()> {
     for _ in 0..PAIRS {
         trees.reset().map_err(|error| error.to_string())?;
         for side in Side::BOTH {
-            // The copy is inherited, unlike the original.
+            // The duplicate is inherited, unlike the original.
             served::run(BATCHES, dup(trees.file(side))?.as_fd())?;
         }
         let started = Instant::now();
@@ -71,13 +71,13 @@ pub fn serve() {
     serve_function("trees", false, served_function);
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what the runner hands over")]
+#[expect(clippy::unnecessary_wraps, reason = "the runner passes functions of this type")]
 fn served_function() -> std::result::Result<(), String> {
     (0..RUNS).for_each(|_| call(0));
     Ok(())
 }
 
-/// The functions: on each level others, so that none is active twice.
+/// Returns the functions; each level has others, so that none is active twice.
 fn sites() -> &'static [[Site; CALLEES]; LEVELS] {
     static SITES: OnceLock<[[Site; CALLEES]; LEVELS]> = OnceLock::new();
     SITES.get_or_init(|| {

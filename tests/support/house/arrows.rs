@@ -1,34 +1,34 @@
-//! Who uses whom: the paths of each file, followed through imports and re-exports to the file that defines what is used.
+//! Uses between modules: the paths of each file, resolved through imports and re-exports to the defining file.
 
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 
-/// Re-exports of re-exports that are followed.
+/// Largest number of nested re-exports to follow.
 const MOST_STEPS: usize = 16;
 
-/// A path as it is written, without arguments: `crate`, `report`, `Style`.
+/// A path as written, without arguments: `crate`, `report`, `Style`.
 type Written = Vec<String>;
 
 /// A file as a module of its crate.
 #[derive(Debug)]
 pub struct Module {
-    /// From the root of the checkout.
+    /// Path from the root of the checkout.
     pub file: String,
-    /// Names from the crate's root.
+    /// Module path from the crate's root.
     path: Written,
-    /// What it uses, as written there.
+    /// Used paths, as written.
     pub uses: Vec<Written>,
-    /// What it defines.
+    /// Defined items.
     items: BTreeSet<String>,
-    /// Names that stand for something else, and whole modules (`*`).
+    /// Names with the path that they stand for, and whole modules (`*`).
     imports: Vec<(String, Written)>,
-    /// Modules without a file around what is being read.
+    /// Number of enclosing inline modules while reading.
     inline: usize,
 }
 
 impl Module {
-    /// `inside` is the path of the file from the crate's `src`.
+    /// Reads a module; `inside` is the path of the file from the crate's `src`.
     pub fn new(file: &str, inside: &str, content: &syn::File) -> Self {
         let mut path: Written = inside.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         path.pop_if(|last| last == "mod" || last == "lib");
@@ -44,12 +44,12 @@ impl Module {
         module
     }
 
-    /// The first module of its path; empty for the crate's root.
+    /// Returns the first module of the path; empty for the crate's root.
     pub fn room(&self) -> String {
         self.path.first().cloned().unwrap_or_default()
     }
 
-    /// A path as it would be written outside of modules without a file.
+    /// Returns the path as it would be written outside of inline modules.
     fn outwards(&self, path: Written) -> Written {
         let inner = path.iter().take(self.inline).take_while(|name| *name == "super").count();
         match path.get(inner) {
@@ -80,7 +80,7 @@ impl Module {
         self.imports.push((name, path));
     }
 
-    /// Paths in the arguments of a macro, which nothing parses.
+    /// Collects paths in the arguments of a macro, which are not parsed.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path = Written::new();
         let mut colons = 0;
@@ -131,11 +131,11 @@ impl<'ast> Visit<'ast> for Module {
         self.inline -= 1;
     }
 
-    // Who may see something is no use of it.
+    // A visibility is not a use.
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        // Who only hands a name on does not need it.
+        // A re-export is not a use.
         self.import(&item.tree, &Written::new(), matches!(item.vis, syn::Visibility::Inherited));
     }
 
@@ -150,7 +150,7 @@ impl<'ast> Visit<'ast> for Module {
     }
 }
 
-/// The modules of a crate by their paths.
+/// The modules of a crate by path.
 pub struct Graph<'a> {
     modules: BTreeMap<&'a [String], &'a Module>,
 }
@@ -160,12 +160,12 @@ impl<'a> Graph<'a> {
         Self { modules: modules.iter().map(|module| (module.path.as_slice(), module)).collect() }
     }
 
-    /// The room to which a path leads.
+    /// Returns the room to which a path leads.
     pub fn room(&self, from: &Module, path: &[String]) -> Option<String> {
         self.resolve(from, path, 0).map(Module::room)
     }
 
-    /// The module that defines what a path means; `None` if it is not one of ours.
+    /// Returns the module that defines the target of a path; `None` if it is not in this crate.
     fn resolve(&self, from: &Module, path: &[String], steps: usize) -> Option<&'a Module> {
         let mut at = from.path.clone();
         let mut names = path.iter().peekable();
@@ -216,7 +216,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Files that reach each other.
+    /// Returns groups of files that depend on each other.
     pub fn circles(&self) -> Vec<BTreeSet<String>> {
         let arrows: BTreeMap<&str, BTreeSet<&str>> =
             self.modules.values().map(|module| self.leading_from(module)).collect();
@@ -235,7 +235,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// Everything that is reached from a file by at least one arrow.
+/// Returns everything that is reachable from a file by at least one arrow.
 fn reached<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeSet<&'a str> {
     let mut found = BTreeSet::new();
     let mut queue: Vec<&str> = arrows[from].iter().copied().collect();

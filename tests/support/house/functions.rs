@@ -1,4 +1,4 @@
-//! The functions of a file: how long they are, how many parameters they take, and whether they fail with a text.
+//! The functions of a file: their lengths, numbers of parameters, and errors that are strings.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -7,18 +7,18 @@ use syn::visit::{self, Visit};
 /// A function of product code.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// `path:name`.
+    /// Name as `path:name`.
     pub place: String,
     pub lines: usize,
-    /// Without `self`.
+    /// Number of parameters without `self`.
     pub parameters: usize,
 }
 
-/// A `Result<_, String>`: the function or type in which it stands, as `path:name`.
+/// A `Result<_, String>`: the function or type that contains it, as `path:name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextError(pub String);
 
-/// Removes what is compiled for tests only: how many lines that was.
+/// Removes code that is compiled only for tests, and returns its number of lines.
 pub fn remove_tests(items: &mut Vec<syn::Item>) -> usize {
     let mut lines = 0;
     items.retain(|item| {
@@ -38,7 +38,7 @@ pub fn remove_tests(items: &mut Vec<syn::Item>) -> usize {
     lines
 }
 
-/// `#[cfg(test)]` or `#[test]`.
+/// Returns whether the attribute is `#[cfg(test)]` or `#[test]`.
 fn for_tests(attribute: &syn::Attribute) -> bool {
     let is_test = |path: &syn::Path| path.is_ident("test");
     is_test(attribute.path())
@@ -49,7 +49,7 @@ fn length(span: Span) -> usize {
     span.end().line - span.start().line + 1
 }
 
-/// All functions and failures with a text.
+/// Returns all functions and string errors.
 pub fn find(path: &str, file: &syn::File) -> (Vec<Function>, Vec<TextError>) {
     let mut finder = Finder { path, inside: Vec::new(), functions: Vec::new(), text_errors: Vec::new() };
     finder.visit_file(file);
@@ -58,7 +58,7 @@ pub fn find(path: &str, file: &syn::File) -> (Vec<Function>, Vec<TextError>) {
 
 struct Finder<'a> {
     path: &'a str,
-    /// Names of the functions and types around.
+    /// Names of the enclosing functions and types.
     inside: Vec<String>,
     functions: Vec<Function>,
     text_errors: Vec<TextError>,
@@ -69,10 +69,10 @@ impl Finder<'_> {
         format!("{}:{}", self.path, self.inside.last().map_or("", String::as_str))
     }
 
-    /// A function with its body, from `fn` to the last brace: attributes and comments are no length.
+    /// Records a function. Its length is that from `fn` to the last brace, without attributes and comments.
     fn function(&mut self, signature: &syn::Signature, body: &syn::Block) {
         let counts = |input: &&syn::FnArg| matches!(input, syn::FnArg::Typed(_));
-        // What C calls has the parameters that C gives it.
+        // Functions called by C have the parameters that C requires.
         let parameters = if signature.abi.is_some() { 0 } else { signature.inputs.iter().filter(counts).count() };
         let lines = body.span().end().line - signature.span().start().line + 1;
         self.functions.push(Function { place: self.place(), lines, parameters });

@@ -1,8 +1,9 @@
 //! Reads the sources of a checkout: crates, rooms, arrows between rooms, circles, sizes.
 //!
-//! Input: the folder of a checkout. Output: a [`House`], which the rules in `tests/it/tidy.rs` and the benchmark `house` read.
-//! A *room* is a module in the `lib.rs` of a crate that puts its modules in an order; an *arrow* leads from a room to one
-//! that it uses, through re-exports. Between crates cargo enforces the order. Test code has neither arrows nor sizes.
+//! Input: the folder of a checkout. Output: a [`House`] for the rules in `tests/it/tidy.rs` and the benchmark `house`.
+//!
+//! A *room* is a module in the `lib.rs` of a crate with ordered modules; an *arrow* leads from a room to one that it
+//! uses, through re-exports. Between crates, cargo enforces the order. Test code has neither arrows nor sizes.
 
 #![allow(dead_code, reason = "rules and figures use their own parts")]
 
@@ -15,33 +16,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Sources of crates whose `lib.rs` has its modules in the order of the data.
+/// Sources of crates with modules ordered by data flow in `lib.rs`.
 const ORDERED: [&str; 2] = ["perfunit-project/src/", "cargo-perfunit/src/"];
-/// Folders with the sources of what goes into test executables.
+/// Folders of code that goes into test executables.
 const IN_TESTS: [&str; 4] = ["perfunit-macros/", "perfunit-meter/", "perfunit-runtime/", "perfunit-seeds/"];
 
-/// The sources of a checkout, measured.
+/// Figures of a checkout's sources.
 #[derive(Debug, Default)]
 pub struct House {
     /// Crates of the tool, by folder.
     pub crates: BTreeSet<String>,
     /// Modules of the ordered crates, in the order of each `lib.rs`.
     pub rooms: Vec<String>,
-    /// Every Rust file of product code, by path from the root, with its lines that are no tests.
+    /// Files of product code by path from the root, with their number of lines outside of tests.
     pub product: BTreeMap<String, usize>,
-    /// Lines of tests, unit tests included.
+    /// Number of lines of tests, including unit tests.
     pub test_lines: usize,
     /// Functions of product code.
     pub functions: Vec<Function>,
     /// `Result<_, String>` in product code.
     pub text_errors: Vec<TextError>,
-    /// Type names of product code, with the number of types that have the name.
+    /// Type names of product code, with the number of types of each name.
     pub types: BTreeMap<String, usize>,
-    /// How often a room uses another one of its crate.
+    /// Number of uses from one room to another of the same crate.
     pub arrows: BTreeMap<(String, String), usize>,
-    /// Files of one crate that reach each other, each group once.
+    /// Groups of files of one crate that depend on each other.
     pub circles: Vec<BTreeSet<String>>,
-    /// Words of the documents.
+    /// Number of words in the documents.
     pub words: usize,
 }
 
@@ -71,7 +72,7 @@ impl House {
                 house.test_lines += text.lines().count();
             } else if is_of_tool(path) || IN_TESTS.iter().any(|folder| path.starts_with(folder)) {
                 let content = house.enter(path, &text);
-                // The executable is a crate of its own, and a module by `#[path]` has no crate here.
+                // The executable is a separate crate, and a module with `#[path]` belongs to no crate here.
                 if let Some(crate_root) =
                     roots.iter().find(|root| path.starts_with(**root)).filter(|_| !path.ends_with("/main.rs"))
                 {
@@ -87,7 +88,7 @@ impl House {
         house
     }
 
-    /// Reads a file of product code; returns its content without tests.
+    /// Reads a file of product code and returns its content without tests.
     fn enter(&mut self, path: &str, text: &str) -> syn::File {
         let mut file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let lines = text.lines().count();
@@ -142,13 +143,13 @@ impl House {
         }
     }
 
-    /// Returns the arrows to rooms that stand lower in `lib.rs`.
+    /// Returns the arrows to rooms that come later in `lib.rs`.
     pub fn upwards(&self) -> Vec<&(String, String)> {
         let place = |room: &String| self.rooms.iter().position(|known| known == room);
         self.arrows.keys().filter(|(from, to)| place(to) > place(from)).collect()
     }
 
-    /// Lines of the tool, and of what it puts into tests.
+    /// Returns the lines of the tool, and those of code that it puts into tests.
     pub fn product_lines(&self) -> [usize; 2] {
         let lines = |of_tool: bool| {
             let ours = self.product.iter().filter(|(path, _)| is_of_tool(path) == of_tool);
@@ -158,14 +159,14 @@ impl House {
     }
 }
 
-/// Returns true for product code of the tool itself.
+/// Returns whether a file is product code of the tool itself.
 fn is_of_tool(path: &str) -> bool {
     let is_ours = |folder: &str| folder == "cargo-perfunit" || folder.starts_with("perfunit-");
     path.split_once("/src/").is_some_and(|(folder, _)| is_ours(folder) && !folder.contains('/'))
         && !IN_TESTS.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Modules in files of their own that a file has in tests only: their paths without the ending.
+/// Returns the paths, without ending, of modules in other files that a file declares only for tests.
 fn modules_of_tests(root: &Path, path: &str) -> Vec<String> {
     let Some(folder) = path.strip_suffix(".rs") else { return Vec::new() };
     let folder = ["/mod", "/lib"].iter().find_map(|file| folder.strip_suffix(file)).unwrap_or(folder);
@@ -178,12 +179,12 @@ fn modules_of_tests(root: &Path, path: &str) -> Vec<String> {
     declared.collect()
 }
 
-/// True for files that hold tests only.
+/// Returns whether a file contains only tests.
 pub fn is_test(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
-/// Files below a folder, by path from the root; what is built, fetched or data of tests is left out.
+/// Returns the files below a folder by path from the root, without builds, fetched files and test data.
 fn files(root: &Path, below: &Path) -> Vec<String> {
     const OTHERS: [&str; 4] = ["target", "examples", "fixtures", "embedded"];
     let mut found = Vec::new();

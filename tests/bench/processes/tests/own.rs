@@ -1,4 +1,4 @@
-//! A harness of nothing but what a tool asks of one: five kinds of work, eight sizes of each.
+//! A minimal harness: five kinds of work in eight sizes each.
 
 use processes::{allocate, compute, map, sleep, threads};
 
@@ -10,7 +10,7 @@ const KINDS: [(&str, fn(u64) -> u64, u64); 5] = [
     ("threads", threads, 400_000),
     ("sleep", sleep, 1_000),
 ];
-/// Sizes, in eighths of that.
+/// Sizes in eighths of that size.
 const EIGHTHS: [u64; 8] = [1, 4, 8, 16, 28, 48, 88, 160];
 
 fn main() {

@@ -1,4 +1,4 @@
-//! One of everything by which code reaches a test without its source naming it.
+//! One example of each way in which code reaches a test without being named in its source.
 
 pub mod shapes;
 pub mod state;
@@ -11,13 +11,13 @@ pub fn square(index: usize) -> u64 {
     SQUARES[index % SQUARES.len()]
 }
 
-/// The dependency's generic function for a type of ours.
+/// Uses the dependency's generic function for a type of this crate.
 pub fn longest(words: &[&str]) -> usize {
     let lengths: Vec<usize> = words.iter().map(|word| word.len()).collect();
     helper::largest(&lengths).unwrap_or(0)
 }
 
-/// What the dependency computes.
+/// Returns a result of the dependency.
 pub fn melody(degrees: &[usize]) -> u32 {
     let mut sum = 0;
     for degree in degrees {
@@ -59,7 +59,7 @@ extern "C" {
     fn checksum_by_symbol(length: u32) -> u32;
 }
 
-/// Nothing but the linker leads from here to the function above.
+/// Calls the function above, through the linker only.
 pub fn checksum(length: u32) -> u32 {
     unsafe { checksum_by_symbol(length) }
 }

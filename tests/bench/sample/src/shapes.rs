@@ -1,13 +1,13 @@
-//! A trait that is used as an object, an implementation of `Drop`, a generic helper.
+//! A trait object, an implementation of `Drop`, and a generic helper.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Used as `dyn`.
 pub trait Shape {
-    /// Differs from type to type.
+    /// Differs between types.
     fn area(&self) -> u64;
 
-    /// The same for all but one.
+    /// The same for all types except one.
     fn corners(&self) -> u64 {
         4
     }
@@ -17,7 +17,7 @@ pub trait Shape {
 pub struct Square(pub u64);
 /// Three sides.
 pub struct Triangle(pub u64, pub u64);
-/// In no list of shapes.
+/// Missing in all lists of shapes.
 pub struct Circle(pub u64);
 
 impl Shape for Square {
@@ -51,10 +51,10 @@ pub fn total(shapes: &[Box<dyn Shape>]) -> u64 {
     shapes.iter().map(|shape| shape.area() + shape.corners()).sum()
 }
 
-/// How many guards were dropped.
+/// Number of dropped guards.
 pub static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Counts when it is dropped.
+/// Counts when dropped.
 pub struct Guard(pub u64);
 
 impl Drop for Guard {
@@ -63,7 +63,7 @@ impl Drop for Guard {
     }
 }
 
-/// Drops as many guards.
+/// Drops this many guards.
 pub fn guarded(count: u64) -> u64 {
     for value in 0..count {
         let _guard = Guard(value);

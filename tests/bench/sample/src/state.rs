@@ -1,11 +1,11 @@
-//! Global state, and function pointers in a table.
+//! Global state, and a table of function pointers.
 
 use std::cell::Cell;
 use std::sync::{Mutex, OnceLock};
 
 static LOG: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-/// Remembers a value.
+/// Stores a value.
 pub fn remember(value: u32) -> usize {
     let mut log = LOG.lock().unwrap();
     log.push(value * 3);
@@ -16,7 +16,7 @@ thread_local! {
     static DEPTH: Cell<u32> = Cell::new(5);
 }
 
-/// One deeper.
+/// Increases the depth.
 pub fn deeper() -> u32 {
     DEPTH.with(|depth| {
         depth.set(depth.get() + 2);
@@ -24,7 +24,7 @@ pub fn deeper() -> u32 {
     })
 }
 
-/// Filled on first use.
+/// Initialized on first use.
 pub fn primes() -> &'static [u32] {
     static PRIMES: OnceLock<Vec<u32>> = OnceLock::new();
     PRIMES.get_or_init(|| {
@@ -48,7 +48,7 @@ fn shift(value: i64) -> i64 {
 /// Called through the table.
 static OPERATIONS: [fn(i64) -> i64; 3] = [double, negate, shift];
 
-/// One of the operations.
+/// Calls one of the operations.
 pub fn operate(operation: usize, value: i64) -> i64 {
     OPERATIONS[operation % 3](value)
 }

@@ -1,4 +1,4 @@
-//! Tables of text and numbers, formatting, constant functions.
+//! Tables of text and numbers, formatting, and constant functions.
 
 use std::fmt;
 
@@ -11,19 +11,19 @@ const DIGITS: &[u8] = b"0123456789abcdef";
 
 const LIMIT: u32 = 1000;
 
-/// Evaluated where it is used.
+/// Evaluated at compile time where it is used.
 pub const fn mask(bits: u32) -> u32 {
     if bits < 32 { (1 << bits) - 1 } else { u32::MAX }
 }
 
 const LOW: u32 = mask(6);
 
-/// The name of a day.
+/// Returns the name of a day.
 pub fn day(number: usize) -> &'static str {
     DAYS[number % 7]
 }
 
-/// A weighted sum.
+/// Returns a weighted sum.
 pub fn weigh(values: &[u32]) -> u32 {
     let mut sum = 0;
     for (value, weight) in values.iter().zip(WEIGHTS) {
@@ -49,7 +49,7 @@ impl fmt::Display for Hex {
     }
 }
 
-/// A sentence.
+/// Returns a sentence.
 pub fn greet(name: &str) -> String {
     if name.is_empty() {
         return "hello, nobody".to_owned();

@@ -2,7 +2,7 @@
 
 const OPERATIONS: u64 = 300;
 
-/// A row of pseudo-random numbers.
+/// Computes a sequence of pseudo-random numbers.
 pub fn add() -> u64 {
     let mut state = std::hint::black_box(88_172_645_463_325_252_u64);
     for _ in 0..std::hint::black_box(OPERATIONS) {

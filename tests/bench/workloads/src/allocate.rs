@@ -1,8 +1,8 @@
-//! Small vectors, made and dropped.
+//! Small vectors that are created and dropped.
 
 const OPERATIONS: u64 = 300;
 
-/// The sum of their lengths.
+/// Returns the sum of their lengths.
 pub fn allocate() -> usize {
     let mut sum = 0;
     for number in 0..std::hint::black_box(OPERATIONS) {

@@ -1,10 +1,10 @@
-//! Numbers and words, written into one string.
+//! Numbers and words that are written into one string.
 
 use std::fmt::Write;
 
 const OPERATIONS: u64 = 300;
 
-/// The string.
+/// Returns the string.
 pub fn format() -> String {
     let mut text = String::new();
     for number in 0..std::hint::black_box(OPERATIONS) {

@@ -1,4 +1,4 @@
-//! Four functions whose loops take all the time, from half a microsecond to 25.
+//! Four functions with loops that take all the time, from half a microsecond to 25.
 
 pub mod add;
 pub mod allocate;

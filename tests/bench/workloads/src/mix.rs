@@ -1,4 +1,4 @@
-//! What tests of ordinary code do: maps, sorting, parsing.
+//! Typical work of tests: maps, sorting, parsing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,7 +6,7 @@ const OPERATIONS: u64 = 300;
 
 const TEXTS: [&str; 8] = ["1", "22", "333", "4444", "55555", "666666", "7777777", "88888888"];
 
-/// Something that depends on all of it.
+/// Returns a value that depends on all of the work.
 pub fn mix() -> u64 {
     let (mut ordered, mut counted, mut sorted) = (BTreeMap::new(), HashMap::new(), Vec::new());
     let mut state = std::hint::black_box(1_u64);

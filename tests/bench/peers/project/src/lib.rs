@@ -1,6 +1,6 @@
-//! Five kinds of work, each of so many operations, as in `cargo perfunit calibrate`.
+//! Five kinds of work with a given number of operations, as in `cargo perfunit calibrate`.
 //!
-//! Not inlined: all measure the same machine code.
+//! The functions are not inlined, so that all tools measure the same machine code.
 
 mod unrelated;
 
@@ -13,10 +13,10 @@ use std::sync::LazyLock;
 
 pub use unrelated::unrelated;
 
-/// Read from memory, so that the code of the work is the same in all versions, byte for byte.
+/// Read from memory, so that the code of the work is identical in all versions.
 pub static OPERATIONS: u32 = 300;
 
-/// Xorshift.
+/// Xorshift generator.
 struct Random(u64);
 
 impl Random {
@@ -61,7 +61,8 @@ pub fn format(operations: u32) -> usize {
     text.len()
 }
 
-/// One system call for each operation. Not to standard output: there some benchmark tools talk with themselves.
+/// Makes one system call per operation. It does not write to standard output, which some benchmark tools use for their
+/// own protocol.
 #[inline(never)]
 pub fn print(operations: u32) -> u64 {
     static NOWHERE: LazyLock<File> = LazyLock::new(|| File::options().write(true).open("/dev/null").unwrap());
@@ -114,7 +115,7 @@ mod tests {
         assert_ne!(super::hash_and_sort(black_box(OPERATIONS)), 0);
     }
 
-    /// Never measured: it is here for its code.
+    /// Never measured; only its code matters.
     #[test]
     fn unrelated() {
         assert_ne!(super::unrelated(black_box(1_u32)), 0);

@@ -1,4 +1,4 @@
-//! As the documentation of tango 0.7 has it: one executable loads the other as a library.
+//! Follows the documentation of tango 0.7: one executable loads the other as a library.
 
 fn main() {
     println!("cargo:rustc-link-arg-benches=-rdynamic");

@@ -1,9 +1,9 @@
-//! A dependency by path.
+//! A path dependency.
 
 /// Steps of a scale.
 pub static STEPS: [u32; 8] = [2, 2, 1, 2, 2, 2, 1, 12];
 
-/// A sum of steps.
+/// Returns a sum of steps.
 pub fn scale(degree: usize) -> u32 {
     let mut sum = 0;
     for index in 0..degree {
@@ -12,7 +12,7 @@ pub fn scale(degree: usize) -> u32 {
     sum
 }
 
-/// Generic: compiled where it is used.
+/// Generic, so it is compiled where it is used.
 pub fn largest<T: PartialOrd + Copy>(values: &[T]) -> Option<T> {
     let mut largest = *values.first()?;
     for value in values {
@@ -23,7 +23,7 @@ pub fn largest<T: PartialOrd + Copy>(values: &[T]) -> Option<T> {
     Some(largest)
 }
 
-/// Used by nobody.
+/// Unused.
 pub fn unused(value: u32) -> u32 {
     value * 31
 }

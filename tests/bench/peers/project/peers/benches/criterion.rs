@@ -1,4 +1,4 @@
-//! As the book of criterion has it.
+//! Follows criterion's book.
 
 use criterion::{criterion_group, criterion_main, Criterion};
 use std::hint::black_box;

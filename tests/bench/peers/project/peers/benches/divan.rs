@@ -1,4 +1,4 @@
-//! As divan's documentation has it: what a benchmark returns is hidden from the optimiser.
+//! Follows divan's documentation, which hides the returned value from the optimizer.
 
 use divan::black_box;
 use workloads::OPERATIONS;

@@ -1,1 +1,1 @@
-//! Has nothing but benchmarks.
+//! Contains only benchmarks.

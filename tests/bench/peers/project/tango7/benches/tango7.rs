@@ -1,4 +1,4 @@
-//! As tango's documentation has it.
+//! Follows tango's documentation.
 
 use std::hint::black_box;
 use tango_bench::{benchmark_fn, tango_benchmarks, tango_main, IntoBenchmarks};

@@ -1,4 +1,4 @@
-//! Answers the questions that a run raises: by instructions, and where these do not account for the time, by time.
+//! Answers the questions that a run raises: by instructions and, where these do not account for the time, by time.
 
 use super::question::{Answers, Explaining, Goal, Inquiry, LEAST_UNASKED, Question};
 use super::{by_instructions, by_probes};
@@ -8,10 +8,10 @@ use perfunit_model::error::Result;
 use perfunit_model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning, Why};
 use perfunit_system::interrupt;
 
-/// So many tests are explained unasked.
+/// Number of tests that are explained without a request.
 const MOST_UNASKED: usize = 3;
 
-/// Why a test that got slower or faster raises no question.
+/// Returns the reason why a slower or faster test raises no question.
 fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> {
     let is_asked = match explain {
         Explain::Never => false,
@@ -27,7 +27,7 @@ fn without_question(outcome: &Outcome, explain: Explain) -> Option<Unexplained> 
     })
 }
 
-/// The questions that outcomes raise.
+/// Returns the questions that outcomes raise.
 pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
     let of = |verdicts: &[Verdict]| {
         let raised = outcomes.iter().filter(|outcome| verdicts.contains(&outcome.verdict));
@@ -40,7 +40,8 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
     }
 }
 
-/// Many tests mostly have few causes: of each the slowest test comes first, of which instructions can be counted soon.
+/// Returns the questions of a run with `--explain auto`. Many tests mostly have few causes, so the slowest test of each
+/// cause comes first, and tests with quickly counted instructions before others.
 fn unasked(outcomes: &[Outcome]) -> Vec<Question> {
     let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
     let asked = slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref())));
@@ -63,8 +64,8 @@ fn unasked(outcomes: &[Outcome]) -> Vec<Question> {
     first
 }
 
-/// Explains outcomes as far as that was asked for. Returns what the user should know: whatever goes wrong here, what was
-/// measured is not lost.
+/// Explains outcomes as far as requested and returns the warnings for the user. An error here does not lose the
+/// measurements.
 pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcomes: &mut [Outcome]) -> Vec<Warning> {
     let _span = tracing::info_span!("explain").entered();
     let asked = inquiry.explaining.explain;
@@ -106,22 +107,22 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     }
 }
 
-/// Instructions need no other build, and tell functions of some nanoseconds apart. Waiting, system calls and cache misses
-/// do not show in them.
+/// Explains by instructions first, which need no other build and distinguish functions of a few nanoseconds. They do
+/// not show waiting, system calls and cache misses.
 fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Answers {
     let can_end = |question: &&Question| by_instructions::can_end(question, inquiry);
     let countable: Vec<Question> = questions.iter().filter(can_end).cloned().collect();
     let mut answers = Answers::default();
     if !countable.is_empty() {
         match by_instructions::explain(builder, inquiry, &countable) {
-            // Time may tell what instructions do not: each test that stays open says why.
+            // Timing may find what instructions do not show: each remaining test has its reason.
             Ok(Answers { tests, .. }) => answers.tests = tests,
             Err(error) => answers.warnings.push(Warning::NoInstructions { why: error.message().to_owned() }),
         }
     }
     let open: Vec<Question> = questions.iter().filter(|question| !answers.settle(question)).cloned().collect();
     if !open.is_empty() && !interrupt::requested() {
-        // Whatever goes wrong with it, what was counted is not lost.
+        // An error in timing does not lose the counts.
         match timed(builder, inquiry, &open) {
             Ok(timed) => answers.take_timed(&open, timed),
             Err(error) => answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() }),
@@ -130,7 +131,7 @@ fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[
     answers
 }
 
-/// By time, as far as tests are short enough.
+/// Explains tests by time, as far as they are short enough.
 fn timed(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let (long, short): (Vec<Question>, Vec<Question>) = questions.iter().cloned().partition(Question::is_too_long);
     let mut answers = Answers::default();

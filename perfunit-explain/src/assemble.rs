@@ -1,4 +1,4 @@
-//! From figures by key to an [`Explanation`] in words that people know.
+//! Builds an [`Explanation`] from figures by key.
 
 use super::attribute::{Attribution, Differences, Part};
 use super::merge::{Merged, MergedNode};
@@ -9,46 +9,46 @@ use perfunit_model::{
 };
 use std::collections::BTreeMap;
 
-/// What is known besides the trees.
+/// Facts about the test in addition to its trees.
 pub struct Known<'a> {
     pub test: &'a TestId,
     pub engine: Engine,
-    /// How it was found out.
+    /// Strategy of the explanation.
     pub strategy: Strategy,
-    /// Wall time of finding it out, s.
+    /// Wall time of the explanation, s.
     pub seconds: f64,
-    /// Time of one run on base without probes, ns; `None` where there are none.
+    /// Time of one run on base without probes, ns; `None` without probes.
     pub plain_base_ns: Option<f64>,
-    /// What the probes cost in one run, ns.
+    /// Cost of the probes in one run, ns.
     pub probe_cost: Sides<f64>,
-    /// The functions with probes, by the keys of their sites.
+    /// Functions with probes by the keys of their sites.
     pub functions: &'a Sides<BTreeMap<u64, Function>>,
-    /// Calls of one process that found no room in its tree.
+    /// Number of calls in one process that did not fit into its tree.
     pub overflow: u64,
     /// Head's functions without a probe, by reason.
     pub without_probe: BTreeMap<Unprobed, usize>,
-    /// What happened to a function's source; `None` if nothing did.
+    /// Returns the change of a function's source; `None` if there is none.
     pub changed: &'a dyn Fn(&Function) -> Option<ChangeKind>,
-    /// The names in a function's source, sorted.
+    /// Returns the names in a function's source, sorted.
     pub names: &'a dyn Fn(&Function) -> Vec<String>,
-    /// The test's own source; `None` if it is not found.
+    /// Returns the test's own source; `None` if it is not found.
     pub of_test: &'a dyn Fn() -> Option<OfTest>,
 }
 
-/// The source of a test, or of what a macro makes it from.
+/// The source of a test, or of the macro call that generates it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfTest {
     pub file: String,
-    /// The names in it, sorted.
+    /// Names in the source, sorted.
     pub names: Vec<String>,
 }
 
-/// The function with this key, as head knows it if it does.
+/// Returns the function with this key, from head if it exists there.
 pub fn function_of(functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> Option<&Function> {
     functions.head.get(&key).or_else(|| functions.base.get(&key))
 }
 
-/// Puts it all together.
+/// Builds the explanation.
 pub fn told(merged: &Merged, differences: &Differences, attribution: &Attribution, known: &Known<'_>) -> Explanation {
     let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
     let nodes = nodes(merged, differences, &mut catalogue);
@@ -79,7 +79,7 @@ pub fn told(merged: &Merged, differences: &Differences, attribution: &Attributio
     }
 }
 
-/// Names nobody, where what was found goes the other way than the change (a fraction) that is to be explained.
+/// Removes responsible functions and causes if they contradict the change (a fraction) to be explained.
 pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation {
     let found = explanation.change;
     if found.is_certain() && found.estimate.signum() != change.signum() {
@@ -92,7 +92,7 @@ pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation
     explanation
 }
 
-/// From this factor on the test with probes is not quite the test without.
+/// Factor of distortion from which a note warns that probes change the test.
 const MUCH_DISTORTED: f64 = 2.0;
 
 fn notes(attribution: &Attribution, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
@@ -133,7 +133,7 @@ fn nodes(merged: &Merged, differences: &Differences, catalogue: &mut Catalogue<'
     .collect()
 }
 
-/// The functions named so far.
+/// Functions named so far.
 struct Catalogue<'a> {
     known: &'a Sides<BTreeMap<u64, Function>>,
     places: BTreeMap<u64, usize>,
@@ -141,7 +141,7 @@ struct Catalogue<'a> {
 }
 
 impl Catalogue<'_> {
-    /// The index of the function with this key, as head knows it if it does.
+    /// Returns the index of the function with this key, from head if it exists there.
     fn place(&mut self, key: u64) -> Option<usize> {
         if key == ROOT || key == THREADS {
             return None;
@@ -178,12 +178,12 @@ impl Catalogue<'_> {
     }
 }
 
-/// Calls of a function in one run, wherever it is called.
+/// Returns the calls of a function in one run, from all callers.
 fn all_calls(merged: &Merged, key: u64) -> Sides<f64> {
     sum(merged, |node| &node.calls, |node| node.key == key)
 }
 
-/// Calls of one function by another, for each call of the caller; of itself, for each call from outside.
+/// Returns the calls of one function by another per call of the caller; recursive calls per call from outside.
 fn calls_each(merged: &Merged, by: u64, of: u64, calls: Sides<f64>) -> Sides<f64> {
     let each = |called: f64, calls: f64| if calls > 0.0 { called / calls } else { 0.0 };
     if by == of {

@@ -1,20 +1,20 @@
 //! Attributes the difference of the time at each node to functions.
 //!
-//! A function called `c` times, each call with `s` ns of its own, takes `c * s`. What comes from `s` is the function's
-//! own doing. What comes from `c` is not: some caller on the way from the test calls what it calls more often than it
-//! did, and to that caller it is attributed. The calls that both versions make are compared; those that one makes beyond them cost what
-//! they cost there. With base's calls `b` and head's `h`, each of `base / b` and `head / h` ns,
+//! A function called `c` times, each call with `s` ns of its own, takes `c * s`. A change of `s` belongs to the
+//! function itself. A change of `c` belongs to a caller on the path from the test that calls its callee more often than
+//! before. The calls that both versions make are compared; additional calls of one version cost as much as they cost
+//! there. With base's calls `b` and head's `h`, each of `base / b` and `head / h` ns,
 //!
 //! ```text
 //! head - base  =  min(b, h) * (head / h - base / b)  +  (h - b) * (head / h if h > b, else base / b)
-//!                  the function's own                     who called it more or less often
+//!                  the function's own                     callers that call more or less often
 //! ```
 //!
-//! No term has a factor above 1 on a measured time, so that noise is not amplified by many calls more; and what a call
-//! takes may depend on how many there are (deep recursion takes longer per call on every processor, work in smaller
-//! pieces less). h / b is the product, over the way from the test, of how many times as often each node is called by one call of
-//! its caller, and of how many times as often it calls itself, directly or not; the second term is divided among them by
-//! the logarithms of these. What is attributed of all nodes adds up to the difference of the whole test.
+//! No term multiplies a measured time by more than 1, so that many additional calls do not amplify noise. The time of a
+//! call may depend on the number of calls: deep recursion takes longer per call on every processor, work in smaller
+//! pieces less. The ratio h / b is the product, along the path from the test, of the factors by which each node is
+//! called more often per call of its caller, and by which it calls itself more often, directly or not. The second term
+//! is divided among them by their logarithms. The parts of all nodes add up to the difference of the whole test.
 
 use super::merge::{Merged, MergedNode};
 use perfunit_decide as decide;
@@ -23,13 +23,13 @@ use perfunit_measure::{ROOT, THREADS};
 use perfunit_model::{Difference, Side, Sides};
 use std::collections::BTreeMap;
 
-/// Calls that differ by less than this fraction are equal: what differs from run to run is not a change.
+/// Relative difference below which numbers of calls count as equal, because they vary between runs.
 const EQUAL_CALLS: f64 = 1e-3;
 
-/// How often a node is called in one run, medians over pairs.
+/// Calls of a node in one run, as medians over pairs.
 struct Counts {
     all: Sides<f64>,
-    /// By its caller, not by itself or from below.
+    /// Calls by its caller, without direct and indirect recursion.
     from_outside: Sides<f64>,
 }
 
@@ -42,16 +42,16 @@ impl Counts {
     }
 }
 
-/// Who calls something more or less often.
+/// A caller that calls something more or less often.
 struct Caller {
     key: u64,
-    /// The key of what is called.
+    /// Key of the callee.
     called: u64,
-    /// The part that is attributed to it, of 1.
+    /// Fraction attributed to this caller.
     weight: f64,
 }
 
-/// By pair.
+/// Values by pair.
 type ByPair = Vec<f64>;
 
 #[derive(Default)]
@@ -60,22 +60,22 @@ struct Account {
     calling: BTreeMap<u64, ByPair>,
 }
 
-/// Attributes every difference to a function, such that with probability 1 - `alpha` no interval misses; `None` for fewer
-/// pairs than an interval needs.
+/// Attributes every difference to a function. All intervals hold together with probability 1 - `alpha`. Returns `None`
+/// for fewer pairs than an interval needs.
 pub fn attribute(merged: &Merged, alpha: f64) -> Option<Attribution> {
     attribute_joined(merged, alpha, &Joined::new())
 }
 
-/// By the key of a function, another one whose account its own cost goes to.
+/// Keys of functions, with the key of the function to whose account their own cost is added.
 pub type Joined = BTreeMap<u64, u64>;
 
-/// The same with some accounts joined.
+/// The same as [`attribute`], with some accounts joined.
 pub fn attribute_joined(merged: &Merged, alpha: f64, joined: &Joined) -> Option<Attribution> {
     attribute_calls(merged, alpha, joined, &|_, _| false)
 }
 
-/// The same where calls are estimated: code that is inlined on one side is entered less often than it is called on the other.
-/// More or fewer calls of a function whose source changed, by one whose source did not, are the callee's.
+/// The same as [`attribute`] for estimated calls: code that is inlined on one side has fewer entries than calls on the
+/// other. A change of calls from an unchanged function to a changed one is attributed to the callee.
 pub fn attribute_estimated(merged: &Merged, alpha: f64, has_changed: impl Fn(u64) -> bool) -> Option<Attribution> {
     attribute_calls(merged, alpha, &Joined::new(), &|caller, callee| has_changed(callee) && !has_changed(caller))
 }
@@ -113,7 +113,7 @@ fn attribute_calls(
     Some(Attribution { parts: in_order(parts, &whole), whole })
 }
 
-/// Threads are started by the test as far as we know.
+/// Returns the key of the responsible function. The test is assumed to start all threads.
 fn responsible(key: u64) -> u64 {
     if key == THREADS { ROOT } else { key }
 }
@@ -145,12 +145,12 @@ fn add(sum: &mut ByPair, values: &[f64], weight: f64) {
     sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
 }
 
-/// By pair, what calls take more than they did, and what more of them take. All of what one side does not call is the
-/// latter.
+/// Returns, by pair, the difference of the time per call and the difference by the number of calls. If one side does
+/// not call the node, all of the difference is the latter.
 fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
-    // The part of each side's time that is in calls which the other side makes, too.
+    // The part of each side's time that is in calls made by both sides.
     let common = match growth(counts.all) {
-        // Nobody calls the root.
+        // The root has no caller.
         _ if node.key == ROOT => Sides { base: 1.0, head: 1.0 },
         Some(growth) => Sides { base: growth.min(1.0), head: growth.recip().min(1.0) },
         None => Sides { base: 0.0, head: 0.0 },
@@ -162,26 +162,26 @@ fn parts(node: &MergedNode, counts: &Counts) -> (ByPair, ByPair) {
     node.self_cost.base.iter().zip(&node.self_cost.head).map(split).unzip()
 }
 
-/// How many times as often head calls; `None` if one side does not call at all.
+/// Returns the factor by which head calls more often; `None` if one side makes no calls.
 fn growth(calls: Sides<f64>) -> Option<f64> {
     match (calls.base > 0.0, calls.head > 0.0) {
         (true, true) => {
             let growth = calls.head / calls.base;
             Some(if (growth - 1.0).abs() < EQUAL_CALLS { 1.0 } else { growth })
         }
-        // A thread's root is entered by nobody, on either side.
+        // The root of a thread is entered on neither side.
         (false, false) => Some(1.0),
         _ => None,
     }
 }
 
-/// Who on the way to this node calls more or less often, with their shares, which add up to 1; nobody if it is called as
-/// often as before.
+/// Returns the callers on the path to this node that call more or less often, with weights that add up to 1. Empty if
+/// the node is called as often as before.
 fn callers(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Caller> {
     let way: Vec<usize> = way_to(merged, index);
     let key = |node: usize| merged.nodes[node].key;
     let by_caller = |node: usize, weight| Caller { key: key(merged.nodes[node].parent), called: key(node), weight };
-    // What only one side has begins somewhere, and there is the culprit.
+    // For a path that only one side has, the first caller on that path is responsible.
     if let Some(first) = way.iter().find(|node| growth(counts[**node].all).is_none()) {
         return vec![by_caller(*first, 1.0)];
     }
@@ -202,7 +202,7 @@ fn callers(merged: &Merged, counts: &[Counts], index: usize) -> Vec<Caller> {
     found
 }
 
-/// The nodes from below the root to this one; none for the root.
+/// Returns the nodes on the path from below the root to this one; empty for the root.
 fn way_to(merged: &Merged, index: usize) -> Vec<usize> {
     let mut way = Vec::new();
     let mut at = index;
@@ -214,23 +214,23 @@ fn way_to(merged: &Merged, index: usize) -> Vec<usize> {
     way
 }
 
-/// What is attributed to a function.
+/// The part of the difference that is attributed to a function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The site's key; of the root for what nobody with a probe did.
+    /// Key of the site; that of the root for time outside of functions with a probe.
     pub key: u64,
-    /// All of it, per run.
+    /// The whole part, per run.
     pub change: Difference,
-    /// Unchanged callers whose own cost is part of its own, because the two cannot be told apart.
+    /// Unchanged callers with an own cost that is included here, because the two cannot be separated.
     pub not_apart: Vec<u64>,
-    /// Of this what its own calls take more or less, per run.
+    /// Share of the function's own calls in the part, per run.
     pub own_cost: f64,
-    /// Of this what calling others more or less often costs, per run, by the key of what is called.
+    /// Share of calling others more or less often in the part, per run, by the key of the callee.
     pub calling_cost: BTreeMap<u64, f64>,
 }
 
 impl Part {
-    /// What is called more or less often, if that is most of the part: of several functions the one that costs most.
+    /// Returns the callee with the highest cost, if calling others more or less often is most of the part.
     pub fn called_otherwise(&self) -> Option<u64> {
         let direction = self.change.estimate.signum();
         let calls: f64 = self.calling_cost.values().sum();
@@ -241,17 +241,17 @@ impl Part {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attribution {
-    /// The largest first, in the direction of the test's difference.
+    /// Parts in the direction of the test's difference, largest first.
     pub parts: Vec<Part>,
     /// The test's difference.
     pub whole: Difference,
 }
 
-/// A function with less than this part of the test's difference is not named.
+/// Share of the test's difference below which a function is not named.
 const LEAST_SHARE: f64 = 0.05;
 
 impl Attribution {
-    /// Widens each interval until it holds that of another attribution of the same test.
+    /// Widens each interval until it contains that of another attribution of the same test.
     pub fn widen(&mut self, other: &Self) {
         let widen = |own: &mut Difference, other: &Difference| {
             *own = Difference { low: own.low.min(other.low), high: own.high.max(other.high), ..*own };
@@ -264,15 +264,14 @@ impl Attribution {
         }
     }
 
-    /// Those with a certain part worth naming, in the direction of the whole.
+    /// Returns the certain parts that are large enough to be named, in the direction of the whole.
     pub fn responsible(&self) -> impl Iterator<Item = &Part> {
         self.parts
             .iter()
             .filter(|part| self.whole.is_certain() && part.change.is_certain() && self.share(part) >= LEAST_SHARE)
     }
 
-    /// A part as a fraction of the whole; of all that certainly adds to it, where something else takes away
-    /// from it.
+    /// Returns a part as a fraction of the whole, or of all certain parts in its direction, if others reduce the whole.
     pub fn share(&self, part: &Part) -> f64 {
         let direction = self.whole.estimate.signum();
         let certain = self.parts.iter().filter(|part| part.change.is_certain());
@@ -281,31 +280,31 @@ impl Attribution {
     }
 }
 
-/// What a node takes on both sides, per run.
+/// Cost of a node on both sides, per run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeDifference {
-    /// Calls: the median over pairs.
+    /// Calls, as medians over pairs.
     pub calls: Sides<f64>,
-    /// Of itself: the median over pairs.
+    /// Self time, as medians over pairs.
     pub self_cost: Sides<f64>,
-    /// Of all that it does: the sum of such medians.
+    /// Total time, as sums of such medians.
     pub total_cost: Sides<f64>,
-    /// Difference of the time in itself.
+    /// Difference of the self time.
     pub self_change: Difference,
-    /// Difference of the time in all.
+    /// Difference of the total time.
     pub total_change: Difference,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Differences {
-    /// By node of the merged tree.
+    /// Differences by node of the merged tree.
     pub nodes: Vec<NodeDifference>,
-    /// The level of each interval: that of the whole, divided by the number of nodes (Bonferroni).
+    /// Level of each interval: that of the whole, divided by the number of nodes (Bonferroni).
     pub alpha: f64,
 }
 
-/// Compares both sides at every node, such that with probability 1 - `alpha` no interval misses; `None` for fewer pairs
-/// than an interval needs.
+/// Compares both sides at every node. All intervals hold together with probability 1 - `alpha`. Returns `None` for
+/// fewer pairs than an interval needs.
 pub fn differences(merged: &Merged, alpha: f64) -> Option<Differences> {
     let each = alpha / merged.nodes.len() as f64;
     let totals = totals(merged);
@@ -322,21 +321,21 @@ pub fn differences(merged: &Merged, alpha: f64) -> Option<Differences> {
     Some(Differences { nodes, alpha: each })
 }
 
-/// Head minus base of each pair.
+/// Returns head minus base for each pair.
 pub(super) fn paired(values: &Sides<Vec<f64>>) -> Vec<f64> {
     values.head.iter().zip(&values.base).map(|(head, base)| head - base).collect()
 }
 
-/// The trimmed mean of the pairs' differences with its interval.
+/// Returns the trimmed mean of the pairs' differences with its interval.
 pub(super) fn difference(values: &[f64], alpha: f64) -> Option<Difference> {
     let interval = Estimate::of(values)?.interval(alpha);
     Some(Difference { estimate: interval.estimate, low: interval.low, high: interval.high })
 }
 
-/// By node and pair, the time in itself and all below.
+/// Returns the total time by node and pair.
 fn totals(merged: &Merged) -> Vec<Sides<Vec<f64>>> {
     let mut totals: Vec<Sides<Vec<f64>>> = merged.nodes.iter().map(|node| node.self_cost.clone()).collect();
-    // Callers stand before what they call.
+    // Callers come before their callees.
     for index in (1..totals.len()).rev() {
         let (before, after) = totals.split_at_mut(index);
         let caller = &mut before[merged.nodes[index].parent];
@@ -353,10 +352,10 @@ pub(super) fn medians(values: &Sides<Vec<f64>>) -> Sides<f64> {
     values.as_ref().map(|values| decide::median(&mut values.clone()))
 }
 
-/// What timing one call takes at most on the machines that we know, ns (`cargo bench --bench probes`).
+/// Upper bound of the cost of timing one call on known machines, ns (`cargo bench --bench probes`).
 pub(super) const PROBE_NS: f64 = 20.0;
 
-/// The functions whose part is within the error of timing, and the changed ones below them.
+/// Returns the functions with a part within the error of timing, and the changed functions below them.
 pub(super) fn leaks(merged: &Merged, attribution: &Attribution, has_changed: impl Fn(u64) -> bool) -> Joined {
     let direction = attribution.whole.estimate.signum();
     let mut joined = Joined::new();
@@ -390,7 +389,7 @@ pub(super) fn leaks(merged: &Merged, attribution: &Attribution, has_changed: imp
     joined
 }
 
-/// Calls of a node on the side that makes more.
+/// Returns the calls of a node on the side that makes more.
 fn calls(node: &MergedNode) -> f64 {
     let calls = medians(&node.calls);
     calls.base.max(calls.head)
@@ -415,8 +414,8 @@ mod tests {
 
     const NAMES: [&str; 6] = ["test", "threads", "a", "b", "c", "d"];
 
-    /// `a 2 x 10, a>b 4/3 x 5`: 2 calls of 10 ns each, then 4, of which 3 are recursive, and so on. Ways are written out,
-    /// callers first.
+    /// Parses a tree: `a 2 x 10, a>b 4/3 x 5` is 2 calls of 10 ns each, then 4, of which 3 are recursive, and so on.
+    /// Paths are written out, callers first.
     fn tree(text: &str) -> Recorded {
         let mut ways = vec![String::new()];
         let mut nodes = vec![RecordedNode { self_cost: 1.0, ..RecordedNode::root(ROOT) }];
@@ -439,7 +438,7 @@ mod tests {
         attribute(&merged, 0.01).unwrap()
     }
 
-    /// What is attributed to whom, ns; what is 0 is left out.
+    /// Checks the attributed parts in ns, without those that are 0.
     #[track_caller]
     fn check(base: &str, head: &str, expected: &[(&str, f64)]) {
         let attribution = attributed(base, head);
@@ -465,9 +464,9 @@ mod tests {
 
     #[test]
     fn each_of_two_pays_his_part() {
-        // b is slower, and called twice as often: 2 more calls of 11, and 1 more in each of the other 2.
+        // b is slower and called twice as often: 2 more calls of 11 ns, and 1 ns more in each of the other 2.
         check("a 1 x 5, a>b 2 x 10", "a 1 x 5, a>b 4 x 11", &[("a", 22.0), ("b", 2.0)]);
-        // a calls b twice as often, b calls c twice as often: c's 4 calls more of 8 ns for 2 are halves.
+        // a calls b twice as often, b calls c twice as often: both halve c's 4 additional calls of 8 ns per 2.
         check(
             "a 1 x 5, a>b 1 x 10, a>b>c 1 x 8",
             "a 1 x 5, a>b 2 x 10, a>b>c 4 x 8",
@@ -478,9 +477,9 @@ mod tests {
     #[test]
     fn who_recurses_more_pays_and_not_who_began_it() {
         check("a 1 x 5, a>b 4/3 x 10", "a 1 x 5, a>b 8/7 x 10", &[("b", 40.0)]);
-        // Twice as often from outside, each time as deep as before: a's.
+        // Called twice as often, with the same depth: a is responsible.
         check("a 1 x 5, a>b 4/3 x 10", "a 1 x 5, a>b 8/6 x 10", &[("a", 40.0)]);
-        // b comes back to itself by way of c, twice as often: what c takes more is b's too.
+        // b calls itself through c twice as often, so the additional cost of c belongs to b.
         check("b 2/1 x 10, b>c 1 x 4", "b 4/3 x 10, b>c 2 x 4", &[("b", 24.0)]);
     }
 
@@ -497,7 +496,8 @@ mod tests {
 
     #[test]
     fn deeper_recursion_is_more_calls_whatever_a_call_takes_at_that_depth() {
-        // Beyond some depth processors mispredict each return; below a probe's precision a call may seem to take nothing.
+        // Beyond some depth processors mispredict each return; below the precision of a probe a call may seem to take
+        // no time.
         for (shallow, deep) in [(1.0, 1.0), (1.0, 3.0), (1.7, 40.0), (3.0, 1.0), (0.0, 3.0), (-0.2, 3.0)] {
             let (shallow_tree, deep_tree) = (format!("b 21/20 x {shallow}"), format!("b 401/400 x {deep}"));
             let parts = |part: &Part| (part.own_cost, part.calling_cost.values().sum::<f64>());
@@ -506,7 +506,7 @@ mod tests {
             let (own, calls) = parts(&attributed);
             assert!((own - 21.0 * (deep - shallow)).abs() < 1e-9 && (calls - 380.0 * deep).abs() < 1e-9);
             assert_eq!(attributed.called_otherwise(), Some(3), "{shallow} {deep}: {own} {calls}");
-            // Back again it is the same with the other sign.
+            // In the other direction only the sign changes.
             let back = parts(&attributed_to(&deep_tree, &shallow_tree));
             assert!((own + back.0).abs() < 1e-9 && (calls + back.1).abs() < 1e-9, "{back:?}");
         }
@@ -529,7 +529,7 @@ mod tests {
 
     #[test]
     fn work_in_smaller_pieces_costs_nobody_more_than_it_takes() {
-        // The same work in 10 calls instead of 1: what is no longer in the call is in the others.
+        // The same work in 10 calls instead of 1: each call does less, and the others do the rest.
         check("a 1 x 5, a>b 1 x 100", "a 1 x 5, a>b 10 x 10", &[("a", 90.0), ("b", -90.0)]);
     }
 
@@ -577,7 +577,7 @@ mod tests {
     const CALLER: u64 = 2;
     const LEAF: u64 = 3;
 
-    /// The test calls the caller once, which calls the leaf so many times; costs are their own.
+    /// The test calls the caller once, and the caller calls the leaf this many times; costs are self costs.
     fn merged(calls: f64, base: [f64; 3], head: [f64; 3]) -> Merged {
         let tree = |[own, caller, leaf]: [f64; 3]| {
             let node =
@@ -613,7 +613,7 @@ mod tests {
     #[test]
     fn more_than_the_error_is_its_own() {
         assert_eq!(found(1.0, [50.0, 20.0, 10.0], [50.0, 90.0, 14.0], &[LEAF]), Joined::new());
-        // Of a hundred calls each may be off by as much.
+        // Each of a hundred calls may have this error.
         assert_eq!(found(100.0, [50.0, 20.0, 10.0], [50.0, 90.0, 14.0], &[LEAF]).len(), 1);
     }
 

@@ -1,4 +1,5 @@
-//! Explains by instructions: what was measured, run in callgrind, attributed by its debug information.
+//! Explains tests by instructions: runs the measured executables in callgrind and attributes the counts by debug
+//! information.
 
 use super::assemble::{Known, told, unless_contrary};
 use super::attribute::{attribute_estimated, differences};
@@ -34,7 +35,7 @@ use std::time::{Duration, Instant};
 /// Longest run of a process in callgrind.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Whether this engine can be used here: nothing is built before that is clear.
+/// Checks whether this engine can be used, before anything is built.
 pub fn check(explaining: Explaining) -> Result<()> {
     let is_wanted = explaining.engine == Some(Engine::Callgrind) && explaining.explain != Explain::Never;
     if is_wanted && find_valgrind().is_none() {
@@ -44,26 +45,26 @@ pub fn check(explaining: Explaining) -> Result<()> {
     Ok(())
 }
 
-/// Whether the processes of a test may end in time: callgrind makes each longer by ten times at the very least; by fifty
-/// mostly, which counts where nobody asked for it.
+/// Returns whether the processes of a test may end in time. callgrind makes them at least ten times as long, and mostly
+/// fifty times, which counts for explanations without a request.
 pub fn can_end(question: &Question, inquiry: &Inquiry<'_>) -> bool {
     const LEAST: f64 = 10.0;
     let left = inquiry.unasked_until.map(|end| end.saturating_duration_since(Instant::now()));
     LEAST * called_seconds(question) <= LONGEST.as_secs_f64() && left.is_none_or(|left| ends_within(question, left))
 }
 
-/// Whether the processes of a test mostly end in this time.
+/// Returns whether the processes of a test mostly end in this time.
 pub fn ends_within(question: &Question, left: Duration) -> bool {
     const MOSTLY: f64 = 50.0;
     MOSTLY * called_seconds(question) <= left.as_secs_f64()
 }
 
-/// What the calls of both processes take without callgrind, s.
+/// Returns the time of the calls of both processes without callgrind, in s.
 fn called_seconds(question: &Question) -> f64 {
     CALLS_PER_PROCESS as f64 * question.pair_seconds()
 }
 
-/// What the explanation of each test needs.
+/// Data shared by the explanations of all tests.
 struct Counting<'a> {
     inquiry: &'a Inquiry<'a>,
     bench: &'a Bench,
@@ -101,7 +102,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
             Err(why)
         } else {
             progress.message(test.to_string());
-            // Nobody asked for it: it is given no more time than one process would have.
+            // Without a request for this engine, it gets no more time than one process may take.
             let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
             let deadline = inquiry.end().into_iter().chain(end).min();
             let config = Config { deadline, ..config.clone() };
@@ -113,7 +114,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     Ok(answers)
 }
 
-/// Explains one test, or says why that cannot be done.
+/// Explains one test. Fails with the reason if this is impossible.
 fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explanation, Unexplained> {
     let Counting { inquiry, bench, lined, facts } = *counting;
     let started = Instant::now();
@@ -174,7 +175,7 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
     Ok(explanation)
 }
 
-/// An executable's code, with whose it is.
+/// Assigns the code of an executable to its owners.
 fn attributed(lined: &Lined<'_>, side: Side, executable: &TestExecutable, described: &Described) -> Code {
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {
@@ -188,7 +189,7 @@ fn attributed(lined: &Lined<'_>, side: Side, executable: &TestExecutable, descri
     Code::new(object, Rc::clone(&described.inlining), Rc::clone(&described.operations), owners)
 }
 
-/// Whether debug information changed the code after all.
+/// Returns a note if debug information changed the code.
 fn not_the_measured_code(
     plain: Sides<&TestExecutable>,
     lined: Sides<&TestExecutable>,
@@ -206,30 +207,30 @@ fn not_the_measured_code(
     Ok(None)
 }
 
-/// Both sides, with what is known of their code.
+/// Builds of both sides with descriptions of their code.
 #[derive(Debug)]
 pub struct Lined<'a> {
-    /// What is run: borrowed if it is what was measured.
+    /// Executables to run: borrowed if they are the measured ones.
     pub sides: Cow<'a, Sides<SideBuild>>,
     pub described: BTreeMap<TargetId, std::result::Result<Sides<Described>, UnreadableExecutable>>,
-    /// The folder that they were built in.
+    /// Folder of the build.
     pub tree: PathBuf,
-    /// Where functions are written, by file of the build.
+    /// Places of functions in the sources, by file of the build.
     pub written: Sides<Vec<Written>>,
-    /// Head's keys of functions that base knows by another key, with that.
+    /// Head's keys of functions with another key in base, with base's keys.
     pub renamed: BTreeMap<u64, u64>,
-    /// Packages whose functions are told apart although nobody knows where they are written.
+    /// Packages with functions that are distinguished although their places in the sources are unknown.
     pub packages: BTreeSet<String>,
 }
 
-/// An executable's code, by function.
+/// Code of an executable by function.
 #[derive(Debug, Clone)]
 pub struct Described {
     pub inlining: Rc<Inlining>,
     pub operations: Rc<Operations>,
 }
 
-/// A function of the source.
+/// A function in the sources.
 #[derive(Debug)]
 pub struct Written {
     pub file: PathBuf,
@@ -245,20 +246,20 @@ impl Described {
         Ok(Self { inlining: Rc::new(inlining), operations: Rc::new(Operations::read(executable)) })
     }
 
-    /// Whether functions of the project are among those that it tells of.
+    /// Returns whether the debug information describes functions of the project.
     fn knows(&self, tree: &Path) -> bool {
         self.inlining.origins.iter().any(|origin| origin.file.starts_with(tree))
     }
 }
 
-/// The executables of a target on both sides.
+/// Returns the executables of a target on both sides.
 pub fn executables<'b>(sides: &'b Sides<SideBuild>, target: &TargetId) -> Option<Sides<&'b TestExecutable>> {
     let find = |side: Side| sides.get(side).executables.iter().find(|executable| executable.target == *target);
     Some(Sides { base: find(Side::Base)?, head: find(Side::Head)? })
 }
 
-/// What was measured, linked again in a folder with its debug information; `None` where the objects hold none, or the
-/// linker makes other code.
+/// Links the measured executables again in a folder, with their debug information. Returns `None` if the objects have
+/// none, or if the linker produces other code.
 pub fn measured<'a>(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'a>,
@@ -302,7 +303,7 @@ fn linked_again(executables: Sides<&TestExecutable>, folder: &Path) -> Result<Op
     Ok(<[Described; 2]>::try_from(described).ok().map(|[base, head]| Sides { base, head }))
 }
 
-/// Builds the targets of both sides with debug information, or says why that cannot be done.
+/// Builds the targets of both sides with debug information. Fails with the reason if this is impossible.
 pub fn build<'a>(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'a>,
@@ -311,7 +312,7 @@ pub fn build<'a>(
     let both = builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry));
     let not_built = |failure| inquiry.not_built(BuiltWith::DebugInformation, &failure);
     let sides = both.map_err(|stop| stop.map(not_built))?.sides;
-    // Tests find the data files of the version that they are from, as when they were measured.
+    // Tests find the data files of their own version, as in the measurement.
     builder.checkout(Place::Measured, inquiry.built.pairing.data(), &inquiry.built.injections)?;
     let tree = builder.root(Place::Measured)?;
     let mut described = BTreeMap::new();
@@ -340,7 +341,7 @@ fn lined<'a>(
     Lined { sides, described, tree, written, renamed, packages }
 }
 
-/// The measured files, for a build that tells what was inlined where.
+/// A build of the measured files that records inlining.
 struct WithLines<'a>(&'a Inquiry<'a>);
 
 impl Attempt for WithLines<'_> {
@@ -373,7 +374,7 @@ impl Attempt for WithLines<'_> {
     }
 }
 
-/// The functions of all files of the project.
+/// Returns the functions in all files of the project.
 fn written(inquiry: &Inquiry<'_>, tree: &Path, side: Side) -> Vec<Written> {
     let files = inquiry.built.pairing.files.get(side);
     let mut found = Vec::new();
@@ -389,7 +390,7 @@ fn written(inquiry: &Inquiry<'_>, tree: &Path, side: Side) -> Vec<Written> {
     found
 }
 
-/// Those of the repository, and of others those that changed.
+/// Returns the packages of the repository, and changed external packages.
 fn packages(selected: &Selected) -> BTreeSet<String> {
     let own = selected.workspace.packages.iter().map(|package| package.name.clone());
     let changed = selected.diff.inputs.iter().filter_map(|input| match &input.kind {

@@ -1,4 +1,4 @@
-//! One test, explained by timing functions: which of them, by strategy, and until it is clear who is responsible.
+//! Explains one test by timing functions: chooses them by a strategy, until the responsible ones are clear.
 
 use super::assemble::{Known, told, unless_contrary};
 use super::attribute::{Attribution, Differences, PROBE_NS, attribute, attribute_joined, differences, leaks, medians};
@@ -25,25 +25,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Looks at who is responsible after so many pairs.
+/// Numbers of pairs after which the result is looked at.
 const LOOKS: [usize; 4] = [8, 16, 32, 64];
-/// Who is found to pay for this part of the difference is answer enough.
+/// Attributed share of the difference that suffices.
 const EXPLAINED: f64 = 0.8;
-/// Up to this fraction of a test's time, timing all of its calls does not hide what is looked for.
+/// Fraction of a test's time up to which timing all of its calls does not hide the difference.
 const LIGHT: f64 = 0.5;
-/// Below this change (a fraction) all probes together add more noise than there is to see, as [Peass] found.
+/// Change (a fraction) below which probes in all functions add too much noise, as in [Peass].
 const SMALL_CHANGE: f64 = 0.02;
-/// Levels that are looked at, at most.
+/// Largest number of levels to examine.
 const MOST_LEVELS: usize = 24;
 
-/// Longest explanation where the pairs that it needs take longer than that, because other programs have the core.
+/// Longest explanation if other programs have the core and the required pairs take longer.
 const LONGEST_ON_A_BUSY_MACHINE: Duration = Duration::from_mins(1);
 
-/// Pairs without which there is no interval.
+/// Number of pairs that an interval needs.
 const INTERVAL_PAIRS: usize = 4;
-/// Pairs that tell where the time goes.
+/// Number of pairs of a profile.
 const PROFILE_PAIRS: usize = 4;
-/// All functions are timed.
+/// Request to time all functions.
 const ALL: ProbeRequest = ProbeRequest { default_mode: mode::TIMING, listed_mode: mode::INACTIVE, keys: Vec::new() };
 
 /// Explains the tests of one pairing.
@@ -54,34 +54,34 @@ struct Examiner<'a> {
     inquiry: &'a Inquiry<'a>,
     facts: &'a Facts,
     layouts: Layouts<'a>,
-    /// When the explanation of a test ends at the latest: at its deadline it ends only with the pairs that a quiet machine
-    /// makes until then.
+    /// Time at which the explanation of a test ends at the latest. It may continue after its deadline until it has as
+    /// many pairs as on a quiet machine.
     end: Instant,
 }
 
-/// What a number of pairs told.
+/// Result of a number of pairs.
 struct Finding {
     strategy: Strategy,
     merged: Merged,
     attribution: Attribution,
     differences: Differences,
-    /// What the probes cost in one run, ns.
+    /// Cost of the probes in one run, ns.
     cost: Sides<f64>,
-    /// Calls that found no room.
+    /// Number of calls that did not fit into the tree.
     overflow: u64,
 }
 
-/// Something found out, or why it is not.
+/// A result, or the reason why there is none.
 type Told<T> = Tried<T, Unexplained>;
 
 /// The trees of pairs.
 struct Pairs {
     merged: Merged,
-    /// Calls that found no room.
+    /// Number of calls that did not fit into the tree.
     overflow: u64,
 }
 
-/// Explains tests by the time that their functions take.
+/// Explains tests by the time of their functions.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let _span = tracing::debug_span!("probes").entered();
     let targets: BTreeSet<TargetId> = questions.iter().map(|question| question.test.target.clone()).collect();
@@ -98,7 +98,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let facts = causes::facts(inquiry);
     let mut examiner = Examiner {
         bench: &bench,
-        // The deadline ends it: that fewer pairs fit than a verdict needs is no reason not to try.
+        // Only the deadline ends it, even if fewer pairs fit than a verdict needs.
         config: inquiry.config(Duration::MAX, None),
         probed: &probed,
         inquiry,
@@ -137,7 +137,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
 }
 
 impl Examiner<'_> {
-    /// Explains one test until the deadline, or says why that cannot be done.
+    /// Explains one test until the deadline. Fails with the reason if this is impossible.
     fn explain(&mut self, question: &Question, deadline: Instant) -> Told<Explanation> {
         let started = Instant::now();
         let finding = match self.inquiry.explaining.strategy {
@@ -153,7 +153,7 @@ impl Examiner<'_> {
         Ok(unless_contrary(self.told(question, &finding, started.elapsed()), question.change))
     }
 
-    /// Who calls whom and how often: a pair with probes that only count.
+    /// Determines callers, callees and numbers of calls by a pair with counting probes.
     fn survey(&mut self, question: &Question, deadline: Instant) -> Told<Merged> {
         let request = ProbeRequest { default_mode: mode::COUNTING, listed_mode: mode::INACTIVE, keys: Vec::new() };
         Ok(self.pairs(question, request, deadline, |_| true)?.merged)
@@ -167,9 +167,9 @@ impl Examiner<'_> {
         }
     }
 
-    /// One strategy after the other until somebody is found. All functions at once where that is light; else the ways to
-    /// what changed, for most differences come from there. No more strategies than there is time for: `survey` is what
-    /// it took to settle how to run the test, and a pair.
+    /// Tries one strategy after the other until a function is found. All functions are timed at once if that is cheap.
+    /// Otherwise the paths to changed functions come first, because most differences arise there. Tries no more
+    /// strategies than the time allows: `survey` is the time of preparing the test and running a pair.
     fn by_choice(&mut self, question: &Question, calls: &Merged, survey: Duration, deadline: Instant) -> Told<Finding> {
         let is_light = all_calls(calls) * PROBE_NS <= LIGHT * question.base_ns;
         let order = if is_light && question.change.abs() >= SMALL_CHANGE {
@@ -201,12 +201,12 @@ impl Examiner<'_> {
         best.unwrap_or(Err(Unexplained::NoTimeLeft)).map_err(Stop::Because)
     }
 
-    /// All functions at once.
+    /// Times all functions at once.
     fn complete(&mut self, question: &Question, deadline: Instant) -> Told<Finding> {
         self.find(question, Strategy::Complete, ALL, deadline)
     }
 
-    /// What the test calls; then what those call who pay; and so on.
+    /// Times the callees of the test, then those of responsible functions, and so on.
     fn levelwise(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Told<Finding> {
         let mut timed = first_level(calls);
         let mut found = self.timing(question, Strategy::Levelwise, &timed, deadline)?;
@@ -217,7 +217,7 @@ impl Examiner<'_> {
             }
             timed.extend(more);
             let closer = apart(self.timing(question, Strategy::Levelwise, &timed, deadline))?;
-            // What is known already is better than a level for which no time was left.
+            // The known result is better than a level for which no time was left.
             match closer {
                 Ok(closer) if closer.attribution.responsible().next().is_some() => found = closer,
                 _ => break,
@@ -226,7 +226,7 @@ impl Examiner<'_> {
         Ok(found)
     }
 
-    /// The functions on the ways to those whose source changed, and what these call.
+    /// Times the functions on the paths to those with changed source, and the callees of these functions.
     fn until_source_change(&mut self, question: &Question, calls: &Merged, deadline: Instant) -> Told<Finding> {
         let is_changed = |key: &u64| self.inquiry.has_changed(&self.probed.functions, *key);
         let called: BTreeSet<u64> = calls.nodes.iter().map(|node| node.key).collect();
@@ -239,13 +239,13 @@ impl Examiner<'_> {
 
     fn timing(&mut self, question: &Question, strategy: Strategy, keys: &Keys, deadline: Instant) -> Told<Finding> {
         let renamed = self.probed.renamed.iter().filter(|(_, old)| keys.contains(old)).map(|(new, _)| *new);
-        // Sorted, as a request has to be.
+        // A request needs sorted keys.
         let keys = keys.iter().copied().chain(renamed).collect::<Keys>().into_iter().collect();
         let request = ProbeRequest { default_mode: mode::INACTIVE, listed_mode: mode::TIMING, keys };
         self.find(question, strategy, request, deadline)
     }
 
-    /// Pairs until it is clear who is responsible.
+    /// Runs pairs until the responsible functions are clear.
     fn find(
         &mut self,
         question: &Question,
@@ -263,7 +263,7 @@ impl Examiner<'_> {
         self.pairs(question, request, deadline, is_enough)?.judged(question, strategy, probed, inquiry)
     }
 
-    /// Where the time of both versions goes, whoever is responsible.
+    /// Profiles both versions without looking for responsible functions.
     fn profile(&mut self, question: &Question, deadline: Instant) -> Told<Explanation> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
@@ -271,7 +271,7 @@ impl Examiner<'_> {
         Ok(self.told(question, &finding, started.elapsed()))
     }
 
-    /// The trees of pairs until there are enough or no time is left.
+    /// Returns the trees of pairs when there are enough or no time is left.
     fn pairs(
         &mut self,
         question: &Question,
@@ -349,8 +349,8 @@ impl Finding {
     }
 }
 
-/// Attributes the difference to functions, to those together that cannot be told apart by time; with the tree after the
-/// probes' cost was corrected.
+/// Attributes the difference to functions, and to groups that timing cannot separate. Also returns the tree after the
+/// correction for the probes' cost.
 fn attributed(
     merged: &Merged,
     question: &Question,
@@ -364,16 +364,16 @@ fn attributed(
     })
 }
 
-/// Returns how many pairs a strategy is given on a busy machine too: a quiet one makes them for each strategy in time.
+/// Returns the number of pairs that a strategy gets on a busy machine too: as many as a quiet machine runs in time.
 fn pairs_in_time(question: &Question) -> usize {
-    // A process makes some calls to settle and some batches; the rest of a pair takes about a tenth of a second.
+    // A process makes some calls to warm up and some batches; the rest of a pair takes about a tenth of a second.
     const CALLS: f64 = 40.0;
     let pair = 0.1 + CALLS * question.pair_seconds();
     let fit = |pairs: &&usize| **pairs as f64 * pair <= LONGEST.as_secs_f64();
     LOOKS[..2].iter().rev().find(fit).copied().unwrap_or(INTERVAL_PAIRS)
 }
 
-/// Returns what the probes cost in one run, ns.
+/// Returns the cost of the probes in one run, in ns.
 fn probe_cost(merged: &Merged) -> Sides<f64> {
     let costs = merged.nodes.iter().map(|node| medians(&node.probe_cost));
     costs.fold(Sides { base: 0.0, head: 0.0 }, |sum, cost| Sides {
@@ -382,12 +382,12 @@ fn probe_cost(merged: &Merged) -> Sides<f64> {
     })
 }
 
-/// Of each look: all of them have to be paid for.
+/// Returns the level of each look; all looks share the error rate.
 fn level() -> f64 {
     ALPHA / LOOKS.len() as f64
 }
 
-/// The part of the difference that those pay who certainly pay for it; 0 unless the difference has the direction of that
+/// Returns the share of the difference that is certainly attributed; 0 if the difference has another direction than
 /// without probes.
 fn explained(attribution: &Attribution, question: &Question) -> f64 {
     if attribution.whole.estimate.signum() != question.change.signum() {
@@ -398,12 +398,12 @@ fn explained(attribution: &Attribution, question: &Question) -> f64 {
 
 pub type Keys = BTreeSet<u64>;
 
-/// The functions that the test and its threads call themselves.
+/// Returns the direct callees of the test and its threads.
 pub fn first_level(tree: &Merged) -> Keys {
     called_by(tree, |key| key == ROOT || key == THREADS)
 }
 
-/// The functions that these call.
+/// Returns the callees of these functions.
 pub fn below(tree: &Merged, keys: &Keys) -> Keys {
     called_by(tree, |key| keys.contains(&key))
 }
@@ -413,7 +413,7 @@ fn called_by(tree: &Merged, by: impl Fn(u64) -> bool) -> Keys {
     called.map(|node| node.key).filter(|key| *key != THREADS).collect()
 }
 
-/// The functions on the ways from the test to these, and what these call; `None` if the test calls none of them.
+/// Returns the functions on the paths from the test to these, and their callees; `None` if the test calls none of them.
 pub fn ways_to(tree: &Merged, wanted: &Keys) -> Option<Keys> {
     let mut keys = Keys::new();
     for node in tree.nodes.iter().filter(|node| wanted.contains(&node.key)) {
@@ -432,15 +432,15 @@ pub fn ways_to(tree: &Merged, wanted: &Keys) -> Option<Keys> {
     Some(keys)
 }
 
-/// Where to look closer: what those call who certainly pay a part worth naming, as far as it is not timed yet. The test
-/// itself is responsible for what nobody else is.
+/// Returns the functions to examine next: untimed callees of functions with a certain part that is large enough. The
+/// test itself is responsible for time outside of all other functions.
 pub fn closer(tree: &Merged, attribution: &Attribution, timed: &Keys) -> Keys {
     let responsible: Keys = attribution.responsible().map(|part| part.key).collect();
     let own = called_by(tree, |key| responsible.contains(&key) || (key == THREADS && responsible.contains(&ROOT)));
     own.difference(timed).copied().collect()
 }
 
-/// Calls of one run, of the side that calls more.
+/// Returns the calls of one run on the side that makes more.
 pub fn all_calls(tree: &Merged) -> f64 {
     let calls = |side: fn(&super::merge::MergedNode) -> &[f64]| {
         let last = |values: &[f64]| values.last().copied().unwrap_or(0.0);
@@ -449,25 +449,25 @@ pub fn all_calls(tree: &Merged) -> f64 {
     calls(|node| &node.calls.base).max(calls(|node| &node.calls.head))
 }
 
-/// Both sides with probes.
+/// Builds of both sides with probes.
 #[derive(Debug)]
 pub struct Probed {
     pub sides: Sides<SideBuild>,
-    /// The functions with probes, by the keys of their sites.
+    /// Functions with probes by the keys of their sites.
     pub functions: Sides<BTreeMap<u64, Function>>,
-    /// Head's keys of functions that base knows by another key, with that; all else knows them by base's.
+    /// Head's keys of functions with another key in base, with base's keys; all other code uses base's keys.
     pub renamed: BTreeMap<u64, u64>,
-    /// How many functions of head have none, by reason.
+    /// Number of head's functions without a probe, by reason.
     pub without_probe: BTreeMap<Unprobed, usize>,
-    /// Head's functions as they are written, by the keys of their sites.
+    /// Head's functions in the sources, by the keys of their sites.
     pub sites: BTreeMap<u64, Site>,
     /// Files that do not compile with probes.
     pub without: BTreeSet<String>,
 }
 
-/// Whether all packages of the project's own are members of the workspace. To cargo other ones with a path are the same
-/// package in both trees, fresh by the times of their files: what was built of one tree would be taken for the other's.
-/// Members are apart, because the wrapper is.
+/// Returns whether all packages of the project are members of the workspace. For cargo, other path packages are the
+/// same package in both trees, and fresh by the times of their files, so a build of one tree would be reused for the
+/// other. Members are separate because the wrapper is.
 fn has_only_members(inquiry: &Inquiry<'_>) -> bool {
     let Inquiry { versions, selected, .. } = *inquiry;
     let members = selected.workspace.members();
@@ -482,7 +482,7 @@ fn has_only_members(inquiry: &Inquiry<'_>) -> bool {
     })
 }
 
-/// The files of both versions on their way to a build with probes.
+/// Files of both versions for a build with probes.
 struct WithProbes<'a> {
     inquiry: &'a Inquiry<'a>,
     place: Place,
@@ -492,7 +492,7 @@ struct WithProbes<'a> {
     instrumented: Instrumentation,
 }
 
-/// Builds the targets of both sides with these probes, or says why that cannot be done.
+/// Builds the targets of both sides with these probes. Fails with the reason if this is impossible.
 pub fn build(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'_>,
@@ -508,7 +508,7 @@ pub fn build(
     let sides = both.map_err(|stop| stop.map(|failure| inquiry.not_built(with, &failure)))?.sides;
     let WithProbes { without, instrumented, .. } = attempt;
     let Instrumentation { files, mut functions, without_probe, mut sites } = instrumented;
-    // Tests find the data files of the version that they are from, as when they were measured.
+    // Tests find the data files of their own version, as in the measurement.
     let own = files.get(inquiry.built.pairing.tests_of);
     let data = own.for_both(&files.base);
     builder.checkout(place, data.as_ref().unwrap_or(own), &inquiry.built.injections)?;
@@ -546,7 +546,7 @@ impl Attempt for WithProbes<'_> {
     }
 
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next> {
-        // Files with errors that still carry probes.
+        // Files with errors that still have probes.
         let named = failure.places.iter().filter_map(|place| place.file.strip_prefix(tree).ok());
         let named = named.filter(|path| self.files(side).entries.contains_key(*path));
         let named = named.map(|path| path.to_string_lossy().into_owned());
@@ -564,11 +564,11 @@ struct Instrumentation {
     files: Sides<FileSet>,
     functions: Sides<BTreeMap<u64, Function>>,
     without_probe: BTreeMap<Unprobed, usize>,
-    /// Head's.
+    /// Sites of head.
     sites: BTreeMap<u64, Site>,
 }
 
-/// Both versions with probes in all files but `without`.
+/// Adds probes to all files of both versions except `without`.
 fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) -> Result<Instrumentation> {
     let Inquiry { versions, selected, built: plain, .. } = *inquiry;
     let sources = Sides { base: sources(selected, Side::Base), head: sources(selected, Side::Head) };
@@ -583,7 +583,7 @@ fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) 
         }
         Ok::<_, Error>((sources, found))
     })?;
-    // A function has a probe on both sides or on none.
+    // A function has a probe on both sides or on neither.
     let is_trivial = |key: u64| Side::BOTH.iter().all(|side| trivial.get(*side).1.get(&key).is_none_or(|is| *is));
     let mut without_probe: BTreeMap<Unprobed, usize> = BTreeMap::new();
     let mut functions: Sides<BTreeMap<u64, Function>> = Sides::default();
@@ -627,7 +627,7 @@ mod tests {
     use perfunit_measure::{Recorded, RecordedNode};
     use perfunit_model::Sides;
 
-    /// Nodes as (key, parent, self time on base and on head); the root is 0.
+    /// Builds a tree of nodes (key, parent, self time on base and on head); the root is 0.
     fn tree(nodes: &[(u64, usize, f64, f64)]) -> Merged {
         let recorded = |time: fn(&(u64, usize, f64, f64)) -> f64| {
             let below = nodes.iter().map(|node| RecordedNode {

@@ -1,7 +1,8 @@
-//! What changed besides the functions that are timed, and how much of a difference it can be behind.
+//! Changes other than those of timed functions, and the share of a difference that each of them may cause.
 //!
-//! A responsible function with unchanged source was made slower by something else: a dependency, a setting, code of the project
-//! without a probe. Which of these it was the figures cannot tell; which of them can reach the function, the packages can.
+//! A responsible function with unchanged source became slower by something else: a dependency, a setting, or code of
+//! the project without a probe. Figures cannot tell which of them, but the package graph tells which can reach the
+//! function.
 
 use super::assemble::{Known, OfTest, function_of};
 use super::attribute::{Attribution, Part};
@@ -18,22 +19,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::Table;
 
-/// What can be behind less than this part of the test's difference is not named.
+/// Share of the test's difference below which a cause is not named.
 const LEAST_SHARE: f64 = 0.05;
 
-/// What changed, whoever is explained.
+/// Changes, independent of the explained test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Facts {
-    /// Everything that can be behind the time of functions that did not change.
+    /// Changes that may affect the time of unchanged functions.
     pub suspects: Vec<Suspect>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suspect {
     pub changed: Changed,
-    /// The packages whose functions it can reach.
+    /// Packages with functions that the change can reach.
     pub packages: BTreeSet<String>,
-    /// Where it is, if it is an item of a member.
+    /// Place of the item, if the change is an item of a member.
     pub place: Option<ItemPlace>,
 }
 
@@ -43,30 +44,30 @@ pub struct ItemPlace {
     pub file: String,
     /// Inline modules, type or trait, and name.
     pub name: String,
-    /// What other code calls it.
+    /// Name by which other code refers to it.
     pub ident: String,
-    /// A function with a probe is attributed by itself.
+    /// True for a function; one with a probe is attributed separately.
     pub is_function: bool,
 }
 
-/// What is the likelier cause comes first.
+/// Ranks of causes, most likely first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
-    /// The source of a slower or faster function names it.
+    /// The source of a slower or faster function names the item.
     Named,
     SameFile,
     Elsewhere,
-    /// Elsewhere, and in one version only.
+    /// Elsewhere, and only in one version.
     NewOrGone,
 }
 
 impl Suspect {
-    /// Whether it is code of the workspace's members.
+    /// Returns whether the change is code of the workspace's members.
     fn is_own_code(&self) -> bool {
         matches!(self.changed, Changed::Code(_))
     }
 
-    /// How near it is to functions that it can reach.
+    /// Returns the rank with respect to the functions that the change can reach.
     fn nearness(&self, reached: &[&Unchanged<'_>]) -> Nearness {
         let Some(place) = &self.place else { return Nearness::Elsewhere };
         if reached.iter().any(|part| part.names.binary_search(&place.ident).is_ok()) {
@@ -76,7 +77,7 @@ impl Suspect {
             return Nearness::SameFile;
         }
         match &self.changed {
-            // Who uses it now, or did, has changed, too.
+            // Code that uses it, or did, has changed too.
             Changed::Code(CodeChange {
                 change: ChangeKind::Added | ChangeKind::Removed | ChangeKind::Moved, ..
             }) => Nearness::NewOrGone,
@@ -85,8 +86,7 @@ impl Suspect {
     }
 }
 
-/// Adds the causes to an explanation, those that can be behind the largest part first, and whether code of the project
-/// changed at all.
+/// Adds the causes to an explanation, those with the largest share first, and whether code of the project changed.
 pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, known: &Known<'_>, facts: &Facts) {
     let package = &known.test.target.package;
     let reaching: Vec<&Suspect> = facts.suspects.iter().filter(|suspect| suspect.packages.contains(package)).collect();
@@ -106,18 +106,18 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
     explanation.causes = causes.into_iter().map(|(cause, _)| cause).collect();
 }
 
-/// What is attributed to an unchanged function.
+/// The part of an unchanged function.
 struct Unchanged<'a> {
     package: &'a str,
     /// `None` for a test that is not found.
     file: Option<&'a str>,
-    /// In its source, sorted.
+    /// Names in its source, sorted.
     names: Cow<'a, [String]>,
-    /// Of the test's difference.
+    /// Share of the test's difference.
     share: f64,
 }
 
-/// What is certainly attributed to functions whose source is the same, and of the test, whose code both versions share.
+/// Returns the certain parts of functions with unchanged source, and of the test, whose code both versions share.
 fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>, of_test: Option<&'a OfTest>) -> Vec<Unchanged<'a>> {
     let certain = attribution.parts.iter().filter(|part| part.change.is_certain());
     certain
@@ -135,13 +135,13 @@ fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>, of_test: Optio
         .collect()
 }
 
-/// The function, unless its source changed.
+/// Returns the function, unless its source changed.
 fn unchanged_function<'a>(part: &Part, known: &'a Known<'_>) -> Option<&'a Function> {
     let function = function_of(known.functions, part.key)?;
     (known.changed)(function).is_none().then_some(function)
 }
 
-/// Whether it is a function with a probe.
+/// Returns whether the change is a function with a probe.
 fn is_timed(suspect: &Suspect, known: &Known<'_>) -> bool {
     let Some(place) = suspect.place.as_ref().filter(|place| place.is_function) else { return false };
     let is = |function: &Function| function.file == place.file && function.is_named(&place.name);
@@ -151,20 +151,20 @@ fn is_timed(suspect: &Suspect, known: &Known<'_>) -> bool {
 /// A file of the project's own code.
 pub struct SourceFile {
     pub package: String,
-    /// From the package's folder.
+    /// Path from the package's folder.
     pub place: String,
-    /// Of the first target that holds it.
+    /// Module path in the first target that contains it.
     pub module: String,
     pub is_root: bool,
 }
 
 impl SourceFile {
-    /// Where it is to those who give functions their keys.
+    /// Returns the place of the file for the keys of functions.
     pub fn place(&self) -> Place<'_> {
         Place { package: &self.package, path: &self.place }
     }
 
-    /// A function of it, as people know it.
+    /// Returns a function of the file with its full name.
     pub fn function(&self, path: &str, name: &str, line: usize) -> Function {
         let name = if self.module.is_empty() { name.to_owned() } else { format!("{}::{name}", self.module) };
         Function { package: self.package.clone(), file: path.to_owned(), line, name }
@@ -176,7 +176,7 @@ pub fn text(versions: &Versions, files: &FileSet, path: &str) -> Option<String> 
     is_file.then(|| versions.read_file(files, path)).flatten().and_then(|content| String::from_utf8(content).ok())
 }
 
-/// The files of all targets of the workspace, by path.
+/// Returns the files of all targets of the workspace by path.
 pub fn sources(selected: &Selected, side: Side) -> BTreeMap<String, SourceFile> {
     let mut found = BTreeMap::new();
     let folders: BTreeMap<&str, &str> =
@@ -196,7 +196,7 @@ pub fn sources(selected: &Selected, side: Side) -> BTreeMap<String, SourceFile> 
     found
 }
 
-/// Collects everything that differs between the two versions and that a test can see.
+/// Collects all differences between the two versions that a test can see.
 pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
     let Inquiry { versions, selected, .. } = *inquiry;
     let graph = &selected.graph;
@@ -208,7 +208,7 @@ pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
     Facts { suspects }
 }
 
-/// The external packages that differ, by the lock file of the workspace.
+/// Returns the external packages that differ, by the workspace's lock file.
 fn locked(versions: &Versions, selected: &Selected) -> Vec<source::LockedChange> {
     let path = in_folder(&selected.graph.root, "Cargo.lock");
     let read = |side: Side| versions.read_file(versions.files.get(side), &path);
@@ -222,7 +222,7 @@ fn in_folder(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// Changed files besides Rust code.
+/// Changed files other than Rust code.
 struct Inputs<'a> {
     versions: &'a Versions,
     graph: &'a Graph,
@@ -239,7 +239,7 @@ impl Inputs<'_> {
                 head: change.head.clone(),
             },
             packages: {
-                // Engines that tell the functions of others apart attribute to the package itself.
+                // Engines that distinguish functions of external packages attribute to the package itself.
                 let mut packages = depending_on(self.graph, &change.name);
                 packages.insert(change.name.clone());
                 packages
@@ -258,7 +258,7 @@ impl Inputs<'_> {
         let (changed, packages) = match input.kind {
             // Both versions are built by one toolchain.
             InputKind::CargoConfig if path.contains("rust-toolchain") => return None,
-            // Told package by package, and a version number reaches nothing that takes time.
+            // Packages are listed one by one, and a version number does not affect time.
             InputKind::LockFile { .. } | InputKind::ManifestVersion => return None,
             InputKind::CargoConfig => (self.configuration(&path)?, everything(self.graph)),
             InputKind::Manifest | InputKind::WorkspaceManifest if is_at_root => {
@@ -274,12 +274,12 @@ impl Inputs<'_> {
         Some(Suspect { changed, packages, place: None })
     }
 
-    /// The package of a file and all that depend on it.
+    /// Returns the package of a file and all packages that depend on it.
     fn around(&self, path: &str) -> Option<BTreeSet<String>> {
         Some(self.graph.dependents(self.graph.nearest_package(path)?))
     }
 
-    /// A file of settings; `None` if all that differs in it is told otherwise or does not count here.
+    /// Returns a changed settings file; `None` if all of its differences are listed elsewhere or do not count.
     fn configuration(&self, path: &str) -> Option<Changed> {
         let read = |side: Side| self.versions.read_file(self.versions.files.get(side), path);
         let (base, head) = (read(Side::Base), read(Side::Head));
@@ -293,7 +293,7 @@ impl Inputs<'_> {
     }
 }
 
-/// The packages of the repository that depend on an external one; all if that is not known.
+/// Returns the packages of the repository that depend on an external package; all packages if that is unknown.
 fn depending_on(graph: &Graph, name: &str) -> BTreeSet<String> {
     let depends = |package: &&PackageNode| {
         let known = graph.external.get(&package.name).filter(|known| !known.is_empty());
@@ -306,7 +306,7 @@ fn everything(graph: &Graph) -> BTreeSet<String> {
     graph.packages.iter().map(|package| package.name.clone()).collect()
 }
 
-/// Whether a key of a manifest asks for another version of a package whose versions are told anyway.
+/// Returns whether a manifest's key requires another version of a package that is listed anyway.
 fn is_requirement(key: &str, locked: &[source::LockedChange]) -> bool {
     let parts: Vec<&str> = key.split('.').collect();
     let Some(table) = parts.iter().position(|part| part.ends_with("dependencies")) else { return false };
@@ -315,7 +315,7 @@ fn is_requirement(key: &str, locked: &[source::LockedChange]) -> bool {
     is_version && locked.iter().any(|change| change.name == name)
 }
 
-/// The profile and those that it inherits from, by the manifest.
+/// Returns the profile and those that it inherits from, according to the manifest.
 fn profiles(profile: &str, manifest: &[u8]) -> Vec<String> {
     let manifest = std::str::from_utf8(manifest).ok().and_then(|text| text.parse::<Table>().ok()).unwrap_or_default();
     let mut found = vec![profile.to_owned()];
@@ -340,7 +340,7 @@ fn is_of_another_profile(key: &str, profiles: &[String]) -> bool {
     of.is_some_and(|name| !profiles.iter().any(|known| known == name))
 }
 
-/// Changed code that is no test's: items of members, which may carry no probe, and packages that never do.
+/// Returns changed code outside of tests: items of members, which may have no probe, and packages that never have one.
 fn code(selected: &Selected) -> Vec<Suspect> {
     let graph = &selected.graph;
     let mut suspects = Vec::new();
@@ -372,13 +372,13 @@ fn code(selected: &Selected) -> Vec<Suspect> {
     suspects
 }
 
-/// Whether an item can reach what is measured: imports and declarations of modules do so by what they name, and test code
-/// is the same in both versions.
+/// Returns whether an item can affect a measurement. Imports and module declarations do so only through the items that
+/// they name, and test code is the same in both versions.
 fn counts(item: &ChangedItem, selected: &Selected) -> bool {
     !item.test_only && !matches!(item.kind, ItemKind::Use | ItemKind::Module) && !is_of_tests(&item.path, selected)
 }
 
-/// Whether only tests have the file.
+/// Returns whether only tests contain the file.
 fn is_of_tests(path: &str, selected: &Selected) -> bool {
     let mut held = false;
     for (target, files) in &selected.target_files {
@@ -403,7 +403,7 @@ mod tests {
     use perfunit_select::source::LockedChange;
     use std::collections::BTreeMap;
 
-    /// Own times on base and head by key: the test 0, `app::run` 2 calls `app::parse` 3 and `codec::read` 4.
+    /// Explains self times on base and head by key: the test 0; `app::run` 2 calls `app::parse` 3 and `codec::read` 4.
     fn explained(times: [[f64; 2]; 4], changed: &str, facts: &Facts) -> Explanation {
         let tree = |side: usize| {
             let node = |key: u64, parent: usize, calls: f64, index: usize| RecordedNode {
@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    /// `read` pays 60 ns, `parse` 30 ns, the test 10 ns.
+    /// `read` is slower by 60 ns, `parse` by 30 ns, the test by 10 ns.
     const SLOWER: [[f64; 2]; 4] = [[10.0, 20.0], [5.0, 5.0], [10.0, 40.0], [10.0, 70.0]];
 
     #[test]
@@ -512,7 +512,7 @@ mod tests {
         check(&explained(SLOWER, "", &facts), &[("changed LIMIT", 0.4), ("changed parse", 0.4)]);
     }
 
-    /// The time of `run` and `parse` differs; `run` names `LIMIT`.
+    /// The times of `run` and `parse` differ; `run` names `LIMIT`.
     #[test]
     fn the_likelier_cause_comes_first() {
         let item = |file: &str, name: &str, change| item(file, name, change);
@@ -527,7 +527,7 @@ mod tests {
         check(&explained(times, "", &Facts { suspects }), &expected);
     }
 
-    /// The time of the test differs, which names `checked`.
+    /// The time of the test differs, and the test names `checked`.
     #[test]
     fn what_the_test_names_comes_first_where_its_own_code_is_slower() {
         let suspects = vec![

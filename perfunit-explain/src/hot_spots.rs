@@ -1,5 +1,5 @@
-//! Summaries over the call trees of all tests (Zhou and Li, "Distance-based root cause analysis and change impact analysis of
-//! performance regressions"): functions by rank, the merged tree, and the tests that a function matters to.
+//! Summaries over the call trees of all tests (Zhou and Li, "Distance-based root cause analysis and change impact
+//! analysis of performance regressions"): functions by rank, the merged tree, and the tests that a function affects.
 
 use perfunit_model::error::Error;
 use perfunit_model::suggest::{self, near};
@@ -8,7 +8,7 @@ use perfunit_model::{
 };
 use std::collections::BTreeMap;
 
-/// Merges the trees of all tests; without any the forest has no node.
+/// Merges the trees of all tests; without trees the forest has no nodes.
 pub fn forest(profiles: &Profiles) -> Forest {
     let mut grown = Grown::default();
     grown.forest.engine = profiles.engine;
@@ -25,7 +25,7 @@ pub fn forest(profiles: &Profiles) -> Forest {
     forest
 }
 
-/// A forest that grows, with what is needed to find nodes again.
+/// A forest under construction, with indices of its nodes.
 #[derive(Default)]
 struct Grown<'a> {
     forest: Forest,
@@ -46,7 +46,7 @@ impl<'a> Grown<'a> {
             merged.self_cost += node.self_cost;
             merged.total_cost += node.total_cost;
         }
-        // Two threads may pass one way.
+        // Two threads may have the same path.
         places.sort_unstable();
         places.dedup();
         for place in places {
@@ -84,22 +84,22 @@ impl<'a> Grown<'a> {
     }
 }
 
-/// Parts no name, so that names are compared as a whole.
+/// Separator that occurs in no name, so that names are compared as a whole.
 const NO_SEPARATOR: &str = "\0";
 
-/// No function of any test has such a path.
+/// Error: no function of any test has this path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSuch {
-    /// What was looked for.
+    /// The requested path.
     pub path: String,
-    /// Names that may have been meant, the nearest first.
+    /// Similar names, best first.
     pub near: Vec<String>,
-    /// How many functions there are.
+    /// Number of known functions.
     pub known: usize,
 }
 
 impl NoSuch {
-    /// What to tell the user.
+    /// Returns the error for the user.
     pub fn error(&self) -> Error {
         let error = Error::usage(format!("no function that a test calls is named `{}`", self.path));
         if self.known == 0 {
@@ -114,8 +114,8 @@ impl NoSuch {
     }
 }
 
-/// Looks up functions by `path`: a name, or the end of one at a `::` (`line`, `Parser::line`, `parser::Parser::line`); the
-/// name of the crate may stand before all.
+/// Looks up functions by `path`: a name, or the end of a path at a `::` (`line`, `Parser::line`,
+/// `parser::Parser::line`), optionally with the crate's name in front.
 pub fn impact(profiles: &Profiles, path: &str) -> Result<Impact, NoSuch> {
     let mut found: BTreeMap<&Function, Vec<TestImpact>> = BTreeMap::new();
     let mut others: Vec<&str> = Vec::new();
@@ -153,13 +153,13 @@ fn function_impact(function: &Function, mut tests: Vec<TestImpact>) -> FunctionI
     FunctionImpact { function: function.clone(), cost: Spread::of(&times), tests }
 }
 
-/// Whether a path names the function.
+/// Returns whether a path names the function.
 pub fn is_named(function: &Function, path: &str) -> bool {
     let krate = function.package.replace('-', "_");
     ends_with(&function.name, path) || ends_with(&format!("{krate}::{}", function.name), path)
 }
 
-/// Whether a path is a name, or the end of one at a `::`.
+/// Returns whether a path is a name, or its end at a `::`.
 pub fn ends_with(name: &str, path: &str) -> bool {
     name.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
 }
@@ -167,7 +167,7 @@ pub fn ends_with(name: &str, path: &str) -> bool {
 fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {
     known.sort_unstable();
     known.dedup();
-    // As many parts as were given tell more than the last of them.
+    // As many segments as were typed are more specific than the last one.
     let parts = path.split("::").count();
     let is_like = |name: &&str| !near(path, [end(name, parts)], NO_SEPARATOR).is_empty();
     let like: Vec<&str> = known.iter().copied().filter(is_like).collect();
@@ -176,12 +176,12 @@ fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {
     NoSuch { path: path.to_owned(), near, known: known.len() }
 }
 
-/// The last parts of a name.
+/// Returns the last segments of a name.
 fn end(name: &str, parts: usize) -> &str {
     name.rmatch_indices("::").nth(parts.saturating_sub(1)).map_or(name, |(at, _)| &name[at + 2..])
 }
 
-/// The functions, those with the highest score first.
+/// Returns the functions, highest score first.
 pub fn ranking(profiles: &Profiles) -> Vec<Ranked> {
     let mut found: BTreeMap<&Function, Vec<(f64, f64)>> = BTreeMap::new();
     for profile in &profiles.tests {
@@ -204,7 +204,8 @@ pub fn ranking(profiles: &Profiles) -> Vec<Ranked> {
 /// The weight f of the deviation.
 const WEIGHT: f64 = 1.0;
 
-/// The score of one function by its shares (0..=1) of the time of those tests that call it; `None` if none does.
+/// Returns the score of one function from its shares (0..=1) of the time of the tests that call it; `None` without
+/// tests.
 pub fn score(shares: &[f64]) -> Option<Score> {
     if shares.is_empty() {
         return None;
@@ -216,18 +217,18 @@ pub fn score(shares: &[f64]) -> Option<Score> {
     Some(Score { distance, deviation, value: distance - WEIGHT * deviation })
 }
 
-/// A function's part in one test, per run.
+/// Cost of a function in one test, per run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Usage {
-    /// How often it is called.
+    /// Number of calls.
     pub calls: f64,
-    /// Of itself.
+    /// Self time.
     pub self_cost: f64,
-    /// Of it and of everything that it calls; where it calls itself, the outer call has it all.
+    /// Total time; for recursion, that of the outer call.
     pub total_cost: f64,
 }
 
-/// By function, in their order.
+/// Returns the cost by function.
 pub(super) fn usages(profile: &Profile) -> BTreeMap<&Function, Usage> {
     let mut found: BTreeMap<&Function, Usage> = BTreeMap::new();
     let mut callers = vec![None; profile.nodes.len()];
@@ -245,7 +246,7 @@ pub(super) fn usages(profile: &Profile) -> BTreeMap<&Function, Usage> {
     found
 }
 
-/// Whether the node's function stands on the way to the node, too.
+/// Returns whether the node's function is also on the path to the node.
 fn is_inside_itself(profile: &Profile, callers: &[Option<usize>], index: usize) -> bool {
     let function = profile.nodes[index].function;
     std::iter::successors(callers[index], |caller| callers[*caller])
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn the_shares_of_the_papers_example_rank_as_there() {
-        // Shares of 0.9, 0.2, 0.2 and of 0.6, 0.5, 0.5: even beats uneven.
+        // Shares of 0.9, 0.2, 0.2 and of 0.6, 0.5, 0.5: even shares rank higher than uneven ones.
         let profiles = timed([
             profile("1", 0.0, "uneven 1 90, rest 1 10"),
             profile("2", 0.0, "uneven 1 20, rest 1 80"),
@@ -391,13 +392,13 @@ mod tests {
         Profiles { engine: Engine::Probes, tests: tests.into() }
     }
 
-    /// A function `a::b` of `src/a.rs`; its line is the length of its name.
+    /// A function `a::b` of `src/a.rs`, with the length of its name as its line.
     pub fn function(name: &str) -> Function {
         Function { package: "p".into(), file: "src/a.rs".into(), line: name.len(), name: name.into() }
     }
 
-    /// `a 2 10, a>b 4 5`: 2 calls that take 10 ns together, and so on. Ways are written out, callers first; the test
-    /// itself takes `own` ns.
+    /// Parses a profile: `a 2 10, a>b 4 5` is 2 calls that take 10 ns together, and so on. Paths are written out,
+    /// callers first; the test itself takes `own` ns.
     pub fn profile(test: &str, own: f64, tree: &str) -> Profile {
         let mut ways = vec![String::new()];
         let mut functions: Vec<Function> = Vec::new();

@@ -1,14 +1,16 @@
-//! Which functions are responsible for a difference, and what else changed that can be behind it.
+//! Explanations of differences: the responsible functions, and other changes that may be the cause.
 //!
-//! Input: tests that were measured ([`Question`]) and the pairing that they were measured in ([`Inquiry`]). Output: for each
-//! an explanation, or why there is none ([`explain`]). What was measured is run in callgrind; where instructions
-//! do not account for the time, the pairing is built once more, with a probe in each function. Of each pair of processes both
-//! sides' calling-context trees ([`Recorded`](perfunit_measure::Recorded)) become one [`merged`](Merged) tree with the difference at each node, the
-//! [responsible functions](attribute) and the [`causes`]. Apart from that what Zhou and Li make of the trees of all tests of one
-//! version: the [`ranking`], the [`forest`] and the [index](impact).
+//! Input: measured tests ([`Question`]) and their pairing ([`Inquiry`]). Output: for each test an explanation, or the
+//! reason why there is none ([`explain`]). The measured executables run in callgrind; where instructions do not account
+//! for the time, the pairing is built again with a probe in each function. The calling-context trees of both sides
+//! ([`Recorded`](perfunit_measure::Recorded)), of all pairs of processes, become one [`merged`](Merged) tree with the
+//! difference at each node, the [responsible functions](attribute) and the [`causes`].
 //!
-//! Invariants: the unit of replication is the pair, as everywhere; what the nodes and what is attributed add up to is the
-//! difference of the whole test, nothing is lost on the way.
+//! The crate also has the analyses of Zhou and Li over the trees of all tests of one version: the [`ranking`], the
+//! [`forest`] and the [index](impact).
+//!
+//! Invariants: the pair is the unit of replication; nodes and attributed parts each add up to the difference of the
+//! whole test.
 
 mod answers;
 mod assemble;

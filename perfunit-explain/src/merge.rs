@@ -1,31 +1,32 @@
-//! The trees of all pairs and both sides in one: nodes with the same functions on the way from the test are one node.
+//! Merges the trees of all pairs and both sides: nodes with the same functions on the path from the test become one
+//! node.
 
 use perfunit_measure::{ROOT, Recorded, RecordedNode};
 use perfunit_model::{Function, Side, Sides};
 use std::collections::{BTreeMap, HashMap};
 
-/// A node of the merged tree with what each pair found there; 0 where a process did not come by.
+/// A node of the merged tree with the values of each pair; 0 where a process did not reach it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergedNode {
-    /// The site's key.
+    /// Key of the site.
     pub key: u64,
-    /// Index of the caller; the root is its own.
+    /// Index of the caller; the root refers to itself.
     pub parent: usize,
     /// Calls in one run, by pair.
     pub calls: Sides<Vec<f64>>,
-    /// Of these the recursive ones.
+    /// Recursive calls in one run, by pair.
     pub recursions: Sides<Vec<f64>>,
-    /// Time in itself in one run, ns, by pair.
+    /// Self time in one run, ns, by pair.
     pub self_cost: Sides<Vec<f64>>,
-    /// What was subtracted from that time for the probes, ns, by pair.
+    /// Cost of probes that was subtracted from the self time, ns, by pair.
     pub probe_cost: Sides<Vec<f64>>,
 }
 
-/// The merged tree: the root is the first, callers stand before what they call.
+/// The merged tree: the root is the first node, and callers come before their callees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged {
     pub nodes: Vec<MergedNode>,
-    /// How many pairs went into it.
+    /// Number of merged pairs.
     pub pairs: usize,
     places: HashMap<(usize, u64), usize>,
 }
@@ -43,14 +44,14 @@ impl MergedNode {
         Self { key, parent, calls: zeros(), recursions: zeros(), self_cost: zeros(), probe_cost: zeros() }
     }
 
-    /// What there is of each pair, in the order of [`RecordedNode`].
+    /// Returns the figures of each pair, in the order of [`RecordedNode`].
     fn figures(&mut self) -> [&mut Sides<Vec<f64>>; 4] {
         [&mut self.calls, &mut self.recursions, &mut self.self_cost, &mut self.probe_cost]
     }
 }
 
 impl Merged {
-    /// Subtracts in each pair `factors` times what the processes measured as the probes' cost.
+    /// Returns the tree with `factors` times the measured cost of probes subtracted, by pair.
     #[must_use]
     pub fn with_probe_cost(&self, factors: &[f64]) -> Self {
         let mut corrected = self.clone();
@@ -66,7 +67,7 @@ impl Merged {
         corrected
     }
 
-    /// Adds what the processes of a pair recorded.
+    /// Adds the trees of a pair of processes.
     pub fn add(&mut self, pair: &Sides<Recorded>) {
         for node in &mut self.nodes {
             for figures in node.figures() {
@@ -86,7 +87,7 @@ impl Merged {
             let place = if index == 0 { 0 } else { self.place(places[node.parent], node.key) };
             places.push(place);
             let merged = &mut self.nodes[place];
-            // Equal ways may be recorded twice, by two threads.
+            // Two threads may record the same path.
             let values = [node.calls, node.recursions, node.self_cost, node.probe_cost];
             for (sums, value) in merged.figures().into_iter().zip(values) {
                 *sums.get_mut(side).last_mut().expect("a pair was begun") += value;
@@ -101,7 +102,7 @@ impl Merged {
         })
     }
 
-    /// By node, its children.
+    /// Returns the children of each node.
     pub fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
@@ -111,11 +112,11 @@ impl Merged {
     }
 }
 
-/// Functions of both versions by the keys of their sites.
+/// Functions of one version by the keys of their sites.
 type Known = BTreeMap<u64, Function>;
 
-/// Head's keys of functions that base knows by another key, with that. Of one name on both sides, in one package, and only
-/// if there is no other such: first by the name with its modules, then by that of type and function.
+/// Returns head's keys of functions with another key in base, with base's keys. The names must be equal and unique in a
+/// package: first with modules, then only type and function.
 pub fn renamed(known: &Sides<Known>) -> BTreeMap<u64, u64> {
     let mut found = BTreeMap::new();
     for name in [whole_name, short_name] {

@@ -1,10 +1,10 @@
-//! Corrects what is subtracted for the probes by the time that the test takes without them.
+//! Corrects the subtracted cost of probes by the test's time without probes.
 //!
-//! A process measures what its probes cost in calls that do nothing. Elsewhere they cost less or more: a processor overlaps
-//! them with the code around them, and a function with a probe may not be inlined. That does not matter where both versions
-//! make equally many calls. Where one makes many more, as a deeper recursion does, the error is multiplied by the calls and
-//! can be larger than the change, with the other sign. Then the difference of the times without probes decides: in each pair
-//! the probes cost `f` times what was measured, such that
+//! A process measures the cost of its probes in calls that do nothing. In other code they cost less or more, because a
+//! processor overlaps them with the surrounding code, and a function with a probe may not be inlined. This does not
+//! matter if both versions make the same number of calls. If one makes many more, as with deeper recursion, the error
+//! is multiplied by the calls; it may exceed the change and have the other sign. The difference without probes then
+//! serves as reference: in each pair the probes cost `f` times the measured cost, such that
 //!
 //! ```text
 //! head - base without probes  =  (head - base with probes)  -  f * (cost in head - cost in base)
@@ -15,14 +15,14 @@ use super::merge::{Merged, MergedNode};
 use perfunit_measure::THREADS;
 use perfunit_model::{Difference, Sides};
 
-/// A difference of the probes' cost below this part of the change, or of all of their cost, is not worth a correction.
+/// Difference of the probes' cost below which no correction is made, as a fraction of the change and of the whole cost.
 const RELEVANT: f64 = 0.05;
-/// Probes cost at most this many times what was measured. A larger factor means that the test with probes is another one.
+/// Largest factor by which probes cost more than measured. A larger one means that probes change the test.
 const MOST: f64 = 2.0;
 
-/// Attributes the difference of the test by `attribute`, and returns the tree with the cost of probes that it is based on.
+/// Attributes the difference of the test by `attribute`. Also returns the tree with the corrected cost of probes.
 ///
-/// `plain` is the difference without probes, ns a run.
+/// `plain` is the difference without probes, in ns per run.
 pub fn attribute_corrected(
     merged: &Merged,
     plain: &Difference,
@@ -34,25 +34,25 @@ pub fn attribute_corrected(
     let Some(costs) = costs else { return Some((merged.clone(), measured)) };
     let corrected = merged.with_probe_cost(&costs.factors(plain.estimate)?);
     let mut attribution = attribute(&corrected)?;
-    // How well the difference without probes is known is how well the correction is.
+    // The correction is as uncertain as the difference without probes.
     for end in [plain.low, plain.high] {
         attribution.widen(&attribute(&merged.with_probe_cost(&costs.factors(end)?))?);
     }
     Some((corrected, attribution))
 }
 
-/// By pair, head minus base, ns a run.
+/// Differences of head and base by pair, ns per run.
 struct Costs {
-    /// All time, that of the probes included.
+    /// Time including probes.
     time: Vec<f64>,
-    /// What the processes measured as the cost of their probes.
+    /// Measured cost of the probes.
     probes: Vec<f64>,
 }
 
 impl Costs {
-    /// The costs, if the probes cost so much more on one side that it matters.
+    /// Returns the costs, if their difference between the sides is relevant.
     fn of(merged: &Merged, plain: &Difference) -> Option<Self> {
-        // What threads do at the same time adds up to more than the test takes.
+        // Times of parallel threads add up to more than the test takes.
         let has_threads = merged.nodes.iter().any(|node| node.key == THREADS);
         if has_threads || ![plain.low, plain.estimate, plain.high].iter().all(|ns| ns.is_finite()) {
             return None;
@@ -68,7 +68,7 @@ impl Costs {
         matters.then_some(Self { time, probes: probes_more })
     }
 
-    /// By pair, how many times as much as was measured the probes cost if this is the difference without them.
+    /// Returns the factor of the probes' cost in each pair that makes `plain` the difference without probes.
     fn factors(&self, plain: f64) -> Option<Vec<f64>> {
         let factors: Vec<f64> =
             self.time.iter().zip(&self.probes).map(|(time, probes)| (time - plain) / probes).collect();
@@ -78,7 +78,7 @@ impl Costs {
     }
 }
 
-/// By pair, the sum over all nodes.
+/// Returns the sum over all nodes by pair.
 fn sum(merged: &Merged, figure: impl Fn(&MergedNode) -> &Sides<Vec<f64>>) -> Sides<Vec<f64>> {
     let mut sums = Sides { base: vec![0.0; merged.pairs], head: vec![0.0; merged.pairs] };
     for node in &merged.nodes {
@@ -99,14 +99,14 @@ mod tests {
     const FOLD: u64 = 3;
     const SPIN: u64 = 4;
 
-    /// A processor: what a call with a probe costs, ns, and what its processes measure as that.
+    /// A processor: the cost of a call with a probe in ns, and the cost that its processes measure.
     #[derive(Clone, Copy)]
     struct Processor {
         costs: f64,
         measured: f64,
     }
 
-    /// One version: `sum` calls `fold`, which calls itself, and `spin`; calls, and the ns of each.
+    /// A version: `sum` calls `fold`, which calls itself, and `spin`; with calls and ns per call.
     #[derive(Clone, Copy)]
     struct Version {
         fold: (f64, f64),
@@ -144,7 +144,7 @@ mod tests {
         merged
     }
 
-    /// The difference without probes, known to 2 %.
+    /// Returns the difference without probes, known to 2 %.
     fn plain([base, head]: [Version; 2]) -> Difference {
         let estimate = head.time() - base.time();
         Difference { estimate, low: estimate - 0.02 * base.time(), high: estimate + 0.02 * base.time() }
@@ -158,7 +158,7 @@ mod tests {
     const SHALLOW: Version = Version { fold: (21.0, 1.2), spin: (3.0, 900.0) };
     const DEEP: Version = Version { fold: (401.0, 1.2), ..SHALLOW };
 
-    /// Processors whose probes cost from nothing to twice what their processes measure.
+    /// Returns processors with probes that cost from nothing to twice the measured cost.
     fn processors() -> impl Iterator<Item = Processor> {
         [(0.0, 18.0), (9.0, 18.0), (16.5, 18.0), (17.8, 18.0), (18.0, 18.0), (25.0, 18.0), (36.0, 18.0), (0.3, 2.0)]
             .into_iter()
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn another_function_is_responsible_although_calls_with_probes_are_more() {
-        // Deeper, which costs 456 ns, and `spin` is quicker by 900 ns: the test is quicker, and who made it so is `spin`.
+        // Deeper, which costs 456 ns, while `spin` is faster by 900 ns: the test is faster because of `spin`.
         let head = Version { spin: (3.0, 600.0), ..DEEP };
         for processor in processors() {
             let (_, attribution) = corrected([SHALLOW, head], processor);
@@ -221,7 +221,7 @@ mod tests {
         let versions = [SHALLOW, Version { spin: (3.0, 1000.0), ..SHALLOW }];
         let merged = merged(versions, processor);
         let as_measured = attribute(&merged, 0.01).unwrap();
-        // Whatever the test takes without probes.
+        // The time without probes does not matter.
         for ns in [300.0, 3000.0, -300.0] {
             let plain = Difference { estimate: ns, low: ns - 1.0, high: ns + 1.0 };
             let (tree, attribution) = attribute_corrected(&merged, &plain, |merged| attribute(merged, 0.01)).unwrap();

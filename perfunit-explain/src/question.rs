@@ -1,4 +1,4 @@
-//! What is asked about tests, and what was found out.
+//! Questions about tests, and their answers.
 
 use super::assemble::{OfTest, function_of};
 use perfunit_build as build;
@@ -18,16 +18,16 @@ use std::time::{Duration, Instant};
 
 /// Probability that some interval of an explanation misses.
 pub const ALPHA: f64 = 0.01;
-/// Longest measuring for one explanation in time.
+/// Longest measurement for one explanation by time.
 pub const LONGEST: Duration = Duration::from_secs(8);
-/// Pairs without which nothing is found out: one to settle how to run it, one to see who is called, four for an interval.
+/// Least number of pairs: one to prepare the test, one to count calls, four for an interval.
 const FEWEST_PAIRS: usize = 6;
-/// From this factor on a test with probes is so much another one that instructions tell more.
+/// Factor from which probes distort a test so much that instructions are better evidence.
 const DISTORTED: f64 = 4.0;
-/// What accounts for this part of a change is most of it: not all instructions take equally long.
+/// Share of a change that counts as most of it, because instructions differ in time.
 const ACCOUNTED: f64 = 0.5;
 
-/// The pairing that questions are about, as it was measured, and how to answer them.
+/// The measured pairing that questions are about, and options for answers.
 #[derive(Clone, Copy)]
 pub struct Inquiry<'a> {
     pub versions: &'a Versions,
@@ -37,29 +37,29 @@ pub struct Inquiry<'a> {
     pub build: &'a build::Options,
     pub explaining: Explaining,
     pub measuring: &'a Measuring,
-    /// When the whole run has to end.
+    /// Time at which the whole run must end.
     pub deadline: Option<Instant>,
-    /// When explaining has to end that nobody asked for.
+    /// Time at which explanations without a request must end.
     pub unasked_until: Option<Instant>,
 }
 
-/// Explaining that nobody asked for may take as long as measuring took, and this.
+/// Least time for explanations without a request, which otherwise may take as long as the measurement.
 pub(super) const LEAST_UNASKED: Duration = Duration::from_secs(3);
 
 impl Inquiry<'_> {
-    /// The same, after tests were measured for so long.
+    /// Returns the inquiry after a measurement of this length.
     #[must_use]
     pub fn after(self, measuring: Duration) -> Self {
         let is_unasked = self.explaining.explain == Explain::Auto;
         Self { unasked_until: is_unasked.then(|| Instant::now() + measuring.max(LEAST_UNASKED)), ..self }
     }
 
-    /// When to end.
+    /// Returns the time at which to end.
     pub fn end(&self) -> Option<Instant> {
         self.deadline.into_iter().chain(self.unasked_until).min()
     }
 
-    /// Why no time is left, if so.
+    /// Returns the reason why no time is left, if so.
     pub fn over(&self) -> Option<Unexplained> {
         let is_over = |end: Option<Instant>| end.is_some_and(|end| Instant::now() >= end);
         match (is_over(self.deadline), is_over(self.unasked_until)) {
@@ -69,13 +69,13 @@ impl Inquiry<'_> {
         }
     }
 
-    /// Why there are no executables to explain with.
+    /// Returns the reason for a failed build.
     pub fn not_built(&self, with: BuiltWith, failure: &BuildFailure) -> Unexplained {
         let error = || Unexplained::DoesNotBuild { with, error: failure.first_error().to_owned() };
         if failure.stopped { self.over().unwrap_or(Unexplained::NoTimeLeft) } else { error() }
     }
 
-    /// How to run processes for explanations, each test for so long at most.
+    /// Returns the configuration of processes for explanations, with at most `longest` per test.
     pub fn config(&self, longest: Duration, deadline: Option<Instant>) -> Config {
         Config {
             timeout: self.measuring.timeout,
@@ -92,15 +92,16 @@ impl Inquiry<'_> {
         }
     }
 
-    /// What to build once more of these targets.
+    /// Returns the build job for these targets.
     pub fn job<'b>(&'b self, targets: &'b BTreeSet<TargetId>) -> Job<'b> {
         let Selected { workspace, packages, .. } = self.selected;
         Job { options: self.build, workspace, packages, targets, deadline: self.end() }
     }
 
-    /// What happened to a function's source.
+    /// Returns the change of a function's source.
     pub fn changed(&self, function: &Function) -> Option<ChangeKind> {
-        // Both lines are those of the name. Other items may be called alike: `use std::fmt`, and methods of other types.
+        // Both lines are those of the name. Other items may have the same name: `use std::fmt`, and methods of other
+        // types.
         let is = |item: &&ChangedItem| {
             let is_function = matches!(item.kind, ItemKind::Function | ItemKind::Method);
             is_function && item.path == function.file && item.line == function.line && function.is_named(&item.name)
@@ -108,12 +109,12 @@ impl Inquiry<'_> {
         self.selected.diff.items.iter().find(is).map(|item| item.change)
     }
 
-    /// Whether the source of the function with this key is another in head.
+    /// Returns whether the source of the function with this key changed.
     pub fn has_changed(&self, functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> bool {
         function_of(functions, key).is_some_and(|function| self.changed(function).is_some())
     }
 
-    /// The names in a function's source, sorted, those of its type and trait among them.
+    /// Returns the names in a function's source, sorted, including those of its type and trait.
     pub fn names(&self, function: &Function) -> Vec<String> {
         let content = self.versions.read_file(&self.versions.files.head, &function.file).unwrap_or_default();
         let items = source::items(&content).unwrap_or_default();
@@ -125,10 +126,10 @@ impl Inquiry<'_> {
         names
     }
 
-    /// The test's own source.
+    /// Returns the test's own source.
     pub fn of_test(&self, test: &TestId) -> Option<OfTest> {
         let files = &self.selected.target_files.get(&test.target)?.head;
-        // Those of other modules have other tests.
+        // Files of other modules have other tests.
         let of_module = files.iter().filter(|(_, info)| test.name.starts_with(&info.module));
         let read = of_module.filter_map(|(path, info)| {
             let content = self.versions.read_file(&self.versions.files.head, path)?;
@@ -143,45 +144,45 @@ impl Inquiry<'_> {
     }
 }
 
-/// A test to explain, with what is known of it.
+/// A test to explain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     pub test: TestId,
     /// Time of one run on base without probes, ns.
     pub base_ns: f64,
-    /// Head's change, as a fraction of that.
+    /// Change of head as a fraction of base.
     pub change: f64,
-    /// The ends of its interval.
+    /// Bounds of its interval.
     pub ends: [f64; 2],
 }
 
-/// What was found out.
+/// Answers to questions.
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// By test: the explanation, or why there is none.
+    /// Explanations by test, or the reasons why there is none.
     pub tests: BTreeMap<TestId, Result<Explanation, Unexplained>>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
 impl Question {
-    /// Time of a call of both versions, s.
+    /// Returns the time of a call of both versions, in s.
     pub fn pair_seconds(&self) -> f64 {
         self.base_ns * (2.0 + self.change) / 1e9
     }
 
-    /// The difference without probes, ns a run.
+    /// Returns the difference without probes, in ns per run.
     pub fn difference(&self) -> Difference {
         let [low, high] = self.ends.map(|end| self.base_ns * end);
         Difference { estimate: self.base_ns * self.change, low, high }
     }
 
-    /// Whether fewer pairs fit an explanation than it needs.
+    /// Returns whether fewer pairs fit into an explanation than it needs.
     pub fn is_too_long(&self) -> bool {
         FEWEST_PAIRS as f64 * self.pair_seconds() > LONGEST.as_secs_f64()
     }
 
-    /// Whether this change of instructions, a fraction, is behind most of the change in time.
+    /// Returns whether this change of instructions, a fraction, accounts for most of the change in time.
     fn is_accounted_for(&self, instructions: Option<f64>) -> bool {
         instructions.is_some_and(|more| (1.0 + more).ln() / (1.0 + self.change).ln() >= ACCOUNTED)
     }
@@ -194,7 +195,7 @@ impl Question {
         }
     }
 
-    /// What there is to explain about an outcome: nothing unless its time was measured in steady state.
+    /// Returns the question about an outcome; `None` unless its time was measured in steady state.
     pub fn about(outcome: &Outcome) -> Option<Self> {
         let measured = outcome.measured.as_ref().filter(|measured| measured.mode == Mode::Steady)?;
         if measured.bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some()) {
@@ -206,8 +207,8 @@ impl Question {
 }
 
 impl Answers {
-    /// Whether a test needs no other engine: its instructions account for the change in time, and whoever executes more of
-    /// them has changed, or something else has that can be behind it.
+    /// Returns whether a test needs no other engine: its instructions account for the change in time, and either the
+    /// function with the most additional instructions changed, or another change may be the cause.
     pub fn settle(&self, question: &Question) -> bool {
         let Some(Ok(found)) = self.tests.get(&question.test) else { return false };
         let has_changed = found.responsible.first().is_some_and(|first| first.changed.is_some())
@@ -215,7 +216,7 @@ impl Answers {
         question.is_accounted_for(found.instructions) && has_changed
     }
 
-    /// Takes over what timing functions told of tests whose instructions did not tell enough.
+    /// Merges explanations by time for tests with instructions that did not suffice.
     pub fn take_timed(&mut self, questions: &[Question], mut timed: Self) {
         for question in questions {
             let Some(answer) = timed.tests.remove(&question.test) else { continue };
@@ -241,33 +242,33 @@ impl Answers {
         self.warnings.extend(timed.warnings);
     }
 
-    /// Nothing is explained, for one reason.
+    /// Returns answers without an explanation, all for one reason.
     pub fn none(questions: &[Question], why: Unexplained) -> Self {
         let tests = questions.iter().map(|question| (question.test.clone(), Err(why.clone()))).collect();
-        // What nobody asked for is not missed: each test says it of itself.
+        // Tests explain this reason themselves, because the explanation was not requested.
         let is_missed = !matches!(why, Unexplained::LongerThanMeasuring { .. });
         Self { warnings: is_missed.then_some(Warning::NothingExplained { why }).into_iter().collect(), tests }
     }
 }
 
-/// How to find the responsible functions.
+/// Options for finding responsible functions.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Explaining {
     pub explain: Explain,
-    /// What is counted; chosen for each test if absent.
+    /// Engine; chosen for each test if absent.
     pub engine: Option<Engine>,
-    /// By which functions are timed; chosen for each test if absent.
+    /// Strategy for choosing timed functions; chosen for each test if absent.
     pub strategy: Option<Strategy>,
     #[serde(skip)]
     pub goal: Goal,
 }
 
-/// What the probes are to show.
+/// Goal of the probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Goal {
-    /// The functions responsible for a difference.
+    /// Find the functions responsible for a difference.
     #[default]
     Responsible,
-    /// Where the time goes, whether it differs or not.
+    /// Show where the time goes, regardless of differences.
     Profile,
 }

@@ -1,8 +1,9 @@
-//! How the work of functions grows with the length of their input: the question of `PerfDetect`, what happens on larger ones.
+//! Growth of functions' work with the length of their input: the question of `PerfDetect` about larger inputs.
 //!
-//! The pairing is built once more, with counters ([`Probes::Counting`]). One call of each test, on both sides with equal random
-//! numbers, says what functions did at which lengths ([`Seen`]); what [`decide`](perfunit_decide::growth) calls faster is
-//! looked at once more, with other random numbers and by itself: a caller that only has a share in it is not named.
+//! The pairing is built again with counters ([`Probes::Counting`]). One call of each test, on both sides with equal
+//! random numbers, records work by length ([`Seen`]). Functions that [`decide`](perfunit_decide::growth) reports are
+//! counted again, separately and with other random numbers, so that a caller that only contains the growth is not
+//! named.
 
 mod seen;
 
@@ -28,7 +29,7 @@ use seen::{Place, Seen, Which};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Counts the work of the functions that tests of a pairing call, or says why that cannot be done.
+/// Counts the work of the functions that tests of a pairing call. Tests that cannot be counted have a reason.
 pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]) -> Result<Growth> {
     if tests.is_empty() {
         return Ok(Growth::default());
@@ -60,7 +61,7 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
         Seen::default()
     } else {
         let (confirmed, not_again) = counter.count(&again, &counter.keys(&suspects), &mut random, &progress)?;
-        // Without that nothing says whether they are findings.
+        // Without the second count, findings are not confirmed.
         not_counted.extend(not_again);
         confirmed
     };
@@ -71,7 +72,7 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
     Ok(Growth { findings, compared, unseen, not_counted })
 }
 
-/// Runs tests that leave the work of their functions.
+/// Runs tests that record the work of their functions.
 struct Counter<'a> {
     bench: &'a Bench,
     config: Config,
@@ -80,7 +81,7 @@ struct Counter<'a> {
 }
 
 impl Counter<'_> {
-    /// One call of each test: what these functions did, or all of them.
+    /// Calls each test once and returns the work of these functions, or of all functions.
     fn count(
         &self,
         tests: &[TestId],
@@ -121,14 +122,15 @@ impl Counter<'_> {
         counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random)
     }
 
-    /// The keys by which both sides know these functions, sorted.
+    /// Returns the keys of these functions on both sides, sorted.
     fn keys(&self, places: &BTreeSet<Place>) -> Vec<u64> {
         let known: BTreeSet<u64> = places.iter().map(|place| place.key).collect();
         let renamed = self.probed.renamed.iter().filter(|(_, old)| known.contains(old)).map(|(new, _)| *new);
         known.iter().copied().chain(renamed).collect::<BTreeSet<u64>>().into_iter().collect()
     }
 
-    /// What is so again. Of functions that call each other those are named that are faster without the others.
+    /// Returns the confirmed findings. Of functions that call each other, only those that also grow on their own are
+    /// named.
     fn findings(&self, confirmed: &Seen, suspects: &BTreeSet<Place>) -> Vec<GrowthFinding> {
         let mut whole = confirmed.faster(Which::Whole);
         whole.retain(|place, _| suspects.contains(place));
@@ -138,7 +140,7 @@ impl Counter<'_> {
         if !innermost.is_empty() {
             whole.retain(|place, _| innermost.contains(&place.key));
         }
-        // One finding for each function, by the argument that tells most.
+        // One finding per function, by the argument with the largest ratio.
         let mut by_function: BTreeMap<u64, GrowthFinding> = BTreeMap::new();
         for (place, faster) in whole {
             let Some(finding) = self.finding(place, faster) else { continue };
@@ -176,7 +178,7 @@ impl Counter<'_> {
         arguments.and_then(|arguments| arguments.get(place.argument as usize)).cloned().unwrap_or_default()
     }
 
-    /// The changed functions of which nothing can be said.
+    /// Returns the changed functions without a result.
     fn unseen(&self, seen: &Seen) -> Vec<GrowthUnseen> {
         let sites = &self.probed.sites;
         let iterators: BTreeSet<&str> = sites
@@ -195,7 +197,7 @@ impl Counter<'_> {
         unseen.chain(self.not_instrumented()).collect()
     }
 
-    /// The changed functions of files that do not compile with counters.
+    /// Returns the changed functions in files that do not compile with counters.
     fn not_instrumented(&self) -> Vec<GrowthUnseen> {
         let selected = self.inquiry.selected;
         let sources = sources(selected, Side::Head);

@@ -1,4 +1,4 @@
-//! What functions of both versions did at which lengths, over all tests. Pure.
+//! Work of functions in both versions by length, over all tests. Pure.
 
 use perfunit_decide::{Faster, Growing, TimeAt, WorkAt, growth, scaling};
 use perfunit_measure::CountedWork;
@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub key: u64,
-    /// Number of the argument, from 0.
+    /// Index of the argument, from 0.
     pub argument: u32,
 }
 
-/// Which work of a function.
+/// Kind of work of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// With what it called.
+    /// Including called functions.
     Whole,
-    /// Without other functions that were looked at.
+    /// Without other counted functions.
     Own,
 }
 
-/// Sums over tests that saw both versions at a length. Each test counts once: how often it calls a function may differ
-/// between the versions.
+/// Sums over tests that have both versions at a length. Each test counts once, because the versions may call a function
+/// in different numbers of calls per test.
 #[derive(Debug, Clone, Default)]
 struct Sums {
     tests: f64,
@@ -32,7 +32,7 @@ struct Sums {
     own: Sides<f64>,
 }
 
-/// What was seen.
+/// Recorded work of all tests.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     places: BTreeMap<Place, BTreeMap<u32, Sums>>,
@@ -40,7 +40,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Adds a test; `renamed` are head's keys of functions that base knows by another one.
+    /// Adds a test; `renamed` has head's keys of functions with another key in base.
     pub fn add(&mut self, test: &TestId, work: &Sides<Vec<CountedWork>>, renamed: &BTreeMap<u64, u64>) {
         let known = |key: u64| renamed.get(&key).copied().unwrap_or(key);
         let head: BTreeMap<(u64, u32, u32), &CountedWork> =
@@ -59,7 +59,7 @@ impl Seen {
         }
     }
 
-    /// The functions whose work grows faster than before.
+    /// Returns the functions with work that grows faster than before.
     pub fn faster(&self, which: Which) -> BTreeMap<Place, Faster> {
         let judged = self.places.keys().map(|place| (*place, growth(&self.at(*place, which))));
         judged
@@ -69,26 +69,26 @@ impl Seen {
             .collect()
     }
 
-    /// What is known of each argument of a function.
+    /// Returns the result for each argument of a function.
     pub fn places(&self, key: u64) -> Vec<(Place, Growing)> {
         let of_key = self.places.keys().filter(|place| place.key == key);
         of_key.map(|place| (*place, growth(&self.at(*place, Which::Whole)))).collect()
     }
 
-    /// The functions that were compared, by key.
+    /// Returns the keys of the compared functions.
     pub fn compared(&self) -> BTreeSet<u64> {
         let compared = self.places.keys().filter(|place| growth(&self.at(**place, Which::Whole)) != Growing::TooClose);
         compared.map(|place| place.key).collect()
     }
 
-    /// The smallest and the largest length of an argument, empty inputs apart.
+    /// Returns the smallest and the largest length of an argument, without empty inputs.
     pub fn range(&self, place: Place) -> Option<(f64, f64)> {
         let at = self.at(place, Which::Whole);
         let lengths = || at.iter().map(|at| at.length).filter(|length| *length >= 1.0);
         Some((lengths().min_by(f64::total_cmp)?, lengths().max_by(f64::total_cmp)?))
     }
 
-    /// The tests that call any of these functions.
+    /// Returns the tests that call any of these functions.
     pub fn tests_of(&self, places: &BTreeSet<Place>) -> Vec<TestId> {
         let tests = places.iter().filter_map(|place| self.tests.get(place)).flatten();
         tests.cloned().collect::<BTreeSet<TestId>>().into_iter().collect()
@@ -104,7 +104,7 @@ impl Seen {
     }
 }
 
-/// The parametrised workloads that are slower at their largest parameter because time grows with another power.
+/// Returns the parametrized workloads that are slower at their largest parameter because time grows with another power.
 pub fn parameters(outcomes: &[Outcome]) -> Vec<Scaling> {
     let mut series: BTreeMap<(&TargetId, String), Vec<(TimeAt, Verdict)>> = BTreeMap::new();
     for outcome in outcomes {
@@ -119,7 +119,7 @@ pub fn parameters(outcomes: &[Outcome]) -> Vec<Scaling> {
     }
     let found = series.into_iter().filter_map(|((target, name), mut times)| {
         times.sort_by(|(a, _), (b, _)| a.parameter.total_cmp(&b.parameter));
-        // That it is slower there is certain for the whole run.
+        // Its verdict there is certain within the error rate of the run.
         times.last().filter(|(_, verdict)| *verdict == Verdict::Slower)?;
         let times: Vec<TimeAt> = times.into_iter().map(|(time, _)| time).collect();
         let (exponent, last) = scaling(&times)?;
@@ -131,8 +131,7 @@ pub fn parameters(outcomes: &[Outcome]) -> Vec<Scaling> {
     found.collect()
 }
 
-/// The name without the number at its end, and that number. A macro that numbers its cases puts that number before the
-/// value.
+/// Splits a name at the number at its end. A macro that numbers its cases puts the case number before the value.
 fn parameter(name: &str) -> Option<(String, u64)> {
     let digits = |text: &str| text.len() - text.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let length = digits(name);
@@ -203,7 +202,7 @@ mod tests {
     #[test]
     fn tests_that_call_it_more_often_than_before_do_not_change_what_a_call_does() {
         let mut seen = Seen::default();
-        // Two tests with other contents, and so other work: equal on both sides.
+        // Two tests with different inputs, and thus different work that is equal on both sides.
         for (name, factor) in [("light", 1.0), ("heavy", 30.0)] {
             let both = side(|n| vec![(1, factor * n, factor * n)]);
             seen.add(&test(name), &Sides { base: both.clone(), head: both }, &BTreeMap::new());

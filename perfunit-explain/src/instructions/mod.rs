@@ -1,8 +1,8 @@
-//! From instructions that callgrind counted to call trees like those that probes leave.
+//! Builds call trees, like those of probes, from callgrind's counts of instructions.
 //!
-//! Input: a [`Profile`] (who executed which instruction how often, and called whom), the executable's [`Inlining`], and
-//! which source function each of its functions is ([`Owners`]). Output: a [`Recorded`](super::Recorded) tree in which
-//! instructions stand where probes have nanoseconds.
+//! Input: a [`Profile`] (executed instructions and calls by function), the executable's [`Inlining`], and the source
+//! function of each of its functions ([`Owners`]). Output: a [`Recorded`](super::Recorded) tree with instructions
+//! instead of nanoseconds.
 //!
 //! Invariants: no I/O; every instruction of the profile is in the tree once.
 //!

@@ -1,4 +1,4 @@
-//! Which function of the source a function of the machine code is.
+//! Assignment of machine-code functions to functions of the source.
 
 use super::profile::{Call, Counted};
 use perfunit_model::Function;
@@ -10,16 +10,16 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Whose a function's instructions are.
+/// Owner of a function's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// This function's, by its key.
+    /// The function with this key.
     Function(u64),
-    /// This function's, in which it is a closure.
+    /// The function with this key, which contains the closure.
     Closure(u64),
-    /// The test's.
+    /// The test.
     Test,
-    /// Its caller's: code of std, of a dependency that did not change, of libc.
+    /// The caller, for code of std, of unchanged dependencies and of libc.
     Caller,
 }
 
@@ -28,25 +28,26 @@ pub enum Owner {
 struct Written {
     first: usize,
     last: usize,
-    /// Its key; `None` for a test.
+    /// Key of the function; `None` for a test.
     key: Option<u64>,
 }
 
-/// The functions of the source, as far as they are told apart.
+/// Functions of the source, as far as they are distinguished.
 #[derive(Debug, Default)]
 pub struct Owners {
-    /// The folder of the build that stands for the repository.
+    /// Folder of the build that corresponds to the repository.
     root: PathBuf,
-    /// By file of the build, outer ones first.
+    /// Functions by file of the build, outer ones first.
     written: BTreeMap<PathBuf, Vec<Written>>,
-    /// Crates whose functions are told apart although nobody knows where they are written, with their packages.
+    /// Crates with functions that are distinguished although their places in the sources are unknown, with their
+    /// packages.
     crates: BTreeMap<String, String>,
-    /// The functions by their keys.
+    /// Functions by key.
     functions: BTreeMap<u64, Function>,
 }
 
 impl Owners {
-    /// Of a build in this folder, which stands for the repository.
+    /// Creates the owners for a build in this folder, which corresponds to the repository.
     pub fn below(root: PathBuf) -> Self {
         Self { root, ..Self::default() }
     }
@@ -64,23 +65,23 @@ impl Owners {
         self.written.entry(file.to_owned()).or_default().push(written);
     }
 
-    /// Adds the crate of a package: of the workspace, for what its macros write, or of a dependency that changed.
+    /// Adds the crate of a package: of the workspace, for code that its macros write, or of a changed dependency.
     pub fn add_crate(&mut self, package: &str) {
         self.crates.insert(package.replace('-', "_"), package.to_owned());
     }
 
-    /// The functions found so far, by their keys.
+    /// Returns the functions found so far by key.
     pub fn into_functions(self) -> BTreeMap<u64, Function> {
         self.functions
     }
 
-    /// Whose a function is that debug information describes.
+    /// Returns the owner of a function that debug information describes.
     pub fn of_origin(&mut self, origin: &Origin) -> Owner {
         let is_closure = origin.name.starts_with('{');
         let of = |key: u64| if is_closure { Owner::Closure(key) } else { Owner::Function(key) };
         if let Some(functions) = self.written.get(&origin.file) {
             let around = functions.iter().filter(|it| (it.first..=it.last).contains(&origin.line));
-            // The innermost begins last.
+            // The innermost function begins last.
             if let Some(written) = around.max_by_key(|it| it.first) {
                 return written.key.map_or(Owner::Test, of);
             }
@@ -88,7 +89,7 @@ impl Owners {
         self.of_name(&origin.symbol, &origin.file, origin.line).map_or(Owner::Caller, of)
     }
 
-    /// Whose a function is of which only the linker's name is known.
+    /// Returns the owner of a function of which only the symbol is known.
     pub fn of_symbol(&mut self, symbol: &str) -> Owner {
         let is_closure = demangle(symbol).to_string().contains("{closure");
         match self.of_name(symbol, Path::new(""), 0) {
@@ -101,7 +102,7 @@ impl Owners {
     fn of_name(&mut self, symbol: &str, file: &Path, line: usize) -> Option<u64> {
         let full = demangle(symbol).to_string();
         if of_closure(&full).is_some() {
-            // std's code around a closure, which stands for itself. The linker folds those of different functions.
+            // std's code around a closure has no owner of its own. The linker merges such code of different functions.
             return None;
         }
         let package = self.crates.get(home(&full)?)?.clone();
@@ -116,22 +117,22 @@ impl Owners {
     }
 }
 
-/// Returns the function with the closure in `<a::b::{closure#0} as core::ops::function::FnOnce<()>>::call_once`, the shim by
-/// which a closure is called.
+/// Returns the function that contains the closure in `<a::b::{closure#0} as
+/// core::ops::function::FnOnce<()>>::call_once`, the shim through which a closure is called.
 fn of_closure(name: &str) -> Option<&str> {
     let (own_type, _) = name.strip_prefix('<')?.split_once(" as ")?;
     let (function, closure) = own_type.rsplit_once("::{")?;
-    // No bracket may be open where the name is cut; the arrow of a function's type is not one.
+    // All brackets must be closed where the name is cut; the arrow of a function's type is not a bracket.
     let closed = function.matches('>').count() - function.matches("->").count();
     let is_whole = closure.ends_with('}') && function.matches('<').count() == closed;
     is_whole.then_some(function)
 }
 
-/// The crate that a function is from: the first name of its path, which a hash follows or which ends at `::`.
+/// Returns the crate of a function: the first name in its path that is followed by a hash or `::`.
 fn home(full: &str) -> Option<&str> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let mut names = full.split(|c: char| !is_name(c)).filter(|name| !name.is_empty());
-    // `<&mut [u8] as base64[1f]::Write>::write`: what is no crate is followed by something else.
+    // In `<&mut [u8] as base64[1f]::Write>::write`, names other than the crate are followed by other characters.
     let follows = |name: &&str| {
         let end = name.as_ptr() as usize - full.as_ptr() as usize + name.len();
         full[end..].starts_with('[') || full[end..].starts_with("::")
@@ -139,8 +140,8 @@ fn home(full: &str) -> Option<&str> {
     names.find(follows)
 }
 
-/// Returns the name without type arguments and without closures in it, below its crate: `a::B<u8>::d::{closure#0}` is
-/// `B::d`. What std makes of a closure is called like the function that the closure is in.
+/// Returns the name without crate, type arguments and closures: `a::B<u8>::d::{closure#0}` is `B::d`. Code that std
+/// generates for a closure has the name of the function that contains the closure.
 pub fn readable(name: &str) -> String {
     if let Some(inside) = of_closure(name) {
         return readable(inside);
@@ -164,29 +165,29 @@ pub fn readable(name: &str) -> String {
     plain.split_once("::").filter(|_| !plain.starts_with('<')).map_or(plain.clone(), |(_, rest)| rest.to_owned())
 }
 
-/// A way into a stretch.
+/// An entry into a stretch.
 #[derive(Debug, Clone, Copy)]
 struct Way {
-    /// The address and the frame that it comes from; `None` for the function's caller.
+    /// Address and frame of the origin; `None` for the function's caller.
     from: Option<(u64, usize)>,
-    /// How often it was taken.
+    /// Number of times that it was taken.
     count: u64,
 }
 
-/// What instructions stand for: two are of one kind if they do the same for the same line of some function's copy.
+/// Kind of an instruction: two are of one kind if they do the same for the same line of the same inlined copy.
 type Kind = (usize, u16);
 
-/// Where the instructions of a function belong.
+/// Places of a function's instructions.
 pub(super) struct Places<'a> {
-    /// The innermost frame of an instruction.
+    /// Returns the innermost frame of an instruction.
     pub frame_of: &'a dyn Fn(u64) -> usize,
-    /// What an instruction does, where that is known.
+    /// Returns the kind of an instruction, if known.
     pub kind_of: &'a dyn Fn(u64) -> Option<Kind>,
-    /// By frame, the one around it; the first is the function itself, and is nobody's copy.
+    /// The enclosing frame of each frame; the first frame is the function itself, which is not inlined.
     pub callers: &'a [usize],
 }
 
-/// By frame, how often it was entered.
+/// Returns the number of entries of each frame.
 pub(super) fn entries(counted: &Counted, places: &Places<'_>) -> Vec<u64> {
     let mut entered = vec![0; places.callers.len()];
     if places.callers.len() < 2 {
@@ -242,7 +243,7 @@ impl Stretch {
         }
     }
 
-    /// How many turns of a loop around a frame this holds: as many as there are of most kinds of its instructions.
+    /// Returns how many turns of a loop around a frame the stretch contains: the number of instructions of most kinds.
     fn turns(&self, frame: usize, places: &Places<'_>) -> u64 {
         let mut of_kinds: BTreeMap<Kind, u64> = BTreeMap::new();
         let own = self.instructions.iter().filter(|address| (places.frame_of)(**address) == frame);
@@ -251,47 +252,47 @@ impl Stretch {
         for count in of_kinds.values() {
             *frequent.entry(*count).or_default() += 1;
         }
-        // Of equally frequent ones the smaller: it comes first, and the maximum is the last.
+        // Of equally frequent numbers the smaller one, because the maximum is the last.
         frequent.iter().rev().max_by_key(|(_, kinds)| **kinds).map_or(1, |(count, _)| *count)
     }
 }
 
-/// A copy and the copies around it; not the function itself.
+/// Iterates over a copy and the enclosing copies, without the function itself.
 fn outwards(frame: usize, callers: &[usize]) -> impl Iterator<Item = usize> + '_ {
     std::iter::successors(Some(frame), |frame| Some(callers[*frame])).take_while(|frame| *frame != 0)
 }
 
-/// An executable and whose its functions are.
+/// An executable with the owners of its functions.
 pub struct Code {
-    /// Its path, as callgrind writes it.
+    /// Path of the executable, as callgrind writes it.
     object: String,
     inlining: Rc<Inlining>,
     operations: Rc<Operations>,
-    /// By origin of the debug information.
+    /// Owners by origin of the debug information.
     of_origin: Vec<Owner>,
     owners: Owners,
 }
 
 impl Code {
-    /// Settles whose everything is.
+    /// Determines the owner of each origin.
     pub fn new(object: String, inlining: Rc<Inlining>, operations: Rc<Operations>, mut owners: Owners) -> Self {
         let of_origin = inlining.origins.iter().map(|origin| owners.of_origin(origin)).collect();
         Self { object, inlining, operations, of_origin, owners }
     }
 
-    /// The functions that were found, by their keys.
+    /// Returns the functions that were found by key.
     pub fn functions(self) -> std::collections::BTreeMap<u64, perfunit_model::Function> {
         self.owners.into_functions()
     }
 }
 
-/// A function of the source in a function of the machine code: itself, or a copy.
+/// A function of the source in a function of the machine code: the function itself, or an inlined copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub owner: Owner,
-    /// What it was copied into; the first is its own.
+    /// Index of the part that it is inlined into; the first part refers to itself.
     pub caller: usize,
-    /// How often execution entered it; of the first 0, for its calls are counted.
+    /// Number of times that execution entered it; 0 for the first part, because its calls are counted.
     pub entries: u64,
     pub own: u64,
 }
@@ -299,10 +300,10 @@ pub(super) struct Part {
 /// A function of the machine code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grouped {
-    /// The first is the function itself; callers stand before what was copied into them. Whose code is its caller's has no
-    /// part of its own, unless it is the first.
+    /// Parts; the first is the function itself, and callers come before their inlined copies. Code that belongs to its
+    /// caller has no part, unless it is the first.
     pub parts: Vec<Part>,
-    /// What each part calls.
+    /// Calls of each part.
     pub calls: Vec<(usize, Call)>,
 }
 
@@ -341,7 +342,7 @@ pub(super) fn grouped(counted: &Counted, code: &mut Code) -> Grouped {
     Grouped { parts, calls }
 }
 
-/// The part that a frame of the debug information belongs to, made if it is new.
+/// Returns the part of a frame of the debug information, and creates it if it is new.
 fn place(frame: usize, code: &Code, parts: &mut Vec<Part>, places: &mut HashMap<usize, usize>) -> usize {
     if let Some(place) = places.get(&frame) {
         return *place;
@@ -351,7 +352,7 @@ fn place(frame: usize, code: &Code, parts: &mut Vec<Part>, places: &mut HashMap<
     let caller = found.caller.map(|caller| place(caller, code, parts, places));
     let at = match caller {
         Some(caller) if owner == Owner::Caller => caller,
-        // Code of two functions at one place, as merging leaves it, is the first one's.
+        // If functions were merged at one place, the first one owns the code.
         None if !parts.is_empty() => 0,
         caller => {
             parts.push(Part { owner, caller: caller.unwrap_or(0), entries: 0, own: 0 });
@@ -362,7 +363,7 @@ fn place(frame: usize, code: &Code, parts: &mut Vec<Part>, places: &mut HashMap<
     at
 }
 
-/// The function itself, where only its name is known.
+/// Returns the part of the function itself, if only its symbol is known.
 fn symbols_part(symbol: &str, code: &mut Code, parts: &mut Vec<Part>) -> usize {
     if parts.is_empty() {
         let owner = code.owners.of_symbol(symbol);
@@ -451,7 +452,7 @@ mod tests {
         use super::super::*;
         use crate::instructions::profile::Jump;
 
-        /// Instructions as (frame, executions) at addresses 0, 1, 2 and so on.
+        /// Checks instructions given as (frame, executions), at addresses 0, 1, 2 and so on.
         #[track_caller]
         fn check(instructions: &[(usize, u64)], jumps: &[(u64, u64, u64)], callers: &[usize], expected: &[u64]) {
             let counted = Counted {

@@ -1,26 +1,26 @@
-//! callgrind's output, as `--dump-instr=yes --collect-jumps=yes` without compression writes it.
+//! callgrind's output with `--dump-instr=yes --collect-jumps=yes` and without compression.
 //!
-//! Addresses are those of the object's file: callgrind subtracts where it was loaded.
+//! Addresses are those of the object's file, because callgrind subtracts the load address.
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Everything that one part of callgrind's output counts.
+/// Counts of one part of callgrind's output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Profile {
-    /// The functions; one that callgrind tells apart by its callers stands here several times.
+    /// The functions. A function that callgrind splits by callers occurs several times.
     pub functions: Vec<Counted>,
 }
 
-/// What a function executed.
+/// Counts of a function.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counted {
     /// Path of the program or library.
     pub object: String,
-    /// The linker's name.
+    /// Symbol of the linker.
     pub symbol: String,
     pub instructions: BTreeMap<u64, u64>,
     pub calls: Vec<Call>,
-    /// Jumps inside of it that were taken.
+    /// Executed jumps inside of the function.
     pub jumps: Vec<Jump>,
 }
 
@@ -28,14 +28,14 @@ pub struct Counted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     pub at: u64,
-    /// Index of what is called.
+    /// Index of the callee.
     pub callee: usize,
     pub count: u64,
-    /// Instructions that it executed with all that it called.
+    /// Instructions of the callee and everything that it called.
     pub inclusive: u64,
 }
 
-/// A jump that was taken.
+/// An executed jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jump {
     pub from: u64,
@@ -43,14 +43,14 @@ pub struct Jump {
     pub count: u64,
 }
 
-/// What the next line of costs belongs to.
+/// Meaning of the next line of costs.
 enum Pending {
     Nothing,
     Call { callee: usize, count: u64 },
     Jump { to: u64, count: u64 },
 }
 
-/// Reads a part. What is not understood is left out: it is no count.
+/// Parses a part. Unknown lines are skipped, because they are not counts.
 pub fn parse(text: &str) -> Profile {
     let mut reading = Reading::default();
     let (mut object, mut callee_object) = ("", None);
@@ -77,7 +77,7 @@ pub fn parse(text: &str) -> Profile {
             "ob" => object = value,
             "cob" => callee_object = Some(value),
             "fn" => current = Some(reading.function(object, value)),
-            // The caller's object, unless another was named for this call.
+            // The caller's object, unless the call names another one.
             "cfn" => callee = Some(reading.function(callee_object.take().unwrap_or(object), value)),
             "calls" => {
                 let count = value.split(' ').next().and_then(|count| count.parse().ok());
@@ -96,7 +96,7 @@ pub fn parse(text: &str) -> Profile {
     reading.profile
 }
 
-/// `7 0x14020`, or of a conditional jump `7/1000 0x14020`: how often it was taken, and where it leads.
+/// Parses count and target of a jump: `7 0x14020`, or `7/1000 0x14020` for a conditional jump.
 fn jump(value: &str) -> Option<(u64, u64)> {
     let (counts, to) = value.trim_end().split_once(' ')?;
     Some((counts.split('/').next()?.parse().ok()?, address(to)?))
@@ -115,7 +115,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn function(&mut self, object: &'a str, name: &'a str) -> usize {
         *self.places.entry((object, name)).or_insert_with(|| {
-            // Callers, and levels of recursion, stand behind quotes.
+            // callgrind appends callers and levels of recursion after a quote.
             let symbol = name.split('\'').next().unwrap_or(name).to_owned();
             self.profile.functions.push(Counted { object: object.to_owned(), symbol, ..Counted::default() });
             self.profile.functions.len() - 1

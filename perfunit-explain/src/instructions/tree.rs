@@ -1,20 +1,21 @@
-//! From callgrind's graph of calls to a tree.
+//! Converts callgrind's call graph to a tree.
 //!
-//! A graph has forgotten on which way from the test a function was called. What it and all below it executed is divided
-//! among its callers by what each of their calls executed, which callgrind knows. (gprof divides by the number of calls.)
-//! A function that is active already is not a new node, as in the trees that probes leave.
+//! A graph does not contain the path from the test on which a function was called. The instructions of a function and
+//! everything below it are divided among its callers by the instructions of their calls, which callgrind records.
+//! (gprof divides by the number of calls.) A function that is active already gets no new node, as in the trees of
+//! probes.
 
 use super::owners::{Code, Grouped, Owner, grouped};
 use super::profile::{Call, Profile};
 use perfunit_measure::{ROOT, Recorded, RecordedNode, THREADS};
 use std::collections::HashMap;
 
-/// Calls that execute less than this part of the whole are not looked into: they are their callers' own.
+/// Fraction of the whole below which calls are not examined and count for their callers.
 const LEAST: f64 = 1e-6;
-/// In the stack of the thread that runs the test, and of no other.
+/// Crate that is in the stack of the thread that runs the test, and in no other.
 const RUNTIME: &str = "perfunit_runtime";
 
-/// The tree of one run of a test, from a profile of `runs` of them.
+/// Returns the tree of one run of a test, from a profile of `runs` runs.
 pub fn tree(profile: &Profile, code: &mut Code, runs: f64) -> Recorded {
     let groups: Vec<Grouped> = profile.functions.iter().map(|function| grouped(function, code)).collect();
     let whole: u64 = groups.iter().flat_map(|group| &group.parts).map(|part| part.own).sum();
@@ -50,7 +51,7 @@ pub fn tree(profile: &Profile, code: &mut Code, runs: f64) -> Recorded {
     Recorded { nodes }
 }
 
-/// Functions that nothing calls from outside of their component: where threads begin.
+/// Returns the functions without a caller outside of their component, at which threads begin.
 fn starts(groups: &[Grouped], component: &[usize]) -> Vec<usize> {
     let mut called = vec![false; groups.len()];
     for (caller, group) in groups.iter().enumerate() {
@@ -78,9 +79,9 @@ fn leads_to_runtime(profile: &Profile, groups: &[Grouped], start: usize) -> bool
 
 struct Growing<'a> {
     groups: &'a [Grouped],
-    /// By function, what calls each other in a circle.
+    /// Component of each function: the functions that call each other in a circle.
     component: &'a [usize],
-    /// By component, what calls from outside of it executed.
+    /// Instructions of calls from outside, by component.
     entered: &'a [u64],
     least: f64,
     nodes: Vec<RecordedNode>,
@@ -88,8 +89,8 @@ struct Growing<'a> {
 }
 
 impl Growing<'_> {
-    /// Adds a function that is called from `node` so many times, with all below it, of which this is a `share`; and what
-    /// it calls in a circle.
+    /// Adds a function that is called `calls` times from `node`, with a `share` of everything below it, and the
+    /// functions that call each other with it in a circle.
     fn enter(&mut self, function: usize, node: usize, share: f64, calls: f64) {
         let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut open = vec![(function, node, calls)];
@@ -97,7 +98,7 @@ impl Growing<'_> {
         while let Some((at, node, calls)) = open.pop() {
             let group = &self.groups[at];
             if places.contains_key(&at) {
-                // Once more around the circle: a call, and nothing that is not there already.
+                // Another turn around the circle: a call, but no new instructions.
                 self.place(group.parts[0].owner, node, calls);
                 continue;
             }
@@ -137,8 +138,8 @@ impl Growing<'_> {
         self.enter(call.callee, node, inclusive / entered as f64, calls);
     }
 
-    /// The node of an owner's code that is called from `node`; a closure of an active function is part of that, and not
-    /// called.
+    /// Returns the node for an owner's code that is called from `node`. A closure of an active function is a part of
+    /// that function and not called.
     fn place(&mut self, owner: Owner, node: usize, calls: f64) -> usize {
         let (key, is_closure) = match owner {
             Owner::Function(key) => (key, false),
@@ -155,7 +156,7 @@ impl Growing<'_> {
         place
     }
 
-    /// Where a function stands on the way to a node.
+    /// Finds a function on the path to a node.
     fn active(&self, node: usize, key: u64) -> Option<usize> {
         let mut at = node;
         while at != 0 {
@@ -167,7 +168,7 @@ impl Growing<'_> {
         None
     }
 
-    /// The test, or the node of its threads.
+    /// Returns the node of the test or of its threads.
     fn top(&self, node: usize) -> usize {
         self.active(node, THREADS).unwrap_or(0)
     }
@@ -180,7 +181,7 @@ impl Growing<'_> {
     }
 }
 
-/// By function, the number of its component.
+/// Returns the component of each function.
 pub(super) fn components(groups: &[Grouped]) -> Vec<usize> {
     let count = groups.len();
     let mut search = Search {
@@ -197,18 +198,18 @@ pub(super) fn components(groups: &[Grouped]) -> Vec<usize> {
 
 struct Search<'a> {
     groups: &'a [Grouped],
-    /// When it was found.
+    /// Order in which functions were found.
     order: Vec<Option<usize>>,
-    /// The earliest that can be reached from it.
+    /// The earliest function that can be reached.
     lowest: Vec<usize>,
-    /// Found, and not yet in a component.
+    /// Functions that were found but have no component yet.
     waiting: Vec<usize>,
     component: Vec<Option<usize>>,
     next: usize,
 }
 
 impl Search<'_> {
-    /// Finds everything below a function, without recursion: chains of calls can be long.
+    /// Visits everything below a function, without recursion because chains of calls can be long.
     fn from(&mut self, start: usize) {
         if self.order[start].is_some() {
             return;
@@ -268,7 +269,8 @@ mod tests {
     use std::fmt::Write;
     use std::rc::Rc;
 
-    /// Functions as `caller own, callee calls inclusive, ...`; those with names of one letter are the crate's own.
+    /// Builds a profile of functions given as `caller own, callee calls inclusive, ...`; names of one letter belong to
+    /// the crate.
     fn profile(functions: &[&str]) -> Profile {
         let name = |name: &str| if name.len() == 1 { format!("_RNvCs1_1p1{name}") } else { name.to_owned() };
         let mut text = String::from("ob=/test\n");
@@ -284,7 +286,7 @@ mod tests {
         parse(&text)
     }
 
-    /// The nodes in the same words: the way from the test, calls, instructions.
+    /// Returns the nodes in a similar format: the path from the test, calls, instructions.
     fn ways(functions: &[&str]) -> Vec<String> {
         let mut owners = Owners::default();
         owners.add_crate("p");
@@ -338,7 +340,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost() {
-        // Far too little to be looked into.
+        // Far too few instructions to be examined.
         let found = ways(&["perfunit_runtime 10000000, a 1 3", "a 1, b 1 2", "b 2"]);
         assert_eq!(found, [" 0 10000000", ">a 1 3"]);
     }

@@ -1,6 +1,6 @@
 //! Checksums of lists of words.
 
-/// A checksum that does not depend on the words' case.
+/// Returns a checksum that ignores the case of the words.
 pub fn checksum(words: &[&str]) -> u64 {
     let mut sum = 0xcbf2_9ce4_8422_2325;
     for word in words {

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-/// The first occurrence of each number, in order.
+/// Returns the first occurrence of each number, in order.
 pub fn unique(numbers: &[u32]) -> Vec<u32> {
     let mut seen = HashSet::new();
     numbers.iter().copied().filter(|number| seen.insert(*number)).collect()
 }
 
-/// The sum of all numbers.
+/// Returns the sum of all numbers.
 pub fn total(numbers: &[u32]) -> u64 {
     numbers.iter().map(|number| u64::from(*number)).sum()
 }

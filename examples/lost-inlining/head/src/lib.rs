@@ -1,13 +1,13 @@
 //! Brightness of pictures.
 
-/// How bright a pixel looks.
+/// Returns the perceived brightness of a pixel.
 #[inline(never)]
 fn brightness(pixel: u32) -> u32 {
     let [red, green, blue, _] = pixel.to_le_bytes().map(u32::from);
     (red * 2 + green * 5 + blue) >> 3
 }
 
-/// The sum of all pixels' brightness.
+/// Returns the sum of the brightness of all pixels.
 pub fn exposure(pixels: &[u32]) -> u32 {
     pixels.iter().map(|pixel| brightness(*pixel)).fold(0, u32::wrapping_add)
 }

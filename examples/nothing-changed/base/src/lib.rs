@@ -1,6 +1,6 @@
 //! Divisors.
 
-/// The greatest number that divides both.
+/// Returns the greatest number that divides both.
 pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }

@@ -1,6 +1,6 @@
 //! Divisors of numbers, after Euclid.
 
-/// The greatest number that divides both.
+/// Returns the greatest number that divides both.
 pub fn greatest_common_divisor(
     a: u64,
     b: u64,

@@ -1,6 +1,6 @@
 //! Lists without repetitions.
 
-/// The first occurrence of each number, in order.
+/// Returns the first occurrence of each number, in order.
 pub fn unique(numbers: &[u32]) -> Vec<u32> {
     let mut unique = Vec::new();
     for number in numbers {
@@ -11,7 +11,7 @@ pub fn unique(numbers: &[u32]) -> Vec<u32> {
     unique
 }
 
-/// The sum of all numbers.
+/// Returns the sum of all numbers.
 pub fn total(numbers: &[u32]) -> u64 {
     numbers.iter().map(|number| u64::from(*number)).sum()
 }

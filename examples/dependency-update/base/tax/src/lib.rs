@@ -1,6 +1,6 @@
 //! Rates of tax.
 
-/// The rate of a country in percent.
+/// Returns the rate of a country in percent.
 pub fn rate(country: &str) -> Option<u32> {
     match country {
         "AT" => Some(20),

@@ -1,4 +1,4 @@
-//! Placement of generated calls: in a separate module inside the target module, with its content in a separate file, so
+//! Placement of generated workloads: in a separate module inside the target module, with its content in a separate file, so
 //! that no line of the project moves. Pure: texts in, texts out.
 
 use perfunit_build::GENERATED_MARKER;
@@ -133,7 +133,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 }
 
-/// Returns the file of a module's generated calls; never directly below a folder in which cargo looks for targets.
+/// Returns the file of a module's generated workloads; never directly below a folder in which cargo looks for targets.
 fn own_file(file: &str, inline: &[String]) -> String {
     let name = base_name(file);
     let folder = file.strip_suffix(name).unwrap_or_default();

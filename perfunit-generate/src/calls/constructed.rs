@@ -6,7 +6,7 @@ use quote::ToTokens;
 use std::collections::BTreeMap;
 use syn::{Expr, ExprCall, ExprMethodCall};
 
-/// Longest expression; a longer one would dominate a generated call.
+/// Longest expression; a longer one would dominate a generated workload.
 const LONGEST: usize = 200;
 /// Number of calls kept per type.
 const MOST: usize = 8;

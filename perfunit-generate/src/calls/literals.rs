@@ -12,7 +12,7 @@ use syn::{
     Token, Type,
 };
 
-/// Longest text; a longer one would dominate a generated call.
+/// Longest text; a longer one would dominate a generated workload.
 const LONGEST: usize = 400;
 
 /// A literal as passed to a function.

@@ -24,7 +24,7 @@ pub fn compare(tool: &Tool, tree: &Path, versions: &str, more: &[&str]) -> Resul
         Answer::Compared(document) => document,
         refused @ Answer::Refused(_) => return Ok(refused),
     };
-    let Some(generated) = &document.generated else { return Err("no word of generated calls".into()) };
+    let Some(generated) = &document.generated else { return Err("the document has no generated workloads".into()) };
     if let Some(why) = &generated.not_compared {
         return Ok(Answer::Refused(why.text.clone()));
     }

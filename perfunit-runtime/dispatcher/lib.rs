@@ -271,6 +271,8 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 #[no_mangle]
 extern "C" fn rust_eh_personality() {}
 
+/// Copies bytes, for code that the compiler generates.
+///
 /// # Safety
 ///
 /// The same as for `memcpy` of the C library.
@@ -281,6 +283,8 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, length: usize) -> *mut
     to
 }
 
+/// Sets bytes, for code that the compiler generates.
+///
 /// # Safety
 ///
 /// The same as for `memset` of the C library.
@@ -291,6 +295,8 @@ unsafe extern "C" fn memset(to: *mut u8, byte: i32, length: usize) -> *mut u8 {
     to
 }
 
+/// Compares bytes, for code that the compiler generates.
+///
 /// # Safety
 ///
 /// The same as for `memcmp` of the C library.
@@ -301,6 +307,8 @@ unsafe extern "C" fn memcmp(a: *const u8, b: *const u8, length: usize) -> i32 {
     differences.into_iter().find(|difference| *difference != 0).unwrap_or(0)
 }
 
+/// Compares bytes, for code that the compiler generates.
+///
 /// # Safety
 ///
 /// The same as for `bcmp` of the C library.
@@ -310,6 +318,8 @@ unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, length: usize) -> i32 {
     unsafe { memcmp(a, b, length) }
 }
 
+/// Returns the length of a text. `CStr` of `core` calls this function.
+///
 /// # Safety
 ///
 /// The same as for `strlen` of the C library.

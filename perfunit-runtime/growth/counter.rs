@@ -38,6 +38,8 @@ extern "C" {
     fn __real_bcmp(one: *const c_void, other: *const c_void, length: usize) -> c_int;
 }
 
+/// Counts the bytes and calls the C library's function.
+///
 /// # Safety
 ///
 /// The same as for the C library's function. This also holds for the functions below.
@@ -48,6 +50,8 @@ pub unsafe extern "C" fn __wrap_memcpy(to: *mut c_void, from: *const c_void, len
     unsafe { __real_memcpy(to, from, length) }
 }
 
+/// Counts the bytes and calls the C library's function.
+///
 /// # Safety
 ///
 /// See `__wrap_memcpy`.
@@ -58,6 +62,8 @@ pub unsafe extern "C" fn __wrap_memmove(to: *mut c_void, from: *const c_void, le
     unsafe { __real_memmove(to, from, length) }
 }
 
+/// Counts the bytes and calls the C library's function.
+///
 /// # Safety
 ///
 /// See `__wrap_memcpy`.
@@ -68,6 +74,8 @@ pub unsafe extern "C" fn __wrap_memset(to: *mut c_void, byte: c_int, length: usi
     unsafe { __real_memset(to, byte, length) }
 }
 
+/// Calls the C library's function and counts the compared bytes.
+///
 /// # Safety
 ///
 /// See `__wrap_memcpy`.
@@ -80,6 +88,8 @@ pub unsafe extern "C" fn __wrap_memcmp(one: *const c_void, other: *const c_void,
     order
 }
 
+/// Calls the C library's function and counts the compared bytes.
+///
 /// # Safety
 ///
 /// See `__wrap_memcpy`.

@@ -264,6 +264,8 @@ unsafe extern "C" fn first_object(object: *const Object, _: usize, data: *mut c_
     1
 }
 
+/// Returns the address and the program headers of a loaded object.
+///
 /// # Safety
 ///
 /// `object` describes a loaded object.

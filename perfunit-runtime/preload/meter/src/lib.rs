@@ -70,6 +70,8 @@ fn hidden_by(place: usize) -> usize {
     mix((place as u64).wrapping_add(0x9e37_79b9_7f4a_7c15)) as usize
 }
 
+/// Returns the header in front of a block.
+///
 /// # Safety
 ///
 /// The block is not null and has 16 bytes in front of it, as every allocator's block does.
@@ -124,6 +126,8 @@ unsafe fn forget(block: *mut c_void, size: usize) {
     COUNTERS.live.fetch_sub(size as u64, Relaxed);
 }
 
+/// Returns null and sets `errno` to `ENOMEM`.
+///
 /// # Safety
 ///
 /// The calling thread is known to libc.
@@ -133,6 +137,8 @@ unsafe fn fail() -> *mut c_void {
     null_mut()
 }
 
+/// Replaces libc's function, and counts the allocation.
+///
 /// # Safety
 ///
 /// The same as for libc's function. This also holds for the functions below.
@@ -147,6 +153,8 @@ pub unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     }
 }
 
+/// Replaces libc's function, and counts the allocation.
+///
 /// # Safety
 ///
 /// See `malloc`.
@@ -201,6 +209,8 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
     }
 }
 
+/// Replaces libc's function; counts like [`realloc`].
+///
 /// # Safety
 ///
 /// See `malloc`.
@@ -215,6 +225,8 @@ pub unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: us
     }
 }
 
+/// Replaces libc's function. Blocks of other allocators are passed on.
+///
 /// # Safety
 ///
 /// See `malloc`.
@@ -235,6 +247,8 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
     }
 }
 
+/// Replaces libc's function, and counts the allocation.
+///
 /// # Safety
 ///
 /// See `malloc`.
@@ -250,6 +264,8 @@ pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void 
     }
 }
 
+/// Replaces libc's function; counts like [`memalign`].
+///
 /// # Safety
 ///
 /// See `malloc`.
@@ -259,6 +275,8 @@ pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_
     unsafe { memalign(alignment, size) }
 }
 
+/// Replaces libc's function; counts like [`memalign`].
+///
 /// # Safety
 ///
 /// See `malloc`.

@@ -59,6 +59,8 @@ extern "C" fn load() {
     }
 }
 
+/// Replaces libc's function: calls it, counts the reading, and replaces the time.
+///
 /// # Safety
 ///
 /// The same as for libc's function.

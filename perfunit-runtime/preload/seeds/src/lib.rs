@@ -182,6 +182,8 @@ unsafe fn replace(bytes: *mut u8, length: usize) {
     unsafe { pthread_setspecific(key, state as *const c_void) };
 }
 
+/// Replaces libc's function: calls it, and replaces the random bytes.
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -204,6 +206,8 @@ pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_
     }
 }
 
+/// Replaces libc's function by calls of [`getrandom`].
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -274,6 +278,8 @@ unsafe fn load_cores(text: *const c_char) {
     }
 }
 
+/// Reads sets of cores in hexadecimal digits; sets without digits stay empty.
+///
 /// # Safety
 ///
 /// `text` ends in a zero byte.
@@ -340,6 +346,8 @@ fn note_choice() {
     }
 }
 
+/// Replaces libc's function, so that its system call passes through [`syscall`].
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -364,6 +372,8 @@ pub unsafe extern "C" fn sched_getaffinity(process: c_int, length: usize, set: *
     0
 }
 
+/// Replaces libc's function, and notes when this thread chooses its cores.
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -388,6 +398,8 @@ pub unsafe extern "C" fn sched_setaffinity(process: c_int, length: usize, set: *
     result as c_int
 }
 
+/// Replaces libc's function: calls it, and replaces the set of cores.
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -404,6 +416,8 @@ pub unsafe extern "C" fn pthread_getaffinity_np(thread: c_ulong, length: usize, 
     }
 }
 
+/// Replaces libc's function, and notes when this thread chooses its cores.
+///
 /// # Safety
 ///
 /// The same as for libc's function.

@@ -110,6 +110,8 @@ fn note(process: c_int, usage: &Usage) {
     starts.note_end(process as u32, end);
 }
 
+/// Replaces libc's function, and notes the process that ended.
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -130,6 +132,8 @@ pub unsafe extern "C" fn wait4(process: c_int, status: *mut c_int, options: c_in
     }
 }
 
+/// Replaces libc's function by a call of [`wait4`].
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -139,6 +143,8 @@ pub unsafe extern "C" fn wait3(status: *mut c_int, options: c_int, usage: *mut U
     unsafe { wait4(-1, status, options, usage) }
 }
 
+/// Replaces libc's function by a call of [`wait4`].
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -148,6 +154,8 @@ pub unsafe extern "C" fn waitpid(process: c_int, status: *mut c_int, options: c_
     unsafe { wait4(process, status, options, null_mut()) }
 }
 
+/// Replaces libc's function by a call of [`wait4`].
+///
 /// # Safety
 ///
 /// The same as for libc's function.
@@ -157,6 +165,8 @@ pub unsafe extern "C" fn wait(status: *mut c_int) -> c_int {
     unsafe { wait4(-1, status, 0, null_mut()) }
 }
 
+/// Replaces libc's function by its system call, and notes the process that ended.
+///
 /// # Safety
 ///
 /// The same as for libc's function.

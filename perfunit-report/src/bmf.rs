@@ -2,11 +2,12 @@
 //!
 //! A benchmark is a test, named as everywhere else; tests without figures are left out. Measures:
 //!
-//! - `latency`: time of one run of the test body on head, ns. Its bounds are those of the change, applied to it: they say
-//!   how surely head differs from base, not how far apart two machines are.
+//! - `latency`: time of one run of the test body on head, ns. Its bounds are the interval of the change, applied to
+//!   this time. They show how surely head differs from base, not how much two machines differ.
 //! - `change`: head against base, in per cent.
-//! - other metrics that decide (`--metric`), by their names (`allocations`, `peak-heap`, ...), in ns, bytes or as a count,
-//!   with the smallest and the largest reading as bounds. Not all: who follows figures over time pays for each.
+//! - other deciding metrics (`--metric`), by their names (`allocations`, `peak-heap`, ...), in ns, bytes or as a count,
+//!   with the smallest and the largest reading as bounds. Other metrics are left out because Bencher charges for each
+//!   figure.
 
 use super::wire::{finite, pretty};
 use perfunit_model::{Measured, Metered, Metric, Outcome, Run};
@@ -57,7 +58,7 @@ fn reading(metered: &Metered) -> Option<Figure> {
     figure(head.value, head.low, head.high)
 }
 
-/// Returns a figure; nothing unless its value is a number.
+/// Returns a figure, or `None` if `value` is not finite.
 fn figure(value: f64, low: f64, high: f64) -> Option<Figure> {
     Some(Figure { value: finite(value)?, lower_value: finite(low), upper_value: finite(high) })
 }
@@ -69,7 +70,7 @@ mod tests {
     use perfunit_model::{MetricVerdict, NotMetered, Verdict};
     use serde_json::{Value, json};
 
-    /// Bencher's own description of the format.
+    /// Bencher's published schema of the format.
     fn schema() -> Value {
         let figure = json!({"type": "number"});
         let value = json!({

@@ -1,8 +1,8 @@
-//! Tests grouped by cause: many tests have one cause.
+//! Tests grouped by cause.
 //!
-//! Few tests are explained. Another test joins an explained one if execution can begin to differ at exactly the same
-//! functions; of a test that can begin to differ at one function only, be it in several instances, that function is named,
-//! unless it is the test's own.
+//! Only a few tests are explained. A test without an explanation joins an explained one if execution can begin to
+//! differ at exactly the same functions. If execution can begin to differ at one function only (possibly in several
+//! instances), that function is named, unless it belongs to the test itself.
 
 use super::causes;
 use super::figures::{self, Words};
@@ -18,9 +18,9 @@ pub enum Responsible<'a> {
         function: &'a Function,
         is_changed: bool,
     },
-    /// Something else than code of the workspace, as an explanation says, in words.
+    /// A cause outside the workspace's code, in the words of the explanation.
     Other(String),
-    /// The only changed machine code that the tests can reach, without what its generics stand for.
+    /// The only changed machine code that the tests can reach, without its generic arguments.
     Code(String),
     Unknown,
 }
@@ -93,7 +93,7 @@ fn range(tests: &[&Outcome]) -> String {
     }
 }
 
-/// Returns these tests of a run by cause, the cause of most tests first; what is not explained comes last.
+/// Groups tests of a run by cause, the cause of most tests first and unexplained tests last.
 pub fn groups<'a>(tests: &[&'a Outcome], run: &Run) -> Vec<Group<'a>> {
     let project = Project::of(run);
     let known: Vec<(&Why, Responsible<'_>)> =
@@ -110,7 +110,7 @@ pub fn groups<'a>(tests: &[&'a Outcome], run: &Run) -> Vec<Group<'a>> {
     groups
 }
 
-/// Returns the cause of a test without an explanation, given the explanations of others.
+/// Returns the cause of a test without an explanation, based on the explanations of other tests.
 fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)], project: &Project<'_>) -> Responsible<'a> {
     let Some(why) = &outcome.why else { return Responsible::Unknown };
     let mut alike = known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, responsible)| responsible);
@@ -130,7 +130,7 @@ fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)], project:
     }
 }
 
-/// The code of a run's project, as far as the run names it.
+/// Crates and tests that a run names.
 struct Project<'a> {
     /// The crates of the packages and targets that have tests.
     crates: BTreeSet<String>,
@@ -148,8 +148,8 @@ impl<'a> Project<'a> {
         }
     }
 
-    /// Returns whether a function runs tests and has changed with them: our runtime, a test or a closure in one, and
-    /// what a test framework makes of such a closure.
+    /// Returns true for functions that run a test and change with it: our runtime, the test, its closures, and
+    /// instances of test frameworks' functions for these closures.
     fn is_around_tests(&self, name: &str) -> bool {
         let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
         let mut paths = name.split(|c: char| !is_in_path(c)).filter(|path| path.contains("::"));
@@ -161,7 +161,7 @@ impl<'a> Project<'a> {
         if self.crates.contains(root) { self.is_in_test(own) } else { paths.any(|path| self.is_in_test(path)) }
     }
 
-    /// Returns whether a path with its crate is that of a test, or of something in a test.
+    /// Returns true if a path that begins with its crate is a test or an item inside a test.
     fn is_in_test(&self, path: &str) -> bool {
         let Some((_, path)) = path.split_once("::") else { return false };
         let ends = path.match_indices("::").map(|(at, _)| at).chain([path.len()]);
@@ -190,8 +190,8 @@ fn without_generics(symbol: &str) -> String {
     }
 }
 
-/// Returns the length of the angle brackets at the start of a text, included; the arrow of a function's type is not a
-/// bracket.
+/// Returns the length of the angle brackets at the start of a text, including both brackets. The arrow of a function
+/// type is not a bracket.
 fn bracketed(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut before = ' ';
@@ -278,7 +278,7 @@ mod tests {
         let expected = [
             "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
             "h (changed machine code): 2 tests slower, +10.0 % to +30.0 %",
-            // What another test executes is not responsible.
+            // Functions that only another test executes are not responsible.
             "not explained: 4 tests slower, +10.0 % to +40.0 %",
         ];
         check(&tests, &expected);

@@ -1,5 +1,5 @@
-//! A calibration: how often verdicts are right by effect size and what they cost, as tables and as a JSON document that is
-//! described in `docs/json.md`.
+//! Calibration results: how often verdicts are right at each effect size and what they cost, as tables and as the JSON
+//! document described in `docs/json.md`.
 
 use super::terminal::{GOOD, PLAIN, STRONG, Screen, Text, WARN};
 use super::text::TextOptions;
@@ -22,107 +22,107 @@ const ALL: &str = "all";
 pub struct Document {
     /// Version of the format.
     pub schema_version: u32,
-    /// The machine, and the moment.
+    /// The machine and the time.
     pub circumstances: Circumstances,
-    /// What was asked for.
+    /// The requested settings.
     pub terms: Terms,
-    /// By effect size, smallest first.
+    /// Results by effect size, smallest first.
     pub levels: Vec<Level>,
-    /// Wall time of all of it.
+    /// Wall time of the whole calibration, in seconds.
     pub seconds: f64,
-    /// Whether Ctrl-C cut it short.
+    /// True if Ctrl-C stopped the calibration.
     pub interrupted: bool,
 }
 
-/// What was asked for.
+/// The settings of a calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Terms {
-    /// Whether it had to be quick.
+    /// True with `--quick`.
     pub quick: bool,
     /// Seed of the random shifts.
     pub seed: u64,
     /// Probability of a false verdict before confirmation.
     pub alpha: f64,
-    /// The same of the confirmation.
+    /// Probability of a false verdict in the confirmation.
     pub confirmation_alpha: f64,
-    /// Longest measuring for a verdict, and again for its confirmation.
+    /// Time limit of a verdict's measurement, and again of its confirmation, in seconds.
     pub verdict_seconds: f64,
-    /// The probability with which the intervals around rates hold the true one.
+    /// Confidence level of the intervals around rates.
     pub confidence: f64,
 }
 
-/// One effect size.
+/// Results for one effect size.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Level {
     /// Operations of base's tests.
     pub base_operations: u32,
     /// Operations of head's tests.
     pub operations: u32,
-    /// The difference, as a fraction of base's.
+    /// The difference, as a fraction of base's time.
     pub effect: f64,
-    /// The threshold that was used to look for it.
+    /// The threshold used for this effect size.
     pub threshold: f64,
-    /// Each kind of work, then all together.
+    /// Results for each kind of work, then for all together.
     pub workloads: Vec<Workload>,
-    /// What other rules say.
+    /// Results of other decision rules.
     pub compared: Vec<Compared>,
 }
 
 /// The verdicts on one kind of work.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Workload {
-    /// Its name; `all` for all together.
+    /// The name of the kind; `all` for all together.
     pub workload: String,
-    /// What all recorded pairs of changed tests together say.
+    /// Estimated change of changed tests, from all their recorded pairs.
     pub change: Option<Interval>,
-    /// And those of equal tests.
+    /// Estimated change of equal tests, from all their recorded pairs.
     pub equal_change: Option<Interval>,
-    /// Changed tests that were found.
+    /// Changed tests with a correct verdict.
     pub found: Rate,
     /// Equal tests that were called changed.
     pub false_alarms: Rate,
-    /// Of as many changed as equal tests.
+    /// F1 score at equal numbers of changed and equal tests.
     pub f1: Option<Interval>,
-    /// On changed tests.
+    /// Verdicts on changed tests.
     pub changed: Verdicts,
-    /// On equal tests.
+    /// Verdicts on equal tests.
     pub equal: Verdicts,
 }
 
-/// So many out of so many.
+/// A count out of a total.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rate {
-    /// How many.
+    /// The count.
     pub count: usize,
-    /// Out of how many.
+    /// The total.
     pub of: usize,
-    /// The rate with its interval; null out of nothing.
+    /// The rate with its confidence interval; null if the total is zero.
     pub rate: Option<Interval>,
 }
 
-/// What verdicts cost.
+/// The cost of verdicts.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Verdicts {
-    /// Those that say neither that it changed nor that it did not.
+    /// Verdicts that are inconclusive.
     pub inconclusive: usize,
-    /// Pairs of processes, confirmation included; mean.
+    /// Mean number of process pairs per verdict, confirmation included.
     pub pairs_per_verdict: Option<f64>,
-    /// Wall time; mean.
+    /// Mean wall time per verdict, in seconds.
     pub seconds_per_verdict: Option<f64>,
 }
 
-/// What one rule says.
+/// Results of one decision rule.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Compared {
-    /// The rule, in words.
+    /// Name of the rule.
     pub rule: String,
     /// `lockstep` or `sequential`.
     pub processes: String,
-    /// Changed tests that it found.
+    /// Changed tests that the rule detects.
     pub found: Rate,
-    /// Equal tests that it called changed.
+    /// Equal tests that the rule calls changed.
     pub false_alarms: Rate,
-    /// Of as many changed as equal tests.
+    /// F1 score at equal numbers of changed and equal tests.
     pub f1: Option<Interval>,
 }
 
@@ -225,16 +225,16 @@ const GAP: usize = 2;
 /// The mark of a missing figure.
 const NONE: &str = "-";
 
-/// The amount of detail that there is room for.
+/// Detail that fits the terminal's width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// Rates with their intervals, and what was measured.
+    /// Rates with their intervals, and the measured changes.
     Full,
     /// For a narrow terminal.
     Brief,
 }
 
-/// A line of a table; the first cells say what it is about.
+/// A line of a table; the first cells are its labels.
 type Row = (anstyle::Style, Vec<String>);
 
 /// Returns the tables with ANSI colors, one trailing newline.
@@ -300,7 +300,7 @@ fn verdicts(document: &Document, detail: Detail) -> Vec<Row> {
     let mut rows = vec![(STRONG, titles.iter().map(|title| (*title).to_owned()).collect())];
     for level in &document.levels {
         for (index, workload) in level.workloads.iter().enumerate() {
-            // Told once for all tests of the level.
+            // Printed once per level.
             let effect = if index == 0 { percent(level.effect) } else { String::new() };
             let style = if workload.workload == ALL { STRONG } else { PLAIN };
             rows.push((style, [vec![effect], figures(workload, detail)].concat()));
@@ -327,7 +327,7 @@ fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
     figures
 }
 
-/// Returns the rate of effects that were not found.
+/// Returns the rate of missed effects.
 fn missed(found: &Rate) -> Rate {
     let complement = |value: Option<f64>| value.map(|value| 1.0 - value);
     let rate = found.rate.map(|rate| Interval {
@@ -338,7 +338,7 @@ fn missed(found: &Rate) -> Rate {
     Rate { count: found.of.saturating_sub(found.count), of: found.of, rate }
 }
 
-/// Returns `2/60  3.3 % [0.4, 11.5]`, briefly `2/60  3.3 %`.
+/// Formats a rate as `2/60  3.3 % [0.4, 11.5]`, or briefly as `2/60  3.3 %`.
 fn rate(rate: &Rate, detail: Detail) -> String {
     let figure = match detail {
         Detail::Full => interval(rate.rate),
@@ -347,7 +347,7 @@ fn rate(rate: &Rate, detail: Detail) -> String {
     format!("{}/{}  {figure}", rate.count, rate.of)
 }
 
-/// Returns `98.3 % [90.1, 100]`.
+/// Formats an interval as `98.3 % [90.1, 100]`.
 fn interval(interval: Option<Interval>) -> String {
     let Some(Interval { estimate: Some(estimate), low: Some(low), high: Some(high) }) = interval else {
         return NONE.to_owned();
@@ -355,7 +355,7 @@ fn interval(interval: Option<Interval>) -> String {
     format!("{} % [{}, {}]", part(estimate), part(low), part(high))
 }
 
-/// Returns a fraction as percent with at most one decimal.
+/// Formats a fraction as a percentage with at most one decimal.
 fn part(fraction: f64) -> String {
     let text = format!("{:.1}", 100.0 * fraction.abs());
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
@@ -382,7 +382,7 @@ fn comparison(document: &Document) -> Vec<Row> {
     rows
 }
 
-/// Returns `98.3 % (3.3 %, 0 %)`.
+/// Formats F1, misses and false alarms as `98.3 % (3.3 %, 0 %)`.
 fn answers(compared: &Compared) -> String {
     let missed = missed(&compared.found).rate;
     format!("{} ({}, {})", estimate(compared.f1), estimate(missed), estimate(compared.false_alarms.rate))

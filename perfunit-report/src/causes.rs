@@ -1,4 +1,4 @@
-//! The causes of a change in words: responsible functions, causes outside of the code, and the calls that show them.
+//! The causes of a change in words: responsible functions, causes outside the code, and the call tree.
 
 use perfunit_model::format::{self, Glyphs, some};
 use perfunit_model::{
@@ -7,7 +7,7 @@ use perfunit_model::{
 };
 use std::collections::BTreeMap;
 
-/// Functions named below a test unless everything is asked for.
+/// Functions named below a test without `--verbose`.
 const NAMED: usize = 3;
 /// Functions named in the summary line.
 const IN_SUMMARY: usize = 2;
@@ -23,7 +23,7 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let notes = evidence(explanation).into_iter().chain(notes).chain(nobody);
     let notes = notes.map(|note| format!("note: {}", format::one_line(&note))).collect::<Vec<_>>();
     if explanation.outer_cause().is_some() {
-        // The functions that are named did not change.
+        // Outer causes come first, because the responsible functions themselves did not change.
         causes.chain(responsible).chain(notes).collect()
     } else {
         responsible.chain(causes).chain(notes).collect()
@@ -62,7 +62,7 @@ fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Gl
     )
 }
 
-/// Returns the functions whose own time cannot be told apart: `, or its caller f`.
+/// Returns functions that cannot be timed separately from this one: `, or its caller f`.
 pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
     let name = |caller: &Option<usize>| match caller {
         Some(function) => format::one_line(&explanation.functions[*function].name),
@@ -78,7 +78,7 @@ pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunc
     }
 }
 
-/// Says which evidence decided where there are two kinds.
+/// Returns the evidence that decided, if there are two kinds.
 pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
     let change = format::percent(explanation.instructions?);
     Some(match explanation.engine {
@@ -91,7 +91,7 @@ pub(super) fn place(function: &Function) -> String {
     format::one_line(&format!("{} ({}:{})", function.name, function.file, function.line))
 }
 
-/// Says how a function is responsible: `takes longer, 3 calls per run`.
+/// Describes how a function is responsible: `takes longer, 3 calls per run`.
 pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) -> String {
     if let (Responsibility::CallsOf(callee), Some(each)) = (&responsible.how, responsible.calls_each) {
         if *callee == responsible.function {
@@ -129,7 +129,7 @@ fn times(calls: f64) -> String {
     if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", format::calls(calls)) }
 }
 
-/// Returns a difference with its sign.
+/// Formats a difference with its sign.
 pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
 }
@@ -137,13 +137,13 @@ pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
 /// Causes named in a line.
 const NAMED_CAUSES: usize = 4;
 
-/// Returns a line for each cause outside of the code, the largest part first.
+/// Returns a line for each cause outside the code, the largest share first.
 pub fn cause_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let groups = explanation.causes.chunk_by(|a, b| percent_of(a) == percent_of(b));
     groups.map(|causes| cause_line(causes, explanation.code_changed, glyphs)).collect()
 }
 
-/// Returns the line of causes that reach the same functions: the figures cannot separate them.
+/// Returns one line for causes that reach the same functions. The figures cannot separate them.
 fn cause_line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
     let named = causes.iter().take(NAMED_CAUSES).map(|cause| cause_name(cause, glyphs));
     let mut named = named.collect::<Vec<_>>().join("; ");
@@ -169,12 +169,12 @@ fn percent_of(cause: &Cause) -> String {
     format!("{:.0}", 100.0 * cause.share)
 }
 
-/// Returns the changed thing, with the arrow that the terminal can show.
+/// Names the changed thing with the arrow that the terminal can show.
 pub fn cause_name(cause: &Cause, glyphs: Glyphs) -> String {
     format::one_line(&change_words(&cause.changed).replace("->", glyphs.arrow()))
 }
 
-/// Returns the changed thing: `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
+/// Names the changed thing: `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.
 pub fn change_words(changed: &Changed) -> String {
     match changed {
         Changed::Dependency { package, base, head } => match (base.join(", "), head.join(", ")) {
@@ -194,10 +194,10 @@ pub fn change_words(changed: &Changed) -> String {
     }
 }
 
-/// Nodes below which less than this part of the larger side's time passes are folded, unless they differ.
+/// Nodes with less than this share of the larger side's time are folded, unless they differ.
 const LEAST_PART: f64 = 0.01;
 
-/// Returns the callees of a node that are worth showing, and the number of the others.
+/// Returns the callees to show below a node, and the number of the others.
 pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize) {
     let least = LEAST_PART * explanation.cost.base.max(explanation.cost.head);
     let matters = |child: &&usize| {
@@ -209,23 +209,23 @@ pub fn callees(explanation: &Explanation, node: &CallNode) -> (Vec<usize>, usize
     (shown, folded)
 }
 
-/// Says what the tree cannot show, if anything.
+/// Describes functions that the tree cannot show, if there are any.
 pub fn without_probe(explanation: &Explanation) -> Option<String> {
     let reasons: Vec<_> = explanation.without_probe.iter().map(|(why, count)| format!("{why} ({count})")).collect();
     (!reasons.is_empty())
         .then(|| format!("functions without a probe, their time counted for their callers: {}", reasons.join(", ")))
 }
 
-/// Returns the difference, if it is certain.
+/// Returns the difference, if its interval excludes zero.
 pub fn change(explanation: &Explanation, node: &CallNode, glyphs: Glyphs) -> Option<String> {
     let change = node.total_change;
     change.is_certain().then(|| signed(change.estimate, explanation.engine, glyphs))
 }
 
-/// Returns a line for each node that is worth one, callers first.
+/// Returns the lines of the call tree, callers first, without folded nodes.
 pub fn tree_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
     let mut lines = Vec::new();
-    // Nodes still to be written, the next one last, or how many were folded there.
+    // A stack of nodes to write, or the number of nodes folded there.
     let mut open = vec![(0, Ok(0))];
     while let Some((depth, next)) = open.pop() {
         match next {

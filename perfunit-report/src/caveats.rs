@@ -17,8 +17,8 @@ pub fn all(run: &Run) -> Vec<(&'static str, String)> {
     interrupted.into_iter().chain(notes).chain(warnings).collect()
 }
 
-/// Returns the caveats of a run's further comparison that the run itself does not have. A warning about the machine
-/// counts as the same whatever its figures.
+/// Returns the caveats of an additional comparison that the run itself does not have. Warnings about the machine count
+/// as equal even if their figures differ.
 pub fn further(second: &Run, run: &Run) -> Vec<(&'static str, String)> {
     let kind = |warning: &Warning| match warning {
         Warning::Machine(machine) => Some(discriminant(machine)),
@@ -31,7 +31,7 @@ pub fn further(second: &Run, run: &Run) -> Vec<(&'static str, String)> {
     all(&second).into_iter().filter(|caveat| !said.contains(caveat)).collect()
 }
 
-/// Says how far an interrupted run came.
+/// Describes how far an interrupted run came.
 fn interrupted(run: &Run) -> String {
     let done = measured(run);
     let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
@@ -40,7 +40,7 @@ fn interrupted(run: &Run) -> String {
     format!("stopped by Ctrl-C: {done} of {} measured", count(planned, "test"))
 }
 
-/// Returns what limits the figures, if anything.
+/// Returns notes on what limits the figures.
 pub fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if measured(run) == 0 {
@@ -74,7 +74,7 @@ pub fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// Says what random addresses mean where this many of the targets were linked at fixed addresses.
+/// Describes the effect of random addresses when this many targets were linked at fixed addresses.
 fn random_addresses(fixed: usize, targets: usize) -> &'static str {
     match fixed {
         0 => "base and head ran at different random addresses: the same precision takes longer",
@@ -101,7 +101,7 @@ fn unknown_gates(run: &Run) -> Vec<String> {
     unknown.into_iter().map(note).collect()
 }
 
-/// The largest change of unchanged code that a single layout was seen to cause (docs/method.md).
+/// The largest change that a single layout was seen to cause in unchanged code (docs/method.md).
 const LAYOUT_REACHES: f64 = 0.4;
 
 fn within_reach_of_layout(run: &Run) -> Option<String> {

@@ -11,12 +11,12 @@ pub fn measured(run: &Run) -> usize {
     run.outcomes.len() - run.count(Verdict::NotMeasured)
 }
 
-/// Returns why there are no figures, if selection is the reason.
+/// Returns the reason if selection left nothing to measure.
 pub fn nothing_because(run: &Run) -> Option<NothingBecause> {
     run.selection.nothing_because.filter(|_| measured(run) == 0)
 }
 
-/// Counts the measured tests that could not have detected the requested change, in a sentence without its full stop.
+/// Counts the measured tests that could not have detected the requested change, as a sentence without a full stop.
 pub fn insensitive(run: &Run) -> Option<String> {
     let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.margin()).collect();
     let first = *asked.first()?;
@@ -29,7 +29,7 @@ pub fn insensitive(run: &Run) -> Option<String> {
     Some(format!("{} of {all} could not have detected {change}", asked.len()))
 }
 
-/// Returns the bounds within which tests without another verdict are unchanged, the smallest first, each with its tests.
+/// Returns the bounds of inconclusive tests that are unchanged within a bound, the smallest first, each with its tests.
 pub fn within(run: &Run) -> impl Iterator<Item = (Threshold, Vec<&Outcome>)> {
     let unchanged =
         move |bound| run.outcomes.iter().filter(move |outcome| run.unchanged_within(outcome) == Some(bound));
@@ -42,15 +42,15 @@ pub fn within(run: &Run) -> impl Iterator<Item = (Threshold, Vec<&Outcome>)> {
 pub struct Excluded {
     /// The slowdown, as a fraction of base.
     pub slower_by: f64,
-    /// Tests whose figures exclude it.
+    /// Tests that exclude such a slowdown.
     pub tests: usize,
-    /// Tests that could have changed, measured or not.
+    /// Tests that can have changed, measured or not.
     pub of: usize,
 }
 
 impl Excluded {
-    /// Returns the smallest bound that at least nine in ten tests cannot have been slowed down by, else the largest bound;
-    /// `None` if no test excludes it.
+    /// Returns the smallest bound that at least nine in ten tests exclude, otherwise the largest bound; `None` if no
+    /// test excludes it.
     pub fn of(run: &Run) -> Option<Self> {
         let of = measured(run) + Unmeasured::of(run).not_measured;
         let excludes = |outcome: &&Outcome, slower_by| outcome.possible.is_some_and(|found| found.slower < slower_by);
@@ -64,7 +64,7 @@ impl Excluded {
         most.filter(|excluded| excluded.tests > 0)
     }
 
-    /// Returns the same where verdicts do not say it: if a test has none.
+    /// Returns the bound if verdicts do not imply it, because a test has no verdict.
     pub fn beyond_verdicts(run: &Run) -> Option<Self> {
         Self::of(run).filter(|_| run.count(Verdict::Inconclusive) > 0)
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Excluded {
     }
 }
 
-/// Returns whether selection dropped the test: the change cannot reach it.
+/// Returns true if selection dropped the test because the change cannot reach it.
 pub fn is_unaffected(outcome: &Outcome) -> bool {
     let dropped = outcome.reason.is_none() && outcome.selected_because.is_none();
     let same = outcome.reason.as_ref().is_some_and(Reason::is_unaffected);
@@ -88,22 +88,22 @@ fn is_filtered(outcome: &Outcome) -> bool {
     outcome.reason == Some(Reason::Filtered)
 }
 
-/// Returns whether a count says everything about the test: it is unaffected, was left out by a filter, or is in another
-/// shard.
+/// Returns true if a count is all there is to report about the test: it is unaffected, excluded by a filter, or in
+/// another shard.
 pub fn is_no_shortcoming(outcome: &Outcome) -> bool {
     is_unaffected(outcome) || outcome.is_of_other_shard() || is_filtered(outcome)
 }
 
-/// Tests without a figure, by what that means. They add up to the tests that are `not-measured`.
+/// Tests without figures, by category. The counts add up to the tests that are `not-measured`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unmeasured {
-    /// Could have changed, and were not measured.
+    /// Tests that can have changed and were not measured.
     pub not_measured: usize,
-    /// Left out by a filter of the command line or of the configuration.
+    /// Tests excluded by a filter of the command line or the configuration.
     pub skipped_by_filter: usize,
-    /// Cannot have changed, or do not execute what changed.
+    /// Tests that cannot have changed or do not execute changed code.
     pub unaffected: usize,
-    /// For other shards to measure.
+    /// Tests that other shards measure.
     pub other_shards: usize,
 }
 
@@ -122,7 +122,7 @@ impl Unmeasured {
         counts
     }
 
-    /// Returns the counts that a summary has in addition to the verdicts, with their words.
+    /// Returns the counts that a summary lists in addition to verdicts, with their labels.
     pub fn others(self) -> impl Iterator<Item = (usize, &'static str)> {
         let others = [(self.skipped_by_filter, "skipped by filter"), (self.other_shards, "for other shards")];
         others.into_iter().filter(|(tests, _)| *tests > 0)
@@ -138,7 +138,7 @@ mod tests {
     use perfunit_model::samples::{measured, open_within, outcome, run, unmeasured};
     use perfunit_model::{Denied, Measured, Metric, Reason, variant_name};
 
-    /// Tests of each kind, and how many of them.
+    /// Builds a run with tests of each kind, in different numbers.
     fn of_each_kind() -> Run {
         let figures = || Some(measured(1e3, 0.3));
         let mut outcomes = vec![
@@ -172,7 +172,7 @@ mod tests {
         let other = || unmeasured("other", Some(Reason::SameCode));
         let same = || outcome("same", Verdict::Same, Some(measured(1e3, 0.0)));
         assert_eq!(said(1, 9, vec![other()]).unwrap(), "nothing slower by 5 % or more in 9 of 10 tests");
-        // A test without time could have changed, too: less than nine in ten.
+        // The test without figures can have changed too, so fewer than nine in ten exclude the bound.
         assert_eq!(said(1, 9, vec![late()]).unwrap(), "nothing slower by 10 % or more in 9 of 11 tests");
         assert_eq!(said(0, 0, vec![same()]).unwrap(), "nothing slower by 2 % or more in 1 of 1 test");
         assert_eq!(said(3, 0, vec![late()]), None);
@@ -180,7 +180,7 @@ mod tests {
         // A speed-up is not a slowdown.
         assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "nothing slower by 1 % or more in 1 of 1 test");
         assert_eq!(Excluded::beyond_verdicts(&run(vec![same()])), None);
-        // No figures of time are known where the test is judged by others.
+        // Tests judged by other metrics have no figures of time.
         let by_others = Outcome { possible: None, ..same() };
         assert_eq!(Excluded::of(&run(vec![by_others])), None);
     }
@@ -239,7 +239,7 @@ mod tests {
         let with = |verdict, threshold, detectable| {
             outcome("a", verdict, Some(Measured { detectable, threshold, ..measured(1e3, 0.0) }))
         };
-        // Of those that are the same the interval excludes such a change.
+        // The intervals of tests with a verdict exclude such a change.
         let sensitive =
             [with(Verdict::Same, 0.1, 0.3), with(Verdict::Slower, 0.2, 0.3), with(Verdict::Inconclusive, 0.1, 0.05)];
         assert_eq!(insensitive(&run(sensitive.to_vec())), None);
@@ -251,7 +251,7 @@ mod tests {
         let text = without_escapes(&crate::text::render(&run, &TextOptions::default(), Denied::default()));
         assert!(text.lines().nth(2).is_some_and(|line| line.trim() == format!("Limits  {expected}")), "{text}");
         assert_eq!(Document::from(&run).summary.insensitive, 2);
-        // Time does not decide: nobody asked for a change of it.
+        // Time does not decide, so no change of time was requested.
         run.gates = vec![Metric::Allocations];
         assert_eq!(insensitive(&run), None);
     }

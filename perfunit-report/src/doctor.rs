@@ -1,5 +1,4 @@
-//! `cargo perfunit doctor`: one line for each finding; what is not as it should be also says why that matters and what
-//! to do.
+//! `cargo perfunit doctor`: one line for each finding. Warnings add why the finding matters and how to fix it.
 
 use super::terminal::{BAD, DIM, GOOD, INDENT, STRONG, Screen, Text, WARN};
 use super::text::TextOptions;
@@ -70,7 +69,7 @@ pub fn json(checkup: &Checkup) -> String {
     pretty(&DoctorDocument { schema_version: SCHEMA_VERSION, checkup })
 }
 
-/// The document.
+/// The JSON document of `doctor`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DoctorDocument<'a> {
     schema_version: u32,

@@ -60,7 +60,7 @@ fn write(test: &TestExplained, screen: &mut Screen) {
     }
 }
 
-/// The document, described in `docs/json.md`.
+/// The JSON document of `explain`, described in `docs/json.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// Version of the format.
@@ -69,33 +69,33 @@ pub struct Document {
     pub base: VersionName,
     /// The version under test.
     pub head: VersionName,
-    /// The tests.
+    /// The explained tests.
     pub tests: Vec<TestDocument>,
-    /// What the user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
-/// One test.
+/// The explanation of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestDocument {
-    /// Which test.
+    /// The test.
     #[serde(flatten)]
     pub test: Test,
-    /// As in `diff`.
+    /// The verdict, the same as in `diff`.
     pub verdict: Verdict,
     /// Time of one run of the test body on base, ns; null unless it was measured.
     pub base_ns: Option<f64>,
-    /// The same on head.
+    /// Time of one run on head, ns.
     pub head_ns: Option<f64>,
-    /// Head's change, as a fraction of base.
+    /// Change of head against base, as a fraction of base.
     pub change: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of the change's interval.
     pub low: Option<f64>,
-    /// Upper end of its interval.
+    /// Upper end of the change's interval.
     pub high: Option<f64>,
-    /// As in `diff`.
+    /// The explanation, the same as in `diff`.
     pub explanation: Option<Explanation>,
-    /// Why there is none.
+    /// The reason for a missing explanation.
     pub unexplained_because: Option<String>,
 }
 
@@ -124,42 +124,43 @@ pub fn json(explanations: &Explanations) -> String {
     })
 }
 
-/// Why a test got slower or faster. Costs are in `unit`; costs and calls are those of one run of the test body.
+/// The explanation of a slower or faster test. Costs are in `unit`; costs and calls are those of one run of the test
+/// body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// What was counted.
+    /// How costs were counted.
     pub engine: Engine,
     /// `ns` or `instructions`.
     pub unit: String,
-    /// Which functions were timed.
+    /// How functions to time were chosen.
     pub strategy: Strategy,
-    /// Wall time of finding it out, builds left aside.
+    /// Wall time of the explanation without builds, in seconds.
     pub seconds: Option<f64>,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
-    /// The test with probes, their calibrated cost subtracted.
+    /// The test's cost with probes, after subtracting the probes' calibrated cost.
     pub cost: Sides<Option<f64>>,
-    /// Head minus base of that.
+    /// Difference of `cost`, head minus base.
     pub difference: Interval,
-    /// How many times as long base takes with probes as without, cost subtracted.
+    /// Base's `cost` as a multiple of its time without probes.
     pub distortion: Option<f64>,
-    /// What the probes cost, which was subtracted.
+    /// The subtracted cost of the probes.
     pub probe_cost: Sides<Option<f64>>,
-    /// The responsible functions, the largest part first.
+    /// The responsible functions, the largest share first.
     pub responsible: Vec<Responsible>,
-    /// What else changed and can be behind it, the largest part first.
+    /// Other changes that may be the cause, the largest share first.
     #[serde(default)]
     pub causes: Vec<Cause>,
-    /// Whether code of the workspace that can reach the test changed; null where that is not known.
+    /// True if workspace code that the test can reach changed; null if this is not known.
     #[serde(default)]
     pub code_changed: Option<bool>,
-    /// The functions of the tree.
+    /// The functions in the call tree.
     pub functions: Vec<model::Function>,
-    /// The call tree; the first is the test.
+    /// The call tree; the first node is the test.
     pub nodes: Vec<Node>,
-    /// Head's functions without a probe, by reason.
+    /// Functions of head without a probe, counted by reason.
     pub without_probe: BTreeMap<String, usize>,
-    /// Head's change of the executed instructions, as a fraction of base; null unless callgrind counted them.
+    /// Change of executed instructions, as a fraction of base; null unless callgrind counted them.
     #[serde(default)]
     pub instructions: Option<f64>,
     /// Remarks.
@@ -173,46 +174,46 @@ pub struct Responsible {
     pub function: usize,
     /// `own`: its calls take more or less time; `calls`: it calls another one more or less often.
     pub kind: String,
-    /// Its part of the difference.
+    /// The function's part of the difference, as a cost.
     pub difference: Interval,
-    /// As a fraction of the test's difference.
+    /// Share as a fraction of the test's difference.
     pub share: Option<f64>,
-    /// How often it is called.
+    /// Calls per run.
     pub calls: Sides<Option<f64>>,
-    /// With `calls`: index in `functions` of what it calls more or less often.
+    /// For `calls`: index in `functions` of the callee that is called more or less often.
     pub callee: Option<usize>,
-    /// With `calls`: how often each call of it calls that one.
+    /// For `calls`: calls of the callee per call of this function.
     pub calls_each: Option<Sides<Option<f64>>>,
-    /// What happened to its source, in words; null if nothing did.
+    /// The change of the function's source in words; null if the source is unchanged.
     pub changed: Option<String>,
-    /// Its callers with unchanged source whose own time is part of `difference`, because calls are too short to be timed
-    /// apart: indices in `functions`, null for the test.
+    /// Callers with unchanged source that contribute to `difference`, because calls are too short to be timed
+    /// separately: indices in `functions`, null for the test.
     #[serde(default)]
     pub not_apart: Vec<Option<usize>>,
 }
 
-/// Something besides the functions with probes that changed.
+/// A change outside the functions with probes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
-    /// In words: `serde 1.0.200 -> 1.0.219`.
+    /// The change in words: `serde 1.0.200 -> 1.0.219`.
     pub text: String,
-    /// What exactly, by `kind`.
+    /// The change as data, by `kind`.
     #[serde(flatten)]
     pub changed: model::Changed,
-    /// The part of the test's difference that is attributed to functions with unchanged source that it can reach.
+    /// Fraction of the test's difference that is attributed to unchanged functions that this change can reach.
     pub share: Option<f64>,
 }
 
-/// A function at one place of the call tree.
+/// A node of the call tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// Index in `functions`; null for the test and for threads that it starts.
     pub function: Option<usize>,
-    /// How often it is called there.
+    /// Calls of the function at this node.
     pub calls: Sides<Option<f64>>,
-    /// Its own cost.
+    /// The function's own cost.
     pub self_cost: Sides<Option<f64>>,
-    /// Its cost with all that it calls.
+    /// The function's cost including its callees.
     pub total_cost: Sides<Option<f64>>,
     /// Head minus base of `self_cost`.
     pub self_difference: Interval,

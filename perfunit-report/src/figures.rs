@@ -10,31 +10,31 @@ use perfunit_model::{
 };
 use std::cmp::Ordering;
 
-/// Below this time on base a processor cycle is some per cent, so the difference in nanoseconds is shown as well.
+/// Below this time on base one processor cycle is several per cent, so the difference in nanoseconds is shown too.
 const TINY_NS: f64 = 50.0;
 
 /// The amount of detail in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     Brief,
-    /// Statistics, why it was selected, and remarks below.
+    /// Statistics, the reason for selection, and remarks below the row.
     Full,
 }
 
-/// Returns the outcomes of one verdict, the largest change in either direction first and those of first calls alone
-/// last.
+/// Returns the outcomes of one verdict, the largest change in either direction first. Outcomes of first calls alone
+/// come last.
 pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
     let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
     sort(&mut group);
     group
 }
 
-/// Sorts outcomes, the largest change first and those of first calls alone last.
+/// Sorts outcomes by the size of their change, the largest first. Outcomes of first calls alone come last.
 pub fn sort(outcomes: &mut [&Outcome]) {
     outcomes.sort_by(|a, b| largest_first(a, b).then_with(|| a.test.cmp(&b.test)));
 }
 
-/// Sorts tests without a verdict: those of which nothing is known first, then the largest possible slowdown.
+/// Sorts tests without a verdict: tests without a bound first, then by the largest possible slowdown.
 pub fn sort_by_possible(outcomes: &mut [&Outcome]) {
     let slower = |outcome: &Outcome| outcome.possible.map_or(f64::INFINITY, |possible| possible.slower);
     outcomes.sort_by(|a, b| slower(b).total_cmp(&slower(a)).then_with(|| largest_first(a, b)));
@@ -75,13 +75,13 @@ pub enum Words {
 }
 
 impl Words {
-    /// Returns the words for verdicts by these metrics.
+    /// Chooses the words for verdicts by these metrics.
     pub fn of(gates: &[Metric]) -> Self {
         if gates.iter().all(|metric| *metric == Metric::Time) { Self::OfTime } else { Self::OfAny }
     }
 }
 
-/// Returns the status word of a verdict.
+/// Returns the status word of a verdict, with its style.
 pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
     match (verdict, words) {
         (Verdict::Slower, Words::OfTime) => ("Slower", BAD),
@@ -95,7 +95,7 @@ pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
     }
 }
 
-/// Returns the status word within a sentence.
+/// Returns the status word as used within a sentence.
 pub(super) fn word(verdict: Verdict, words: Words) -> String {
     status(verdict, words).0.to_lowercase()
 }
@@ -125,7 +125,7 @@ fn cells(measured: &Measured, style: Style, glyphs: Glyphs) -> [Text; COLUMNS] {
     ]
 }
 
-/// Returns the times of both versions; for a stopped version, the time after which it was stopped.
+/// Formats the times of both versions; for a stopped version, the time after which it was stopped.
 pub fn times(measured: &Measured, glyphs: Glyphs) -> [String; 2] {
     let Measured { base_ns, head_ns, bound, .. } = measured;
     let stopped = bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some());
@@ -135,13 +135,13 @@ pub fn times(measured: &Measured, glyphs: Glyphs) -> [String; 2] {
 }
 
 pub fn at_least(bound: &Bound) -> String {
-    // Never more than was seen.
+    // Round down, so that the bound is never larger than observed.
     let step = if bound.ratio < 10.0 { 0.1 } else { 10f64.powf(bound.ratio.log10().floor() - 1.0) };
     let ratio = (bound.ratio / step).floor() * step;
     if ratio < 10.0 { format!("at least x{ratio:.1}") } else { format!("at least x{ratio:.0}") }
 }
 
-/// Returns the remark behind figures that are not of the steady state.
+/// Returns the remark after figures of first calls or whole processes.
 fn remark(mode: Mode) -> &'static str {
     match mode {
         Mode::Steady => "",
@@ -155,7 +155,7 @@ fn tiny_difference(measured: &Measured) -> Option<String> {
     (measured.base_ns < TINY_NS).then(|| format::difference(measured.head_ns - measured.base_ns))
 }
 
-/// Returns change and interval in one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
+/// Formats change and interval as one phrase: `+4.1 % (+1.2 ns) [+3.0 %, +5.2 %]`.
 pub fn phrase(measured: &Measured) -> String {
     let change = measured.change;
     if let Some(bound) = &measured.bound {
@@ -168,14 +168,15 @@ pub fn phrase(measured: &Measured) -> String {
     format!("{estimate}{difference} [{low}, {high}]{remark}")
 }
 
-/// Returns the deciding figures of a test in one phrase: its change in time, and the changes of other deciding metrics.
+/// Formats the deciding figures of a test as one phrase: the change in time, then the changes of other deciding
+/// metrics.
 pub fn decided(outcome: &Outcome, run: &Run) -> String {
     let time = outcome.measured.as_ref().map(phrase);
     let others = metrics::deciding(outcome, run.gates_of(outcome));
     time.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-/// Says how much an inconclusive test may have changed, and what would settle it.
+/// Describes how much an inconclusive test may have changed, and which evidence would settle it.
 pub fn possible(outcome: &Outcome, run: &Run) -> Option<String> {
     let measured = outcome.measured.as_ref().filter(|_| run.is_inconclusive(outcome))?;
     let Some(possible) = outcome.possible else {
@@ -191,13 +192,13 @@ pub fn possible(outcome: &Outcome, run: &Run) -> Option<String> {
     Some(format!("may be up to {}{settling}", sides.join(" or ")))
 }
 
-/// More pairs than this many times those at hand are not worth a mention.
+/// Suggestions for more than this many times the existing pairs are left out.
 const MOST_TIMES: f64 = 1_000.0;
 
-/// Returns the evidence that would show a change or bound it: layouts, where the placement of code is in the way, or pairs.
+/// Returns the evidence that would show or bound a change: pairs, or layouts if code placement causes the uncertainty.
 fn settling(measured: &Measured, possible: &PossibleChange, bound: Threshold) -> Option<String> {
     let Change { estimate, low, high } = measured.change;
-    // An interval is half as wide from four times as many pairs.
+    // Four times as many pairs halve the interval.
     let enough = estimate.abs().max(bound.fraction() - estimate.abs());
     let times = ((high - low) / 2.0 / enough).powi(2).ceil();
     let is_placed = possible.slower > high.max(0.0) || possible.faster > (-low).max(0.0);
@@ -237,13 +238,13 @@ fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<
         .collect()
 }
 
-/// Says why no function is named, unless the explanation says so.
+/// Returns the reason why no function is named, unless the explanation has it.
 pub fn unexplained(outcome: &Outcome) -> Option<String> {
     let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
     Some(format!("not explained: {}", format::one_line(&why.to_string())))
 }
 
-/// Returns the size of an effect.
+/// Names the class of an effect size.
 pub fn effect_class(class: EffectClass) -> &'static str {
     match class {
         EffectClass::Trivial => "trivial",
@@ -253,7 +254,7 @@ pub fn effect_class(class: EffectClass) -> &'static str {
     }
 }
 
-/// Says how certain the figures are, in a line.
+/// Formats the statistics behind the figures in a line.
 pub fn statistics(measured: &Measured) -> String {
     if let Some(bound) = &measured.bound {
         return calls(bound, measured.p_value);
@@ -276,14 +277,14 @@ pub fn statistics(measured: &Measured) -> String {
     )
 }
 
-/// Returns the throughput of a benchmark on both versions, in a line.
+/// Formats the throughput of a benchmark on both versions in a line.
 pub fn throughput(measured: &Measured, glyphs: Glyphs) -> Option<String> {
     let (unit, per_second) = measured.per_second()?;
     let Sides { base, head } = per_second.map(|rate| format::rate(rate, unit));
     Some(format!("throughput {base} {} {head}", glyphs.arrow()))
 }
 
-/// Says how a bound was found.
+/// Describes the single calls behind a bound.
 fn calls(bound: &Bound, chance: f64) -> String {
     let Sides { base, head } = bound.calls;
     let stopped = bound.limit_ns.map(|ns| format!(", stopped after {}", format::duration(ns, Glyphs::Ascii)));
@@ -328,14 +329,14 @@ mod tests {
             possible(&run.outcomes[0], &run)
         };
         assert_eq!(said(-0.04, 0.03), None);
-        // Half of the interval is 0.3, and 0.1 would do.
+        // Half of the interval is 0.3; 0.1 would suffice.
         let nine = "may be up to 30.0 % slower or 30.0 % faster; about 9 times as many pairs would settle it";
         assert_eq!(said(-0.3, 0.3).unwrap(), nine);
         // The estimate is 0.2, and half of the interval 0.25.
         let change = "may be up to 45.0 % slower or 5.0 % faster; about 2 times as many pairs would settle it";
         assert_eq!(said(-0.05, 0.45).unwrap(), change);
         assert_eq!(said(0.02, 0.12).unwrap(), "may be up to 12.0 % slower");
-        // The placement of code, not the interval, is too wide.
+        // Code placement, not the interval, causes the uncertainty.
         let mut placed = open_within("a", 1e3, -0.02, 0.02);
         placed.possible = PossibleChange::of(&placed.measured.as_ref().unwrap().change, 0.15);
         let run = run(vec![placed]);

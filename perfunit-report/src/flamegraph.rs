@@ -1,24 +1,24 @@
-//! The differential flamegraph of an explanation (Gregg): as wide as head's time, red where a function itself takes
-//! longer than on base, blue where it takes less. What only base does has no width in it.
+//! Differential flamegraph of an explanation (Gregg). Widths are head's times; red functions take longer on head than
+//! on base, blue ones less. Calls that only base makes have no width.
 
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Engine, Explanation, Sides};
 use std::fmt::Write;
 
-/// Figures of folded stacks are whole numbers; in ps they tell functions of a few ns apart.
+/// Figures of folded stacks are whole numbers; in ps they resolve functions of a few ns.
 const PS_PER_NS: f64 = 1e3;
-/// From here on whole ns are fine enough for a picture.
+/// Above this time, whole ns are precise enough.
 #[cfg(feature = "flamegraph")]
 const LONG_NS: f64 = 1e5;
 
-/// Returns a self-contained SVG, with the script that zooms and searches.
+/// Returns a self-contained SVG with a script for zooming and searching.
 #[cfg(feature = "flamegraph")]
 pub fn svg(explanation: &Explanation) -> Result<String> {
     use inferno::flamegraph::{self, Options};
     use perfunit_model::error::ExitCode;
 
     let failed = |error: String| Error::new(ExitCode::Internal, format!("cannot draw a flamegraph: {error}"));
-    // inferno's own factor would make the percentages of the differences wrong.
+    // inferno's own factor would make the percentages of differences wrong.
     let (unit, factor, what) = match explanation.engine {
         Engine::Callgrind => ("instructions", 1.0, "instructions"),
         Engine::Probes if explanation.cost.head >= LONG_NS => ("ns", 1.0, "time"),
@@ -37,13 +37,13 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     String::from_utf8(image).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns an error: this build cannot draw.
+/// Returns an error, because this build has no flamegraph support.
 #[cfg(not(feature = "flamegraph"))]
 pub fn svg(_: &Explanation) -> Result<String> {
     can_draw().map(|()| String::new())
 }
 
-/// Says how to get a tool that can draw, if this one cannot.
+/// Returns an error with installation instructions if this build cannot draw flamegraphs.
 pub fn can_draw() -> Result<()> {
     if cfg!(feature = "flamegraph") {
         return Ok(());
@@ -55,8 +55,8 @@ pub fn can_draw() -> Result<()> {
     )))
 }
 
-/// Returns a line for each place of the call tree: the functions on the way to it, then its own time on base and on
-/// head in ps, or its instructions. Any tool for differential flamegraphs reads it.
+/// Returns folded stacks: a line for each node of the call tree with the path to it, its own time on base and on head
+/// in ps, or its instructions. Tools for differential flamegraphs read this format.
 pub fn folded(explanation: &Explanation) -> String {
     let factor = match explanation.engine {
         Engine::Probes => PS_PER_NS,
@@ -84,7 +84,7 @@ fn stacks(explanation: &Explanation, factor: f64) -> String {
     text
 }
 
-/// Returns a name without what separates frames and figures.
+/// Returns a name without the characters that separate frames and figures.
 fn frame(name: &str) -> String {
     name.replace(|c: char| c == ';' || c.is_whitespace() || c.is_control(), "_")
 }
@@ -120,7 +120,7 @@ mod tests {
         let svg = svg(&explanation()).unwrap();
         assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"), "{svg}");
         assert!(svg.contains("<script") && !svg.contains("href=\"http"), "{svg}");
-        // 400 of 1,410 ns more, in itself.
+        // Head takes 400 ns more of 1,410 ns, all in the function itself.
         assert!(svg.contains("lexer::word (900,000 ps, 63.83%; +28.37%)"), "{svg}");
         assert!(svg.contains("parser::Parser::line (1,300,000 ps, 92.20%; 0.00%)"), "{svg}");
         assert!(svg.contains("parser::tests::long"));

@@ -1,4 +1,5 @@
-//! The answer of `cargo perfunit generate`: calls by function, and why there are none for others; in the terminal and as JSON.
+//! Output of `cargo perfunit generate`: generated calls by function and the reasons for functions without one, in the
+//! terminal and as JSON.
 
 use super::TextOptions;
 use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text};
@@ -39,7 +40,7 @@ fn source(GeneratedWorkload { call, n, ns, .. }: &GeneratedWorkload) -> Text {
     Text::plain(one_line(&call.call)).with(DIM, format!("  {sized}about {ns} ns; arguments: {}", one_line(&call.setup)))
 }
 
-/// The answer of `cargo perfunit generate`.
+/// The JSON document of `generate`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GenerateDocument {
     pub schema_version: u32,
@@ -49,7 +50,7 @@ pub struct GenerateDocument {
     pub generation: Calls,
 }
 
-/// The calls that were found, and the functions without one.
+/// Generated calls, and functions without one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Calls {
     pub calls: Vec<Call>,
@@ -60,19 +61,20 @@ pub struct Calls {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     pub function: Function,
-    /// The target whose unit tests it joins.
+    /// The target that has this call among its unit tests.
     pub target: String,
-    /// Its path inside the crate, as a test.
+    /// Path of the call inside the crate, as a test.
     pub name: String,
-    /// What makes `(input, lent)` from `n`, as Rust source: the arguments that the call takes, and those that it borrows.
+    /// Rust source that builds `(input, lent)` from `n`: the arguments that the call takes by value, and those that it
+    /// borrows.
     pub setup: String,
-    /// What is measured, as Rust source.
+    /// Rust source of the measured call.
     pub call: String,
-    /// The size of its arguments; null if they have none.
+    /// The size of the arguments; null if they have none.
     pub n: Option<usize>,
-    /// Time of a call on base when it was tried, roughly.
+    /// Approximate time of a call on base, measured during the trial.
     pub about_ns: u64,
-    /// What it returns on base, where that can be printed.
+    /// The returned value on base, if it can be printed.
     pub value: Option<String>,
 }
 
@@ -81,11 +83,11 @@ pub struct Call {
 pub struct Without {
     pub function: Function,
     pub because: model::NotGenerated,
-    /// The same in words.
+    /// The reason in words.
     pub text: String,
 }
 
-/// Returns the answer of `generate` as pretty JSON with a trailing newline.
+/// Returns the JSON document with a trailing newline.
 pub fn render(versions: &Sides<VersionName>, generation: &Generation) -> String {
     let Sides { base, head } = versions.clone();
     pretty(&GenerateDocument { schema_version: SCHEMA_VERSION, base, head, generation: Calls::from(generation) })

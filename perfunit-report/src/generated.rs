@@ -1,11 +1,11 @@
-//! Words of the comparison of generated calls.
+//! Wording of the comparison of generated calls.
 
 use super::figures::{self, Words};
 use super::{causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{GeneratedCalls, Outcome, Run, Verdict};
 
-/// Returns the result in a line without its full stop; nothing where no such comparison was requested.
+/// Returns the result as a line without a full stop; `None` if no such comparison was requested.
 pub fn headline(run: &Run) -> Option<String> {
     let generated = run.generated.as_ref()?;
     let compared = match &generated.comparison {
@@ -38,14 +38,14 @@ fn slower(generated: &GeneratedCalls) -> impl Iterator<Item = &Outcome> {
     outcomes.filter(|outcome| outcome.verdict == Verdict::Slower)
 }
 
-/// Returns whether the result is a reason to fail where generated calls are denied.
+/// Returns true if the result fails the run under `--deny generated`.
 pub fn is_bad(run: &Run) -> bool {
     run.generated
         .as_ref()
         .is_some_and(|generated| matches!(generated.comparison, Some(Err(_))) || slower(generated).next().is_some())
 }
 
-/// Returns the calls that got slower or faster, each with its figures.
+/// Lists the calls that got slower or faster, each with its figures.
 pub fn items(run: &Run) -> Vec<(String, String)> {
     let Some(generated) = &run.generated else { return Vec::new() };
     let Some(compared) = generated.run() else { return Vec::new() };
@@ -132,7 +132,7 @@ mod tests {
             assert!(text.contains("1 of 2 generated calls slower"), "{text}");
         }
         let failures = |denied| junit::render(&run, denied).matches("<failure").count();
-        // The other one is the function without a call.
+        // The function without a call is the second failure.
         assert_eq!((failures(denied), failures(Denied::default())), (2, 0));
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
         let generated = &document["generated"];

@@ -1,7 +1,7 @@
-//! GitHub Actions: annotations at the lines of responsible functions, and the output variables of a step.
+//! GitHub Actions: annotations at the lines of responsible functions, and output variables of a step.
 //!
-//! Annotations are workflow commands as in GitHub's documentation ("Workflow commands for GitHub Actions", setting an error
-//! message); the runner reads them from stderr as well as from stdout.
+//! Annotations are workflow commands as described in GitHub's documentation ("Workflow commands for GitHub Actions",
+//! setting an error message). The runner reads them from stderr as well as from stdout.
 
 use super::by_cause::{Group, Responsible};
 use super::causes;
@@ -13,17 +13,17 @@ use perfunit_model::{Conclusion, Denied, Outcome, Run, Side, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Annotations of a level that GitHub shows for a step.
+/// Annotations of a level that GitHub shows per step.
 const MOST: usize = 10;
 /// Tests named in one annotation.
 const TESTS: usize = 5;
 
-/// Returns a workflow command per line; empty if there is nothing to annotate.
+/// Returns one workflow command per line; empty if there is nothing to annotate.
 pub fn annotations(run: &Run) -> String {
     let sections = Sections::of(run, Denied::default());
     let slower = sections.get(Kind::Tests(Verdict::Slower));
     let mut groups: Vec<&Group<'_>> = slower.iter().flat_map(|section| &section.causes).collect();
-    // Those with a place are worth more than those without.
+    // Annotations with a place are more useful than those without.
     groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. }));
     let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     let of_group = |group: &&Group<'_>| {
@@ -40,7 +40,7 @@ pub fn annotations(run: &Run) -> String {
         };
         format!("::error {place}title={}::{}\n", property(&title), data(&message(&group.tests, run)))
     };
-    // What has no place in the source comes first: it would be the first to be left out.
+    // Annotations without a place come first, because the last ones may be dropped.
     let failing = sections.get(Kind::Failing).map(failing);
     let ratchet = sections.bad(Kind::Ratchet).map(|section| ratchet(section, run));
     let errors = failing.into_iter().chain(ratchet).chain(groups.iter().map(of_group));
@@ -49,7 +49,7 @@ pub fn annotations(run: &Run) -> String {
     limited("error", errors.collect()) + &limited("warning", growing.chain(uncovered).collect())
 }
 
-/// Returns the annotations that GitHub shows; the last one counts the others.
+/// Returns the annotations that GitHub shows; the last one counts the rest.
 fn limited(level: &str, mut all: Vec<String>) -> String {
     if all.len() > MOST {
         let more = all.split_off(MOST - 1).len();
@@ -58,7 +58,8 @@ fn limited(level: &str, mut all: Vec<String>) -> String {
     all.concat()
 }
 
-/// Returns the losses against the ratchet's version, or why there was no comparison, in one annotation without a place.
+/// Returns one annotation without a place for the losses against the ratchet's version, or for the reason why there was
+/// no comparison.
 fn ratchet(section: &Section<'_>, run: &Run) -> String {
     let lost = run.cumulative_losses();
     let second = run.against_ratchet().filter(|_| !lost.is_empty());
@@ -69,14 +70,14 @@ fn ratchet(section: &Section<'_>, run: &Run) -> String {
     format!("::error title={}::{}\n", property(title), data(&lines))
 }
 
-/// Returns the tests that pass on base and fail on head, in one annotation without a place.
+/// Returns one annotation without a place for the tests that pass on base and fail on head.
 fn failing(section: &Section<'_>) -> String {
     let lines = section.items.iter().take(TESTS).map(|item| format!("{}: {}", item.name, item.text));
     let lines = and_more(lines.collect(), section.items.len());
     format!("::error title={}::{}\n", property(&section.headline), data(&lines))
 }
 
-/// Returns the lines of the first tests, and how many there are beyond them.
+/// Limits a list of tests, and appends the number of the rest.
 fn and_more(mut lines: Vec<String>, tests: usize) -> String {
     if tests > TESTS {
         lines.push(format!("... and {} more", tests - TESTS));
@@ -101,17 +102,17 @@ fn message(outcomes: &[&Outcome], run: &Run) -> String {
     and_more(lines, outcomes.len())
 }
 
-/// Escapes the text that a command carries.
+/// Escapes the text of a command.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Escapes a value before the text, where colons and commas separate values.
+/// Escapes a property, in which colons and commas are separators.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Returns `name=value` lines; `report` is a file with the run's Markdown, if there is one.
+/// Returns `name=value` lines. `report` is the file with the run's Markdown, if there is one.
 pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> String {
     let mut text = format!("verdict={}\n", verdict(run, conclusion));
     let counts = [
@@ -128,14 +129,14 @@ pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> Stri
     if let Some(excluded) = Excluded::of(run) {
         let _ = writeln!(text, "excluded={excluded}");
     }
-    // A path with a line break in it would be taken for another variable.
+    // A path with a line break would set another variable.
     if let Some(path) = report.and_then(Path::to_str).filter(|path| !path.contains(['\n', '\r'])) {
         let _ = writeln!(text, "report={path}");
     }
     text
 }
 
-/// Returns the conclusion in a word; of a run that passed, what the tests showed.
+/// Returns the conclusion in one word; for a run that passed, the result of the tests.
 fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Slower | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => "slower",

@@ -1,4 +1,4 @@
-//! Growth of the work of functions with the length of their input: its JSON form and its words.
+//! Growth of functions' work with the length of their input: JSON form and wording.
 
 use super::wire::{Interval, Test, finite};
 use perfunit_model as model;
@@ -8,84 +8,84 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Difference of exponents below which they do not show what happened.
+/// Exponents that differ by less than this do not describe the change.
 const APART: f64 = 0.25;
-/// Functions named that share a reason.
+/// Functions named per reason.
 const NAMED: usize = 5;
 
-/// How the work of functions grows.
+/// Growth of functions' work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Growth {
-    /// Functions whose work grows with a larger power of a length than on base, the largest ratio first.
+    /// Functions with work that grows with a larger power of a length than on base, the largest ratio first.
     pub findings: Vec<Finding>,
     /// Functions that were compared at lengths over four octaves.
     pub compared: usize,
-    /// Changed functions of which nothing can be said.
+    /// Changed functions without a result.
     pub unseen: Vec<Unseen>,
-    /// Tests whose functions were not counted.
+    /// Tests without counters for their functions.
     pub not_counted: Vec<TestNotCounted>,
 }
 
-/// A function whose work grows with a larger power of a length than on base.
+/// A function with work that grows with a larger power of a length than on base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Which function.
+    /// The function.
     #[serde(flatten)]
     pub function: Function,
-    /// The argument whose length it is.
+    /// The argument with this length.
     pub argument: String,
-    /// Exponent of the work, as a function of the length, of each version.
+    /// Exponent of the work as a function of the length, for each version.
     pub exponent: Sides<Interval>,
-    /// Exponent of the term that head's work has and base's has not.
+    /// Exponent of the term that head's work has and base's does not.
     pub added: Interval,
-    /// The largest length at which both versions were seen.
+    /// The largest length that was seen in both versions.
     pub length: u64,
-    /// Head's work there, in base's.
+    /// Head's work at this length, as a multiple of base's.
     pub ratio: Option<f64>,
-    /// Work of a call there, basic blocks.
+    /// Work of a call at this length, in basic blocks.
     pub work: Sides<Option<f64>>,
-    /// The same in words.
+    /// The finding in words.
     pub text: String,
 }
 
-/// A changed function of which nothing can be said.
+/// A changed function without a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unseen {
-    /// Which function, and why.
+    /// The function and the reason.
     #[serde(flatten)]
     pub unseen: model::GrowthUnseen,
     /// The reason in words.
     pub text: String,
 }
 
-/// A test whose functions were not counted.
+/// A test without counters for its functions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestNotCounted {
-    /// Which test.
+    /// The test.
     #[serde(flatten)]
     pub test: Test,
-    /// Why, in words.
+    /// The reason in words.
     pub text: String,
 }
 
-/// Workloads that differ by a number in their names, and whose time grows with a larger power of it than on base.
+/// Workloads that differ by a number in their names and take time that grows with a larger power of it than on base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
     /// Package name.
     pub package: String,
     /// The target, as in `tests`.
     pub target: String,
-    /// Their common name, with `*` in the place of the number.
+    /// Their common name, with `*` in place of the number.
     pub name: String,
-    /// Exponent of the time, as a function of the number, of each version.
+    /// Exponent of the time as a function of the number, for each version.
     pub exponent: Sides<Interval>,
     /// The largest number.
     pub largest: u64,
-    /// Head's time there, in base's.
+    /// Head's time at the largest number, as a multiple of base's.
     pub ratio: Option<f64>,
-    /// Time there, in nanoseconds.
+    /// Time at the largest number, in nanoseconds.
     pub ns: Sides<Option<f64>>,
-    /// The same in words.
+    /// The finding in words.
     pub text: String,
 }
 
@@ -135,7 +135,7 @@ impl From<&GrowthFinding> for Finding {
     }
 }
 
-/// Says how the work of a function grows.
+/// Describes how the work of a function grows.
 pub fn said(finding: &GrowthFinding) -> String {
     let Sides { base, head } = finding.exponent.map(|exponent| exponent.estimate);
     let how = if head >= base + APART {
@@ -147,7 +147,7 @@ pub fn said(finding: &GrowthFinding) -> String {
     format!("{how}: {} times at n = {} (length of `{argument}`)", times(finding.ratio), finding.length)
 }
 
-/// Says how the time of a workload with a parameter grows.
+/// Describes how the time of a workload with a parameter grows.
 pub fn scaled(scaling: &model::Scaling) -> String {
     let Sides { base, head } = scaling.exponent.map(|exponent| power(exponent.estimate));
     format!("time grows as {head} instead of {base}: {} times at {}", times(scaling.ratio), scaling.largest)
@@ -161,7 +161,7 @@ fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }
 
-/// Returns the changed functions and tests whose growth is not known, by reason.
+/// Lists the changed functions and tests without a known growth, by reason.
 pub fn unknown(growth: &model::Growth) -> Vec<String> {
     let mut functions: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for unseen in &growth.unseen {

@@ -1,4 +1,4 @@
-//! The impact of functions: which tests spend their time in a function, its callers as a forest, and the JSON form.
+//! Impact of functions: the tests that spend time in a function, its callers as trees, and the JSON form.
 
 use super::explanations;
 use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text, test_id};
@@ -9,7 +9,7 @@ use perfunit_model::format::{self, Glyphs};
 use perfunit_model::{Engine, Forest, Function, FunctionImpact, TestImpact};
 use serde::{Deserialize, Serialize};
 
-/// Tests shown of each function unless everything is asked for.
+/// Tests shown per function without `--verbose`.
 const SHOWN: usize = 20;
 
 /// Returns each function with its tests, the largest share of a test's time first.
@@ -39,7 +39,7 @@ fn write(found: &FunctionImpact, engine: Engine, options: &TextOptions, screen: 
     screen.more(INDENT, found.tests.len().saturating_sub(shown));
 }
 
-/// Names the whole of the shares.
+/// Names what the shares refer to.
 pub(super) fn of_the_test(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "of the test's time",
@@ -69,12 +69,12 @@ pub(super) fn name(function: &Function) -> Text {
     Text::new(STRONG, format::one_line(&function.name)).and(" ").with(DIM, place)
 }
 
-/// Returns the calls of one run in words.
+/// Formats the calls of one run.
 pub(super) fn calls(calls: f64) -> String {
     if calls >= 100.0 { format!("x{}", format::large_count(calls)) } else { format!("x{}", format::calls(calls)) }
 }
 
-/// Returns the answer as a document.
+/// Returns the JSON document.
 pub fn json(impact: &model::Impact) -> String {
     let functions = impact.functions.iter().map(FunctionTests::from).collect();
     pretty(&Document { schema_version: SCHEMA_VERSION, unit: explanations::unit(impact.engine).to_owned(), functions })
@@ -83,9 +83,9 @@ pub fn json(impact: &model::Impact) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     pub schema_version: u32,
-    /// Of all costs: `ns` or `instructions`.
+    /// Unit of all costs: `ns` or `instructions`.
     pub unit: String,
-    /// The functions with the path that was asked for.
+    /// The functions that match the requested path.
     pub functions: Vec<FunctionTests>,
 }
 
@@ -93,9 +93,9 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FunctionTests {
     pub function: Function,
-    /// Of it and of all that it calls, over its tests.
+    /// Cost of the function including its callees, over its tests.
     pub cost: Spread,
-    /// Its tests, those first to whose time it contributes the largest part.
+    /// Its tests, ordered by the function's share of their time, the largest first.
     pub tests: Vec<TestShare>,
 }
 
@@ -107,18 +107,18 @@ pub struct Spread {
     pub min: Option<f64>,
 }
 
-/// What a function is to one test.
+/// Share of a function in one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TestShare {
     #[serde(flatten)]
     pub test: Test,
-    /// Part of the test's cost in the function itself.
+    /// The function's own share of the test's cost.
     pub self_share: Option<f64>,
-    /// Part of the test's cost in what the function calls.
+    /// Share of the function's callees in the test's cost.
     pub children_share: Option<f64>,
-    /// Of it and of all that it calls, one run.
+    /// Cost of the function including its callees, per run.
     pub cost: Option<f64>,
-    /// Calls in one run.
+    /// Calls per run.
     pub calls: Option<f64>,
 }
 
@@ -148,10 +148,10 @@ impl From<&TestImpact> for TestShare {
     }
 }
 
-/// Nodes with less than this part of the cost are folded.
+/// Nodes with a smaller share of the cost are folded.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Writes a line for each node that is worth one, callers first; nothing for a forest without tests.
+/// Writes the tree, callers first, without folded nodes; nothing for a forest without tests.
 pub fn write_forest(forest: &Forest, screen: &mut Screen) {
     if forest.nodes.is_empty() {
         return;
@@ -189,20 +189,20 @@ fn forest_line(forest: &Forest, index: usize, depth: usize, screen: &Screen) -> 
     Text::default().pad(INDENT - 1).and(figures).join(name)
 }
 
-/// A function at one place of the merged tree.
+/// A function at one place in the merged tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Index in `functions`; null for the tests themselves and for threads that they start.
     pub function: Option<usize>,
-    /// Tests that pass here.
+    /// Number of tests with this node.
     pub tests: usize,
-    /// Calls, over one run of each test.
+    /// Calls, summed over one run of each test.
     pub calls: Option<f64>,
-    /// Of itself, over one run of each test.
+    /// The function's own cost, summed over one run of each test.
     pub self_cost: Option<f64>,
-    /// Of all, over one run of each test.
+    /// The function's cost including its callees, summed over one run of each test.
     pub total_cost: Option<f64>,
-    /// `total_cost` as a part of that of all tests.
+    /// `total_cost` as a fraction of the cost of all tests.
     pub share: Option<f64>,
     pub children: Vec<usize>,
 }
@@ -221,11 +221,11 @@ pub fn nodes(forest: &Forest) -> Vec<Node> {
     nodes.collect()
 }
 
-/// Columns of a whole bar.
+/// Width of a full bar in columns.
 pub const GAUGE_WIDTH: usize = 20;
 
-/// Returns a bar of [`GAUGE_WIDTH`] columns for two parts of 1. A part above zero has at least a column, if there is
-/// room.
+/// Returns a bar of [`GAUGE_WIDTH`] columns for two fractions of 1. A fraction above zero has at least one column if
+/// there is room.
 pub fn gauge(own: f64, below: f64, glyphs: Glyphs) -> Text {
     let (full, light) = match glyphs {
         Glyphs::Unicode => ("█", "░"),
@@ -236,7 +236,7 @@ pub fn gauge(own: f64, below: f64, glyphs: Glyphs) -> Text {
     Text::new(STRONG, full.repeat(own)).with(DIM, light.repeat(below)).pad(GAUGE_WIDTH - own - below)
 }
 
-/// Returns the columns of a share; less than half a per cent has none.
+/// Returns the columns of a fraction; less than half a per cent has none.
 fn columns(share: f64) -> usize {
     let columns = (share.clamp(0.0, 1.0) * GAUGE_WIDTH as f64).round() as usize;
     if columns == 0 && share >= 0.005 { 1 } else { columns }

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the figures depend on besides the code.
+/// The environment that the figures depend on, apart from the code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// First line of `rustc -vV`.
@@ -24,30 +24,30 @@ pub struct Environment {
     pub host: String,
     /// Cargo profile of the build.
     pub profile: String,
-    /// The link-time optimization (LTO) of the profile that the build left out; `null` if there was none to leave out.
+    /// The profile's link-time optimization (LTO) if the build left it out, otherwise `null`.
     #[serde(default)]
     pub lto_off: Option<LtoKind>,
     /// CPU model.
     pub cpu: String,
     /// The core that ran the measured processes.
     pub core: usize,
-    /// Whether both processes of a pair had the same address space.
+    /// True if both processes of a pair had the same address space.
     pub paired_address_space: bool,
-    /// Whether the code of all measured targets was linked with matched layouts.
+    /// True if all measured targets were linked with matched layouts.
     pub layout_controlled: bool,
-    /// How far that came about, by target.
+    /// Layout matching by target.
     pub layouts: Vec<TargetLayout>,
 }
 
-/// How far the code of base and head lay at the same places in the executables of a target.
+/// How much code of base and head has equal addresses in the executables of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetLayout {
     /// The target.
     pub target: String,
-    /// All 0 if nothing was done.
+    /// Counts of matched code; all 0 if layouts were not matched.
     #[serde(flatten)]
     pub matched: LayoutMatch,
-    /// Why nothing was done about the layout, if so.
+    /// The reason if layouts were not matched.
     pub uncontrolled_because: Option<String>,
 }
 
@@ -77,7 +77,7 @@ impl From<(&TargetId, &Result<LayoutMatch, NoLayout>)> for TargetLayout {
     }
 }
 
-/// What selection did.
+/// The result of selection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Selection {
     /// Tests found in the built targets.
@@ -88,24 +88,25 @@ pub struct Selection {
     pub targets_reached: usize,
     /// Tests that can reach changed machine code, whether they execute it or not.
     pub reachable: usize,
-    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
+    /// Selected tests: those that can reach changed machine code, except tests that were seen to run without executing
+    /// it.
     pub executed: usize,
-    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
+    /// Tests dropped before measuring, by kind of reason; with `executed` they add up to `found`.
     pub left_out: BTreeMap<String, usize>,
-    /// Changed items and inputs, in words, most telling first.
+    /// Changed items and inputs in words, the most telling first.
     pub changes: Vec<String>,
-    /// What became of each change, in words, for when nothing was selected.
+    /// The effect of each change in words, in case nothing was selected.
     pub effects: Vec<String>,
-    /// Set when nothing was selected: why.
+    /// The reason if nothing was selected.
     pub nothing_because: Option<String>,
     /// Changed functions that no test executes, by file and line.
     #[serde(default)]
     pub uncovered: Vec<Uncovered>,
-    /// Functions of which a condition (`cfg`) leaves the change out of both builds, by file and line.
+    /// Functions with changes that a condition (`cfg`) excludes from both builds, by file and line.
     #[serde(default)]
     pub not_compiled: Vec<Function>,
-    /// Targets and kinds of test that we do not measure at all, each with its reason
-    /// ("doc tests of foo: measured on request (--doc)").
+    /// Targets and kinds of tests that are not measured, each with its reason ("doc tests of foo: measured on request
+    /// (--doc)").
     pub unmeasured_targets: Vec<String>,
 }
 
@@ -133,16 +134,16 @@ fn words(all: &[impl ToString]) -> Vec<String> {
     all.iter().map(ToString::to_string).collect()
 }
 
-/// How a run was shared out, and what of it is in this document.
+/// Division of a run into shards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sharding {
     /// `slice` or `hash`.
     pub kind: PartitionKind,
-    /// To how many shards.
+    /// Number of shards.
     pub shards: usize,
-    /// All tests that were dealt out, sorted; the error rate is that of so many.
+    /// All tests that were divided, sorted. The error rate covers all of them.
     pub candidates: Vec<Test>,
-    /// The shards in this document: one, or after `merge` all.
+    /// The shards in this document: one, or all after `merge`.
     pub parts: Vec<Part>,
 }
 
@@ -151,13 +152,13 @@ pub struct Sharding {
 pub struct Part {
     /// Its number, from 1.
     pub shard: usize,
-    /// Tests that were its to measure.
+    /// Number of tests assigned to the shard.
     pub tests: usize,
-    /// Where it was measured.
+    /// The environment that measured the shard.
     pub environment: Environment,
-    /// Wall time of its measuring, in seconds.
+    /// Wall time of measuring, in seconds.
     pub measure_seconds: f64,
-    /// Whether Ctrl-C cut it short.
+    /// True if Ctrl-C stopped the shard.
     pub interrupted: bool,
 }
 
@@ -184,25 +185,25 @@ impl From<&model::Part> for Part {
     }
 }
 
-/// The figures of the whole run.
+/// Figures of the whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// Entries of `tests` with each verdict.
+    /// Tests by verdict.
     pub verdicts: Verdicts,
-    /// What the tests without figures are.
+    /// Tests without figures, by category.
     #[serde(default)]
     pub unmeasured: Unmeasured,
-    /// The change that an inconclusive test may have reached, as a fraction of base: tests with this verdict that certainly
-    /// changed by less are `bounded`, and no reason to fail.
+    /// The change that an inconclusive test may have reached, as a fraction of base. Inconclusive tests that certainly
+    /// changed by less are `bounded` and do not fail a run.
     #[serde(default)]
     pub bound: Option<f64>,
     /// Tests with the verdict `inconclusive` that are unchanged within a bound.
     #[serde(default)]
     pub bounded: usize,
-    /// The slowdown that the run excludes for most of its tests.
+    /// The slowdown that most tests of the run exclude.
     #[serde(default)]
     pub excluded: Option<Excluded>,
-    /// Inconclusive tests that are probably slower: there was no time to confirm it.
+    /// Inconclusive tests that are probably slower, but were not confirmed for lack of time.
     #[serde(default)]
     pub probably_slower: usize,
     /// Tests that pass on base and fail on head.
@@ -213,12 +214,12 @@ pub struct Summary {
     pub failing_on_base: usize,
     /// Tests with figures.
     pub measured: usize,
-    /// Those judged by their time that could not have shown a change of the threshold.
+    /// Tests judged by time that could not have detected a change of the threshold.
     #[serde(default)]
     pub insensitive: usize,
     /// Tests found in the built targets.
     pub found: usize,
-    /// Gate, as a fraction of base.
+    /// The threshold, as a fraction of base.
     pub threshold: Option<f64>,
     /// The metrics that decide.
     pub gates: Vec<String>,
@@ -228,7 +229,7 @@ pub struct Summary {
     pub seconds: Seconds,
 }
 
-/// Counts by the words of `verdict`.
+/// Counts by verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the names are those of the verdicts")]
@@ -241,18 +242,18 @@ pub struct Verdicts {
     pub not_measured: usize,
 }
 
-/// Wall time of the stages in seconds.
+/// Wall time of the stages, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Seconds {
-    /// Versions, source difference, selection, shadow tree.
+    /// Resolving versions, comparing sources, selecting targets, writing the shadow tree.
     pub prepare: f64,
-    /// Both builds.
+    /// Building both versions.
     pub build: f64,
-    /// Comparison of machine code, confirmation by execution.
+    /// Comparing machine code and tracing tests.
     pub select: f64,
-    /// Pilots, pairs and confirmation.
+    /// Pilot runs, pairs and confirmation.
     pub measure: f64,
-    /// Builds with probes, and what they are run for.
+    /// Builds with probes and their runs.
     pub explain: f64,
 }
 
@@ -295,7 +296,7 @@ impl From<&Run> for Summary {
     }
 }
 
-/// The document.
+/// The JSON document of `diff` and `report`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// Version of the format.
@@ -304,33 +305,33 @@ pub struct Document {
     pub base: VersionName,
     /// The version under test.
     pub head: VersionName,
-    /// What the figures depend on besides the code.
+    /// The environment that the figures depend on, apart from the code.
     pub environment: Environment,
-    /// Which tests were taken, and why.
+    /// The selected tests and the reasons.
     pub selection: Selection,
-    /// One entry for each outcome, in the order of the run.
+    /// The tests, in the order of the run.
     pub tests: Vec<TestResult>,
-    /// The figures of the whole run.
+    /// Figures of the whole run.
     pub summary: Summary,
     /// Warnings of all stages.
     pub warnings: Vec<String>,
-    /// Whether Ctrl-C cut the run short.
+    /// True if Ctrl-C stopped the run.
     pub interrupted: bool,
-    /// The command that makes the same comparison again, where that is known.
+    /// The command that repeats the comparison, if known.
     #[serde(default)]
     pub repeat: Option<Repeat>,
-    /// How the run was shared out, if it was.
+    /// Division of the run into shards, if it was divided.
     pub sharding: Option<Sharding>,
-    /// How the work of functions grows with the length of their input, where that was asked for.
+    /// Growth of functions' work with the length of their input, if requested.
     #[serde(default)]
     pub growth: Option<growth::Growth>,
-    /// Workloads with a parameter whose time grows with a larger power of it.
+    /// Workloads with a parameter and time that grows with a larger power of it.
     #[serde(default)]
     pub scaling: Vec<growth::Scaling>,
-    /// The comparison with an older version besides, where one was asked for.
+    /// The comparison with an older version, if requested.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
-    /// The comparison of calls that were made up for functions without tests, where it was asked for.
+    /// The comparison of generated calls for functions without tests, if requested.
     #[serde(default)]
     pub generated: Option<GeneratedCalls>,
 }
@@ -339,13 +340,13 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Ratchet {
     pub version: VersionName,
-    /// The whole comparison, as of a run of its own with that version as base; null if it could not be made.
+    /// The comparison as a run of its own with that version as base; null if it could not be made.
     pub comparison: Option<Box<Document>>,
-    /// Why it was not made.
+    /// The reason if the comparison was not made.
     pub not_compared: Option<NotCompared>,
     /// Tests that are slower than that version and not slower than base.
     pub cumulative_losses: Vec<Test>,
-    /// Losses that were accepted of tests in `comparison`.
+    /// Accepted losses of tests in `comparison`.
     pub accepted: Vec<AcceptedLoss>,
 }
 
@@ -354,56 +355,56 @@ pub struct Ratchet {
 pub struct GeneratedCalls {
     #[serde(flatten)]
     pub generation: Calls,
-    /// The whole comparison, as of a run of its own; null if there was none.
+    /// The comparison as a run of its own; null if there was none.
     pub comparison: Option<Box<Document>>,
-    /// Why it was not made, if there were calls to compare.
+    /// The reason if there were calls but no comparison.
     pub not_compared: Option<NotCompared>,
 }
 
-/// Why there is no comparison with the ratchet's version.
+/// The reason for a missing comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotCompared {
     #[serde(flatten)]
     pub why: model::NotCompared,
-    /// The same as a sentence.
+    /// The reason as a sentence.
     pub text: String,
 }
 
-/// A loss that was accepted.
+/// An accepted loss.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AcceptedLoss {
     #[serde(flatten)]
     pub test: Test,
-    /// As a fraction of the time at the ratchet's version.
+    /// Loss as a fraction of the time at the ratchet's version.
     pub loss: Option<f64>,
     pub reason: String,
-    /// When it was accepted.
+    /// Date of acceptance.
     pub date: String,
 }
 
-/// What is known about one test; figures are `null` for a test that was not measured.
+/// The result of one test; figures are `null` for a test that was not measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TestResult {
-    /// Which test.
+    /// The test.
     #[serde(flatten)]
     pub test: Test,
     /// `slower`, `faster`, `changed-below-threshold`, `same`, `inconclusive` or `not-measured`.
     pub verdict: Verdict,
-    /// Why it was not measured, or why it is inconclusive.
+    /// The reason if the test was not measured or is inconclusive.
     pub reason: Option<Reason>,
-    /// Head against base, as fractions of base; positive is slower.
+    /// Change of head against base, as a fraction of base; positive is slower.
     pub change: Option<Interval>,
-    /// The change that the figures leave possible; null if they bound none.
+    /// The change that remains possible; null if unbounded.
     #[serde(default)]
     pub possible_change: Option<PossibleChange>,
     /// Time of one run of the test body on base, in nanoseconds.
     pub base_ns: Option<f64>,
-    /// The same on head.
+    /// Time of one run of the test body on head, in nanoseconds.
     pub head_ns: Option<f64>,
-    /// What a benchmark works through, as it says itself.
+    /// The throughput of a benchmark that declares one.
     #[serde(default)]
     pub throughput: Option<Throughput>,
-    /// What single calls showed, if they decided and not pairs.
+    /// Result of single calls, if they decided instead of pairs.
     #[serde(default)]
     pub bound: Option<Bound>,
     /// Pairs of processes behind the interval.
@@ -412,47 +413,47 @@ pub struct TestResult {
     pub layouts: Option<usize>,
     /// `steady`, `cold` or `process`.
     pub mode: Option<Mode>,
-    /// The smallest change that was judged: the run's threshold, or more where less cannot be detected.
+    /// The smallest change that was judged: the run's threshold, or more if smaller changes cannot be detected.
     pub threshold: Option<f64>,
-    /// The metrics that decide, if the test has its own.
+    /// The deciding metrics, if they differ from the run's.
     #[serde(default)]
     pub gates: Option<Vec<String>>,
-    /// The smallest change that these pairs would have shown with 99 % probability, as a fraction of base.
+    /// The smallest change that these pairs would have detected with 99 % probability, as a fraction of base.
     pub detectable: Option<f64>,
-    /// Two-sided p value of "no change".
+    /// Two-sided p value of the hypothesis "no change".
     pub p_value: Option<f64>,
     /// Effect size.
     pub cohens_d: Option<CohensD>,
-    /// Every metric by name, time among them.
+    /// All metrics by name, including time.
     pub metrics: Option<BTreeMap<String, MetricResult>>,
-    /// Whether time and work go together: what does not.
+    /// Contradiction between time and work, if any.
     pub cross_check: Option<CrossCheck>,
-    /// `macro` or `runner`, once known.
+    /// `macro` or `runner`, if known.
     pub capture: Option<Capture>,
-    /// Why it was selected, in words; empty if it was not.
+    /// The reason for selection in words; empty if the test was not selected.
     pub selected_because: String,
-    /// What of its machine code differs, where that was compared.
+    /// Differences of the test's machine code, if compared.
     pub why: Option<Why>,
-    /// The responsible functions, where that was asked for and found out.
+    /// The explanation, if requested and found.
     pub explanation: Option<Explanation>,
-    /// Why no function is named, where that was asked for.
+    /// The reason if no function is named although requested.
     #[serde(default)]
     pub unexplained_because: Option<String>,
-    /// What measuring it took, if that was tried.
+    /// Cost of measuring the test, if attempted.
     #[serde(default)]
     pub spent: Option<model::Spent>,
-    /// Remarks beside the verdict.
+    /// Additional remarks.
     pub notes: Vec<String>,
 }
 
-/// The change that a test's figures leave possible, beyond an accepted loss, with what the placement of code can hide.
+/// The change that remains possible beyond an accepted loss, including effects of code placement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PossibleChange {
     /// The largest slowdown, as a fraction of base: 0 if the test cannot have got slower.
     pub slower: f64,
     /// The largest speed-up, as a fraction of base: 0 if the test cannot have got faster.
     pub faster: f64,
-    /// The smallest of the bounds that reports name that both are below; null if they are not below `summary.bound`.
+    /// The smallest reported bound that both are below; null if they are not below `summary.bound`.
     pub within: Option<f64>,
 }
 

@@ -1,8 +1,8 @@
-//! Test results for CI systems: a `JUnit` document, with a suite for each target and a case for each test.
+//! Test results for CI systems: a `JUnit` document with a suite for each target and a case for each test.
 //!
-//! A case's time is that of one run of the test body on head. Documents of this kind have no standard; what is written
-//! here is understood by cargo-nextest's reader, and valid by the strict schema of Jenkins' xUnit plugin (junit-10.xsd),
-//! which knows no properties of a case: the figures are text.
+//! A case's time is that of one run of the test body on head. The format has no standard; this document is understood
+//! by cargo-nextest's reader and valid under the strict schema of Jenkins' xUnit plugin (junit-10.xsd). The schema has
+//! no properties of cases, so figures are text.
 
 use super::counts::is_unaffected;
 use super::figures::{phrase, possible, statistics, times, unexplained};
@@ -14,10 +14,10 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Sections that have a suite of their own, in this order.
+/// Sections with a suite of their own, in this order.
 const FURTHER: [Kind; 5] = [Kind::Uncovered, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
-/// Returns the document; tests have failed that got slower, fail on head alone or are denied.
+/// Returns the document. Tests count as failed if they got slower, fail on head only or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
     let mut suites: BTreeMap<&TargetId, TestSuite> = BTreeMap::new();
     for outcome in &run.outcomes {
@@ -29,9 +29,10 @@ pub fn render(run: &Run, denied: Denied) -> String {
     let sections = Sections::of(run, denied);
     let further = sections.of_kinds(&FURTHER).filter_map(|section| further(section, run, denied));
     report.add_test_suites(suites.into_values().chain(further));
-    // Into memory, and without characters that XML does not know: there is nothing to refuse.
+    // Writing to memory without characters that XML forbids cannot fail.
     let text = report.to_string().unwrap_or_else(|error| unreachable!("{error}"));
-    // quick-junit counts what was skipped on the outermost element, too, where Jenkins knows no such attribute.
+    // quick-junit also writes the number of skipped tests on the outermost element, where Jenkins' schema does not
+    // allow it.
     text.replacen(&format!(" skipped=\"{}\"", report.skipped), "", 1)
 }
 
@@ -61,7 +62,7 @@ fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
     }
 }
 
-/// Returns a case for each test that was compared with the ratchet's version, or one that says why there was no
+/// Returns a case for each test that was compared with the ratchet's version, or one with the reason for a missing
 /// comparison.
 fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     let found = run.ratchet.as_ref()?;
@@ -78,8 +79,7 @@ fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
     Some(suite)
 }
 
-/// Returns a case for each generated call that was compared; for a comparison that is denied and could not be made, one
-/// that says why.
+/// Returns a case for each compared generated call, or one with the reason for a missing comparison that is denied.
 fn generated(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     let found = run.generated.as_ref()?;
     let mut suite = TestSuite::new("generated");
@@ -101,7 +101,7 @@ fn generated(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSui
     Some(suite)
 }
 
-/// Returns a case for each function of a section; the cases have failed if the section is denied.
+/// Returns a case for each function of a section. The cases fail if the section is denied.
 fn functions(name: &str, section: &Section<'_>, is_denied: bool) -> TestSuite {
     let mut suite = TestSuite::new(name);
     let prefix = if section.kind == Kind::Uncovered { "executed by no test: " } else { "" };
@@ -181,7 +181,7 @@ fn why_not(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns the verdict in a line, then its certainty, work, responsible functions and remarks.
+/// Returns the verdict in a line, then statistics, work, responsible functions and remarks.
 fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
     let work = metrics::changed(outcome, run.gates_of(outcome), glyphs);
@@ -311,7 +311,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
 
     #[test]
     fn inconclusive_tests_fail_if_that_is_denied() {
-        // Two are slower, one is inconclusive, and one is unchanged within a bound.
+        // Two tests are slower, one is inconclusive, and one is unchanged within a bound.
         assert_eq!(read(&full(), INCONCLUSIVE).failures, 3);
     }
 

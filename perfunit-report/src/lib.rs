@@ -2,9 +2,10 @@
 //! [`Listing`](perfunit_model::Listing) the answer of `cargo perfunit list`, a [`Checkup`](perfunit_model::checkup::Checkup)
 //! the answer of `cargo perfunit doctor`.
 //!
-//! `sections` assembles what a run has to say once; `text`, `markdown`, `html`, `junit`, `github` and `push` render these
-//! sections. All functions are pure: width, glyphs and verbosity come in as [`TextOptions`], colors go out as ANSI codes that
-//! the terminal module strips where they are not wanted. The order of everything printed follows from the input alone.
+//! `sections` assembles the findings of a run once; `text`, `markdown`, `html`, `junit`, `github` and `push` render
+//! these sections. All functions are pure: width, glyphs and verbosity come in as [`TextOptions`]. Colors are ANSI
+//! codes that the terminal module strips where they are not supported. The order of the output depends on the input
+//! alone.
 
 pub mod bmf;
 mod by_cause;

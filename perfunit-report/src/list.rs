@@ -1,4 +1,4 @@
-//! `cargo perfunit list`: which tests can have changed and why, grouped by target as `cargo nextest list` does.
+//! `cargo perfunit list`: tests that can have changed with their reasons, grouped by target like `cargo nextest list`.
 
 use super::figures::Detail;
 use super::generate::Without;
@@ -17,23 +17,24 @@ use std::path::PathBuf;
 
 /// Indent of a test below its target.
 const TEST: usize = 4;
-/// Indent of what goes below a test.
+/// Indent of lines below a test.
 const BELOW: usize = 8;
-/// With fewer columns than this for the reasons, they go below the names.
+/// Reasons go below the names if fewer columns than this remain.
 const NARROWEST_REASON: usize = 32;
 
 /// Options of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListOptions<'a> {
-    /// Every test found with how it was captured, not only the selected ones.
+    /// List all tests with their capture method, not only the selected ones.
     pub all: bool,
-    /// Explain every test whose name contains this: what changed and the path to it, or which stage left it out.
+    /// Explain every test with a name that contains this: the call path to the change, or the stage that dropped the
+    /// test.
     pub why: Option<&'a str>,
-    /// True to show the effect of each change when nothing was selected.
+    /// Show the effect of each change if nothing was selected.
     pub explain_none: bool,
-    /// Columns; 0 for no limit, as when the output is not a terminal.
+    /// Columns; 0 for no limit, such as when the output is not a terminal.
     pub width: usize,
-    /// Characters beyond ASCII.
+    /// Use characters beyond ASCII.
     pub unicode: bool,
 }
 
@@ -69,7 +70,7 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     screen.finish()
 }
 
-/// Returns the list as pretty JSON with a trailing newline; every test found, selected or not.
+/// Returns the JSON document of all tests, selected or not, with a trailing newline.
 pub fn json(listing: &Listing) -> String {
     pretty(&ListDocument::from(listing))
 }
@@ -96,7 +97,7 @@ fn targets<'a>(lines: &[(&'a TargetId, Line)]) -> Vec<&'a TargetId> {
     targets
 }
 
-/// A test: its name (and capture) on the left, what there is to say on the right.
+/// A test: name and capture method on the left, remarks on the right.
 struct Line {
     head: Text,
     why: Text,
@@ -143,7 +144,7 @@ impl Line {
     }
 }
 
-/// Returns the path to the nearest change, then all functions with a change.
+/// Returns the call path to the nearest change, then all changed functions.
 fn explanation(why: &Why) -> Vec<Text> {
     let mut lines = Vec::new();
     let path: Vec<String> = why.path.iter().map(|name| one_line(name)).collect();
@@ -170,11 +171,11 @@ fn captured(capture: Option<Capture>) -> String {
 fn summary(listing: &Listing) -> Text {
     let Selection { found, targets, targets_reached, nothing_because, reachable, executed, .. } = &listing.selection;
     let selected = listing.tests.iter().filter(|listed| listed.selected_because.is_some());
-    // Calls are not among the tests found.
+    // Generated calls are not among the found tests.
     let (calls, selected): (Vec<_>, Vec<_>) = selected.partition(|listed| listed.capture == Some(Capture::Generated));
     let (calls, selected) = (calls.len(), selected.len());
     let called = count(calls, "generated call");
-    // Targets that cannot have changed may not have been built, and then their tests were not counted.
+    // Targets that cannot have changed may not have been built, so their tests were not counted.
     let subject = if *found > 0 { format!("{selected} of {}", count(*found, "test")) } else { "no test".to_owned() };
     let text = Text::new(STRONG, subject).and(" can have changed");
     match nothing_because {
@@ -203,7 +204,7 @@ fn is_of_other_shard(listed: &Listed) -> bool {
     matches!(listed.reason, Some(Reason::OtherShard { .. }))
 }
 
-/// The JSON form of a [`Listing`], described in `docs/json.md`.
+/// The JSON document of `list`, described in `docs/json.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListDocument {
     /// Version of the format.
@@ -212,14 +213,14 @@ pub struct ListDocument {
     pub base: VersionName,
     /// The version under test.
     pub head: VersionName,
-    /// What selection did.
+    /// The result of selection.
     pub selection: json::Selection,
-    /// Every test found.
+    /// All tests found.
     pub tests: Vec<ListedTest>,
-    /// Changed functions that no test executes and that have no generated call, where calls were asked for.
+    /// Changed functions without a test or a generated call, if generated calls were requested.
     #[serde(default)]
     pub without: Vec<Without>,
-    /// Where the executables of both versions lie, if any were built.
+    /// Directories of both versions' executables, if any were built.
     pub kept: Option<Sides<PathBuf>>,
     /// Wall time of the stages.
     pub seconds: ListSeconds,
@@ -228,20 +229,20 @@ pub struct ListDocument {
 /// One test found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedTest {
-    /// Which test.
+    /// The test.
     #[serde(flatten)]
     pub test: wire::Test,
-    /// Whether it can have changed.
+    /// True if the test can have changed.
     pub selected: bool,
-    /// Why, in words.
+    /// The reason in words.
     pub selected_because: Option<String>,
-    /// Whether a call graph by names leads from it to a changed item.
+    /// True if a call graph by names leads from the test to a changed item.
     pub by_name: bool,
-    /// How its runs are captured: `macro`, `runner`, `process`, `bench` or `generated`.
+    /// Capture method: `macro`, `runner`, `process`, `bench` or `generated`.
     pub capture: Option<Capture>,
-    /// What of its machine code differs, where that was compared.
+    /// Differences of the test's machine code, if compared.
     pub why: Option<Why>,
-    /// Why it was left out, or cannot be measured.
+    /// The reason if the test was dropped or cannot be measured.
     pub reason: Option<wire::Reason>,
 }
 

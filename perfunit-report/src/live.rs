@@ -1,4 +1,4 @@
-//! The line of a test that is announced while others are still measured.
+//! The result of a test, printed while other tests are still measured.
 
 use super::figures::{Words, phrase, status, times};
 use super::metrics;
@@ -15,7 +15,7 @@ pub struct Line {
     pub text: String,
 }
 
-/// Returns `Slower mycrate a::b  1.20 us -> 2.40 us  +100.0 % [+98.2 %, +101.9 %]`, or the failure of a test that fails
+/// Formats `Slower mycrate a::b  1.20 us -> 2.40 us  +100.0 % [+98.2 %, +101.9 %]`, or the failure of a test that fails
 /// on head.
 pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
     let test = one_line(&outcome.test.to_string());

@@ -1,7 +1,7 @@
-//! A comment for a pull request: slower tests, how certain that is, and the responsible function; the rest is folded.
+//! A comment for a pull request: slower tests with their certainty and responsible functions; the rest is folded.
 //!
-//! GitHub Flavored Markdown. The same run gives the same text, so that a comment changes only with its content. All foreign
-//! text (names of tests, functions, versions, messages) is in code spans: nothing in it is markup, no mention, no link.
+//! GitHub Flavored Markdown. Equal runs give equal text, so that a comment changes only with its content. All foreign
+//! text (names of tests, functions and versions, messages) is in code spans and cannot act as markup, mention or link.
 
 use super::by_cause::Group;
 use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
@@ -16,15 +16,15 @@ use perfunit_model::{
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Line by which a comment is recognized that is to be replaced.
+/// First line of a comment, which identifies the comment to replace.
 pub const MARKER: &str = "<!-- cargo-perfunit -->";
-/// Rows shown of slower tests; the others are folded.
+/// Slower tests shown; the others are folded.
 const SLOWER: usize = 10;
 /// Rows shown of faster tests.
 const FASTER: usize = 5;
 /// Items of a folded list.
 const ITEMS: usize = 10;
-/// Bytes after which no more rows are added: GitHub takes 65,536 characters, and what comes after the rows is short.
+/// No rows are added beyond this many bytes. GitHub accepts 65,536 characters, and the text after the rows is short.
 const ROOM: usize = 45_000;
 
 /// Sections above the tables of tests, in this order.
@@ -32,7 +32,7 @@ const ABOVE: [Kind; 5] = [Kind::Uncovered, Kind::NotCompiled, Kind::Scaling, Kin
 /// Sections below the tables.
 const BELOW: [Kind; 3] = [Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
-/// Returns the comment; empty if there is nothing to say and `when_fine` asks for silence.
+/// Returns the comment; empty if there is nothing to report and `when_fine` is silent.
 pub fn render(run: &Run, rendering: &Rendering) -> String {
     let sections = Sections::of(run, rendering.denied);
     if rendering.when_fine == WhenFine::Silent && is_fine(run, &sections, rendering.denied) {
@@ -90,7 +90,7 @@ fn heading(run: &Run, sections: &Sections<'_>, words: Words) -> String {
     }
 }
 
-/// Says which versions were compared by how many tests.
+/// Describes the compared versions and the number of tests.
 fn compared(run: &Run) -> String {
     let mut text = format!("{} → {}", version(&run.base), version(&run.head));
     match &run.selection.nothing_because {
@@ -117,7 +117,7 @@ fn version(version: &VersionName) -> String {
     }
 }
 
-/// Writes the first items, and how many more there are.
+/// Writes the first items, and the number of the rest.
 fn items(all: impl ExactSizeIterator<Item = String>, page: &mut String) {
     let more = all.len().saturating_sub(ITEMS);
     for item in all.take(ITEMS) {
@@ -128,7 +128,7 @@ fn items(all: impl ExactSizeIterator<Item = String>, page: &mut String) {
     }
 }
 
-/// Writes a section that is no table.
+/// Writes a section other than a table.
 fn section(section: &Section<'_>, page: &mut String) {
     let headline = &section.headline;
     let remark = |item: &Item<'_>| format!("{}: {}", code(&item.name), code(&item.text));
@@ -186,7 +186,7 @@ fn causes(section: &Section<'_>, run: &Run, page: &mut String) {
     items(causes.iter().map(item), page);
 }
 
-/// Writes the tests with one verdict, this many of them in sight and the others folded.
+/// Writes the tests with one verdict. The first `shown` are visible and the others folded.
 fn tables(section: &Section<'_>, run: &Run, word: &str, shown: usize, page: &mut String) {
     let tests: Vec<&Outcome> = section.items.iter().filter_map(|item| item.test).collect();
     let (shown, folded) = tests.split_at(tests.len().min(shown));
@@ -200,7 +200,7 @@ fn tables(section: &Section<'_>, run: &Run, word: &str, shown: usize, page: &mut
     }
 }
 
-/// Writes a row for each test, as long as there is room.
+/// Writes a row for each test while there is room.
 fn table(tests: &[&Outcome], run: &Run, word: &str, page: &mut String) {
     let _ = writeln!(page, "| {word} | base | head | change | interval | responsible |");
     page.push_str("|---|--:|--:|--:|---|---|\n");
@@ -269,7 +269,7 @@ fn responsible(explanation: &Explanation) -> Option<String> {
     Some(format!("{} ({place}){apart}, {share}{source}", code(&function.name)))
 }
 
-/// Writes a line that unfolds what is written inside.
+/// Writes a folded part.
 fn fold(summary: &str, page: &mut String, inside: impl FnOnce(&mut String)) {
     let _ = write!(page, "\n<details><summary>{summary}</summary>\n\n");
     inside(page);
@@ -320,7 +320,7 @@ fn decided(run: &Run) -> String {
     format!("Decided by {}, threshold {}: {}.", gates.join(", "), threshold(run.threshold), tests.join(", "))
 }
 
-/// Counts the tests that were not measured by reason, except those that cannot have changed.
+/// Counts the tests without figures by reason, except tests that cannot have changed.
 fn not_measured(run: &Run) -> Option<String> {
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let left = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured);
@@ -337,7 +337,7 @@ fn list(word: &str, all: &[impl ToString], page: &mut String) {
     items(all.iter().map(|item| format!("{word}: {}", code(&item.to_string()))), page);
 }
 
-/// Returns the command that repeats the comparison, for a shell at the root of the repository.
+/// Returns the shell command that repeats the comparison, to be run at the root of the repository.
 fn command(repeat: &Repeat) -> String {
     let quoted = |word: &str| shlex::try_quote(word).unwrap_or_default().into_owned();
     let words: Vec<String> = repeat.arguments.iter().map(|word| quoted(word)).collect();
@@ -345,17 +345,17 @@ fn command(repeat: &Repeat) -> String {
     format::one_line(&format!("{folder}cargo {}", words.join(" ")))
 }
 
-/// Longer texts lose their middle.
+/// Longer texts are shortened in the middle.
 const LONGEST: usize = 200;
 
-/// Returns a code span that holds in running text and in the cell of a table.
+/// Returns a code span that is valid in text and in table cells.
 pub fn code(text: &str) -> String {
     let text = cut(&one_line(text));
     if text.is_empty() {
         return String::new();
     }
-    // Backticks would end the span, a bar the cell; whether a backslash is one depends on what follows. Rust's names
-    // have none of them.
+    // Backticks would end the span and a bar would end the cell; the meaning of a backslash depends on the next
+    // character. Rust's names contain none of them.
     if text.contains(['`', '|', '\\']) { format!("<code>{}</code>", entities(&text)) } else { format!("`{text}`") }
 }
 
@@ -364,7 +364,7 @@ pub fn plain(text: &str) -> String {
     entities(&cut(&one_line(text)))
 }
 
-/// Writes characters that Markdown, GitHub or HTML may interpret as numbers, which are never markup.
+/// Writes characters that Markdown, GitHub or HTML may interpret as numeric character references.
 fn entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

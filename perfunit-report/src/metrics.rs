@@ -1,4 +1,4 @@
-//! Metrics other than time: what changed in words, and their JSON form.
+//! Metrics other than time: changes in words, and JSON form.
 
 use super::wire::{Interval, finite};
 use perfunit_model as model;
@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the metrics that changed by the threshold or more, and not as time did or among the deciding ones, `gates`:
-/// `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time stands in the row; where that is the
-/// time of first calls alone, the time of later ones comes first.
+/// Formats the metrics that changed by the threshold or more, unless they follow time and are not among the deciding
+/// `gates`: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time is in the row itself; if the
+/// row has first calls only, the time of later calls comes first.
 pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
-    // Where work changed and time did not, each says something.
+    // If work changed and time did not, each metric matters.
     let is_work_alone = matches!(outcome.cross_check, Some(model::CrossCheck::WorkAlone(_)));
     let says_more = |metric, metered: &Metered| {
         // Programs have lines of their own.
@@ -30,7 +30,7 @@ fn later_calls(ns: Sides<f64>, glyphs: Glyphs) -> String {
     format!("later calls {base} {} {head} ({})", glyphs.arrow(), format::percent(ns.head / ns.base - 1.0))
 }
 
-/// Returns the changed metrics among the deciding ones, as [`changed`].
+/// Formats the changed metrics among the deciding ones, like [`changed`].
 pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
     changed_among(outcome, Glyphs::Unicode, |metric, _| gates.contains(&metric))
 }
@@ -43,7 +43,7 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
     join(&changed.collect::<Vec<_>>())
 }
 
-/// Returns a line for each program of the workspace that the test starts.
+/// Returns a line for each workspace program that the test starts.
 pub fn programs(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     match outcome.metrics.get(&Metric::ProgramTime) {
         Some(Ok(metered)) => metered.programs.iter().map(|program| program_line(program, glyphs)).collect(),
@@ -52,7 +52,7 @@ pub fn programs(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     }
 }
 
-/// Returns the time of a program: `fd (started 3 times): 1.42 ms → 1.35 ms  -4.9 % [-5.8 %, -4.1 %], CPU time`.
+/// Formats the time of a program: `fd (started 3 times): 1.42 ms → 1.35 ms  -4.9 % [-5.8 %, -4.1 %], CPU time`.
 fn program_line(program: &StartedProgram, glyphs: Glyphs) -> String {
     let Sides { base, head } = program.starts;
     let arrow = glyphs.arrow();
@@ -77,8 +77,8 @@ fn program_line(program: &StartedProgram, glyphs: Glyphs) -> String {
     format!("{name} (started {starts}): {base} {arrow} {head}{}{clock}{unsure}", change.unwrap_or_default())
 }
 
-/// Returns whether a metric changed as time did and adds nothing to it: its change is in the interval of time's change,
-/// give or take a tenth.
+/// Returns true if a metric changed like time, so that it adds no information: its change lies within the interval of
+/// time's change, with a tolerance of a tenth.
 fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     if let Some(Sides { base, head }) = outcome.later_ns() {
         return metered.change.is_some_and(|change| (change.low..=change.high).contains(&(head / base - 1.0)));
@@ -89,7 +89,7 @@ fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     (time.low - margin..=time.high + margin).contains(&change.estimate)
 }
 
-/// Returns all known metrics, and the others with the reason, except reasons that apply to all tests.
+/// Formats all known metrics, and the reasons for unknown ones, except reasons that apply to all tests.
 pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     let known: Vec<String> = besides_time(outcome)
         .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
@@ -103,7 +103,7 @@ pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     join(&known).map(|known| format!("metrics: {known}")).into_iter().chain(unknown).collect()
 }
 
-/// Returns the metrics that are known of no test, with the reason.
+/// Lists the metrics that are unknown for all tests, with the reason.
 pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     let missing = outcomes.iter().flat_map(besides_time).filter_map(|(metric, metered)| {
         let why = metered.as_ref().err().filter(|why| is_for_all(why))?;
@@ -112,7 +112,7 @@ pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     missing.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Returns whether a reason lies with the machine or the user, not with the test.
+/// Returns true if the reason is the machine or the user's options, not the test.
 fn is_for_all(why: &NotMetered) -> bool {
     matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted | NotMetered::NotTraced)
 }
@@ -154,10 +154,10 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
     }
 }
 
-/// Counts by name that a phrase shows.
+/// Maximum number of named counts in a phrase.
 const NAMES: usize = 3;
 
-/// Returns the counts by name that differ most: `newfstatat 812 → 406, close 12 → 10, ...`.
+/// Formats the named counts that differ most: `newfstatat 812 → 406, close 12 → 10, ...`.
 fn names(metered: &Metered, glyphs: Glyphs) -> Option<String> {
     let named = |named: &NamedCount| {
         let Sides { base, head } = named.counts.map(format::large_count);
@@ -168,7 +168,7 @@ fn names(metered: &Metered, glyphs: Glyphs) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// Returns a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
+/// Formats a figure in its unit: `12`, `1.23 M`, `1.2 KiB`, `5.1 µs`.
 pub(super) fn amount(unit: Unit, value: f64, glyphs: Glyphs) -> String {
     match unit {
         Unit::Nanoseconds => format::duration(value, glyphs),
@@ -184,21 +184,21 @@ pub struct MetricResult {
     pub verdict: String,
     /// `ns`, `bytes` or `count`.
     pub unit: String,
-    /// What was read on base.
+    /// Readings on base.
     pub base: Option<Readings>,
-    /// What was read on head.
+    /// Readings on head.
     pub head: Option<Readings>,
-    /// Head against base, as fractions of base; `null` if base has none of it.
+    /// Change of head against base, as a fraction of base; `null` if base's value is zero.
     pub change: Option<Interval>,
     /// The smallest change that counts, as a fraction of base.
     pub threshold: Option<f64>,
-    /// What was read: `pairs`, `calls` or `first-calls`.
+    /// Kind of readings: `pairs`, `calls` or `first-calls`.
     pub basis: Option<String>,
-    /// How many.
+    /// Number of readings.
     pub readings: Option<usize>,
-    /// Why there are no figures.
+    /// The reason for missing figures.
     pub unavailable: Option<Unavailable>,
-    /// The programs whose times these are.
+    /// The programs with their times, for metrics that sum programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramResult>,
     /// Counts by name that differ between the versions, the largest difference first.
@@ -206,29 +206,29 @@ pub struct MetricResult {
     pub names: Vec<NameResult>,
 }
 
-/// A part of what is counted.
+/// A count by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NameResult {
-    /// Name, of a system call as the kernel has it.
+    /// Name, such as that of a system call in the kernel.
     pub name: String,
-    /// In one run on base.
+    /// Count in one run on base.
     pub base: f64,
-    /// In one run on head.
+    /// Count in one run on head.
     pub head: f64,
 }
 
-/// A program of the workspace that a test starts.
+/// A workspace program that a test starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramResult {
     /// Name of the binary.
     pub name: String,
     /// Starts in one run of the test.
     pub starts: Starts,
-    /// The metric that decides on the program, `time` or `cpu-time`; `null` if its times are not known.
+    /// The deciding metric, `time` or `cpu-time`; `null` if the program's times are not known.
     pub decides: Option<String>,
-    /// Wall time of all its starts in one run, each from the start to the end of the program.
+    /// Wall time of all starts in one run, from start to exit of the program.
     pub time: Option<MetricResult>,
-    /// The same in CPU time, processes that the program waited for included.
+    /// CPU time of all starts in one run, including processes that the program waited for.
     pub cpu_time: Option<MetricResult>,
 }
 
@@ -241,7 +241,7 @@ pub struct Starts {
     pub head: f64,
 }
 
-/// What was read on a side.
+/// Readings on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Readings {
     /// Median.
@@ -252,23 +252,23 @@ pub struct Readings {
     pub high: Option<f64>,
 }
 
-/// Why there are no figures.
+/// The reason for missing figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unavailable {
     /// `own-allocator`, `static`, ...
     pub kind: String,
-    /// The same in words.
+    /// The reason in words.
     pub text: String,
 }
 
-/// Time and work that do not go together.
+/// A contradiction between time and work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CrossCheck {
     /// `suspect` or `work-alone`.
     pub kind: String,
     /// The metrics that changed alone.
     pub metrics: Vec<String>,
-    /// The same as a sentence.
+    /// The contradiction as a sentence.
     pub text: String,
 }
 
@@ -416,7 +416,7 @@ mod tests {
         let gates = [Metric::Time, Metric::Allocations];
         assert_eq!(changed(&both, &gates, Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
         assert_eq!(deciding(&both, &gates).as_deref(), Some("allocations 12 → 18 (+50.0 %)"));
-        // Where time may not have changed at all, nothing is known to follow it.
+        // If time may not have changed, no metric is known to follow it.
         let open = Outcome { verdict: Verdict::Inconclusive, ..both.clone() };
         assert_eq!(changed(&open, &[Metric::Time], Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
         assert_eq!((deciding(&both, &[Metric::Time]), deciding(&both, &[Metric::PeakHeap])), (None, None));

@@ -1,4 +1,4 @@
-//! The result of a pre-push hook: one line if the push passes, the tests that block it otherwise.
+//! The result of a pre-push hook: one line if the push passes, otherwise the tests that block it.
 
 use super::counts::{self, Excluded};
 use super::figures::{self, Words};
@@ -9,10 +9,10 @@ use perfunit_model::format::{count, first, one_line};
 use perfunit_model::{Conclusion, Denied, Outcome, Reason, Run, Verdict};
 use std::fmt::Write as _;
 
-/// Names of tests shown: the report above has all of them.
+/// Number of tests named; the report above lists all.
 const SHOWN: usize = 5;
 
-/// Says why the push of `branch` passes, compared with `base`.
+/// Describes why the push of `branch` passes, compared with `base`.
 pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     let sections = Sections::of(run, Denied::default());
     let headlines = |kinds| {
@@ -47,7 +47,7 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     let is_failure =
         |reason: &Reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. } | Reason::TimedOut { .. });
     add(unmeasured(&is_failure), "failed to run");
-    // Neither of these says that the change cannot have reached it, or that nobody asked.
+    // Selection and filters are deliberate; all other reasons leave the test open.
     let is_open = |reason: &Reason| {
         matches!(reason, Reason::TestChanged { .. } | Reason::NotCaptured { .. } | Reason::LostInStart { .. })
     };
@@ -62,7 +62,7 @@ fn word(verdict: Verdict, run: &Run) -> String {
     figures::word(verdict, Words::of(&run.all_gates()))
 }
 
-/// Says how many pushes went unchecked, and what to do about it.
+/// Describes how many pushes went unchecked, and how to check them.
 pub fn unchecked(pushes: usize, base: &str) -> String {
     let said = match pushes {
         1 => "this push went unchecked".to_owned(),
@@ -74,7 +74,7 @@ pub fn unchecked(pushes: usize, base: &str) -> String {
     )
 }
 
-/// Says why the push of `branch` is blocked after this conclusion, compared with `base`.
+/// Describes why the push of `branch` is blocked after this conclusion, compared with `base`.
 pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
     let sections = Sections::of(run, denied);
     let headline_and_names = |kind| {
@@ -105,7 +105,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Concl
     format!("push of {branch} blocked: {why}")
 }
 
-/// Names the tests and generated calls without a verdict where that is denied.
+/// Names the tests and generated calls without a verdict, if that is denied.
 fn open(base: &str, run: &Run, denied: Denied) -> String {
     let parts = denied.comparisons(run).filter_map(|compared| {
         let mut open: Vec<&Outcome> = denied.open(compared).collect();
@@ -117,7 +117,7 @@ fn open(base: &str, run: &Run, denied: Denied) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// Says what the push was to be checked for and was not, where that alone is the conclusion.
+/// Describes the denied facts that could not be checked, if they alone decide the conclusion.
 pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> Option<String> {
     let is_open = |compared: &Run| denied.open(compared).next().is_some();
     let is_alone = conclusion == Conclusion::Undecided && !denied.comparisons(run).any(is_open);
@@ -126,7 +126,7 @@ pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> O
     is_alone.then(|| format!("what is denied could not be looked at: {}", some(lines)))
 }
 
-/// Says what blocks a push although no test is slower than base.
+/// Describes the reason for blocking a push without a test that is slower than base.
 fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
     let lost = run.cumulative_losses();
     let of_ratchet = sections.get(Kind::Ratchet).filter(|_| !lost.is_empty());
@@ -140,7 +140,7 @@ fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
     of_ratchet.into_iter().chain(of_calls).chain(of_growth).collect::<Vec<_>>().join("; ")
 }
 
-/// Says why the push of `branch`, which `--strict` forbids unless it was checked, is blocked with this exit code.
+/// Describes why the push of `branch` is blocked under `--strict`, which requires a check, with this exit code.
 pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
     let sections = Sections::of(run, Denied::default());
     let further = sections.bad(Kind::Ratchet).or_else(|| sections.bad(Kind::Generated));
@@ -152,7 +152,7 @@ fn names(outcomes: &[&Outcome]) -> impl ExactSizeIterator<Item = String> {
     outcomes.iter().map(|outcome| one_line(&outcome.test.to_string()))
 }
 
-/// Joins the first few of a list.
+/// Joins the first items of a list.
 fn some(names: impl ExactSizeIterator<Item = String>) -> String {
     first(names, SHOWN, |more| format!("{more} more"))
 }
@@ -303,7 +303,7 @@ mod tests {
             line.ends_with("none slower, 2 inconclusive; nothing slower by 10 % or more in 2 of 4 tests"),
             "{line}"
         );
-        // The largest possible slowdown first; what is bounded is not denied.
+        // The largest possible slowdown comes first; bounded tests are not denied.
         let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
         assert!(text.ends_with("which is denied: mycrate a::worst, mycrate a::noisy"), "{text}");
     }

@@ -1,4 +1,4 @@
-//! Hot functions over all tests, by the score of Zhou and Li: lines for people, a list for programs.
+//! Hot functions over all tests by the score of Zhou and Li: lines for people, a list for programs.
 
 use super::explanations;
 use super::impact::{self, Spread};
@@ -8,10 +8,10 @@ use super::wire::{SCHEMA_VERSION, finite, pretty};
 use perfunit_model::{Engine, Forest, Function, Ranked, format};
 use serde::{Deserialize, Serialize};
 
-/// Functions shown unless everything is asked for.
+/// Functions shown without `--verbose`.
 const SHOWN: usize = 20;
 
-/// Returns the ranking, then the trees of all tests in one.
+/// Formats the ranking, then the merged trees of all tests.
 pub fn text(ranking: &[Ranked], trees: &Forest, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let tests = trees.nodes.first().map_or(0, |root| root.tests);
@@ -59,13 +59,13 @@ pub fn json(ranking: &[Ranked], trees: &Forest) -> String {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Document {
     pub schema_version: u32,
-    /// Of all costs: `ns` or `instructions`.
+    /// Unit of all costs: `ns` or `instructions`.
     pub unit: String,
     /// The functions, the hottest first.
     pub ranking: Vec<Place>,
-    /// The functions of the tree.
+    /// The functions in the tree.
     pub functions: Vec<Function>,
-    /// The trees of all tests in one; the first node is the tests themselves.
+    /// The merged trees of all tests; the first node is the tests themselves.
     pub nodes: Vec<impact::Node>,
 }
 
@@ -73,15 +73,15 @@ pub struct Document {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     pub function: Function,
-    /// R less the deviation.
+    /// `r` minus the standard deviation.
     pub score: Option<f64>,
-    /// R: the quadratic mean of the shares of its own cost in the tests that call it.
+    /// Quadratic mean of the function's own share of cost in the tests that call it.
     pub r: Option<f64>,
     /// Standard deviation of these shares.
     pub deviation: Option<f64>,
-    /// Its own cost over these tests, per run.
+    /// The function's own cost per run, over these tests.
     pub self_cost: Spread,
-    /// How many tests call it.
+    /// Number of tests that call the function.
     pub tests: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Words of the comparison with the ratchet's version.
+//! Wording of the comparison with the ratchet's version.
 
 use super::counts::Unmeasured;
 use super::figures::{self, Words, phrase};
@@ -7,7 +7,7 @@ use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Verdict, VersionName};
 use std::fmt::Write as _;
 
-/// Returns the result in a line without its full stop; nothing where no such comparison was requested.
+/// Returns the result as a line without a full stop; `None` if no such comparison was requested.
 pub fn headline(run: &Run) -> Option<String> {
     let ratchet = run.ratchet.as_ref()?;
     let version = one_line(&ratchet.version.label);
@@ -39,7 +39,7 @@ pub fn headline(run: &Run) -> Option<String> {
     })
 }
 
-/// Says what the comparison with base showed of the losses.
+/// Describes the result of these tests in the comparison with base.
 fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
     let base = one_line(&run.base.label);
     match lost.iter().filter(|outcome| run.is_open(&outcome.test)).count() {
@@ -49,7 +49,7 @@ fn against_base(lost: &[&Outcome], run: &Run, slower: &str) -> String {
     }
 }
 
-/// Returns `2 tests slower than v1.2.0`; nothing if there is none.
+/// Formats `2 tests slower than v1.2.0`; `None` if there are none.
 pub fn found(run: &Run) -> Option<String> {
     let lost = run.cumulative_losses().len();
     (lost > 0).then(|| losses(run, lost))
@@ -61,7 +61,7 @@ fn losses(run: &Run, lost: usize) -> String {
     format!("{} {} than {version}", count(lost, "test"), figures::word(Verdict::Slower, Words::of(&gates)))
 }
 
-/// Returns whether there is a loss, or no comparison for a reason that needs a look.
+/// Returns true for a loss, or if the comparison is missing for a reason that needs attention.
 pub fn is_bad(run: &Run) -> bool {
     let is_missing = |ratchet: &Ratchet| matches!(&ratchet.comparison, Err(why) if *why != NotCompared::IsBase);
     run.ratchet.as_ref().is_some_and(is_missing) || !run.cumulative_losses().is_empty()
@@ -73,7 +73,7 @@ pub fn accepted(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
     outcomes.filter_map(|outcome| Some((outcome, accepted_of(outcome)?)))
 }
 
-/// Returns the loss that was accepted of a test.
+/// Returns the accepted loss of a test.
 pub fn accepted_of(outcome: &Outcome) -> Option<&AcceptedLoss> {
     outcome.notes.iter().find_map(|note| match note {
         Note::AcceptedLoss(accepted) => Some(accepted),
@@ -81,13 +81,13 @@ pub fn accepted_of(outcome: &Outcome) -> Option<&AcceptedLoss> {
     })
 }
 
-/// Says how much of an accepted loss a test has, and why it is accepted.
+/// Formats how much of an accepted loss a test has, and why the loss is accepted.
 pub fn acceptance(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
     let now = outcome.measured.as_ref().map(phrase).unwrap_or_default();
     format!("{now}, {accepted}")
 }
 
-/// Returns the losses that a project accepts, for people.
+/// Formats the accepted losses of a project.
 pub fn project(accepted: &AcceptedVersion) -> String {
     let AcceptedVersion { revision, commit, losses } = accepted;
     let version = VersionName { label: revision.clone(), commit: commit.clone(), dirty: false };
@@ -100,7 +100,7 @@ pub fn project(accepted: &AcceptedVersion) -> String {
     text
 }
 
-/// Returns the losses, then those that were accepted, each with its figures.
+/// Returns the losses, then the accepted losses, each with its figures.
 pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     let Some(second) = run.against_ratchet() else { return Vec::new() };
     let said = |outcome: &Outcome| {
@@ -110,7 +110,7 @@ pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
         format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
     };
     let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
-    // A loss beyond what was accepted is among the first.
+    // A loss beyond the accepted one is already listed.
     let within = accepted(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower);
     lost.chain(within.map(|(outcome, accepted)| (outcome, acceptance(outcome, accepted)))).collect()
 }
@@ -137,7 +137,8 @@ mod tests {
         outcome
     }
 
-    /// One test is slower than base, three are slower than the ratchet's version, one of them beyond what was accepted.
+    /// Builds a run with one test slower than base and three slower than the ratchet's version, one of them beyond its
+    /// accepted loss.
     pub fn with_ratchet() -> Run {
         let slower = |name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.125)));
         let same = |name, change| outcome(name, Verdict::Same, Some(measured(1e3, change)));

@@ -1,4 +1,4 @@
-//! The formats of a run's report, and what they leave open.
+//! The formats of a run's report and their options.
 
 use super::sections::{Kind, Sections};
 use super::text::TextOptions;
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the name as it is typed.
+    /// Returns the name as typed on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -44,25 +44,25 @@ impl Format {
 /// Options of the formats.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rendering {
-    /// Options of the text.
+    /// Options of the text format.
     pub text: TextOptions,
-    /// Content of the Markdown where there is nothing to say.
+    /// Content of the Markdown if there is nothing to report.
     pub when_fine: WhenFine,
     /// Facts that fail a run in addition to slower tests.
     pub denied: Denied,
 }
 
-/// The comment on a run in which nothing got slower or faster.
+/// The comment on a run without slower or faster tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum WhenFine {
-    /// That it is so, in two lines.
+    /// Two lines.
     #[default]
     Short,
-    /// Nothing at all: the report is empty.
+    /// An empty report.
     Silent,
 }
 
-/// Returns whether a run holds nothing to look at.
+/// Returns true if nothing in a run needs attention.
 pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> bool {
     Conclusion::of(run, denied) == Conclusion::Passed
         && run.count(Verdict::Faster) == 0
@@ -70,7 +70,7 @@ pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> boo
         && sections.items(Kind::Generated).is_empty()
 }
 
-/// Returns what the conclusion says that the counts of tests in a headline do not.
+/// Returns the part of the conclusion that the counts of tests in a headline do not state.
 fn beyond_counts<'a>(sections: &'a Sections<'_>, conclusion: Conclusion) -> Option<&'a str> {
     let said = match conclusion {
         Conclusion::Grows => sections.headline(Kind::Growth)?,
@@ -92,7 +92,7 @@ fn beyond_counts<'a>(sections: &'a Sections<'_>, conclusion: Conclusion) -> Opti
     Some(said)
 }
 
-/// Appends what the conclusion says to a headline that counts tests.
+/// Appends the conclusion to a headline that counts tests.
 pub(super) fn with_conclusion(headline: String, sections: &Sections<'_>, conclusion: Conclusion) -> String {
     match beyond_counts(sections, conclusion) {
         Some(said) => format!("{headline}; {}{}", said[..1].to_lowercase(), &said[1..]),

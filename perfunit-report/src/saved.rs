@@ -1,4 +1,4 @@
-//! `cargo perfunit report --list`: the saved runs, a line each.
+//! `cargo perfunit report --list`: saved runs, one per line.
 
 use super::json::Verdicts;
 use super::ratchet;
@@ -15,15 +15,15 @@ use std::path::PathBuf;
 /// A saved run.
 #[derive(Debug)]
 pub struct Saved {
-    /// Its id, which tells its time.
+    /// Id of the run, which begins with its time.
     pub id: String,
-    /// Its file.
+    /// Path of the run's file.
     pub path: PathBuf,
-    /// The run, or why it cannot be read.
+    /// The run, or the error that prevents reading it.
     pub run: Result<Run, Error>,
 }
 
-/// How the list is written.
+/// Format of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListFormat {
     /// For people.
@@ -32,33 +32,33 @@ pub enum ListFormat {
     Json,
 }
 
-/// The document.
+/// The JSON document of `report --list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
     /// Version of the format.
     pub schema_version: u32,
-    /// The last one first.
+    /// Saved runs, the latest first.
     pub runs: Vec<SavedRun>,
 }
 
 /// A saved run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SavedRun {
-    /// Its id, which begins with its time: `20261122T073000Z-ab12`.
+    /// Id of the run, which begins with its time: `20261122T073000Z-ab12`.
     pub id: String,
-    /// Its file.
+    /// Path of the run's file.
     pub path: String,
     /// The version compared against; null if the file cannot be read.
     pub base: Option<VersionName>,
     /// The version under test.
     pub head: Option<VersionName>,
-    /// Tests with each verdict.
+    /// Tests by verdict.
     pub verdicts: Option<Verdicts>,
-    /// Why it cannot be read.
+    /// The reason if the file cannot be read.
     pub problem: Option<String>,
 }
 
-/// Returns the list, one trailing newline.
+/// Formats the list with a trailing newline.
 pub fn render(runs: &[Saved], format: ListFormat) -> String {
     match format {
         ListFormat::Text(glyphs) => text(runs, glyphs),

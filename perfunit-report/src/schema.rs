@@ -1,33 +1,33 @@
-//! JSON Schemas of our documents: published in `docs/schema`, made from the types that are written.
+//! JSON Schemas of our documents: generated from the serialized types and published in `docs/schema`.
 
 use super::{calibration, doctor, explanations, generate, history, json, list, saved};
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 
-/// A document.
+/// A JSON document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum DocumentKind {
-    /// Of `diff` and `report`.
+    /// Document of `diff` and `report`.
     #[default]
     Diff,
-    /// Of `list`.
+    /// Document of `list`.
     List,
-    /// Of `explain`.
+    /// Document of `explain`.
     Explain,
-    /// Of `log`.
+    /// Document of `log`.
     Log,
-    /// Of `log --by-tag`.
+    /// Document of `log --by-tag`.
     Releases,
-    /// Of `bisect`.
+    /// Document of `bisect`.
     Bisect,
-    /// Of `report --list`.
+    /// Document of `report --list`.
     Runs,
-    /// Of `generate`.
+    /// Document of `generate`.
     Generate,
-    /// Of `doctor`.
+    /// Document of `doctor`.
     Doctor,
-    /// Of `calibrate`.
+    /// Document of `calibrate`.
     Calibrate,
 }
 
@@ -47,7 +47,7 @@ pub fn render(kind: DocumentKind) -> String {
     })
 }
 
-/// Returns the schema of written documents: fields that are always there are required.
+/// Returns the schema for reading written documents: fields that are always present are required.
 fn schema<T: JsonSchema>(title: &str) -> Schema {
     let mut schema = SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>();
     schema.insert("title".to_owned(), title.into());
@@ -62,7 +62,7 @@ mod tests {
     use serde_json::Value;
     use std::path::{Path, PathBuf};
 
-    /// Set to write the published schemas anew.
+    /// Environment variable that rewrites the published schemas.
     const UPDATE: &str = "PERFUNIT_UPDATE_SCHEMAS";
 
     fn published(kind: DocumentKind) -> PathBuf {

@@ -1,4 +1,4 @@
-//! Sections of a report. Each kind of finding of a run is assembled here once; each format renders the sections it shows.
+//! Sections of a report. Each kind of finding is assembled here once; each format renders the sections that it shows.
 
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
@@ -11,7 +11,7 @@ use perfunit_model::{
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Packages named of those whose tests of a kind are measured on request only.
+/// Packages named for tests of a kind that is measured on request only.
 const PACKAGES: usize = 3;
 
 /// The subject of a section.
@@ -27,13 +27,13 @@ pub enum Kind {
     Within,
     /// Changed functions that no test executes.
     Uncovered,
-    /// Changed functions that are left out of the build.
+    /// Changed functions that are not part of the build.
     NotCompiled,
-    /// Workloads with a parameter whose time grows with a larger power.
+    /// Workloads with a parameter and time that grows with a larger power.
     Scaling,
-    /// Functions whose work grows with a larger power.
+    /// Functions with work that grows with a larger power.
     Growth,
-    /// Functions and tests whose growth is not known.
+    /// Functions and tests with unknown growth.
     GrowthUnknown,
     /// Limits of the figures.
     Caveats,
@@ -45,25 +45,25 @@ pub enum Kind {
     Undecided,
 }
 
-/// A part of a report that exists only if there is something to say.
+/// A part of a report. It exists only if it has content.
 #[derive(Debug)]
 pub struct Section<'a> {
     pub kind: Kind,
-    /// One line without a full stop.
+    /// A line without a full stop.
     pub headline: String,
-    /// True if the section is a reason to fail a run, as far as it is denied.
+    /// True if the section fails a run when denied.
     pub is_bad: bool,
     pub items: Vec<Item<'a>>,
-    /// The items by the cause of their change.
+    /// The items by cause.
     pub causes: Vec<Group<'a>>,
-    /// The items by the reason why they have no verdict.
+    /// The items by reason for having no verdict.
     pub reasons: Vec<ReasonGroup<'a>>,
 }
 
 /// A test, a call, a function or a remark.
 #[derive(Debug)]
 pub struct Item<'a> {
-    /// One line; empty where the text says everything.
+    /// A line; empty if the text is sufficient.
     pub name: String,
     pub text: String,
     pub test: Option<&'a Outcome>,
@@ -73,15 +73,15 @@ pub struct Item<'a> {
 /// Tests without a verdict for the same reason.
 #[derive(Debug)]
 pub struct ReasonGroup<'a> {
-    /// The reason in full if it is equal for all tests, else its summary.
+    /// The full reason if it is the same for all tests, otherwise its summary.
     pub reason: String,
-    /// True if the reason is equal for all tests: no test has particulars.
+    /// True if the reason is the same for all tests, so that no test has details.
     pub is_shared: bool,
-    /// The tests; their texts are the particulars of the reason.
+    /// The tests with the details of the reason as their texts.
     pub items: Vec<Item<'a>>,
 }
 
-/// All sections of a run, in the order of the terminal's report.
+/// Sections of a run, in the order of the terminal report.
 #[derive(Debug)]
 pub struct Sections<'a>(Vec<Section<'a>>);
 
@@ -119,7 +119,7 @@ impl<'a> Sections<'a> {
         self.get(kind).map_or(&[], |section| &section.items)
     }
 
-    /// Returns the section if it is a reason to fail.
+    /// Returns the section if it fails the run.
     pub fn bad(&self, kind: Kind) -> Option<&Section<'a>> {
         self.get(kind).filter(|section| section.is_bad)
     }
@@ -135,7 +135,7 @@ impl<'a> Section<'a> {
         self.items.iter().map(|item| item.name.clone())
     }
 
-    /// Returns the causes where they say more than the tests: of several tests, and known for some of them.
+    /// Returns the causes if they add information: several tests, at least one with a known cause.
     pub fn telling_causes(&self) -> &[Group<'a>] {
         let is_unknown = |group: &Group<'_>| group.responsible == Responsible::Unknown;
         if self.items.len() < 2 || self.causes.iter().all(is_unknown) { &[] } else { &self.causes }
@@ -166,12 +166,12 @@ pub fn place(function: &Function) -> String {
     one_line(&format!("{}:{}", function.file, function.line))
 }
 
-/// Returns whether a test passes on base and fails on head.
+/// Returns true if a test passes on base and fails on head.
 pub fn is_failing(outcome: &Outcome) -> bool {
     outcome.reason.as_ref().is_some_and(|reason| reason.failing_side() == Some(Side::Head))
 }
 
-/// Returns how a test failed, in one line.
+/// Describes how a test failed in one line.
 pub fn failure(outcome: &Outcome) -> String {
     outcome.reason.as_ref().map(|reason| one_line(&reason.failure())).unwrap_or_default()
 }
@@ -208,7 +208,7 @@ fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
     Some(Section { is_bad, causes, ..Section::new(Kind::Tests(verdict), headline, items) })
 }
 
-/// Returns the tests that are unchanged within a bound, the largest bound first.
+/// Returns the section of tests that are unchanged within a bound, the largest bound first.
 fn within(run: &Run) -> Option<Section<'_>> {
     let groups: Vec<_> = counts::within(run).collect();
     let number: usize = groups.iter().map(|(_, tests)| tests.len()).sum();
@@ -222,7 +222,7 @@ fn within(run: &Run) -> Option<Section<'_>> {
     (number > 0).then(|| Section { is_bad: false, ..Section::new(Kind::Within, headline, items) })
 }
 
-/// Returns the sections of changed functions that no test executes, and of those that are not compiled.
+/// Returns the sections of changed functions that no test executes, and of changed functions that are not compiled.
 pub fn of_coverage(selection: &Selection) -> [Option<Section<'_>>; 2] {
     [uncovered(selection), not_compiled(selection)]
 }
@@ -242,7 +242,7 @@ fn uncovered(selection: &Selection) -> Option<Section<'_>> {
     Some(Section::new(Kind::Uncovered, format!("{functions} executed by no {test}"), items))
 }
 
-/// Says how it is known that no test executes a function.
+/// Returns the evidence that no test executes a function.
 fn because(because: UncoveredBecause) -> &'static str {
     match because {
         UncoveredBecause::Unreached => "no test can reach it",
@@ -291,7 +291,7 @@ fn growth_unknown(run: &Run) -> Option<Section<'_>> {
     (!run.growth.iter().all(|growth| growth.unseen.is_empty() && growth.not_counted.is_empty())).then(section)
 }
 
-/// Returns all tests without figures by reason, including those that cannot have changed.
+/// Returns the section of tests without figures by reason, including tests that cannot have changed.
 fn not_measured(run: &Run) -> Option<Section<'_>> {
     let reasons: Vec<ReasonGroup<'_>> = by_reason(run).map(ReasonGroup::of).collect();
     let tests: usize = reasons.iter().map(|group| group.items.len()).sum();
@@ -302,8 +302,7 @@ fn not_measured(run: &Run) -> Option<Section<'_>> {
     Some(Section { reasons, ..Section::new(kind, format!("{} not measured", count(tests, "test")), Vec::new()) })
 }
 
-/// Divides tests by their reasons: those that fail on head alone first, then on base alone, then in the order of
-/// [`Reason`].
+/// Groups tests by reason: tests that fail on head only first, then on base only, then in the order of [`Reason`].
 fn by_reason(run: &Run) -> impl Iterator<Item = Vec<&Outcome>> {
     let group = |reason: Option<&Reason>| {
         let failing = reason.and_then(Reason::failing_side);
@@ -329,7 +328,7 @@ impl<'a> ReasonGroup<'a> {
         Self { reason, is_shared, items: tests.into_iter().map(|test| Item::of_test(test, detail(test))).collect() }
     }
 
-    /// Returns whether the particulars decide what the reader does next.
+    /// Returns true if the details decide the reader's next step.
     pub fn is_worth_a_line(&self) -> bool {
         let reason = self.items.first().and_then(|item| item.test).and_then(|test| test.reason.as_ref());
         matches!(
@@ -339,8 +338,8 @@ impl<'a> ReasonGroup<'a> {
     }
 }
 
-/// Returns a line for each target without figures, and one for all packages of which a kind of test is measured on
-/// request only, with all their names or the first.
+/// Returns a line for each target without figures, and one line per kind of test that is measured on request only. The
+/// line names all packages with such tests, or only the first ones.
 pub fn unmeasured_targets(targets: &[UnmeasuredTarget], all_names: bool) -> Vec<String> {
     let (mut doctests, mut benches, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for target in targets {
@@ -366,21 +365,21 @@ fn caveats(run: &Run) -> Option<Section<'_>> {
     (!items.is_empty()).then(|| Section::new(Kind::Caveats, "Caveats".to_owned(), items))
 }
 
-/// Returns the losses against the ratchet's version, then the losses that were accepted.
+/// Returns the section of losses against the ratchet's version, followed by accepted losses.
 fn ratchet(run: &Run) -> Option<Section<'_>> {
     let headline = ratchet::headline(run)?;
     let items = ratchet::items(run).into_iter().map(|(test, text)| Item::of_test(test, text)).collect();
     Some(Section { is_bad: ratchet::is_bad(run), ..Section::new(Kind::Ratchet, headline, items) })
 }
 
-/// Returns the generated calls that got slower or faster.
+/// Returns the section of generated calls that got slower or faster.
 fn generated(run: &Run) -> Option<Section<'_>> {
     let headline = generated::headline(run)?;
     let items = generated::items(run).into_iter().map(|(call, text)| Item::remark(call, text)).collect();
     Some(Section { is_bad: generated::is_bad(run), ..Section::new(Kind::Generated, headline, items) })
 }
 
-/// Returns a line for each denied fact without an answer; tests with the same reason share one.
+/// Returns the section of denied facts without an answer. Tests with the same reason share a line.
 fn undecided(run: &Run, denied: Denied) -> Option<Section<'_>> {
     let (mut lines, mut tests): (Vec<String>, BTreeMap<String, usize>) = Default::default();
     for undecided in denied.undecided(run) {

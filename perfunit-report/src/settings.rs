@@ -1,10 +1,10 @@
-//! The configuration in force, for `show-config`: each setting with the place that it comes from.
+//! The effective configuration for `show-config`: each setting with its source.
 
 use perfunit_project::config::{DataFate, Override, Resolved, Row, Source};
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The document of `--message-format json`.
+/// The JSON document of `show-config`.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     format: u32,
@@ -22,11 +22,11 @@ struct Setting {
     key: &'static str,
     value: String,
     from: Source,
-    /// The same in words.
+    /// The source in words.
     place: String,
 }
 
-/// A rule: what it is about, what it says, where it stands.
+/// A rule with its subject and source.
 #[derive(Debug, Serialize)]
 struct Line {
     about: String,

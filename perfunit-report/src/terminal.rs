@@ -1,7 +1,7 @@
-//! The terminal: styled text that knows its width, lines with a status word in a column of 12 as in cargo and nextest, and
-//! rows of figures in common columns.
+//! The terminal: styled text that knows its width, lines with a status word in a column of 12 like cargo and nextest,
+//! and rows of figures in shared columns.
 //!
-//! A character counts as one column; a test named in wide characters is a little off its column, no more.
+//! Every character counts as one column, so wide characters in test names shift the columns.
 
 use anstyle::{AnsiColor, Style};
 use perfunit_model::TestId;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 /// Width of the status column.
 const STATUS: usize = 12;
-/// Column at which text begins after a status word.
+/// Column of the text after a status word.
 pub const INDENT: usize = STATUS + 2;
 
 #[derive(Debug)]
@@ -22,12 +22,12 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Returns an empty page; `width` in columns, 0 for no limit.
+    /// Returns an empty page; `width` is in columns, 0 for no limit.
     pub fn new(width: usize, glyphs: Glyphs) -> Self {
         Self { out: String::new(), width, glyphs }
     }
 
-    /// Returns the number of columns, 0 for no limit.
+    /// Returns the number of columns; 0 for no limit.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -43,7 +43,7 @@ impl Screen {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// Writes a status word and its text, wrapped below itself.
+    /// Writes a status word and its text, wrapped at the text's column.
     pub fn status(&mut self, word: &str, style: Style, text: &Text) {
         let room = self.room(INDENT);
         let mut lines = text.wrapped(room).into_iter();
@@ -53,21 +53,21 @@ impl Screen {
         }
     }
 
-    /// Writes text that belongs to the lines above, wrapped at its indent.
+    /// Writes text that continues the lines above, wrapped at its indent.
     pub fn below(&mut self, indent: usize, text: &Text) {
         for line in text.wrapped(self.room(indent)) {
             self.line(&Text::default().pad(indent).join(line));
         }
     }
 
-    /// Writes how many items a list leaves out, if any.
+    /// Writes the number of items that a list leaves out, if any.
     pub fn more(&mut self, indent: usize, left_out: usize) {
         if left_out > 0 {
             self.below(indent, &Text::new(DIM, format!("... and {left_out} more (-v)")));
         }
     }
 
-    /// Writes a short rule between parts; two in a row are one.
+    /// Writes a short rule between parts; repeated rules are merged.
     pub fn bar(&mut self) {
         let bar = format!("{}\n", Text::new(DIM, self.glyphs.bar().repeat(STATUS)));
         if !self.out.ends_with(&bar) {
@@ -83,22 +83,22 @@ impl Screen {
         self.out
     }
 
-    /// Returns the columns right of an indent, 0 for no limit. A very narrow terminal wraps by itself.
+    /// Returns the columns to the right of an indent, 0 for no limit. Very narrow terminals wrap the text themselves.
     pub fn room(&self, indent: usize) -> usize {
         if self.width == 0 { 0 } else { self.width.saturating_sub(indent).max(20) }
     }
 }
 
-/// Returns a status word, right-aligned, and the space after it.
+/// Returns a right-aligned status word and the space after it.
 pub fn status(word: &str, style: Style) -> Text {
     Text::default().pad(STATUS.saturating_sub(word.chars().count())).with(style, word).pad(INDENT - STATUS)
 }
 
 /// Good news and plain progress.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// Bad news: something that fails a gate.
+/// Results that fail the run.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// Something that deserves a look.
+/// Results that need attention.
 pub const WARN: Style = AnsiColor::Yellow.on_default().bold();
 pub const STRONG: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
@@ -107,10 +107,10 @@ pub const TARGET: Style = AnsiColor::Magenta.on_default().bold();
 const MODULE: Style = AnsiColor::Cyan.on_default();
 const NAME: Style = AnsiColor::Blue.on_default().bold();
 
-/// Units that no line break may separate from their number.
+/// Units that stay on the same line as their number.
 const UNITS: [&str; 14] = ["%", "ns", "µs", "us", "ms", "s", "min", "B", "KiB", "MiB", "GiB", "k", "M", "G"];
 
-/// Characters, each with its style.
+/// Characters with their styles.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Text(Vec<(Style, char)>);
 
@@ -144,7 +144,7 @@ impl Text {
         self
     }
 
-    /// Appends columns of nothing.
+    /// Appends spaces.
     #[must_use]
     pub fn pad(mut self, columns: usize) -> Self {
         self.0.extend(std::iter::repeat_n((PLAIN, ' '), columns));
@@ -155,12 +155,12 @@ impl Text {
         self.0.len()
     }
 
-    /// Returns true if there is no character.
+    /// Returns true if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns lines of at most `width` columns, broken at spaces (0 = one line). A longer word keeps its own line.
+    /// Wraps the text at spaces to lines of at most `width` columns (0 for no limit). Longer words keep their own line.
     pub fn wrapped(&self, width: usize) -> Vec<Text> {
         if width == 0 || self.width() <= width {
             return vec![self.clone()];
@@ -207,23 +207,23 @@ impl fmt::Display for Text {
     }
 }
 
-/// Returns a test's full name in nextest's colors: target, module path, name.
+/// Formats a test's full name in nextest's colors: target, module path, name.
 pub fn test_id(test: &TestId) -> Text {
     Text::new(TARGET, test.target.to_string()).and(" ").join(test_name(&test.name))
 }
 
-/// Returns a test's name inside its target.
+/// Formats a test's name inside its target.
 pub fn test_name(name: &str) -> Text {
     let start = name.rfind("::").map_or(0, |at| at + 2);
     Text::new(MODULE, &name[..start]).with(NAME, &name[start..])
 }
 
-/// With fewer columns than this left for names, figures go below the name instead of beside it.
+/// Figures go below the name if fewer columns than this remain for it.
 const NARROWEST_NAME: usize = 28;
 /// Space between the name and the figures, and before a remark.
 const GAP: usize = 2;
 
-/// The figures of a row in order: base, arrow, head, change, difference, `[`, low, high, `]`, mode.
+/// Figures of a row in order: base, arrow, head, change, difference, `[`, low, high, `]`, mode.
 pub const COLUMNS: usize = 10;
 /// Space before each figure.
 const GAPS: [usize; COLUMNS] = [GAP, 1, 1, 3, GAP, GAP, 0, 1, 0, GAP];
@@ -234,14 +234,14 @@ pub struct Row {
     /// Style of the status word.
     pub style: Style,
     pub name: Text,
-    /// Right-aligned figures; empty where there is none.
+    /// Right-aligned figures; empty if missing.
     pub cells: [Text; COLUMNS],
-    /// A remark behind the figures, or below them if that is too wide.
+    /// A remark after the figures, or below them if it is too wide.
     pub remark: Option<String>,
     pub details: Vec<String>,
 }
 
-/// The widths of the columns that all rows of a report share.
+/// Column widths shared by all rows of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     name: usize,
@@ -251,7 +251,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout for these rows on `width` columns (0 = no limit).
+    /// Computes the layout of these rows on `width` columns (0 for no limit).
     pub fn of<'a>(rows: impl Iterator<Item = &'a Row> + Clone, width: usize) -> Self {
         let cells = std::array::from_fn(|at| widest(rows.clone().map(|row| row.cells[at].width())));
         let figures: usize = cells.iter().zip(GAPS).filter(|(cell, _)| **cell > 0).map(|(cell, gap)| cell + gap).sum();
@@ -268,7 +268,7 @@ impl Layout {
         Self { name, cells, stacked, remarks_beside: INDENT + used + GAP + remark <= width }
     }
 
-    /// Writes a row and what belongs to it.
+    /// Writes a row and its details.
     pub fn write(&self, row: &Row, screen: &mut Screen) {
         let head = status(row.status, row.style).join(row.name.clone());
         let mut figures = self.figures(row);
@@ -278,7 +278,7 @@ impl Layout {
         match self.name.checked_sub(row.name.width()) {
             _ if figures.is_empty() => screen.line(&head),
             Some(spare) if !self.stacked => screen.line(&head.pad(spare).join(figures)),
-            // A name is there to be copied: it is never shortened.
+            // Names are never shortened, so that they can be copied.
             _ => {
                 let indent = if self.stacked { INDENT - GAP } else { INDENT + self.name };
                 screen.line(&head);
@@ -293,7 +293,7 @@ impl Layout {
         }
     }
 
-    /// Returns the figures with the gap before them, without trailing spaces.
+    /// Returns the figures with their gaps, without trailing spaces.
     fn figures(&self, row: &Row) -> Text {
         let mut line = Text::default();
         let mut pending = 0;

@@ -1,4 +1,4 @@
-//! The terminal's report: slower and faster tests first, then what limits the figures.
+//! The terminal report: slower and faster tests first, then the limits of the figures.
 
 mod sections;
 
@@ -19,19 +19,19 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-/// Tests of a verdict shown unless everything is requested.
+/// Tests shown per verdict without `--verbose`.
 const ROWS: usize = 10;
-/// Tests shown that took the most time to measure.
+/// Tests shown with the largest measuring time.
 const COSTLIEST: usize = 10;
-/// Tests shown whose work changed and whose time did not, unless everything is requested.
+/// Tests shown with changed work but unchanged time, without `--verbose`.
 const WORK_ALONE: usize = 5;
 
-/// The abilities of the terminal and the wishes of the reader.
+/// Options of text output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextOptions {
-    /// Columns; 0 for no limit, as when the output is not a terminal.
+    /// Columns; 0 for no limit, such as when the output is not a terminal.
     pub width: usize,
-    /// True to show everything known about each test.
+    /// Show everything known about each test.
     pub verbose: bool,
     pub unicode: bool,
 }
@@ -59,7 +59,7 @@ const BELOW: [Kind; 8] = [
     Kind::Generated,
 ];
 
-/// Returns the summary with ANSI colors and one trailing newline; `denied` decides whether its last line is good news.
+/// Formats the report with ANSI colors and one trailing newline. `denied` decides the style of its last line.
 pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
     let detail = options.detail();
     let all = Sections::of(run, denied);
@@ -91,7 +91,7 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
     screen.finish()
 }
 
-/// Returns the lines below the summary: what was denied and has no answer.
+/// Formats the lines below the summary: denied facts without an answer.
 pub fn undecided(run: &Run, options: &TextOptions, denied: Denied) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let all = Sections::of(run, denied);
@@ -99,7 +99,7 @@ pub fn undecided(run: &Run, options: &TextOptions, denied: Denied) -> String {
     screen.finish()
 }
 
-/// Writes which versions are compared.
+/// Writes the compared versions.
 pub(super) fn heading(base: &VersionName, head: &VersionName, screen: &mut Screen) {
     let arrow = format!(" {} ", screen.glyphs().arrow());
     screen.status("Comparing", GOOD, &version(base).and(arrow).join(version(head)));
@@ -162,7 +162,7 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// Writes the tests that took the most time to measure.
+/// Writes the tests with the largest measuring time.
 fn costliest(run: &Run, screen: &mut Screen) {
     let spent = |outcome: &'_ Outcome| outcome.spent.map_or(0.0, |spent| spent.seconds);
     let mut all: Vec<&Outcome> = run.outcomes.iter().filter(|outcome| spent(outcome) > 0.0).collect();
@@ -178,7 +178,7 @@ fn costliest(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// Says how far the code of base and head has equal addresses.
+/// Describes how much code of base and head has equal addresses.
 pub(super) fn layout(state: &LayoutMatch) -> String {
     let LayoutMatch { common, equal, changed, anchored, data, data_equal, .. } = state;
     let mut text = format!(
@@ -197,7 +197,7 @@ pub(super) fn layout(state: &LayoutMatch) -> String {
     text
 }
 
-/// Says what matching the layout did in addition.
+/// Describes additional results of matching the layout.
 fn linked(state: &LayoutMatch) -> String {
     let LayoutMatch { loops, held, text_bytes, link_seconds, .. } = state;
     let megabytes = *text_bytes as f64 / 1e6;
@@ -211,7 +211,7 @@ fn linked(state: &LayoutMatch) -> String {
 
 fn nothing(run: &Run, because: NothingBecause, screen: &mut Screen) {
     let Selection { found, targets, .. } = run.selection;
-    // Targets that cannot have changed may not have been built, and then their tests were not counted.
+    // Targets that cannot have changed may not have been built, so their tests were not counted.
     let subject = match (found, targets) {
         (0, 0) => "no test".to_owned(),
         (0, targets) => format!("no test in {}", count(targets, "target")),
@@ -275,12 +275,12 @@ fn causes(section: &Section<'_>, verdict: Verdict, run: &Run, screen: &mut Scree
     }
 }
 
-/// Says how many of the slower tests are explained, unless all are or none was to be.
+/// Writes how many of the slower tests are explained, unless all are or none was requested.
 fn explained_line(run: &Run, screen: &mut Screen) {
     let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
     let slower = sorted(&run.outcomes, Verdict::Slower);
     let known = slower.iter().filter(explained).count();
-    // Some say why not.
+    // A missing explanation with a reason is not open.
     let is_open = slower.iter().any(|outcome| outcome.explanation.is_none() && outcome.unexplained.is_none());
     if known > 0 && is_open {
         let text = format!("{known} of {} that got slower: `cargo perfunit explain` explains all", slower.len());
@@ -288,7 +288,7 @@ fn explained_line(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// Writes the tests without a row whose work changed although their time did not.
+/// Writes tests without a row that changed in work but not in time.
 fn work_alone(run: &Run, screen: &mut Screen) {
     let has_no_row = |outcome: &&Outcome| matches!(outcome.verdict, Verdict::Same | Verdict::ChangedBelowThreshold);
     let alone = |outcome: &&Outcome| matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
@@ -303,7 +303,7 @@ fn work_alone(run: &Run, screen: &mut Screen) {
 
 fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Row> {
     let mut tests = tests.to_vec();
-    // The least interesting tests are easier to find by name.
+    // Unchanged tests are easier to find by name.
     if tests.iter().all(|outcome| outcome.verdict == Verdict::Same) {
         tests.sort_by(|a, b| a.test.cmp(&b.test));
     }
@@ -330,7 +330,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     screen.status("Changed", WARN, &text);
 }
 
-/// Returns the largest margin of these tests: the run's, or that of a test where less cannot be detected.
+/// Returns the largest margin of these tests: the run's, or that of a test with a larger smallest detectable change.
 fn largest_margin(outcomes: &[&Outcome], run: &Run) -> f64 {
     outcomes
         .iter()
@@ -340,7 +340,7 @@ fn largest_margin(outcomes: &[&Outcome], run: &Run) -> f64 {
 }
 
 fn same_line(run: &Run, screen: &mut Screen) {
-    // Where less cannot be detected, a test's own threshold is larger than the run's; or the user gave it its own terms.
+    // A test's own threshold can exceed the run's if smaller changes cannot be detected, or if the user set it.
     let (mut by_margin, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
     for outcome in sorted(&run.outcomes, Verdict::Same) {
         let gates = run.gates_of(outcome);
@@ -356,7 +356,7 @@ fn same_line(run: &Run, screen: &mut Screen) {
         let text = Text::new(STRONG, count(same.len(), "test")).and(format!(": no change of {}", gates.join(", ")));
         screen.status("Same", GOOD, &text);
     }
-    // Each small test has its own.
+    // Tests with a larger margin each have their own.
     let own = by_margin.split_off(&(run.threshold.margin().to_bits() + 1));
     let range = own.first_key_value().zip(own.last_key_value()).map(|((low, _), (high, _))| (*low, *high));
     let own = range.map(|range| (range, own.into_values().flatten().collect()));
@@ -371,7 +371,7 @@ fn same_line(run: &Run, screen: &mut Screen) {
     }
 }
 
-/// Returns the smallest detectable changes of these tests: `0.21 % to 3.1 %, median 0.60 %`.
+/// Formats the smallest detectable changes of these tests: `0.21 % to 3.1 %, median 0.60 %`.
 fn detectable(outcomes: &[&Outcome]) -> Option<String> {
     let known = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.detectable);
     let mut sorted: Vec<f64> = known.filter(|detectable| detectable.is_finite()).collect();

@@ -1,6 +1,7 @@
-//! Wire types that the JSON documents share, apart from the domain types so that neither binds the other.
+//! Wire types shared by the JSON documents. They are separate from the domain types so that both can change
+//! independently.
 //!
-//! Described field by field in `docs/json.md`. A figure that is not a finite number is `null`.
+//! `docs/json.md` describes each field. A figure that is not finite is `null`.
 
 use perfunit_decide as decide;
 use perfunit_model as model;
@@ -8,10 +9,10 @@ use perfunit_model::{FailedOn, Sides, TargetKind, TestId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of all documents. It grows when a field is removed or changes its meaning; new fields do not count.
+/// Version of all documents. It increases when a field is removed or changes its meaning, but not for new fields.
 pub const SCHEMA_VERSION: u32 = 4;
 
-/// Which test; flattened into the objects about tests.
+/// A test; flattened into the objects about tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Test {
     /// Package name.
@@ -46,16 +47,16 @@ pub struct Interval {
     pub high: Option<f64>,
 }
 
-/// What single calls in random order showed of a test whose one version is slower by far.
+/// Result of single calls in random order for a test with one much slower version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bound {
     /// `at-least`.
     pub kind: String,
-    /// Each call of the slower version took at least so many times as long as the longest call of the other one.
+    /// Each call of the slower version took at least this many times as long as the longest call of the other version.
     pub ratio: Option<f64>,
-    /// After this time calls of the slower version were stopped, in nanoseconds; null if all of them ended.
+    /// Time limit after which calls of the slower version were stopped, in nanoseconds; null if all of them ended.
     pub limit_ns: Option<f64>,
-    /// Calls of each version.
+    /// Number of calls of each version.
     pub calls: Sides<usize>,
 }
 
@@ -70,13 +71,13 @@ impl From<&model::Bound> for Bound {
     }
 }
 
-/// What a benchmark works through, as it says itself.
+/// Throughput of a benchmark in the unit that it declares.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Throughput {
     pub unit: model::WorkUnit,
-    /// So many of the unit per second on base.
+    /// Units per second on base.
     pub base_per_second: Option<f64>,
-    /// The same on head.
+    /// Units per second on head.
     pub head_per_second: Option<f64>,
 }
 
@@ -87,26 +88,26 @@ impl Throughput {
     }
 }
 
-/// Why a test has no verdict, or less of one. Of the fields after `text` only those of its kind are present.
+/// Reason for a missing or weaker verdict. Only the fields of its kind are present after `text`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// `ignored`, `folded-away`, `too-long`, ...
     pub kind: String,
-    /// The same as a sentence.
+    /// The reason as a sentence.
     pub text: String,
-    /// The versions on which it does not pass.
+    /// The versions on which the test does not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<FailedOn>,
-    /// Whether it passes there, too, now and then.
+    /// True if the test sometimes passes on these versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intermittent: Option<bool>,
-    /// Panic message, signal, exit status, or what stood in the way.
+    /// Panic message, signal, exit status, or the obstacle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// What the first pairs said: `slower` or `faster`.
+    /// Direction of the first pairs: `slower` or `faster`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<model::Verdict>,
-    /// The metric that is not known.
+    /// The unavailable metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// The changed item.
@@ -115,10 +116,11 @@ pub struct Reason {
     /// Time of one run on base, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
-    /// The same on head.
+    /// Time of one run on head, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_ns: Option<f64>,
-    /// Whether a test that did not end there never does, while it ends far sooner on the other side.
+    /// True if a test that timed out on one side was confirmed to hang there, while it ends far sooner on the other
+    /// side.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<bool>,
     /// Time of one run, or the limit that was exceeded, in seconds.
@@ -127,18 +129,18 @@ pub struct Reason {
     /// The budget per test that would suffice, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_seconds: Option<f64>,
-    /// How many changed functions the test can reach.
+    /// Number of changed functions that the test can reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub functions: Option<usize>,
     /// The file that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The shard that is to measure it, from 1.
+    /// The shard that measures the test, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<usize>,
 }
 
-/// Figures of another type that has the same three.
+/// Implements conversion from types with the same three figures.
 macro_rules! intervals_from {
     ($($type:ty),*) => {$(
         impl From<$type> for Interval {
@@ -200,12 +202,12 @@ impl Reason {
     }
 }
 
-/// Returns a figure, or `None` where there is no number to give.
+/// Returns a figure, or `None` if it is not finite.
 pub fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Returns a figure of each version, or `None` where there is no number to give.
+/// Returns the figure of each version, or `None` if it is not finite.
 pub fn finite_sides(figures: Sides<f64>) -> Sides<Option<f64>> {
     figures.map(finite)
 }
@@ -226,7 +228,7 @@ mod tests {
     #[track_caller]
     fn check(reason: &R, expected: &Value) {
         let value = serde_json::to_value(Reason::from(reason)).unwrap();
-        let Value::Object(mut fields) = value else { panic!("{value} is no object") };
+        let Value::Object(mut fields) = value else { panic!("{value} is not an object") };
         assert_eq!(fields.remove("text").unwrap(), reason.to_string());
         assert_eq!(Value::Object(fields), *expected);
     }

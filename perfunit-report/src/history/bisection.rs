@@ -1,4 +1,4 @@
-//! Where a search for commits ended.
+//! Result of a search for commits.
 
 use super::log::{self, commit, skipped};
 use crate::causes;
@@ -61,7 +61,7 @@ fn step(found: &FoundStep, options: &TextOptions, screen: &mut Screen) {
     }
 }
 
-/// Returns the direction of the test that was searched by.
+/// Returns the direction of the searched test.
 pub(super) fn direction(found: &FoundStep) -> Direction {
     let figures = found.tests.first().and_then(|test| test.found.figures);
     if figures.is_some_and(|figures| figures.change.estimate < 0.0) { Direction::Faster } else { Direction::Slower }
@@ -72,12 +72,12 @@ fn line(test: &FoundTest, options: &TextOptions) -> Text {
     if found.figures.is_none() {
         return test_id(&found.test).with(DIM, format!("  {}", without_figures(found)));
     }
-    // The explanation names it.
+    // An explanation already names the function.
     let function = found.function.clone().filter(|_| test.explanation.is_none());
     log::line(&StepTest { function, ..found.clone() }, options)
 }
 
-/// Says what is known of a test without figures.
+/// Describes a test without figures.
 pub(super) fn without_figures(found: &StepTest) -> String {
     match found.reason {
         Some(ReasonKind::SameCode | ReasonKind::SameExecutable | ReasonKind::NotExecuted) => {
@@ -87,7 +87,7 @@ pub(super) fn without_figures(found: &StepTest) -> String {
     }
 }
 
-/// Returns the responsible functions of a test and other causes, or why there are none.
+/// Returns the responsible functions of a test and other causes, or the reason why there are none.
 pub(super) fn explained(test: &FoundTest, options: &TextOptions) -> Vec<String> {
     match (&test.explanation, &test.unexplained) {
         (Some(explanation), _) => causes::lines(explanation, options.glyphs()),
@@ -115,7 +115,7 @@ pub(super) fn place(source: &SourceChange) -> String {
     format!("{}:{}", source.file, source.line)
 }
 
-/// Returns a line of source text without the characters that a terminal would obey.
+/// Returns a line of source text without control characters.
 pub(super) fn plain_line(line: &str) -> String {
     line.replace('\t', "    ").replace(char::is_control, " ")
 }
@@ -134,7 +134,7 @@ fn unresolved(left: &Unresolved, of: usize, screen: &mut Screen) {
     list(&left.commits, screen);
 }
 
-/// Returns what else the search has seen.
+/// Returns further observations of the search.
 pub(super) fn notes(bisection: &Bisection) -> Vec<String> {
     let further = bisection.further;
     if let Some(rest) = bisection.rest {
@@ -152,7 +152,7 @@ pub(super) fn notes(bisection: &Bisection) -> Vec<String> {
     .collect()
 }
 
-/// Commits shown of many.
+/// Commits shown of a long list.
 const SHOWN: usize = 10;
 
 fn list(commits: &[Commit], screen: &mut Screen) {

@@ -1,4 +1,4 @@
-//! Histories and releases as tables for spreadsheets.
+//! Histories and releases as comma-separated tables.
 
 use super::log::{name_in_full, skipped};
 use super::releases::test_code;
@@ -7,7 +7,7 @@ use perfunit_model::{History, Release, Releases, StepOutcome, StepTest, variant_
 const HEADING: &str =
     "commit,committed,base,outcome,package,target,test,verdict,reason,estimate,low,high,base_ns,head_ns,function\n";
 
-/// Returns comma-separated values as in RFC 4180, with a heading. Changes are fractions.
+/// Returns comma-separated values (RFC 4180) with a heading. Changes are fractions.
 pub fn render(history: &History) -> String {
     let mut text = HEADING.to_owned();
     for entry in &history.entries {
@@ -62,8 +62,8 @@ pub(super) fn quoted(field: &str) -> String {
 const RELEASES_HEADING: &str = "release,against,outcome,package,target,test,test_code,metrics,estimate,low,high,effect,verdict,\
                        reason,function,commits\n";
 
-/// Returns comma-separated values as in RFC 4180, with a heading. Changes are fractions; commits are those that moved
-/// the test, as far as they were looked at.
+/// Returns comma-separated values (RFC 4180) with a heading. Changes are fractions; commits are those that moved the
+/// test, as far as `log` compared them.
 pub fn releases(releases: &Releases) -> String {
     let mut text = RELEASES_HEADING.to_owned();
     for release in &releases.releases {

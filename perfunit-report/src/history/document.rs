@@ -11,26 +11,26 @@ use perfunit_model::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The document of `log`.
+/// The JSON document of `log`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LogDocument {
     /// Version of this format.
     schema_version: u32,
     /// The commit that the first one is compared with.
     base: model::Commit,
-    /// Oldest first.
+    /// The commits, oldest first.
     commits: Vec<Entry>,
     /// Tests that are slower or faster in at least one step or over several, the largest change first.
     courses: Vec<CourseOf>,
-    /// Commits of the range that were not asked for, by `--paths` or `--merges`.
+    /// Commits of the range that `--paths` or `--merges` excludes.
     left_out: usize,
-    /// At most the probability that any test is falsely called slower or faster.
+    /// Upper bound of the probability that any test is falsely called slower or faster.
     family_wise_error: f64,
-    /// Whether commits or direct comparisons are open.
+    /// True if commits or direct comparisons are not compared yet.
     interrupted: bool,
 }
 
-/// A commit, and what came of it.
+/// A commit and its result.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Entry {
     #[serde(flatten)]
@@ -39,65 +39,65 @@ pub(super) struct Entry {
     outcome: Outcome,
 }
 
-/// What came of a commit.
+/// The result of a commit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub(super) enum Outcome {
-    /// Compared with an earlier commit.
+    /// The commit was compared with an earlier commit.
     Compared {
-        /// Its id: the commit before, or where that does not build the nearest one that does.
+        /// Id of the earlier commit: the parent, or the nearest earlier commit that builds.
         compared_with: String,
         /// Tests in the targets that the change can reach.
         found: usize,
-        /// Why no test can have changed.
+        /// The reason if no test can have changed.
         nothing_because: Option<String>,
-        /// Tests that can have changed; the code of all others is equal, but for those of `unlisted`.
+        /// Tests that can have changed. The code of all other tests is equal, except in `unlisted` targets.
         tests: Vec<TestOf>,
-        /// Targets with tests of which one version does not say which.
+        /// Targets with tests that could not be listed on one version.
         unlisted: Vec<String>,
-        /// Wall time, in seconds; `seconds` is when the commit was made.
+        /// Wall time of the comparison in seconds. (`seconds` is the commit's time.)
         wall_seconds: f64,
-        /// Model of the processor that it was measured on.
+        /// Processor model of the machine that measured it.
         machine: String,
     },
-    /// It does not build.
+    /// The commit does not build.
     DoesNotBuild {
         /// Cargo's first error.
         error: String,
     },
-    /// No commit before it builds.
+    /// No earlier commit in the range builds.
     NothingBefore,
     /// The comparison ended with an error.
     Failed {
         /// The error.
         error: String,
     },
-    /// Not compared yet.
+    /// The commit is not compared yet.
     Open,
 }
 
-/// A test of a step.
+/// A test in the comparison of a commit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct TestOf {
     #[serde(flatten)]
     test: Test,
     verdict: Verdict,
-    /// The kind of reason, where there is no verdict or an inconclusive one.
+    /// The kind of reason if the verdict is missing or inconclusive.
     reason: Option<ReasonKind>,
-    /// Head against base, as fractions.
+    /// Change of head against base, as a fraction.
     change: Option<Interval>,
-    /// Time of one run on base, in ns.
+    /// Time of one run on base, ns.
     base_ns: Option<f64>,
-    /// The same on head.
+    /// Time of one run on head, ns.
     head_ns: Option<f64>,
     mode: Option<Mode>,
-    /// Cohen's d, and its class.
+    /// Cohen's d and its class.
     effect: Option<Effect>,
     /// The responsible function.
     function: Option<String>,
-    /// Whose test code was measured on both versions; null if it is the same.
+    /// The version with the test code that was measured on both; null if both have the same.
     test_code: Option<Side>,
-    /// What decided the verdict.
+    /// The metrics that decided the verdict.
     metrics: Vec<String>,
 }
 
@@ -113,8 +113,8 @@ struct Effect {
 struct CourseOf {
     #[serde(flatten)]
     test: Test,
-    /// After the first and the last commit, and after those that change something: a commit without a point leaves ratio,
-    /// interval and `known` as they are.
+    /// Points after the first and the last commit, and after each commit that changes something. Commits without a
+    /// point leave ratio, interval and `known` unchanged.
     points: Vec<PointOf>,
     /// Direct comparisons over several commits.
     anchors: Vec<AnchorOf>,
@@ -124,47 +124,48 @@ struct CourseOf {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and a key of the document")]
 struct AnchorOf {
-    /// Id of the commit that it was compared with.
+    /// Id of the earlier commit.
     since: String,
-    /// Id of the last commit.
+    /// Id of the later commit.
     commit: String,
     verdict: Verdict,
     direct: Interval,
-    /// The steps between, multiplied.
+    /// The product of the steps in between.
     product: Interval,
-    /// Whether the steps have figures of all that lies between.
+    /// True if the steps cover everything in between.
     complete: bool,
-    /// Whether the code of the test itself differs over these commits: then steps and direct comparison do other work.
+    /// True if the test's own code differs between the commits, so that steps and direct comparison measure different
+    /// work.
     other_test_code: bool,
-    /// Whether the intervals of both do not overlap, although `complete` and without `other_test_code`.
+    /// True if the intervals of both do not overlap, although `complete` and without `other_test_code`.
     contradiction: bool,
-    /// Whether the test is slower or faster over all, and in no single step.
+    /// True if the test is slower or faster overall, but not in any single step.
     gradual: bool,
 }
 
-/// Time after a commit as a multiple of that before the first.
+/// Time after a commit as a multiple of the time before the first commit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct PointOf {
-    /// Its id.
+    /// Id of the commit.
     commit: String,
     ratio: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
-    /// False where the step has no figures of the test.
+    /// False if the step has no figures for the test.
     known: bool,
-    /// Whether it comes from a direct comparison with an earlier commit.
+    /// True if the point comes from a direct comparison with an earlier commit.
     anchored: bool,
 }
 
-/// The document of `bisect`.
+/// The JSON document of `bisect`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct BisectDocument {
     /// Version of this format.
     schema_version: u32,
-    /// The test by which it searched.
+    /// The test that was searched.
     #[serde(flatten)]
     test: Test,
-    /// The function, if its tests were asked for.
+    /// The function, if its tests were requested.
     function: Option<String>,
     /// Other tests of the function that changed between the ends.
     others: Vec<OtherTest>,
@@ -172,17 +173,17 @@ pub struct BisectDocument {
     direction: model::Direction,
     good: model::Commit,
     bad: model::Commit,
-    /// From the good end to the bad one, as fractions.
+    /// Change from the good end to the bad end, as fractions.
     change: Interval,
-    /// Commits after the good end.
+    /// Number of commits after the good end.
     commits: usize,
-    /// The steps that were found, the largest first; one at most without `--all`.
+    /// The steps found, the largest first; at most one without `--all`.
     steps: Vec<FoundStep>,
-    /// Commits over which the test changed, and among which no step was found.
+    /// Ranges over which the test changed, but no single step was found.
     unresolved: Vec<Unresolved>,
     /// Further changes of the test that the search has seen.
     further: model::Further,
-    /// With `--all`, the change of all other commits together.
+    /// The change of all other commits together; only for `--all`.
     rest: Option<Interval>,
     /// Commits that could not be compared.
     skipped: Vec<SkippedCommit>,
@@ -193,35 +194,35 @@ pub struct BisectDocument {
 struct OtherTest {
     #[serde(flatten)]
     test: Test,
-    /// From the good end to the bad one, as fractions.
+    /// Change from the good end to the bad end, as fractions.
     change: Interval,
 }
 
 /// A commit that changed the test.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct FoundStep {
-    /// The commit, or several where all but the last cannot be compared.
+    /// The commit, or several if only the last can be compared.
     candidates: Vec<model::Commit>,
-    /// The commit before them.
+    /// The commit before the candidates.
     base: model::Commit,
-    /// What they did to the test that was searched by, and then to the others.
+    /// The changes of the searched test and then of the others.
     tests: Vec<FoundTest>,
     /// The difference of the responsible function's source.
     source: Option<model::SourceChange>,
 }
 
-/// A test in a step that was found.
+/// A test that changed in a found step.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct FoundTest {
     #[serde(flatten)]
     test: TestOf,
-    /// As in `diff`.
+    /// The explanation, the same as in `diff`.
     explanation: Option<explanations::Explanation>,
-    /// Why there is none.
+    /// The reason for a missing explanation.
     unexplained_because: Option<String>,
 }
 
-/// Commits without a step that could be named.
+/// A range of commits without a single step.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Unresolved {
     because: model::Unsearched,
@@ -233,7 +234,7 @@ struct Unresolved {
 struct SkippedCommit {
     #[serde(flatten)]
     commit: model::Commit,
-    /// Why.
+    /// The reason.
     why: String,
 }
 
@@ -357,29 +358,29 @@ fn course(history: &History, course: &Course) -> CourseOf {
     }
 }
 
-/// The document of `log --by-tag`.
+/// The JSON document of `log --by-tag`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ReleasesDocument {
     /// Version of this format.
     schema_version: u32,
-    /// Oldest first; the last one is the end of the range, whether it has a tag or not.
+    /// The releases, oldest first. The last one is the end of the range, even without a tag.
     releases: Vec<ReleaseOf>,
-    /// At most the probability that any test is falsely called slower or faster from release to release.
+    /// Upper bound of the probability that any test is falsely called slower or faster between releases.
     family_wise_error: f64,
-    /// Whether releases are open.
+    /// True if releases are not compared yet.
     interrupted: bool,
 }
 
-/// A release against the one before it that builds.
+/// A release, compared with the previous release that builds.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct ReleaseOf {
     base: model::Commit,
     head: model::Commit,
-    /// What came of the direct comparison.
+    /// The result of the direct comparison.
     comparison: Outcome,
-    /// The commits that lead to it, as far as `log` looked at them; others are `open`.
+    /// The commits in between, as far as `log` compared them; the others are `open`.
     commits: Vec<Entry>,
-    /// For each slower or faster test, the commits that made it so, as far as they were looked at.
+    /// The commits that made each slower or faster test so, as far as they were compared.
     moved_by: Vec<MovedBy>,
 }
 
@@ -388,7 +389,7 @@ struct ReleaseOf {
 struct MovedBy {
     #[serde(flatten)]
     test: Test,
-    /// Their ids.
+    /// Ids of the commits.
     commits: Vec<String>,
 }
 

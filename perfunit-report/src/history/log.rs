@@ -1,4 +1,4 @@
-//! The log in the terminal: an entry for each commit, then the courses of tests and the counts.
+//! The log in the terminal: an entry for each commit, then the courses of tests and counts.
 
 use crate::figures::{self, Words};
 use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN, test_id};
@@ -10,10 +10,10 @@ use perfunit_model::{
 use perfunit_system::date;
 use std::collections::{BTreeSet, HashMap};
 
-/// Tests shown of a commit, unless everything is asked for.
+/// Tests shown per commit without `--verbose`.
 const SHOWN: usize = 5;
 
-/// Returns the text for the terminal.
+/// Formats a commit for the terminal.
 pub fn entry(entry: &Entry, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let name = commit(&entry.commit);
@@ -39,7 +39,7 @@ fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen
     screen.more(INDENT, moved.len().saturating_sub(most));
 }
 
-/// Returns the worst verdict of its tests, if it has any.
+/// Returns the worst verdict of a step's tests, if it has any.
 pub fn worst(step: &Step) -> Option<Verdict> {
     use Verdict::{ChangedBelowThreshold, Faster, Inconclusive, NotMeasured, Same, Slower};
     let worst = [Slower, Faster, Inconclusive, ChangedBelowThreshold, Same, NotMeasured];
@@ -65,7 +65,7 @@ pub(super) fn heading(step: &Step, name: &Text, screen: &mut Screen) {
     }
 }
 
-/// Says how many tests there are, and their verdicts.
+/// Counts the tests by verdict.
 pub fn counts(step: &Step) -> String {
     let unlisted: Vec<String> =
         step.unlisted.iter().map(|target| format!("; tests of {target} are not known")).collect();
@@ -91,7 +91,7 @@ fn counts_of_tests(step: &Step) -> String {
     format!("{}{of}: {}", count(step.tests.len(), "test"), counted.join(", "))
 }
 
-/// Returns the line of a test that got slower or faster.
+/// Formats a test that got slower or faster.
 pub(super) fn line(found: &StepTest, options: &TextOptions) -> Text {
     let (word, style) = figures::status(found.verdict, Words::OfTime);
     let mut text = test_id(&found.test).and("  ");
@@ -110,12 +110,12 @@ pub(super) fn line(found: &StepTest, options: &TextOptions) -> Text {
     }
 }
 
-/// Courses shown, unless everything is asked for.
+/// Courses shown without `--verbose`.
 const SHOWN_COURSES: usize = 10;
-/// Commits named of a course, unless everything is asked for.
+/// Commits named per course without `--verbose`.
 const NAMED_MOVES: usize = 6;
 
-/// Returns the text for the terminal.
+/// Formats the courses and counts for the terminal.
 pub fn summary(history: &History, courses: &[Course], options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     screen.bar();
@@ -152,7 +152,7 @@ pub struct Counts {
     pub unchanged: usize,
     pub skipped: usize,
     pub open: usize,
-    /// Commits of the range that were not looked at.
+    /// Commits of the range that were excluded.
     pub left_out: usize,
 }
 
@@ -172,7 +172,7 @@ impl Counts {
         }
     }
 
-    /// Returns the counts in words, except commits that are not compared yet.
+    /// Formats the counts, except the commits that are not compared yet.
     pub fn text(&self) -> String {
         let Self { slower, faster, unchanged, skipped, .. } = self;
         let commits = count(self.commits, "commit");
@@ -186,7 +186,7 @@ impl Counts {
     }
 }
 
-/// Returns what limits the whole history.
+/// Returns notes on the limits of the history.
 pub fn notes(history: &History, counts: &Counts) -> Vec<String> {
     let is_unfinished = history.interrupted && counts.open == 0;
     let unfinished = "not all tests are compared over the whole range yet; the same command goes on";
@@ -196,7 +196,7 @@ pub fn notes(history: &History, counts: &Counts) -> Vec<String> {
     is_unfinished.then(|| unfinished.to_owned()).into_iter().chain(several).collect()
 }
 
-/// Says how certain all verdicts together are.
+/// Returns the error rate of all verdicts together.
 pub fn error_rate(history: &History) -> String {
     let rate = format::magnitude(history.family_wise_error());
     format!("the probability that any test is falsely called slower or faster is at most {rate}")
@@ -222,7 +222,7 @@ fn machines(history: &History) -> Vec<&str> {
     measured.map(|step| step.machine.as_str()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Returns the commits that moved a test, as many of the largest as there is room for.
+/// Lists the commits with the largest effect on a test, as far as there is room.
 fn named(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
     let (largest, left_out) = moves.largest(&course.test, if options.verbose { usize::MAX } else { NAMED_MOVES });
     let name = |one: &Move<'_>| format!("{} {}", short_commit(&one.commit.id), format::percent(one.estimate()));
@@ -233,7 +233,7 @@ fn named(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
     texts.join(", ")
 }
 
-/// Returns id, day, tags and subject of a commit.
+/// Formats id, day, tags and subject of a commit.
 pub fn commit(commit: &Commit) -> Text {
     let tags = if commit.tags.is_empty() { String::new() } else { format!("({}) ", commit.tags.join(", ")) };
     Text::plain(short_commit(&commit.id))
@@ -251,7 +251,7 @@ pub fn name_in_full(commit: &Commit) -> &str {
     commit.tags.first().unwrap_or(&commit.id)
 }
 
-/// Says why a commit was not compared.
+/// Returns the reason why a commit was not compared.
 pub fn skipped(why: &Skipped) -> String {
     match why {
         Skipped::DoesNotBuild { error } => format!("does not build: {}", one_line(error)),
@@ -261,19 +261,19 @@ pub fn skipped(why: &Skipped) -> String {
     }
 }
 
-/// Returns the direct comparisons that say more than the steps, and the last one.
+/// Returns the direct comparisons that add to the steps, and the last one.
 pub fn shown_anchors(course: &Course) -> impl Iterator<Item = &Anchor> {
     let last = course.anchors.len().saturating_sub(1);
     let tells = |anchor: &Anchor| anchor.is_gradual() || anchor.is_contradiction();
     course.anchors.iter().enumerate().filter(move |(index, anchor)| *index == last || tells(anchor)).map(|(_, one)| one)
 }
 
-/// Returns the shown comparisons as plain text.
+/// Formats the shown comparisons as plain text.
 pub fn anchors(course: &Course) -> impl Iterator<Item = String> {
     shown_anchors(course).map(|anchor| format::without_escapes(&anchor_text(anchor).to_string()))
 }
 
-/// Returns the text for the terminal.
+/// Formats a direct comparison for the terminal.
 pub fn anchor_text(anchor: &Anchor) -> Text {
     let (word, style) = match anchor.verdict {
         Verdict::Slower => (" slower", BAD),
@@ -303,14 +303,14 @@ pub fn anchor_text(anchor: &Anchor) -> Text {
     text
 }
 
-/// The moves of all tests of a history.
+/// All changes of tests in a history.
 pub struct Moves<'a> {
     history: &'a History,
     /// Indices of entries, the oldest first.
     by_test: HashMap<&'a TestId, Vec<(usize, &'a StepTest)>>,
 }
 
-/// A commit that moved a test.
+/// A commit that changed a test's time.
 #[derive(Clone, Copy)]
 pub struct Move<'a> {
     pub commit: &'a Commit,
@@ -322,7 +322,7 @@ impl Move<'_> {
         self.found.figures.map_or(0.0, |figures| figures.change.estimate)
     }
 
-    /// Returns a measure by which the larger of two changes is found.
+    /// Returns the size of a change, for sorting.
     pub fn size(self) -> f64 {
         self.estimate().max(-0.999_999).ln_1p().abs()
     }
@@ -339,14 +339,14 @@ impl<'a> Moves<'a> {
         Self { history, by_test }
     }
 
-    /// Returns the moves of one test, the oldest first.
+    /// Returns the changes of one test, the oldest first.
     pub fn test(&self, test: &TestId) -> Vec<Move<'a>> {
         let entries = &self.history.entries;
         let found = self.by_test.get(test).into_iter().flatten();
         found.map(|(index, found)| Move { commit: &entries[*index].commit, found }).collect()
     }
 
-    /// Returns the largest `most` moves of one test, the oldest first, and the number of the others.
+    /// Returns the `most` largest changes of one test, the oldest first, and the number of the others.
     pub fn largest(&self, test: &TestId, most: usize) -> (Vec<Move<'a>>, usize) {
         let all = self.test(test);
         let mut by_size: Vec<usize> = (0..all.len()).collect();
@@ -358,13 +358,12 @@ impl<'a> Moves<'a> {
     }
 }
 
-/// Columns at most.
+/// Maximum number of columns.
 const WIDEST: usize = 40;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII: [char; 8] = ['_', '.', ':', '-', '=', '+', '*', '#'];
 
-/// Returns a column for each commit, or for several where there are many: the higher, the slower; `?` where nothing is
-/// known.
+/// Returns a column for each commit, or for several if there are many. Higher is slower; `?` marks unknown values.
 pub fn sparkline(points: &[Point], glyphs: Glyphs) -> String {
     let levels = if glyphs == Glyphs::Unicode { LEVELS } else { ASCII };
     let log = |point: &Point| point.ratio.max(f64::MIN_POSITIVE).ln();

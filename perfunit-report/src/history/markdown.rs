@@ -17,7 +17,7 @@ const ROWS: usize = 30;
 /// Tests or commits named in a cell.
 const NAMED: usize = 3;
 
-/// Returns GitHub Flavored Markdown; all foreign text is in code spans or escaped.
+/// Returns GitHub Flavored Markdown. All foreign text is in code spans or escaped.
 pub fn render(history: &History, courses: &[Course]) -> String {
     let counts = Counts::of(history);
     let last = history.entries.last().map_or(&history.base, |entry| &entry.commit);
@@ -69,7 +69,7 @@ fn more(all: usize, noun: &str, page: &mut String) {
     }
 }
 
-/// Writes the commits with slower or faster tests, the youngest first.
+/// Writes the commits with slower or faster tests, the latest first.
 fn commits(history: &History, page: &mut String) {
     let moving = history.entries.iter().rev().filter_map(|entry| match &entry.outcome {
         StepOutcome::Compared(step) => {
@@ -104,7 +104,7 @@ fn commits(history: &History, page: &mut String) {
     more(moving.len(), "commit", page);
 }
 
-/// Returns id, day, tags and subject in two cells.
+/// Formats id, day, tags and subject as two cells.
 fn commit(entry: &Entry) -> String {
     let commit = &entry.commit;
     let tags: String = commit.tags.iter().map(|tag| code(tag) + " ").collect();
@@ -132,10 +132,10 @@ fn left_out(history: &History, page: &mut String) {
     page.push_str("\n</details>\n");
 }
 
-/// Commits named of many.
+/// Entries of a longer list.
 const NAMED_TESTS: usize = 10;
 
-/// Returns GitHub Flavored Markdown; all foreign text is in code spans or escaped.
+/// Returns GitHub Flavored Markdown. All foreign text is in code spans or escaped.
 pub fn bisection(bisection: &Bisection) -> String {
     let mut page = format!("### {}\n", heading(bisection));
     for found in &bisection.steps {
@@ -215,7 +215,7 @@ fn interval(change: Change) -> String {
 
 fn difference(source: &SourceChange, page: &mut String) {
     let lines: Vec<String> = source.diff.iter().map(|line| plain_line(line)).collect();
-    // A longer fence than any in the text.
+    // The fence must be longer than any in the text.
     let longest = lines.iter().flat_map(|line| line.split(|c| c != '`')).map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(longest.max(2) + 1);
     let _ = write!(page, "\n{}:\n\n{fence}diff\n{}\n{fence}\n", code(&place(source)), lines.join("\n"));
@@ -238,7 +238,7 @@ fn unresolved(left: &Unresolved, page: &mut String) {
     }
 }
 
-/// Writes the range, what could not be compared, and how to compare again.
+/// Writes the range, the skipped commits, and the command that repeats the comparison.
 fn how(bisection: &Bisection, page: &mut String) {
     let Bisection { good, bad, change, commits, .. } = bisection;
     let range = format!("{} to {}", found_commit(good), found_commit(bad));

@@ -1,4 +1,4 @@
-//! Several commits: what each of them changed, and which commit made a test slower.
+//! Reports on several commits: the changes of each commit, and the commit that made a test slower.
 
 mod bisection;
 mod csv;
@@ -22,14 +22,14 @@ use perfunit_model::format::{self, count};
 use perfunit_model::{Commit, Course, History, Joined, Skipped};
 use std::time::Duration;
 
-/// What a history is written as.
+/// Format of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum HistoryFormat {
     /// A summary for people.
     #[default]
     #[value(alias = "human")]
     Text,
-    /// Commits and tests that moved, for an issue or release notes.
+    /// Commits and tests that changed, for an issue or release notes.
     Markdown,
     /// One versioned JSON document.
     Json,
@@ -53,13 +53,13 @@ pub fn render(history: &History, courses: &[Course], format: HistoryFormat, opti
     }
 }
 
-/// Says how much of a log is left.
+/// Describes how much of a log is left.
 pub fn left(done: usize, of: usize, time: Option<Duration>) -> String {
     let time = time.map(|time| format!(", about {}", format::seconds(time))).unwrap_or_default();
     format!("{} of {of}{time}", count(of - done, "commit"))
 }
 
-/// Says what joining a file added.
+/// Describes the result of importing a file.
 pub fn joined(joined: Joined) -> String {
     let Joined { new, same, contradictions, usable } = joined;
     let said = |n: usize, text: String| if n > 0 { text } else { String::new() };
@@ -72,12 +72,12 @@ pub fn joined(joined: Joined) -> String {
     )
 }
 
-/// Says which tests are compared next, over several commits.
+/// Describes the tests to compare next over several commits.
 pub fn anchoring(base: &Commit, head: &Commit, tests: usize) -> String {
     format!("{} directly, {} against {}", count(tests, "test"), name(head), name(base))
 }
 
-/// Says why tests are not compared over several commits.
+/// Returns the reason why tests are not compared over several commits.
 pub fn not_anchored(base: &Commit, head: &Commit, why: &Skipped) -> String {
     let [base, head] = [base, head].map(name);
     format!("{head} and {base} are not compared directly: {}", skipped(why))

@@ -1,4 +1,4 @@
-//! Releases in the terminal: the tests that got slower and faster from one to the next.
+//! Releases in the terminal: the tests that got slower or faster between releases.
 
 use super::log::{self, commit, name, skipped};
 use crate::figures;
@@ -8,10 +8,10 @@ use perfunit_model::format::{self, count, short_commit};
 use perfunit_model::{Release, Releases, Step, StepOutcome, StepTest, Verdict, variant_name};
 use std::collections::BTreeMap;
 
-/// Commits named of those that were not looked at.
+/// Commits named of those that were not compared.
 const NAMED: usize = 5;
 
-/// Returns a release as text for the terminal.
+/// Formats a release for the terminal.
 pub fn release(release: &Release, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let title = commit(&release.head);
@@ -72,7 +72,7 @@ fn by_function(step: &Step) -> Vec<(&str, String)> {
     functions.into_iter().map(|(function, counts)| (function, words(counts))).collect()
 }
 
-/// Writes each test with the test code, metric and effect size behind its verdict, or the reason for none.
+/// Writes each test with the test code, metric and effect size of its verdict, or the reason for having none.
 fn table(step: &Step, screen: &mut Screen) {
     let rows: Vec<[String; 5]> = step.tests.iter().map(cells).collect();
     let heading = ["test", "test code", "metric", "effect (d)", "verdict"].map(str::to_owned);
@@ -106,7 +106,7 @@ fn cells(found: &StepTest) -> [String; 5] {
     ]
 }
 
-/// Names the version whose test code was measured on both.
+/// Names the version that contributed the test code measured on both sides.
 pub(super) fn test_code(found: &StepTest) -> &'static str {
     use perfunit_model::Side;
     match found.test_code {
@@ -116,7 +116,7 @@ pub(super) fn test_code(found: &StepTest) -> &'static str {
     }
 }
 
-/// Returns the end of a log by releases.
+/// Returns the last lines of a log by releases.
 pub fn summary(releases: &Releases, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     screen.bar();

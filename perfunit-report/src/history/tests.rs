@@ -165,7 +165,7 @@ commit,committed,base,outcome,package,target,test,verdict,reason,estimate,low,hi
     );
 }
 
-/// What a commit did to two tests of a function.
+/// Builds a step in which two tests of a function changed.
 fn found(commits: Vec<Commit>, estimate: f64) -> FoundStep {
     let verdict = if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster };
     let plain = |found| FoundTest { found, explanation: None, unexplained: None };
@@ -347,7 +347,7 @@ fn the_document_tells_each_commit() {
     assert_eq!(document["commits"][0]["tests"][0]["verdict"], "slower");
     let first = &document["commits"][0];
     assert_eq!((&first["seconds"], &first["wall_seconds"]), (&1_700_000_000.into(), &3.0.into()));
-    // The second commit changes nothing: the point before it holds.
+    // The second commit changes nothing, so the previous point holds.
     let points = document["courses"][0]["points"].as_array().unwrap();
     let points: Vec<_> = points.iter().map(|point| (point["commit"].as_str().unwrap(), &point["known"])).collect();
     let (known, unknown) = (true.into(), false.into());

@@ -1,4 +1,4 @@
-//! The explanation of a slower or faster test: the responsible functions, other causes, and the calls that show them.
+//! The explanation of a slower or faster test: the responsible functions, other causes, and the call tree.
 
 use super::percent;
 use crate::causes;
@@ -31,7 +31,7 @@ pub fn section(explanation: &Explanation, verdict: Verdict) -> Markup {
     }
 }
 
-/// Returns the title; a user can request the explanation of any test.
+/// Returns the title. Users can request the explanation of any test, even an unchanged one.
 fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
     match verdict {
         _ if !verdict.is_change() => "What differs",
@@ -40,7 +40,7 @@ fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
     }
 }
 
-/// Says which difference is explained.
+/// Describes the explained difference.
 fn found(explanation: &Explanation) -> String {
     let signed = |cost| causes::signed(cost, explanation.engine, Glyphs::Unicode);
     let cost = |cost| format::cost(cost, explanation.engine, Glyphs::Unicode);
@@ -93,7 +93,7 @@ fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Mar
     }
 }
 
-/// Says how the explanation was found.
+/// Describes how the explanation was found.
 fn how(explanation: &Explanation) -> String {
     let strategy = match explanation.strategy {
         Strategy::Complete => "all functions at once",
@@ -111,7 +111,7 @@ fn how(explanation: &Explanation) -> String {
     format!("{by}. It took {:.1} s.", explanation.seconds)
 }
 
-/// Deeper calls are counted only.
+/// Deeper calls are only counted.
 const DEEPEST_CALL: usize = 48;
 
 pub fn calls_tree(explanation: &Explanation) -> Markup {
@@ -134,7 +134,7 @@ fn node(explanation: &Explanation, index: usize, depth: usize) -> Markup {
             @if here.children.is_empty() {
                 (line(explanation, index))
             } @else {
-                // What did not change is there, but not in the way.
+                // Calls that did not change are folded.
                 details open[depth == 0 || here.total_change.is_certain()] {
                     summary { (line(explanation, index)) }
                     ul {
@@ -180,16 +180,16 @@ fn calls(calls: Sides<f64>) -> String {
     if base == head { format!("{head} {noun}") } else { format!("{head} {noun} instead of {base}") }
 }
 
-/// Frames narrower than this part of the whole would not be seen.
+/// Frames with a smaller share of the width are not drawn.
 const NARROWEST: f64 = 0.002;
-/// Names in frames narrower than this would not be read.
+/// Frames with a smaller share of the width have no name.
 const NAMED_FRAME: f64 = 0.02;
-/// Deeper frames are left out: a recursion would be higher than the page.
+/// Deeper frames are left out, because a recursion would exceed the page.
 const DEEPEST_FRAME: usize = 48;
 /// Height of a frame, px.
 const ROW: usize = 19;
 
-/// A function at one place, as a box. Parts are of the whole width.
+/// A function in the flamegraph. Lengths are fractions of the whole width.
 #[derive(Debug, Clone, PartialEq)]
 struct Frame {
     node: usize,
@@ -198,7 +198,7 @@ struct Frame {
     depth: usize,
 }
 
-/// Renders the picture; nothing if head has no time to show.
+/// Renders the flamegraph; nothing if head's time is zero.
 pub fn flame(explanation: &Explanation) -> Markup {
     let frames = frames(explanation);
     let what = match explanation.engine {
@@ -227,7 +227,7 @@ pub fn flame(explanation: &Explanation) -> Markup {
     }
 }
 
-/// Returns all boxes that can be seen, callers first.
+/// Returns all visible frames, callers first.
 fn frames(explanation: &Explanation) -> Vec<Frame> {
     let totals = totals(explanation);
     let Some(whole) = totals.first().copied().filter(|whole| *whole > 0.0) else { return Vec::new() };
@@ -248,8 +248,8 @@ fn frames(explanation: &Explanation) -> Vec<Frame> {
     frames
 }
 
-/// Returns head's time of each node, summed from the functions' own times so that callees never take more than their
-/// caller: what was subtracted for the probes can leave less than no time.
+/// Returns head's time of each node, summed from the functions' own times so that callees never take longer than their
+/// caller. Subtracting the probes' cost can leave negative times.
 fn totals(explanation: &Explanation) -> Vec<f64> {
     let mut totals: Vec<f64> = explanation.nodes.iter().map(|node| node.self_cost.head.max(0.0)).collect();
     let mut order = Vec::with_capacity(totals.len());
@@ -266,7 +266,7 @@ fn totals(explanation: &Explanation) -> Vec<f64> {
     totals
 }
 
-/// Returns head minus base in the function itself; 0 unless the difference is certain.
+/// Returns head minus base for the function itself; 0 if the interval includes zero.
 fn certain_change(node: &CallNode) -> f64 {
     if node.self_change.is_certain() { node.self_change.estimate } else { 0.0 }
 }
@@ -294,14 +294,14 @@ fn draw(explanation: &Explanation, frame: &Frame, largest: f64) -> Markup {
     }
 }
 
-/// Returns the text that appears at the pointer.
+/// Returns the tooltip.
 fn frame_title(explanation: &Explanation, node: &CallNode, name: &str) -> String {
     let cost = |cost: f64| format::cost(cost, explanation.engine, Glyphs::Unicode);
     let [base, head] = [node.self_cost.base, node.self_cost.head].map(cost);
     format!("{}: {} on head; self {base} → {head}", format::one_line(name), cost(node.total_cost.head))
 }
 
-/// Returns the color's class: the stronger, the larger the part of the largest difference.
+/// Returns the class of a color: the larger the change relative to the largest one, the stronger.
 fn frame_class(change: f64, largest: f64) -> &'static str {
     if change == 0.0 || largest == 0.0 {
         return "f";

@@ -11,8 +11,7 @@ use perfunit_model::{Course, Entry, History, Point, Span, Step, StepOutcome, Ver
 use perfunit_system::date;
 use std::fmt::Write as _;
 
-/// Renders the page, which has no scripts. Courses are drawn while there is room, those of the largest
-/// changes first.
+/// Renders the page, which has no scripts. Courses are drawn while there is room, the largest changes first.
 pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> String {
     let counts = Counts::of(history);
     let commits = commits(history);
@@ -33,7 +32,7 @@ pub fn render(history: &History, courses: &[Course], options: &HtmlOptions) -> S
             }
             section aria-labelledby="commits-title" {
                 h2 id="commits-title" { "Commits" }
-                p.note { "The youngest first. Each is compared with the one before it that builds." }
+                p.note { "Latest first. Each commit is compared with the previous commit that builds." }
                 (commits)
             }
             section aria-labelledby="about-title" {
@@ -66,7 +65,7 @@ fn headline(history: &History, counts: &Counts) -> String {
     let is_slower = |span: &Span| span.step.with(Verdict::Slower).next().is_some();
     match counts.slower {
         0 if history.spans.iter().any(is_slower) => {
-            "Several commits together made tests slower, and none of them by itself".to_owned()
+            "Several commits together made tests slower, but no single one did".to_owned()
         }
         0 => format!("No test got slower in {}", count(counts.commits - counts.open, "commit")),
         slower => format!("{} of {} made tests slower", slower, count(counts.commits, "commit")),
@@ -117,15 +116,15 @@ fn drawn(history: &History, courses: &[Course], room: usize) -> Markup {
     }
 }
 
-/// Most figures at the left.
+/// Maximum number of labels at the left.
 const TICKS: usize = 4;
 /// Heights of the picture and of what is below it, px.
 const HEIGHT: f64 = 110.0;
 const FOOT: f64 = 22.0;
-/// Units of the inner picture, which is stretched to the whole.
+/// Units of the inner picture, which is stretched to the whole width.
 const WIDTH: f64 = 1000.0;
 const UNITS: f64 = 100.0;
-/// Least distance of two names of releases, as a part of the width.
+/// Minimum distance between two names of releases, as a fraction of the width.
 const APART: f64 = 0.12;
 /// Commits named below a picture.
 const NAMED_MOVES: usize = 8;
@@ -134,7 +133,7 @@ const NAMED_MOVES: usize = 8;
 pub struct Courses<'a> {
     history: &'a History,
     moves: Moves<'a>,
-    /// Marks of releases and of commits that were not compared.
+    /// Marks of releases and of skipped commits.
     marks: Markup,
 }
 
@@ -144,7 +143,7 @@ impl<'a> Courses<'a> {
         Self { history, moves: Moves::of(history), marks }
     }
 
-    /// Renders one test: its name, the picture, and the commits that moved it.
+    /// Renders one test: its name, the picture, and the commits that changed it.
     pub fn section(&self, course: &Course) -> Markup {
         let total = course.total();
         let [change, low, high] = [total.estimate, total.low, total.high].map(format::percent);
@@ -162,7 +161,7 @@ impl<'a> Courses<'a> {
 
     fn picture(&self, course: &Course) -> Markup {
         let shown = course.points.iter().flat_map(|point| [point.ratio, point.low, point.high]);
-        // An end that is not known does not hide the others.
+        // An unbounded interval must not hide the other points.
         let largest = course.points.iter().map(|point| point.ratio).fold(1.0, f64::max);
         let shown = shown.filter(|ratio| *ratio <= 4.0 * largest).map(|ratio| ratio - 1.0);
         let Some(axis) = Axis::around(shown.chain([0.0])) else { return Markup::default() };
@@ -230,22 +229,22 @@ fn step(one: Move<'_>) -> Markup {
     }
 }
 
-/// Returns the name of a commit's row in the page.
+/// Returns the anchor of a commit's row.
 pub fn anchor(commit: &str) -> String {
     format!("c-{}", commit.get(..12).unwrap_or(commit))
 }
 
-/// Returns the position of a commit; 0 is the one before the first.
+/// Returns the position of a commit; 0 is the commit before the first.
 fn place(index: usize, history: &History) -> f64 {
     index as f64 / history.entries.len().max(1) as f64
 }
 
-/// Returns the height in units from the top.
+/// Returns the distance from the top, in units of the picture.
 fn height(axis: &Axis, ratio: f64) -> f64 {
     UNITS - axis.place(ratio - 1.0)
 }
 
-/// Returns the points at which a step function changes, from the one before the first commit to the last.
+/// Returns the corners of a step function, from the commit before the first to the last.
 fn corners(points: &[Point], at: impl Fn(&Point) -> f64) -> Vec<(f64, f64)> {
     let mut corners = vec![(0.0, at(&Point::START))];
     for (index, point) in points.iter().enumerate() {
@@ -314,7 +313,7 @@ fn releases(history: &History) -> Markup {
     }
 }
 
-/// Returns the side of its place on which a name is written.
+/// Returns the side of its mark on which a name is written.
 fn side(x: f64) -> &'static str {
     match x {
         x if x < APART => "right",
@@ -323,7 +322,7 @@ fn side(x: f64) -> &'static str {
     }
 }
 
-/// Renders short marks at the foot for commits that were not compared.
+/// Renders short marks at the bottom for commits that were not compared.
 fn uncompared(history: &History) -> Markup {
     let is_left_out = |entry: &Entry| !matches!(entry.outcome, StepOutcome::Compared(_));
     let left_out = history.entries.iter().enumerate().filter(|(_, entry)| is_left_out(entry));
@@ -340,7 +339,7 @@ fn uncompared(history: &History) -> Markup {
     }
 }
 
-/// Tests named of a commit.
+/// Tests named per commit.
 const NAMED: usize = 8;
 
 /// Renders all commits, including those that could not be compared.

@@ -1,4 +1,4 @@
-//! The page of a run: the headline, the sections that have something to say, the table of tests, and the circumstances.
+//! The page of a run: the headline, the sections with content, the table of tests, and the environment.
 
 use super::table::{self, GROUPS, Group};
 use crate::counts::{self, Excluded, Unmeasured};
@@ -12,21 +12,21 @@ use perfunit_model::{Conclusion, Denied, Run, Verdict, VersionName};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-/// Thousands of rows are laid out once, after most of them were hidden, and not again and again while they are read.
+/// Hides most rows before the first layout, because laying out thousands of rows is slow.
 const EARLY: &str = "document.documentElement.classList.add('js');\n";
 
 /// Options of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HtmlOptions {
-    /// The page has every test, but no more details than fit into so many bytes; those of the gravest verdicts come
-    /// first.
+    /// Size limit of the page in bytes. The page always has every test; details are included until the limit, the most
+    /// severe verdicts first.
     pub most_bytes: usize,
-    /// The facts that fail the run, which the headline says.
+    /// The facts that fail the run. The headline states them.
     pub denied: Denied,
 }
 
 impl Default for HtmlOptions {
-    /// Returns a limit that is small enough for the viewers of CI systems and for mail.
+    /// Returns a limit that suits the viewers of CI systems and mail.
     fn default() -> Self {
         Self { most_bytes: 4_500_000, denied: Denied::default() }
     }
@@ -50,7 +50,7 @@ pub fn render(run: &Run, options: &HtmlOptions) -> String {
                     h2 id="tests-title" { "Tests" }
                     (filter)
                     (table::table(run, &sections, options.most_bytes.saturating_sub(above)))
-                    // Right behind the table: it is filtered before it is first drawn.
+                    // Directly after the table, which is thus filtered before it is drawn.
                     script { "\n" (PreEscaped(SCRIPT)) } "\n"
                 }
             }
@@ -81,13 +81,13 @@ pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     page.0.replace(is_deceptive, "\u{fffd}")
 }
 
-/// Returns true for characters that hide or reorder other text: a name could pass for another one.
+/// Returns true for characters that hide or reorder other text, so that a name could pass for another.
 fn is_deceptive(c: char) -> bool {
     let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     reorders || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
-/// Returns the title of the window.
+/// Returns the title of the page.
 pub fn title(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
     let [base, head] = [&run.base, &run.head].map(|version| one_line(&version.label));
     format!("{}: {base} → {head} – cargo-perfunit", headline(run, sections, conclusion))
@@ -110,7 +110,7 @@ fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
     }
 }
 
-/// Says what the figures show.
+/// Describes the result of the figures.
 fn of_time(run: &Run) -> String {
     let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     match (run.count(Verdict::Slower), counts::measured(run)) {
@@ -128,7 +128,7 @@ fn of_time(run: &Run) -> String {
     }
 }
 
-/// Returns the answer, what was compared, and how many tests have which verdict.
+/// Renders the answer, the compared versions, and the number of tests by verdict.
 pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Markup {
     let is_bad = conclusion != Conclusion::Passed;
     let words = Words::of(&run.all_gates());
@@ -191,10 +191,10 @@ fn version(version: &VersionName) -> Markup {
     }
 }
 
-/// Renders the filter. It is hidden until the script shows it, since it does nothing without the script.
+/// Renders the filter. The script shows it, because it does nothing without the script.
 pub fn filter(run: &Run) -> Markup {
     let words = Words::of(&run.all_gates());
-    // The long tail of tests that cannot have changed would bury the others.
+    // Many tests that cannot have changed would hide the others.
     let is_shown = |group| group != Group::Of(Verdict::NotMeasured) || counts::measured(run) == 0;
     let targets = table::targets(run);
     html! {
@@ -232,7 +232,7 @@ pub fn filter(run: &Run) -> Markup {
     }
 }
 
-/// Tests named of those that share a reason.
+/// Tests named per reason.
 const NAMED: usize = 20;
 /// Sections above the table of tests, in this order.
 const ABOVE: [Kind; 9] = [
@@ -298,7 +298,7 @@ fn told(item: &Item<'_>) -> Markup {
     html! { code { (item.name) } ": " (item.text) }
 }
 
-/// Renders what was not measured and why.
+/// Renders the tests without figures, by reason.
 pub fn not_measured(sections: &Sections<'_>, run: &Run) -> Markup {
     let Some(section) = sections.get(Kind::Tests(Verdict::NotMeasured)) else { return Markup::default() };
     html! {
@@ -326,7 +326,7 @@ fn names(items: &[Item<'_>]) -> String {
     first(items.iter().map(|item| item.name.clone()), NAMED, |more| format!("{more} more"))
 }
 
-/// Renders the circumstances of a run.
+/// Renders the environment of a run.
 pub fn about(run: &Run) -> Markup {
     html! {
         section aria-labelledby="about-title" {

@@ -1,4 +1,4 @@
-//! Plots of the page: the common axis, bars of intervals, the strip of changes and the hills of times.
+//! Plots of the page: the common axis, bars of intervals, the strip of changes and the densities of times.
 
 use super::percent;
 use maud::{Markup, html};
@@ -6,10 +6,10 @@ use perfunit_model::format::{self, Glyphs};
 use perfunit_model::{Change, Measured, Mode, Run, Sample, Side, Verdict};
 use std::fmt::Write;
 
-/// Left free at both ends, as a part of what is shown.
+/// Margin at both ends, as a fraction of the shown range.
 const MARGIN: f64 = 0.06;
 
-/// From one figure to a larger one.
+/// A range of figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Axis {
     low: f64,
@@ -17,7 +17,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Returns an axis that shows all finite figures, with some room; `None` if there are none.
+    /// Returns an axis that includes all finite figures with a margin; `None` if there are none.
     pub fn around(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
         let finite = figures.into_iter().filter(|figure| figure.is_finite());
         let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (x.min(low), x.max(high)));
@@ -25,22 +25,22 @@ impl Axis {
             return None;
         }
         let width = high - low;
-        // A single figure stands in the middle of something.
+        // A single figure is shown in the middle.
         let room = if width > 0.0 { MARGIN * width } else { (low.abs() * MARGIN).max(f64::MIN_POSITIVE.sqrt()) };
         Some(Self { low: low - room, high: high + room })
     }
 
-    /// Returns the place of a figure in per cent of the width from the left; figures beyond an end are placed at it.
+    /// Returns the position of a figure in per cent of the width. Figures beyond an end are placed at it.
     pub fn place(&self, figure: f64) -> f64 {
         (100.0 * (figure - self.low) / (self.high - self.low)).clamp(0.0, 100.0)
     }
 
-    /// Returns whether a figure is shown where it belongs.
+    /// Returns true if a figure lies on the axis.
     pub fn holds(&self, figure: f64) -> bool {
         (self.low..=self.high).contains(&figure)
     }
 
-    /// Returns round figures at equal distances, at most `most` of them and at least two where possible.
+    /// Returns round figures at equal distances: at most `most` of them, and at least two where possible.
     pub fn ticks(&self, most: usize) -> Vec<f64> {
         let smallest = (self.high - self.low) / most as f64;
         let power = 10f64.powf(smallest.log10().floor());
@@ -55,18 +55,17 @@ impl Axis {
     }
 }
 
-/// Figures on a line that is even up to the threshold and logarithmic beyond, so that +0.3 % and +300 % can both be
-/// read.
+/// A scale that is linear up to the threshold and logarithmic beyond, so that +0.3 % and +300 % are both readable.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// The change at which the scale begins to be logarithmic, as a fraction of base.
+    /// The change at which the logarithmic part begins, as a fraction of base.
     even: f64,
-    /// The figure at the right end; minus that is at the left.
+    /// The change at the right end; the left end is its negative.
     reach: f64,
 }
 
 impl Scale {
-    /// Returns a scale that is wide enough for all estimates of a run.
+    /// Returns a scale wide enough for all estimates of a run.
     pub fn of(run: &Run) -> Self {
         let even = run.threshold.fraction();
         let sizes = run.outcomes.iter().filter_map(|outcome| outcome.measured.as_ref());
@@ -74,18 +73,18 @@ impl Scale {
         Self { even, reach: 1.3 * sizes.fold(2.0 * even, f64::max) }
     }
 
-    /// Returns the place of the threshold right of the middle, in per cent of the whole width.
+    /// Returns the distance of the threshold from the middle, in per cent of the whole width.
     pub fn threshold(&self) -> f64 {
         self.place(self.even) - 50.0
     }
 
-    /// Returns the place of a change in per cent of the width from the left.
+    /// Returns the position of a change in per cent of the width.
     fn place(&self, change: f64) -> f64 {
         let bent = |change: f64| (change.abs() / self.even).ln_1p().copysign(change);
         (50.0 + 50.0 * bent(change) / bent(self.reach)).clamp(0.0, 100.0)
     }
 
-    /// Draws one test. Figures beside it say the same.
+    /// Draws the interval of one test. The figures next to it state the same.
     pub fn bar(&self, measured: &Measured) -> Markup {
         let change = measured.change;
         let [low, estimate, high] = [change.low, change.estimate, change.high].map(|change| self.place(change));
@@ -100,16 +99,15 @@ impl Scale {
     }
 }
 
-/// Most figures below the line; more do not fit on a telephone.
+/// Maximum number of labels below the strip; more do not fit on a phone.
 const STRIP_TICKS: usize = 5;
-/// Height that a dot takes of its own, px, within the limits below.
+/// Height of one dot in px, within the limits below.
 const STEP: f64 = 7.0;
-/// The least and the most that all dots take, px.
+/// Minimum and maximum height of all dots, px.
 const HEIGHTS: (f64, f64) = (56.0, 150.0);
-/// Height of the line of figures, px.
+/// Height of the labels, px.
 const STRIP_FOOT: f64 = 22.0;
-/// The farthest estimates that the line is made for, as a part of all on either side; what lies beyond is drawn at its
-/// end.
+/// Fraction of estimates on either side that may lie beyond the axis. These are drawn at its end.
 const STRAY: f64 = 0.05;
 
 /// Renders the picture with its caption; nothing if the estimates are not known.
@@ -137,7 +135,7 @@ pub fn changes(measured: &Measured, verdict: Verdict) -> Markup {
     }
 }
 
-/// Returns the axis, which always shows zero, the interval, and the threshold where it was (nearly) passed.
+/// Returns the axis. It always includes zero, the interval, and the threshold if a change nearly reached it.
 fn axis(estimates: &[f64], measured: &Measured) -> Option<Axis> {
     let Change { estimate, low, high } = measured.change;
     let mut sorted = estimates.to_vec();
@@ -148,7 +146,7 @@ fn axis(estimates: &[f64], measured: &Measured) -> Option<Axis> {
     Axis::around(kept.chain([0.0, low, high, estimate, passed]))
 }
 
-/// Renders a line from top to bottom, unless it would lie outside.
+/// Renders a vertical line, unless it lies outside.
 fn upright(axis: &Axis, at: f64, height: f64, class: &str) -> Markup {
     let x = percent(axis.place(at));
     html! {
@@ -181,10 +179,10 @@ fn strip_foot(axis: &Axis, height: f64) -> Markup {
     }
 }
 
-/// Returns a percentage with as many decimals as its neighbours need to differ.
+/// Formats a percentage with as many decimals as neighbouring labels need to differ.
 pub fn tick_label(fraction: f64, step: f64) -> String {
     let decimals = (-(step * 100.0 * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize;
-    // Of steps of 2.5 the next digit counts, too.
+    // Steps of 2.5 need one more decimal.
     let exact = |decimals: usize| {
         let power = 10f64.powf(decimals as f64);
         ((step * 100.0 * power).round() - step * 100.0 * power).abs() < 1e-6
@@ -203,7 +201,7 @@ fn mark(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Names what one estimate is taken from.
+/// Names the unit that one estimate comes from.
 fn unit(measured: &Measured) -> &'static str {
     if measured.layouts > 1 { "layout" } else { "pair" }
 }
@@ -232,25 +230,24 @@ fn caption(axis: &Axis, estimates: &[f64], measured: &Measured) -> String {
     )
 }
 
-/// Most figures below the line.
+/// Maximum number of labels below the picture.
 const TIME_TICKS: usize = 4;
-/// Heights of the name of a side, of its hill, and of all that belongs to it, px.
+/// Heights in px: the name of a side, its density, and both together.
 const NAME: f64 = 16.0;
 const HILL: f64 = 34.0;
 const ROW: f64 = 64.0;
-/// Height of the line of figures, px.
+/// Height of the labels, px.
 const TIME_FOOT: f64 = 22.0;
-/// The picture ends here: the last 5 % are whatever else the machine did. The table below has them.
+/// The picture ends before the slowest 5 %, which other load on the machine dominates. The table includes them.
 const LAST: usize = Sample::QUANTILES - 2;
-/// Quarters and half, among the quantiles.
+/// Indices of quartiles and median among the quantiles.
 const QUARTER: usize = 5;
 const HALF: usize = 10;
 const THREE_QUARTERS: usize = 15;
-/// A bin of the hill counts as at least so wide, as a part of the picture: equal quantiles would make it infinitely
-/// high.
+/// Minimum width of a bin, as a fraction of the picture: equal quantiles would make it infinitely high.
 const NARROWEST: f64 = 0.008;
 
-/// Renders the picture, and the table that says the same.
+/// Renders the picture, and the table with the same figures.
 pub fn times(measured: &Measured) -> Markup {
     let batches = &measured.sample.batches;
     let known = Side::BOTH.into_iter().all(|side| {
@@ -297,7 +294,7 @@ fn hill_row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64) -> Markup 
     let [low, middle, high] = [QUARTER, HALF, THREE_QUARTERS].map(|index| axis.place(quantiles[index]));
     let name = side.to_string();
     html! {
-        // Of its own, so that its width of 1000 becomes the picture's, whatever that is.
+        // A nested picture, so that its width of 1000 units stretches to the whole width.
         svg y=(top + NAME) width="100%" height=(HILL) viewBox="0 0 1000 100" preserveAspectRatio="none" {
             path.hill.(name) d=(hill(quantiles, axis, tallest)) {}
         }
@@ -307,13 +304,13 @@ fn hill_row(side: Side, quantiles: &[f64], axis: &Axis, tallest: f64) -> Markup 
     }
 }
 
-/// Returns steps with equal areas in a box of 1000 by 100.
+/// Returns the path of a histogram with steps of equal area in a box of 1000 by 100.
 fn hill(quantiles: &[f64], axis: &Axis, tallest: f64) -> String {
     let x = |index: usize| (10.0 * axis.place(quantiles[index])).round();
     let mut path = format!("M{} 100", x(0));
     for (index, density) in densities(quantiles, axis).enumerate() {
         let y = (100.0 * (1.0 - density / tallest)).round();
-        // At least as wide as it counts.
+        // As wide as the width used for its density.
         let right = x(index + 1).max(x(index) + 1.0);
         // Writing into a string cannot fail.
         let _ = write!(path, "V{y}H{right}");
@@ -403,7 +400,7 @@ mod tests {
         assert!((scale.place(0.1) - 50.0 - (50.0 - scale.place(-0.1))).abs() < 1e-9);
         let places = [-0.5, -0.1, 0.0, 0.004, 0.1, 49.0, 1e9].map(|change| scale.place(change));
         assert!(places.is_sorted() && places[5] < 100.0 && places[6] >= 100.0, "{places:?}");
-        // What is below the threshold can be seen, too.
+        // Changes below the threshold are visible too.
         assert!(places[3] > 50.1 && scale.threshold() > 4.0, "{places:?}");
     }
 
@@ -423,7 +420,7 @@ mod tests {
         let picture = drawn(&[0.29, 0.31, f64::NAN, 0.30], 0.30);
         assert_eq!(picture.matches("<circle").count(), 3);
         assert!(picture.contains("3 estimates from +29.0 % to +31.0 %; together +30.0 %, interval +29.0 % to +31.0 %"));
-        // Zero and the threshold of 10 % on the right are there, the one on the left is too far away.
+        // Zero and the threshold of 10 % on the right are shown; the one on the left is too far away.
         assert_eq!(picture.matches("class=\"zero\"").count(), 1);
         assert_eq!(picture.matches("class=\"limit\"").count(), 1);
         assert!(!picture.contains("hollow"));

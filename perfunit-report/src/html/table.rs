@@ -1,4 +1,4 @@
-//! The table of all tests, the most severe first: a row each, and below it the details while there is room.
+//! The table of all tests, the most severe first: one row each, with details below it while there is room.
 
 use super::plots::Scale;
 use super::{explanation, percent, plots};
@@ -14,9 +14,9 @@ use perfunit_model::{
 };
 use std::collections::BTreeMap;
 
-/// Bytes around a row, and around the details of a test, at most.
+/// Maximum number of bytes around a row and around the details of a test.
 const AROUND: usize = 140;
-/// Bytes of the page outside of the rows and of everything above the table, where names have usual lengths.
+/// Bytes of the page outside the rows and the part above the table, for names of usual length.
 const REST: usize = 30_000;
 
 /// A group of tests in the table.
@@ -43,7 +43,7 @@ impl Group {
         if run.unchanged_within(outcome).is_some() { Self::Within } else { Self::Of(outcome.verdict) }
     }
 
-    /// Returns the number of its tests.
+    /// Returns the number of tests in the group.
     pub fn tests(self, run: &Run) -> usize {
         run.outcomes.iter().filter(|outcome| Self::of(run, outcome) == self).count()
     }
@@ -55,7 +55,7 @@ impl Group {
         }
     }
 
-    /// Returns a sign that tells the group from others without color.
+    /// Returns a sign that distinguishes the group without color.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Of(verdict) => sign(verdict),
@@ -63,7 +63,7 @@ impl Group {
         }
     }
 
-    /// Returns the class of elements that show the group.
+    /// Returns the CSS class of the group.
     pub fn class(self) -> &'static str {
         match self {
             Self::Of(verdict) => class(verdict),
@@ -71,7 +71,7 @@ impl Group {
         }
     }
 
-    /// Returns the sign and the word for the group.
+    /// Returns the sign and the word of the group.
     pub fn word(self, words: Words) -> String {
         match self {
             Self::Of(verdict) => word(verdict, words),
@@ -80,7 +80,7 @@ impl Group {
     }
 }
 
-/// Returns a sign that tells a verdict from others without color.
+/// Returns a sign that distinguishes a verdict without color.
 pub fn sign(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "▲",
@@ -92,12 +92,12 @@ pub fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the sign and the word for a verdict.
+/// Returns the sign and the word of a verdict.
 pub fn word(verdict: Verdict, words: Words) -> String {
     format!("{} {}", sign(verdict), figures::status(verdict, words).0)
 }
 
-/// Returns the class of elements that show a verdict.
+/// Returns the CSS class of a verdict.
 pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Slower => "slower",
@@ -109,7 +109,7 @@ pub fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Returns the targets that have tests, each with its number in the page.
+/// Numbers the targets that have tests.
 pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
     let mut targets: BTreeMap<&TargetId, usize> =
         run.outcomes.iter().map(|outcome| (&outcome.test.target, 0)).collect();
@@ -119,7 +119,7 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
     targets
 }
 
-/// Renders the table. Details are included while the page stays below the limit, the most severe verdicts first.
+/// Renders the table. Details are included until the page reaches the limit, the most severe verdicts first.
 pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
     let tests = sorted(sections);
     let page = Page { run, words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
@@ -166,7 +166,7 @@ pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
     }
 }
 
-/// Returns the details of as many tests as fit, from the first on, by place in the table.
+/// Returns the details that fit, from the first test on, by position in the table.
 fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Markup> {
     let all = tests.iter().enumerate().filter(|(_, outcome)| has_details(outcome));
     all.map_while(|(index, outcome)| {
@@ -177,7 +177,7 @@ fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Ma
     .collect()
 }
 
-/// Returns the tests by verdict; then the largest change first, or by reason; then by name.
+/// Sorts the tests by verdict, then by change (the largest first) or reason, then by name.
 fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
     let of = |items: &[Item<'a>]| items.iter().filter_map(|item| item.test).collect::<Vec<_>>();
     let of_group = |group: Group| {
@@ -194,7 +194,7 @@ pub fn name(test: &TestId) -> Markup {
     html! { span.id { (module) b { (own) } } }
 }
 
-/// The common parts of all rows.
+/// Data shared by all rows.
 struct Page<'a> {
     run: &'a Run,
     words: Words,
@@ -203,7 +203,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Renders the name; below it the target, where there are several, and the most important remark; then the figures.
+    /// Renders the name with the target (if there are several) and the most important remark, then the figures.
     fn row(&self, outcome: &Outcome) -> Markup {
         html! {
             tr data-keys=[outcome.measured.as_ref().map(keys)] {
@@ -248,13 +248,13 @@ impl Page<'_> {
     }
 }
 
-/// Returns the keys by which the script sorts.
+/// Returns the sort keys for the script.
 fn keys(measured: &Measured) -> String {
     let keys = [measured.base_ns, measured.head_ns, measured.change.estimate];
     keys.map(|key| if key.is_finite() { format!("{key:.4e}") } else { "-".to_owned() }).join(" ")
 }
 
-/// Says why there is no verdict, or what is responsible for it.
+/// Returns the reason for a missing verdict, or the responsible function.
 fn remark(outcome: &Outcome) -> Option<String> {
     if let Some(reason) = &outcome.reason {
         return Some(one_line(&reason.to_string()));
@@ -269,10 +269,10 @@ fn remark(outcome: &Outcome) -> Option<String> {
     Some(format!("responsible: {responsible}"))
 }
 
-/// Functions named on the way to a change, and changed ones.
+/// Functions shown of a call path and of a list of changed functions.
 const NAMED: usize = 12;
 
-/// Returns whether a test has details beyond its row.
+/// Returns true if a test has details beyond its row.
 pub fn has_details(outcome: &Outcome) -> bool {
     outcome.measured.is_some() || outcome.explanation.is_some() || outcome.why.is_some()
 }
@@ -296,13 +296,13 @@ fn detail(run: &Run, outcome: &Outcome) -> Markup {
     }
 }
 
-/// Returns the verdict in words.
+/// Describes the verdict.
 fn verdict(run: &Run, outcome: &Outcome) -> String {
     let mut sentences = Vec::new();
     if let Some(measured) = &outcome.measured {
         let [base, head] = times(measured, Glyphs::Unicode);
         sentences.push(format!("A run takes {head} instead of {base}: {}.", phrase(measured)));
-        // What is open has a reason, which says more.
+        // For inconclusive tests the reason tells more.
         if measured.bound.is_some() {
             let bound = "Each call of the slower version took at least that many times as long as the longest call of the other one.";
             sentences.push(bound.to_owned());
@@ -318,7 +318,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
     sentences.join(" ")
 }
 
-/// Says what the verdict claims.
+/// Describes the meaning of the verdict.
 fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
     let [threshold, margin] = [measured.threshold, measured.margin()].map(threshold);
     if Words::of(gates) == Words::OfAny {
@@ -376,7 +376,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
     }
 }
 
-/// Says how far the code of both versions had equal addresses.
+/// Describes how much code has equal addresses in both versions.
 fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
     Some(match run.environment.layouts.get(&outcome.test.target)? {
         Ok(layout) => format!("Matched layout: {}.", text::layout(layout)),
@@ -389,7 +389,7 @@ fn selected(outcome: &Outcome) -> Markup {
         Capture::Macro => "Its body is measured.",
         Capture::Runner => "The whole test function is measured, because another macro generated it.",
         Capture::Bench => "What its harness would repeat is measured.",
-        Capture::Generated => "A call is measured whose arguments the tool made up.",
+        Capture::Generated => "A call with generated arguments is measured.",
         Capture::Process => "Whole processes are measured, because its target has its own test harness.",
     });
     html! {
@@ -408,7 +408,7 @@ fn selected(outcome: &Outcome) -> Markup {
     }
 }
 
-/// Renders the path to the nearest change, and where the versions begin to differ.
+/// Renders the call path to the nearest change, and the places where the versions begin to differ.
 fn reached(why: &Why) -> Markup {
     html! {
         @if why.path.len() > 1 {
@@ -420,7 +420,7 @@ fn reached(why: &Why) -> Markup {
             ul { (first(&why.changed, changed)) }
         }
         @if !why.others.is_empty() {
-            p { "What differs besides its code:" }
+            p { "Other differences:" }
             ul { (first(&why.others, ToString::to_string)) }
         }
     }
@@ -433,7 +433,7 @@ fn changed(function: &ChangedFunction) -> String {
     })
 }
 
-/// Renders the first few of a list, and how many more there are.
+/// Renders the first items of a list, and the number of the rest.
 fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
     html! {
         @for item in items.iter().take(NAMED) {
@@ -445,7 +445,7 @@ fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
     }
 }
 
-/// Renders all known metrics, and why the others are not known.
+/// Renders all known metrics, and the reasons for unknown ones.
 pub fn metrics(run: &Run, outcome: &Outcome) -> Markup {
     let mut known = Vec::new();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! That the document has what it promises.
+//! Tests of the JSON document.
 
 use super::*;
 use perfunit_model::samples::{bounded, full, measured, outcome, run};
@@ -12,7 +12,7 @@ fn value(run: &Run) -> Value {
 #[test]
 fn the_document_reads_back_as_it_was() {
     let mut run = full();
-    // serde_json reads some decimals one bit off; halves and quarters it reads exactly.
+    // serde_json reads some decimals one bit off, but halves and quarters exactly.
     for figures in run.outcomes.iter_mut().filter_map(|outcome| outcome.measured.as_mut()) {
         *figures = Measured { change: model::Change { estimate: 0.5, low: 0.25, high: 0.75 }, ..figures.clone() };
         (figures.base_ns, figures.head_ns) = (1024.0, 1536.0);

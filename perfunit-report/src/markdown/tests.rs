@@ -127,7 +127,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 "]].raw());
 }
 
-/// As GitHub makes it, without the cleaning that comes after.
+/// Renders HTML like GitHub, without its sanitizing.
 fn html(markdown: &str) -> String {
     let mut options = comrak::Options::default();
     options.extension.table = true;
@@ -138,7 +138,7 @@ fn html(markdown: &str) -> String {
     comrak::markdown_to_html(markdown, &options)
 }
 
-/// The cells of all rows, headings included, without the tags that we put into them.
+/// Returns the cells of all rows including headings, without our own tags.
 fn cells(markdown: &str) -> Vec<Vec<String>> {
     let html = html(markdown);
     let rows = html.split("<tr>").skip(1).map(|row| row.split("</tr>").next().unwrap());
@@ -149,7 +149,7 @@ fn cells(markdown: &str) -> Vec<Vec<String>> {
     rows.map(|row| row.split("<t").skip(1).map(cell).collect()).collect()
 }
 
-/// Text of a page as a reader sees it.
+/// Returns the text of a page as a reader sees it.
 fn shown(html: &str) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")]
         .iter()
@@ -204,7 +204,7 @@ fn foreign_text_is_shown_as_it_is_and_is_no_markup() {
     run.base.label = "`main` <b>@you</b> | http://x.example".to_owned();
     run.warnings = vec![Warning::NothingMoreExplained { why: "</details> # *x*\n\n# y `".to_owned() }];
     run.selection.changes = ["<h1>", "~~~"].map(|path| ChangedPart::File(path.into())).to_vec();
-    // A line and a code span for the warning; another way to write a code span for the rest.
+    // The warning adds a line and a code span; the rest uses the other form of a code span.
     assert_eq!(page(&run), expected + 4);
     assert!(!html(&told(&run)).contains("<a "));
 }
@@ -236,7 +236,7 @@ fn a_repeated_warning_is_written_once() {
     assert!(lines[0].ends_with("(2 times)`"), "{text}");
 }
 
-/// What stands above the details.
+/// Returns the page without the details.
 fn top(run: &Run, rendering: &Rendering) -> String {
     render(run, rendering).split("\n<details>").next().unwrap_or_default().to_owned()
 }

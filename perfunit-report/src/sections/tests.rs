@@ -1,5 +1,5 @@
-//! A run with everything that a report can show, in each format. The expected files were written before the formats shared
-//! their sections.
+//! A run with everything that a report can show, rendered in each format. The expected files predate the shared
+//! sections.
 
 use crate::{Format, Rendering, TextOptions, render};
 use perfunit_model::format::without_escapes;
@@ -149,7 +149,7 @@ fn rich() -> Run {
     with_generated(with_ratchet(run), Some(Ok(Box::new(calls()))))
 }
 
-/// Everything is denied.
+/// Denies everything.
 const ALL: Denied = Denied {
     inconclusive: true,
     unconfirmed: true,

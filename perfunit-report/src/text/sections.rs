@@ -13,14 +13,14 @@ use perfunit_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Items shown of a section unless everything is requested.
+/// Items shown per section without `--verbose`.
 const SHOWN: usize = 10;
-/// Functions and reasons shown of those whose work grows.
+/// Functions and reasons shown in the growth section.
 const GROWING: usize = 5;
-/// Tests named of those that were not measured for one reason.
+/// Tests named per reason.
 const NAMES: usize = 3;
 
-/// Writes a section, or that there is nothing to say where the reader expects an answer.
+/// Writes a section, or a line that the result is empty if the reader expects an answer.
 pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Screen) {
     match (kind, sections.get(kind)) {
         (Kind::Growth, _) => growth(run, sections, detail, screen),
@@ -75,7 +75,7 @@ fn functions(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
         }
         return;
     }
-    // A function can be there once for each platform or feature.
+    // A function can occur once for each platform or feature.
     let mut names: Vec<_> = section.names().collect();
     names.dedup();
     let more = names.len().saturating_sub(SHOWN);
@@ -84,7 +84,7 @@ fn functions(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
     screen.status(status, WARN, &text.and(" ").and(names).with(DIM, more));
 }
 
-/// Writes the functions whose work grows with a larger power, or how many grow as before; then what is not known.
+/// Writes the functions with growing work, or the number of functions with unchanged growth, then the unknown ones.
 fn growth(run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Screen) {
     let Some(growth) = &run.growth else { return };
     match sections.headline(Kind::Growth) {
@@ -107,7 +107,7 @@ fn growth(run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Scree
     screen.more(INDENT + 2, growing.len().saturating_sub(shown) + unknown.len().saturating_sub(shown));
 }
 
-/// Writes the tests that were not measured by reason, then the targets that are never measured.
+/// Writes the unmeasured tests by reason, then the targets that are never measured.
 fn not_measured(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen) {
     let mut is_first = true;
     let mut heading = |text: &Text, screen: &mut Screen| {
@@ -118,7 +118,7 @@ fn not_measured(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut S
         }
     };
     for group in &section.reasons {
-        // Neither tests of which a count says everything, nor those that stand above all others.
+        // Skips tests that are only counted, and failing tests, which have their own section.
         let is_listed = |test: &Outcome| !is_no_shortcoming(test) && !sections::is_failing(test);
         let tests = group.items.iter().filter_map(|item| Some((item.test.filter(|test| is_listed(test))?, &item.text)));
         let tests: Vec<_> = tests.collect();
@@ -223,7 +223,7 @@ fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detai
     with_remark(row(outcome, compared, detail, screen.glyphs()), calls)
 }
 
-/// Adds a remark to a row that has none.
+/// Adds a remark to a row without one.
 fn with_remark(row: Row, remark: impl FnOnce() -> Option<String>) -> Row {
     Row { remark: row.remark.or_else(remark), ..row }
 }

@@ -50,7 +50,7 @@ fn compared(tests: Vec<StepTest>) -> StepOutcome {
     })
 }
 
-/// Four commits of which the first makes a test slower and the third one cannot be compared.
+/// Builds a history of four commits. The first makes a test slower, and the third cannot be compared.
 fn history(name: &str) -> (History, Vec<Course>) {
     let outcomes = [
         compared(vec![moved(name, Verdict::Slower, 0.2)]),
@@ -107,7 +107,7 @@ fn the_page_has_courses_releases_and_every_commit_and_no_script() {
     for foreign in ["<script", "http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(foreign), "{foreign}");
     }
-    // Each step leads to the row of its commit.
+    // Each step links to the row of its commit.
     let anchor = format!("c-{:.12}", commit(4, "", None).id);
     assert!(page.contains(&format!("href=\"#{anchor}\"")) && page.contains(&format!("id=\"{anchor}\"")), "{page}");
 }

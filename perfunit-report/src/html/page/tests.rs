@@ -5,10 +5,10 @@ use perfunit_model::{
     Side, Threshold, Warning,
 };
 
-/// Elements without an end, of those that the page has.
+/// Elements of the page that have no end tag.
 const VOID: [&str; 2] = ["meta", "input"];
 
-/// The page without what is not markup.
+/// Returns the page without styles and scripts.
 fn markup_of(page: &str) -> String {
     let mut rest = page.replace("<!DOCTYPE html>", "");
     for tag in ["style", "script"] {
@@ -20,7 +20,7 @@ fn markup_of(page: &str) -> String {
     rest
 }
 
-/// Every element is closed by its own name, attributes are quoted, and no `<` or `&` stands alone.
+/// Checks that every element is closed by its own name, attributes are quoted, and no `<` or `&` stands alone.
 #[track_caller]
 pub fn assert_well_formed(page: &str) {
     let text = markup_of(page);

@@ -1,22 +1,22 @@
-//! The answer of a search for the commits that changed a test.
+//! Result of a search for the commits that changed a test.
 
 use super::{Change, Commit, Explanation, Skipped, StepTest, TestId, Unexplained, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The direction of the changes that are searched.
+/// Direction of the searched changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Direction {
-    /// From the good end to the bad one the test got slower.
+    /// The test got slower from the good end to the bad end.
     Slower,
-    /// It got faster.
+    /// The test got faster.
     Faster,
 }
 
 impl Direction {
-    /// The verdict of a test that changed this way.
+    /// Returns the verdict of a test that changed in this direction.
     pub fn verdict(self) -> Verdict {
         match self {
             Direction::Slower => Verdict::Slower,
@@ -24,7 +24,7 @@ impl Direction {
         }
     }
 
-    /// The other one.
+    /// Returns the opposite direction.
     #[must_use]
     pub fn opposite(self) -> Self {
         match self {
@@ -33,7 +33,7 @@ impl Direction {
         }
     }
 
-    /// The same change, as a positive number if it has this direction.
+    /// Returns the change, positive if it has this direction.
     pub fn sign(self) -> f64 {
         match self {
             Direction::Slower => 1.0,
@@ -42,48 +42,48 @@ impl Direction {
     }
 }
 
-/// Where a search for the commits that changed a test ended.
+/// Result of a search for the commits that changed a test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bisection {
-    /// The test by which it searched.
+    /// The test that was searched.
     pub test: TestId,
-    /// The function, if its tests were asked for.
+    /// The function, if its tests were requested.
     pub function: Option<String>,
     /// Other tests of the function that changed between the ends, with their changes.
     pub others: Vec<(TestId, Change)>,
     pub direction: Direction,
     pub good: Commit,
     pub bad: Commit,
-    /// Of the test, between the ends.
+    /// The test's change between the ends.
     pub change: Change,
-    /// Commits after the good end.
+    /// Number of commits after the good end.
     pub commits: usize,
-    /// The steps that were found, the largest first: one at most, unless all were asked for.
+    /// The steps found, the largest first; at most one, unless all were requested.
     pub steps: Vec<FoundStep>,
-    /// Commits over which the test changed, and among which no step was found.
+    /// Ranges of commits over which the test changed, but no single step was found.
     pub unresolved: Vec<Unresolved>,
     /// Further changes of the test in the range, each shown by a comparison.
     pub further: Further,
-    /// What the steps leave of the change, if all were asked for.
+    /// The change that remains without the steps, if all were requested.
     pub rest: Option<Change>,
-    /// Commits that could not be compared.
+    /// Commits that could not be compared, with the reasons.
     pub skipped: Vec<(Commit, Skipped)>,
 }
 
 /// A commit that changed the test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundStep {
-    /// The commit; several if all but the last cannot be compared.
+    /// The commit; several if only the last one can be compared.
     pub commits: Vec<Commit>,
-    /// The commit before them.
+    /// The commit before `commits`.
     pub base: Commit,
-    /// What they did to the test by which it was searched, and then to the others.
+    /// Changes of the searched test and then of the others.
     pub tests: Vec<FoundTest>,
-    /// The change in the responsible function, if its source changed.
+    /// The diff of the responsible function, if its source changed.
     pub source: Option<SourceChange>,
 }
 
-/// A test in a step that was found.
+/// A test that changed in a found step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundTest {
     pub found: StepTest,
@@ -91,41 +91,41 @@ pub struct FoundTest {
     pub unexplained: Option<Unexplained>,
 }
 
-/// The difference of a function's source.
+/// The diff of a function's source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SourceChange {
-    /// From the root of the repository.
+    /// Path of the file, relative to the repository's root.
     pub file: String,
     /// Line of the function's name in head.
     pub line: usize,
     /// Lines of a unified diff, each with its sign.
     pub diff: Vec<String>,
-    /// Lines that are left out after these.
+    /// Number of lines left out after `diff`.
     pub left_out: usize,
 }
 
-/// Commits over which the test changed, without a step that could be named.
+/// A range of commits over which the test changed, without a single step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unresolved {
     pub commits: Vec<Commit>,
     pub because: Unsearched,
 }
 
-/// Why no step was named.
+/// Reason for an unresolved range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unsearched {
     /// The budget or Ctrl-C ended the search.
     Open,
-    /// The comparisons of single commits contradict those of more: none of them shows the change.
+    /// Comparisons of single commits contradict those of longer ranges: none of them shows the change.
     Lost,
 }
 
-/// Which further changes a search has seen, besides the steps that it names.
+/// Further changes that a search has seen, apart from its steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Further {
-    /// Other commits of the range made the test slower.
+    /// True if other commits of the range made the test slower.
     pub slower: bool,
-    /// Other commits made it faster.
+    /// True if other commits of the range made the test faster.
     pub faster: bool,
 }

@@ -1,19 +1,19 @@
-//! The result of `calibrate`: how often the verdicts of this machine are right, and how long they take.
+//! Result of `calibrate`: how often verdicts on this machine are right, and how long they take.
 
 use super::Change;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// So many out of so many.
+/// A count out of a total.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
     pub count: usize,
-    /// Out of how many.
+    /// The total.
     pub of: usize,
 }
 
 impl Share {
-    /// One more, which counts or does not.
+    /// Adds one to the total, and to the count if `counts`.
     pub fn add(&mut self, counts: bool) {
         self.count += usize::from(counts);
         self.of += 1;
@@ -25,29 +25,29 @@ impl Share {
     }
 }
 
-/// The verdicts on one pair of tests.
+/// Counts of verdicts on one pair of tests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     pub experiments: usize,
-    /// Of these, those that claim that head is slower, by whatever amount.
+    /// Verdicts that head is slower, by any amount.
     pub slower: usize,
-    /// Those that claim that it is faster.
+    /// Verdicts that head is faster, by any amount.
     pub faster: usize,
-    /// Those that say neither that it changed nor that it did not.
+    /// Verdicts that are inconclusive.
     pub inconclusive: usize,
-    /// Pairs of processes behind all of them, confirmation included.
+    /// Number of process pairs behind the verdicts, confirmation included.
     pub pairs: usize,
-    /// Wall time of these.
+    /// Wall time of the verdicts, in seconds.
     pub seconds: f64,
 }
 
 impl Tally {
-    /// Verdicts with the right answer, given that head really is slower. Those in the wrong direction are no find.
+    /// Returns the correct verdicts if head is really slower. Verdicts in the wrong direction do not count.
     pub fn found(&self) -> Share {
         Share { count: self.slower, of: self.experiments }
     }
 
-    /// Verdicts with a change, given that there is none.
+    /// Returns the verdicts with a change if there is none.
     pub fn false_alarms(&self) -> Share {
         Share { count: self.slower + self.faster, of: self.experiments }
     }
@@ -65,18 +65,18 @@ impl Tally {
     }
 }
 
-/// One kind of work at one effect size.
+/// Results for one kind of work at one effect size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The kind of work: the name of the artificial test.
+    /// The kind of work, which is the name of the artificial test.
     pub workload: String,
-    /// What all recorded pairs together say about the change.
+    /// Estimated change of changed tests, from all their recorded pairs.
     pub change: Option<Change>,
-    /// The same where head does as many operations: what is left of a difference is the machine's.
+    /// Estimated change of equal tests, which shows the machine's own difference.
     pub equal_change: Option<Change>,
-    /// Verdicts where head does more operations.
+    /// Verdicts on changed tests.
     pub changed: Tally,
-    /// Verdicts by the same rule where it does as many.
+    /// Verdicts of the same rule on equal tests.
     pub equal: Tally,
 }
 
@@ -86,61 +86,61 @@ pub struct Level {
     pub base_operations: u32,
     /// Operations of head's tests.
     pub operations: u32,
-    /// The threshold of the rule that was used.
+    /// The rule's threshold.
     pub threshold: f64,
-    /// Each kind of work.
+    /// Results for each kind of work.
     pub cells: Vec<Cell>,
-    /// What other rules say about the same pairs of tests; empty unless that was asked for.
+    /// Results of other rules on the same pairs of tests; empty unless requested.
     pub compared: Vec<Compared>,
 }
 
 impl Level {
-    /// The difference in operations, as a fraction of base's.
+    /// Returns the difference in operations, as a fraction of base's.
     pub fn effect(&self) -> f64 {
         f64::from(self.operations) / f64::from(self.base_operations) - 1.0
     }
 }
 
-/// What one rule makes of all kinds of work at one effect size.
+/// Results of one rule on all kinds of work at one effect size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
     pub rule: DecisionRule,
-    /// The processes that it looked at.
+    /// The processes whose times the rule used.
     pub processes: Processes,
-    /// Changed tests that it found.
+    /// Changed tests that the rule detects.
     pub found: Share,
-    /// Equal tests that it called changed.
+    /// Equal tests that the rule calls changed.
     pub false_alarms: Share,
 }
 
-/// A rule that says whether two tests differ.
+/// A rule that decides whether two tests differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DecisionRule {
-    /// That of `diff`.
+    /// The rule of `diff`.
     Ours,
     MannWhitney,
     WelchT,
     /// Confidence intervals that do not overlap.
     IntervalOverlap,
-    /// Means that differ by half the effect.
+    /// Means that differ by half of the effect.
     PlainMean,
 }
 
-/// How the processes were run whose times a rule looks at.
+/// Execution of the processes whose times a rule uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Processes {
-    /// In lockstep; the time of a process is the 10 % quantile of its batches.
+    /// Processes in lockstep. The time of a process is the 10 % quantile of its batches.
     Lockstep,
-    /// One after the other, as in Peass; the time of a process is the mean of its batches.
+    /// Processes one after the other, as in Peass. The time of a process is the mean of its batches.
     Sequential,
 }
 
-/// The machine, and the moment.
+/// The machine and the time of the calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Circumstances {
-    /// Day and time, UTC.
+    /// Date and time, UTC.
     pub date: String,
     /// Version of the tool.
     pub tool: String,
@@ -148,11 +148,11 @@ pub struct Circumstances {
     pub rustc: String,
     /// CPU model.
     pub cpu: String,
-    /// Release of the kernel.
+    /// Kernel release.
     pub kernel: String,
     /// The core that ran the measured processes.
     pub core: usize,
-    /// Whether both processes of a pair had the same address space.
+    /// True if both processes of a pair had the same address space.
     pub paired_address_space: bool,
     /// Load average before measuring began.
     pub load_before: Option<f64>,
@@ -160,32 +160,32 @@ pub struct Circumstances {
     pub load_after: Option<f64>,
 }
 
-/// What was asked for.
+/// Settings of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Terms {
-    /// Whether it had to be quick.
+    /// True with `--quick`.
     pub quick: bool,
     /// Seed of the random shifts.
     pub seed: u64,
     /// Probability of a false verdict before confirmation.
     pub alpha: f64,
-    /// The same of the confirmation.
+    /// Probability of a false verdict in the confirmation.
     pub confirmation_alpha: f64,
-    /// Longest measuring for a verdict, and again for its confirmation, s.
+    /// Time limit of a verdict's measurement, and again of its confirmation, in seconds.
     pub verdict_seconds: f64,
 }
 
-/// Everything that was found out.
+/// Results of a calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// The machine, and the moment.
+    /// The machine and the time.
     pub circumstances: Circumstances,
-    /// What was asked for.
+    /// The requested settings.
     pub terms: Terms,
-    /// By effect size, smallest first.
+    /// Results by effect size, smallest first.
     pub levels: Vec<Level>,
-    /// Wall time of all of it.
+    /// Wall time of the whole calibration, in seconds.
     pub seconds: f64,
-    /// True if Ctrl-C cut it short.
+    /// True if Ctrl-C stopped the calibration.
     pub interrupted: bool,
 }

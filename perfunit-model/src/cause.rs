@@ -1,47 +1,47 @@
-//! What changed besides functions with a probe, and can be behind a difference: dependencies, configuration, code that
-//! is not timed by itself.
+//! Possible causes of a difference outside the functions with probes: dependencies, configuration, and code that is not
+//! timed separately.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something that changed and can reach the test, other than a function that is timed.
+/// A change that can reach the test, outside the timed functions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Changed {
-    /// A package of a registry or of git.
+    /// A package from a registry or from git.
     Dependency {
-        /// Its name.
+        /// Name of the package.
         package: String,
         /// Versions that only base has.
         base: Vec<String>,
-        /// Versions that only head has; the same as base's where source or checksum differ.
+        /// Versions that only head has; the same as base's if source or checksum differ.
         head: Vec<String>,
     },
-    /// A package of the repository that is no member of the workspace, and whose functions carry no probes.
+    /// A package in the repository that is not a member of the workspace, and thus has no probes.
     LocalDependency {
-        /// Its name.
+        /// Name of the package.
         package: String,
-        /// What of it changed.
+        /// Changed items of the package.
         changes: Vec<CodeChange>,
     },
-    /// A file that says how to build.
+    /// A file that configures the build.
     Configuration {
-        /// The file, from the root of the repository.
+        /// Path of the file, relative to the repository's root.
         path: String,
-        /// The keys that differ: `profile.bench.lto`. Empty: the whole file is new, gone, or cannot be read.
+        /// Keys that differ, such as `profile.bench.lto`; empty if the whole file is new, removed or unreadable.
         keys: Vec<String>,
     },
     /// A build script.
     BuildScript {
-        /// Its file, from the root of the repository.
+        /// Path of the build script, relative to the repository's root.
         path: String,
     },
-    /// Code of the workspace that carries no probe: a type, a constant, a macro, a function too small to be timed.
+    /// Workspace code without a probe: a type, a constant, a macro, or a function that is too small to be timed.
     Code(CodeChange),
-    /// Another file, which the code may have built in.
+    /// Another file, which may be compiled into the code.
     File {
-        /// The file, from the root of the repository.
+        /// Path of the file, relative to the repository's root.
         path: String,
     },
 }
@@ -49,17 +49,17 @@ pub enum Changed {
 /// An item of source code that changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct CodeChange {
-    /// What happened to it.
+    /// Kind of the change.
     pub change: ChangeKind,
-    /// What to call it: `Parser::line`, `impl Parser`.
+    /// Name of the item: `Parser::line`, `impl Parser`.
     pub item: String,
-    /// Its file, from the root of the repository: head's, or base's if it was removed.
+    /// Path of the file, relative to the repository's root; in base if the item was removed.
     pub path: String,
-    /// Line in that file, from 1.
+    /// Line in the file, from 1.
     pub line: usize,
 }
 
-/// What happened to an item.
+/// Kind of change of an item.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, strum::Display,
 )]
@@ -68,23 +68,23 @@ pub struct CodeChange {
 pub enum ChangeKind {
     Added,
     Removed,
-    /// In both, with other tokens.
+    /// The item is in both versions, with different tokens.
     Changed,
-    /// The same tokens in another file or module.
+    /// The item has the same tokens in another file or module.
     Moved,
 }
 
-/// Something that changed, and how much of a test's difference it can be behind.
+/// A possible cause, with its share of a test's difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cause {
     pub changed: Changed,
-    /// The part of the test's difference that is attributed to functions whose source is the same in both versions and
-    /// that this can reach; the test's own code is among them. 1 is all; more than 1 where others became faster.
+    /// Share of the test's difference that is attributed to functions with unchanged source that this cause can reach,
+    /// including the test's own code. 1 is the whole difference; larger if other functions became faster.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub share: f64,
 }
 
-/// `changed LIMIT (src/lib.rs:3)`.
+/// Formats `changed LIMIT (src/lib.rs:3)`.
 impl fmt::Display for CodeChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { change, item, path, line } = self;

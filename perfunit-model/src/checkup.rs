@@ -7,88 +7,88 @@ use serde::{Serialize, Serializer};
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Checkup {
-    /// The processor, as the kernel names it.
+    /// The processor's name, as the kernel reports it.
     pub cpu: String,
-    /// In a fixed order: what is needed, what it means for noise, what was measured.
+    /// Findings in a fixed order: requirements, sources of noise, measurements.
     pub findings: Vec<Finding>,
-    /// The figures of the measured ones.
+    /// Figures of the measured findings.
     pub noise: Noise,
 }
 
 impl Checkup {
-    /// How many findings have a level.
+    /// Returns the number of findings with this level.
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
 }
 
-/// How good a finding is.
+/// Level of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// As it should be, or without influence.
+    /// Good, or without influence.
     Ok,
-    /// Verdicts hold, but take longer or say less.
+    /// Verdicts are reliable, but take longer or are less precise.
     Warn,
-    /// The tool does not work, or what it says is doubtful.
+    /// The tool does not work, or its verdicts are doubtful.
     Bad,
 }
 
-/// One thing looked at.
+/// A single finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// What, as a word with hyphens that stays the same.
+    /// Stable name of the finding, in words with hyphens.
     pub what: &'static str,
     pub value: String,
-    /// How good that is.
+    /// Level of the finding.
     pub level: Level,
     pub why: &'static str,
-    /// What to do, if there is something.
+    /// Advice, if there is something to do.
     pub advice: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Noise {
-    /// Each core that was looked at.
+    /// Noise of the measured cores.
     pub cores: Vec<CoreNoise>,
-    /// How far the median of equal pieces of work lies above the best tenth, as a fraction of it.
+    /// Distance of the median of equal work above the fastest tenth, as a fraction of the latter.
     pub work_spread: Option<f64>,
-    /// A workload of our own against itself, or why that was not possible.
+    /// Result of comparing a built-in workload with itself, or the error.
     #[serde(serialize_with = "if_measured")]
     #[schemars(with = "Option<AgainstItself>")]
     pub against_itself: Option<Result<AgainstItself, Error>>,
 }
 
-/// A core while somebody does nothing but read the clock on it.
+/// Noise of a core, measured by reading the clock in a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct CoreNoise {
     pub core: usize,
-    /// Times in a second that something else ran.
+    /// Number of interruptions per second.
     #[schemars(with = "Option<f64>")]
     pub gaps_per_second: f64,
-    /// Share of the time that was lost so.
+    /// Fraction of the time that was lost to interruptions.
     #[schemars(with = "Option<f64>")]
     pub lost: f64,
-    /// The longest gap, in ns.
+    /// The longest interruption, in ns.
     #[schemars(with = "Option<f64>")]
     pub longest_ns: f64,
 }
 
-/// A small workload measured as a test is, both sides the same.
+/// Result of measuring a small workload against itself like a test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct AgainstItself {
     pub core: usize,
-    /// The verdict, which should be "same".
+    /// The verdict, which should be `same`.
     pub verdict: Verdict,
-    /// Pairs until it was given.
+    /// Number of pairs until the verdict.
     pub pairs: usize,
-    /// Smallest change that these pairs would have shown with 99 % probability.
+    /// Smallest change that these pairs would have detected with 99 % probability.
     #[schemars(with = "Option<f64>")]
     pub detectable: f64,
     /// Time of one run, ns.
     #[schemars(with = "Option<f64>")]
     pub ns: f64,
-    /// How long it took.
+    /// Wall time of the measurement, in seconds.
     #[schemars(with = "Option<f64>")]
     pub seconds: f64,
 }
@@ -102,7 +102,7 @@ fn if_measured<S: Serializer>(
 }
 
 impl Finding {
-    /// Advice for what is not as it should be.
+    /// Adds advice unless the level is `Ok`.
     #[must_use]
     pub fn unless_ok(self, advice: &'static str) -> Self {
         Self { advice: (self.level != Level::Ok).then_some(advice), ..self }

@@ -1,79 +1,79 @@
-//! Options that are one word of a few: the same on the command line, in the configuration and in saved runs.
+//! Options with a few named values, shared by the command line, the configuration and saved runs.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// For which tests to find the responsible functions.
+/// Tests to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Explain {
-    /// For three that got slower, of each cause one first.
+    /// Up to three slower tests, one for each cause first.
     #[default]
     Auto,
-    /// For all slower and faster tests.
+    /// All slower and faster tests.
     Always,
-    /// For none.
+    /// None.
     Never,
 }
 
-/// For which functions to compare generated calls, too.
+/// Functions to generate calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Generated {
-    /// For none.
+    /// None.
     #[default]
     Never,
-    /// For changed functions that no test executes.
+    /// Changed functions that no test executes.
     Uncovered,
 }
 
-/// What becomes of the link-time optimization (LTO) of the project's profile.
+/// Use of link-time optimization (LTO) from the project's profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lto {
-    /// Measured builds leave it out, unless it differs between the versions.
+    /// Build without it, unless it differs between the versions.
     #[default]
     Off,
-    /// Measured builds have it.
+    /// Build with it.
     Keep,
 }
 
-/// Where instructions come from.
+/// Source of instruction counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Instructions {
-    /// The processor's counter, where there is one.
+    /// The processor's counter, if available.
     #[default]
     Auto,
     /// callgrind, in a process of each version.
     Callgrind,
-    /// Not at all.
+    /// Do not count instructions.
     Never,
 }
 
-/// Which ignored tests to take.
+/// Which ignored tests to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ignored {
-    /// None.
+    /// Run only tests that are not ignored.
     #[default]
     Default,
-    /// Only those.
+    /// Run only ignored tests.
     #[value(alias = "ignored-only")]
     Only,
-    /// Those too.
+    /// Run all tests.
     All,
 }
 
-/// Where the code of the measured executables lies.
+/// Placement of code in the measured executables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// What is the same in both versions at the same places.
+    /// Match the addresses of unchanged code in both versions.
     #[default]
     Matched,
-    /// Wherever the linker put it: for experiments on what matching is worth.
+    /// Keep the linker's placement, for experiments.
     Natural,
 }
 
@@ -81,22 +81,22 @@ pub enum Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// All at once.
+    /// All functions at once.
     Complete,
-    /// What the test calls, then what those call that changed, and so on.
+    /// Callees of the test, then callees of changed functions, and so on.
     Levelwise,
-    /// Those on the ways from the test to functions whose source changed.
+    /// Functions on paths from the test to functions with changed source.
     UntilSourceChange,
 }
 
-/// What to count to find the responsible functions.
+/// How to find the responsible functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Engine {
     /// Time, by a probe in each function.
     #[default]
     Probes,
-    /// Instructions, also of functions that are inlined or too small for a probe (needs valgrind).
+    /// Instructions, including inlined functions and those too small for a probe (requires valgrind).
     Callgrind,
 }
 

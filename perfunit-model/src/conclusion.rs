@@ -1,34 +1,34 @@
-//! The conclusion of a run: the one answer that the exit code, the hook, headlines and output variables give.
+//! The conclusion of a run, on which the exit code, the hook, headlines and output variables are based.
 
 use super::{GeneratedCalls, NotCompared, Outcome, Run, Side, Undecided, Verdict};
 use std::iter;
 
-/// What fails a run in addition to tests that got slower or fail on head alone (`--deny`, `--no-tests=fail`).
+/// Findings that fail a run in addition to tests that got slower or newly fail (`--deny`, `--no-tests=fail`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each word of the option")]
 pub struct Denied {
-    /// Tests that may have changed by the run's bound or more.
+    /// Tests that may have changed by at least the run's bound.
     pub inconclusive: bool,
     /// Inconclusive tests that are probably slower.
     pub unconfirmed: bool,
     /// Changed functions that no test executes.
     pub uncovered: bool,
-    /// Functions whose work grows with a larger power than before.
+    /// Functions with work that grows with a larger power than on base.
     pub growth: bool,
     /// Generated calls that got slower.
     pub generated: bool,
-    /// A run that measured nothing.
+    /// A run without measured tests.
     pub nothing_measured: bool,
 }
 
 impl Denied {
-    /// Returns what is denied and could not be looked at.
+    /// Returns the denied findings that could not be checked.
     pub fn undecided(self, run: &Run) -> Vec<Undecided<'_>> {
         let mut all = Vec::new();
         if self.inconclusive {
             all.extend(run.undecided_tests());
         }
-        // Whether or not that is denied: losses against the ratchet's version always count.
+        // Losses against the ratchet's version always count, even if they are not denied.
         let of_ratchet = |second: &&Run| !second.interrupted && (self.inconclusive || second.is_unchecked());
         let second = run.against_ratchet().filter(of_ratchet);
         all.extend(
@@ -49,24 +49,24 @@ impl Denied {
         all
     }
 
-    /// Returns the comparisons that count: that with base, that with the ratchet's version, and that of generated calls.
+    /// Returns the comparisons that count: with base, with the ratchet's version, and of generated calls.
     pub fn comparisons(self, run: &Run) -> impl Iterator<Item = &Run> {
         let generated = run.generated.as_ref().filter(|_| self.generated).and_then(GeneratedCalls::run);
         iter::once(run).chain(run.against_ratchet()).chain(generated)
     }
 
-    /// Returns the tests of one comparison without a verdict of which that is denied.
+    /// Returns the tests of one comparison that have no verdict although that is denied.
     pub fn open(self, run: &Run) -> impl Iterator<Item = &Outcome> {
         run.outcomes.iter().filter(move |outcome| self.is_open(run, outcome))
     }
 
-    /// Returns whether this test has no verdict and that is denied.
+    /// Returns true if the test has no verdict although that is denied.
     pub fn is_open(self, run: &Run, outcome: &Outcome) -> bool {
         run.is_inconclusive(outcome) && (self.inconclusive || self.unconfirmed && outcome.is_probably_slower())
     }
 }
 
-/// The most severe fact about a run.
+/// The most severe finding of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
     /// Nothing fails the run.
@@ -75,7 +75,7 @@ pub enum Conclusion {
     Slower,
     /// The work of functions grows with a larger power, which is denied.
     Grows,
-    /// Tests got slower than the ratchet's version, and none than base.
+    /// Tests got slower than the ratchet's version, but none got slower than base.
     SlowerThanRatchet,
     /// Generated calls got slower, which is denied.
     GeneratedSlower,
@@ -85,21 +85,21 @@ pub enum Conclusion {
     FailsOnHead,
     /// Nothing was measured because the selected tests fail on base.
     FailsOnBase,
-    /// Something that is denied has no answer, or there was no time for any test.
+    /// A denied finding could not be checked, or there was no time for any test.
     Undecided,
-    /// No test executes functions that changed, which is denied.
+    /// No test executes some changed functions, which is denied.
     Uncovered,
     /// Nothing was measured, which is denied.
     NothingMeasured,
-    /// A version of a further comparison, with the ratchet or of generated calls, does not build.
+    /// A version of an additional comparison (with the ratchet's version or of generated calls) does not build.
     NotBuilt,
-    /// A further comparison could not be made for another reason.
+    /// An additional comparison could not be made for another reason.
     NotCompared,
 }
 
 impl Conclusion {
-    /// Returns the most severe fact: a regression in any comparison, else the first fact of the comparison with base, of that
-    /// with the ratchet's version, and of that of generated calls.
+    /// Returns the most severe finding: a regression in any comparison, otherwise the first finding of the comparisons
+    /// with base, with the ratchet's version, and of generated calls.
     pub fn of(run: &Run, denied: Denied) -> Self {
         let ratchet = run.ratchet.as_ref().map(|found| &found.comparison);
         let generated = run.generated.as_ref().filter(|_| denied.generated);
@@ -113,7 +113,7 @@ impl Conclusion {
         first(|fact| fact.is_regression()).or_else(|| first(|fact| *fact != Self::Passed)).unwrap_or(Self::Passed)
     }
 
-    /// Returns whether something got slower, or grows where that is denied.
+    /// Returns true if something got slower, or grows although that is denied.
     pub fn is_regression(self) -> bool {
         matches!(self, Self::Slower | Self::Grows | Self::SlowerThanRatchet | Self::GeneratedSlower)
     }
@@ -135,8 +135,8 @@ impl Conclusion {
         }
     }
 
-    /// Returns the fact of a further comparison, of which only losses count. A comparison that could not be made is not a
-    /// success.
+    /// Returns the finding of an additional comparison, in which only losses count. A comparison that could not be made
+    /// does not pass.
     fn of_further(comparison: &Result<Box<Run>, NotCompared>, denied: Denied, slower: Self) -> Self {
         match comparison {
             Ok(run) if run.count(Verdict::Slower) > 0 => slower,
@@ -150,7 +150,7 @@ impl Conclusion {
     }
 }
 
-/// Returns whether there are tests to measure, all of them in other shards.
+/// Returns true if there are tests to measure, but all of them are in other shards.
 fn is_empty_shard(run: &Run) -> bool {
     run.sharding
         .as_ref()
@@ -228,7 +228,7 @@ mod tests {
         let mut strict = bounded.clone();
         strict.set_bound("3%".parse().unwrap());
         assert_eq!(Conclusion::of(&strict, denied), Conclusion::Undecided);
-        // Neither does a bound excuse a slowdown that was seen.
+        // A bound does not excuse a slowdown that was seen.
         let mut probably = bounded;
         probably.outcomes[0].reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
         assert_eq!(Conclusion::of(&probably, denied), Conclusion::Undecided);

@@ -1,4 +1,4 @@
-//! Where a run was measured, and where its time went: by stage, and by test.
+//! The environment of a run, and its time by stage and by test.
 
 use super::{LayoutMatch, NoLayout, TargetId};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// What the figures depend on besides the code.
+/// Environment that the figures depend on, apart from the code.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// First line of `rustc -vV`.
@@ -16,17 +16,16 @@ pub struct Environment {
     pub host: String,
     /// Cargo profile of the build.
     pub profile: String,
-    /// The link-time optimization (LTO) of the profile that the build left out.
+    /// The profile's link-time optimization (LTO), if the build left it out.
     #[serde(default)]
     pub lto_off: Option<LtoKind>,
-    /// CPU model as the kernel names it.
+    /// CPU model, as the kernel reports it.
     pub cpu: String,
     /// The core that ran the measured processes.
     pub core: usize,
-    /// Whether both processes of a pair had the same address space (no ASLR, equal pads).
+    /// True if both processes of a pair had the same address space (no ASLR, equal pads).
     pub paired_address_space: bool,
-    /// How far the code of base and head lay at the same places, by target that was measured; or why nothing was done
-    /// about it.
+    /// Result of matching the layouts of base and head, or the reason for not matching them, by measured target.
     #[serde(with = "super::json_forms::as_list")]
     pub layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>>,
 }
@@ -35,9 +34,9 @@ pub struct Environment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LtoKind {
-    /// `lto = true` or `"fat"`: of the whole program at once.
+    /// `lto = true` or `"fat"`: the whole program at once.
     Fat,
-    /// `lto = "thin"`: of each crate, with functions of the others.
+    /// `lto = "thin"`: each crate, with functions of other crates.
     Thin,
 }
 
@@ -53,24 +52,24 @@ impl fmt::Display for LtoKind {
 /// Wall time of the stages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stages {
-    /// Versions, source difference, selection, shadow tree.
+    /// Resolving versions, comparing sources, selecting targets, writing the shadow tree.
     pub prepare: Duration,
-    /// Both builds, including the toolchain part on first use.
+    /// Building both versions, and the runtime on first use of a toolchain.
     pub build: Duration,
-    /// Comparison of machine code, confirmation by execution.
+    /// Comparing machine code and tracing tests.
     pub select: Duration,
-    /// Pilots, pairs and confirmation.
+    /// Pilot runs, pairs and confirmation.
     pub measure: Duration,
-    /// Builds with probes, and what they are run for.
+    /// Builds with probes and their runs.
     pub explain: Duration,
 }
 
-/// Time and pairs that measuring a test took, in all its series.
+/// Time and pairs for measuring a test, over all series.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spent {
-    /// Wall time in seconds, with the layouts that were linked first for this test.
+    /// Wall time in seconds, including layouts that were linked for this test.
     pub seconds: f64,
-    /// Pairs of processes, with those on which the verdict does not rest.
+    /// Number of process pairs, including those that the verdict does not use.
     pub pairs: usize,
 }
 

@@ -1,23 +1,23 @@
-//! Expected failures: what was wrong, where, what to do, and the exit code. Anything else is our bug (code 70).
+//! Expected failures: the problem, its place, a hint and the exit code. All other failures are bugs (exit code 70).
 
 use super::guesses::PASSING_FAILURES;
 use super::{Conclusion, Side};
 use std::fmt;
 
-/// Exit codes, the ones of cargo-nextest where it has one. Documented in `docs/exit-codes.md`.
+/// Exit codes, the same as cargo-nextest's where it has them. `docs/exit-codes.md` documents them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExitCode {
     Success = 0,
     /// The command line or the configuration is wrong.
     Usage = 2,
-    /// Nothing to measure, with `--no-tests=fail`.
+    /// There is nothing to measure, with `--no-tests=fail`.
     NothingToMeasure = 4,
-    /// A bug of ours.
+    /// A bug in cargo-perfunit.
     Internal = 70,
     /// At least one test got slower.
     Regression = 100,
-    /// One of the two versions does not build.
+    /// Base or head does not build.
     BuildFailed = 101,
     /// git or cargo metadata failed, or the environment is unusable.
     SetupFailed = 102,
@@ -25,16 +25,16 @@ pub enum ExitCode {
     TestsFailOnBase = 103,
     /// At least one test passes on base and fails or crashes on head.
     TestsFailOnHead = 104,
-    /// At least one test is inconclusive, with `--deny inconclusive`, or probably slower, with `--deny unconfirmed`; or there
-    /// is no answer to something else that is denied, or was no time for any test.
+    /// At least one test is inconclusive with `--deny inconclusive` or probably slower with `--deny unconfirmed`,
+    /// another denied finding could not be checked, or there was no time for any test.
     Inconclusive = 105,
-    /// At least one changed function is executed by no test, with `--deny uncovered`.
+    /// No test executes at least one changed function, with `--deny uncovered`.
     Uncovered = 106,
     Interrupted = 130,
 }
 
 impl ExitCode {
-    /// All of them, by number.
+    /// All exit codes, by number.
     pub const ALL: [Self; 12] = [
         Self::Success,
         Self::Usage,
@@ -50,7 +50,7 @@ impl ExitCode {
         Self::Interrupted,
     ];
 
-    /// What it says, as the help and the man pages put it.
+    /// Returns the meaning of the code for help and man pages.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Success => "no regression",
@@ -63,8 +63,8 @@ impl ExitCode {
             Self::TestsFailOnBase => "all selected tests fail on base",
             Self::TestsFailOnHead => "at least one test passes on base and fails on head",
             Self::Inconclusive => {
-                "at least one test is inconclusive (with --deny inconclusive), or probably slower (with --deny unconfirmed), \
-                 or something else that is denied could not be decided; or --budget left no time for any test"
+                "at least one test is inconclusive (with --deny inconclusive) or probably slower (with --deny unconfirmed), \
+                 another denied finding could not be checked, or --budget left no time for any test"
             }
             Self::Uncovered => "at least one changed function is executed by no test (with --deny uncovered)",
             Self::Interrupted => "interrupted",
@@ -103,17 +103,17 @@ pub struct Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub side: Side,
-    /// What cargo said.
+    /// Output of cargo.
     pub output: String,
 }
 
 impl Broken {
-    /// Whether another try may end otherwise.
+    /// Returns true if another attempt may succeed.
     pub fn may_pass(&self) -> bool {
         PASSING_FAILURES.iter().any(|sign| self.output.contains(sign))
     }
 
-    /// Cargo's first error, in a line.
+    /// Returns cargo's first error in one line.
     pub fn first_error(&self) -> &str {
         let lines = || self.output.lines();
         let is_error = |line: &&str| line.trim_start().starts_with("error");
@@ -121,23 +121,23 @@ impl Broken {
     }
 }
 
-/// The result of every stage.
+/// Result of a stage.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a step ended early.
+/// Reason for ending a step early.
 #[derive(Debug)]
 pub enum Stop<Why> {
-    /// What was asked for cannot be had: a fact, to be reported.
+    /// The requested result is not available. This is a fact to report.
     Because(Why),
     /// The whole run fails.
     Failed(Error),
 }
 
-/// The result of a step that may find that what was asked for cannot be had.
+/// Result of a step that may not be available.
 pub type Tried<T, Why> = std::result::Result<T, Stop<Why>>;
 
 impl<Why> Stop<Why> {
-    /// The same with the fact in the words of who asked.
+    /// Converts the fact into the caller's type.
     pub fn map<Other>(self, other: impl FnOnce(Why) -> Other) -> Stop<Other> {
         match self {
             Self::Because(why) => Stop::Because(other(why)),
@@ -152,7 +152,7 @@ impl<Why> From<Error> for Stop<Why> {
     }
 }
 
-/// Facts apart from failures.
+/// Separates facts from failures.
 pub fn apart<T, Why>(tried: Tried<T, Why>) -> Result<std::result::Result<T, Why>> {
     match tried {
         Ok(done) => Ok(Ok(done)),
@@ -162,36 +162,36 @@ pub fn apart<T, Why>(tried: Tried<T, Why>) -> Result<std::result::Result<T, Why>
 }
 
 impl Error {
-    /// A failure with its exit code; `message` is lowercase and names the path, revision or command.
+    /// Creates a failure. `message` is lowercase and names the path, revision or command.
     pub fn new(code: ExitCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, broken: None }
     }
 
-    /// git, cargo metadata or the environment failed.
+    /// Creates a failure of git, cargo metadata or the environment.
     pub fn setup(message: impl Into<String>) -> Self {
         Self::new(ExitCode::SetupFailed, message)
     }
 
-    /// The command line or the configuration is wrong.
+    /// Creates an error in the command line or the configuration.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(ExitCode::Usage, message)
     }
 
-    /// Adds what the user can do about it.
+    /// Adds a hint on how to solve the problem.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds which version does not build.
+    /// Adds the version that does not build.
     #[must_use]
     pub fn broken(mut self, side: Side, output: impl Into<String>) -> Self {
         self.broken = Some(Box::new(Broken { side, output: output.into() }));
         self
     }
 
-    /// The version that does not build, if it is that.
+    /// Returns the version that does not build, if that is the failure.
     pub fn as_broken(&self) -> Option<&Broken> {
         self.broken.as_deref()
     }
@@ -200,7 +200,7 @@ impl Error {
         self.code
     }
 
-    /// What happened, without the hint.
+    /// Returns the message without the hint.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -1,13 +1,13 @@
-//! Why a test got slower or faster: the responsible functions, and the call tree that shows it.
+//! The explanation of a slower or faster test: the responsible functions and the call tree.
 //!
-//! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
+//! Costs are those of one run of the test body, in the engine's unit. Calls are also per run.
 
 use super::{Cause, ChangeKind, Engine, ExplanationNote, Sides, Strategy, TestId, Unexplained, Unprobed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Head minus base, with the ends of its confidence interval.
+/// Difference between head and base, with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
     /// Best estimate.
@@ -22,136 +22,137 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// True if the interval leaves out 0.
+    /// Returns true if the interval excludes 0.
     pub fn is_certain(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 }
 
-/// A function of the workspace, as people know it.
+/// A function of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Function {
-    /// The package.
+    /// Name of the package.
     pub package: String,
-    /// The file, from the root of the repository.
+    /// Path of the file, relative to the repository's root.
     pub file: String,
-    /// Line of its name, from 1; in head if it is there.
+    /// Line of the function's name, from 1; in head if the function exists there.
     pub line: usize,
     /// Inline modules, type or trait, and name: `parser::Parser::parse_line`.
     pub name: String,
 }
 
 impl Function {
-    /// Whether the name of an item, with the inline modules of its file, is this function's.
+    /// Returns true if an item's name, including the inline modules of its file, is this function's.
     pub fn is_named(&self, name: &str) -> bool {
         self.name.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
     }
 }
 
-/// A function at one place of the call tree.
+/// A node of the call tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallNode {
     /// Index in [`Explanation::functions`]; `None` for the test itself and for threads that it started.
     pub function: Option<usize>,
-    /// How often it was called.
+    /// Number of calls.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub calls: Sides<f64>,
-    /// Of it and of what it calls that is not told apart.
+    /// Cost of the function itself and of callees that are not timed separately.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub self_cost: Sides<f64>,
-    /// Of it and of everything that it calls.
+    /// Cost of the function including all its callees.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub total_cost: Sides<f64>,
     /// Difference of `self_cost`.
     pub self_change: Difference,
     /// Difference of `total_cost`.
     pub total_change: Difference,
-    /// Indices in [`Explanation::nodes`] of what it calls, those with the largest difference first.
+    /// Indices in [`Explanation::nodes`] of callees, the largest difference first.
     pub children: Vec<usize>,
 }
 
-/// In what way a function is responsible.
+/// Kind of a function's responsibility.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Responsibility {
-    /// A call of it takes longer or shorter, although what it calls does not.
+    /// Its own code takes longer or shorter, apart from its callees.
     ItsOwn,
-    /// It calls this function, an index in [`Explanation::functions`], more or less often than it did.
+    /// It calls this function, an index in [`Explanation::functions`], more or less often.
     CallsOf(usize),
 }
 
-/// A function that is responsible for a part of the difference.
+/// A function that is responsible for part of the difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResponsibleFunction {
     /// Index in [`Explanation::functions`].
     pub function: usize,
-    /// The larger part of how.
+    /// The kind with the larger part.
     pub how: Responsibility,
-    /// The part of the difference that is attributed to it.
+    /// The part of the difference that is attributed to the function.
     pub change: Difference,
-    /// The same as a fraction of the test's difference; where others have become faster, of all that became slower.
+    /// The part as a fraction of the test's difference; if other functions became faster, of everything that became
+    /// slower.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub share: f64,
-    /// How often it is called.
+    /// Number of calls of the function.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub calls: Sides<f64>,
-    /// How often it calls the function of [`Responsibility::CallsOf`], for each of its own calls; if that is itself, for each of its
-    /// calls while it was not active.
+    /// Number of calls of the function in [`Responsibility::CallsOf`] per call of this one; if it calls itself, per
+    /// call while it was not active.
     #[serde(default, deserialize_with = "super::json_forms::float::sides_if_any")]
     pub calls_each: Option<Sides<f64>>,
-    /// What happened to its source; `None` if nothing did.
+    /// Change of the function's source; `None` if it is unchanged.
     pub changed: Option<ChangeKind>,
-    /// Its callers with unchanged source whose own time is part of `change`, because calls are too short to be timed apart;
+    /// Callers with unchanged source that contribute to `change`, because calls are too short to be timed separately;
     /// `None` for the test itself.
     #[serde(default)]
     pub not_apart: Vec<Option<usize>>,
 }
 
-/// Why one test got slower or faster.
+/// The explanation of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     pub test: TestId,
-    /// What is counted, and the unit of all costs: ns, or instructions.
+    /// The engine, which determines the unit of costs: ns or instructions.
     pub engine: Engine,
-    /// How it was found out.
+    /// How functions to time were chosen.
     pub strategy: Strategy,
-    /// Wall time of finding it out, builds left aside, s.
+    /// Wall time of the explanation without builds, in seconds.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub seconds: f64,
     /// Pairs of processes behind the intervals.
     pub pairs: usize,
-    /// Cost of one run, the calibrated cost of probes subtracted.
+    /// Cost of one run, after subtracting the probes' calibrated cost.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub cost: Sides<f64>,
-    /// Difference of these.
+    /// Difference of `cost`.
     pub change: Difference,
-    /// How many times as long base takes with probes as without, cost subtracted.
+    /// Base's `cost` as a multiple of its time without probes.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub distortion: f64,
-    /// What the probes cost in one run: an upper bound of the bias that may be left.
+    /// Cost of the probes in one run: an upper bound of the remaining bias.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub probe_cost: Sides<f64>,
-    /// The functions of the tree.
+    /// The functions in the call tree.
     pub functions: Vec<Function>,
-    /// The tree; the first is the test.
+    /// The call tree; the first node is the test.
     pub nodes: Vec<CallNode>,
-    /// The responsible functions, the largest part first.
+    /// The responsible functions, the largest share first.
     pub responsible: Vec<ResponsibleFunction>,
-    /// What else changed and can be behind it, the largest part first.
+    /// Other changes that may be the cause, the largest share first.
     #[serde(default)]
     pub causes: Vec<Cause>,
-    /// Whether code of the workspace that can reach the test changed; `None` where that was not asked.
+    /// True if workspace code that the test can reach changed; `None` if not checked.
     #[serde(default)]
     pub code_changed: Option<bool>,
-    /// Head's functions that carry no probe, by reason: their time is their callers'.
+    /// Functions of head without a probe by reason. Their time is counted for their callers.
     pub without_probe: BTreeMap<Unprobed, usize>,
-    /// Head's change of the executed instructions, as a fraction of base, where callgrind counted them.
+    /// Change of executed instructions in head, as a fraction of base, if callgrind counted them.
     #[serde(default)]
     pub instructions: Option<f64>,
     pub notes: Vec<ExplanationNote>,
 }
 
 impl Explanation {
-    /// Returns whether head executes a function in this test.
+    /// Returns true if head executes the function in this test.
     pub fn executes(&self, function: &Function) -> bool {
         let is_it = |node: &CallNode| {
             let known = node.function.map(|index| &self.functions[index]);
@@ -160,7 +161,7 @@ impl Explanation {
         self.nodes.iter().any(|node| node.calls.head > 0.0 && is_it(node))
     }
 
-    /// Why nobody is named and nothing else is known to be behind it, if so.
+    /// Returns the reason if no function and no other cause is named.
     pub fn why_nobody(&self) -> Option<Unexplained> {
         if !self.responsible.is_empty() || !self.causes.is_empty() {
             return None;
@@ -168,8 +169,8 @@ impl Explanation {
         Some(Unexplained::Nobody { notes: self.notes.clone() })
     }
 
-    /// What made functions slower or faster that did not change: known where no code of the workspace changed and
-    /// something else did that can be behind most of the difference.
+    /// Returns the outer cause of the difference. It is known if no workspace code changed, but another change can be
+    /// the cause of most of the difference.
     pub fn outer_cause(&self) -> Option<&Cause> {
         const MOST: f64 = 0.5;
         self.causes.first().filter(|cause| self.code_changed == Some(false) && cause.share >= MOST)

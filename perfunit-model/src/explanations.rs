@@ -1,26 +1,26 @@
-//! The tests of a run, explained.
+//! Explanations of a run's tests.
 
 use super::{Explanation, Measured, Metric, Sides, TestId, Unexplained, Verdict, VersionName, Warning};
 
-/// What there is to say.
+/// Explanations of several tests.
 #[derive(Debug)]
 pub struct Explanations {
-    /// What was compared.
+    /// The compared versions.
     pub versions: Sides<VersionName>,
     pub tests: Vec<TestExplained>,
-    /// What the user should know.
+    /// Warnings of the explanation.
     pub warnings: Vec<Warning>,
 }
 
-/// A test of the last run.
+/// A test of the last run with its explanation.
 #[derive(Debug)]
 pub struct TestExplained {
     pub test: TestId,
-    /// What the run found.
+    /// The run's verdict.
     pub verdict: Verdict,
-    /// The metrics that decide.
+    /// The deciding metrics.
     pub gates: Vec<Metric>,
     pub measured: Option<Measured>,
-    /// Why, or why that is not known.
+    /// The explanation, or the reason for not having one.
     pub answer: Result<Explanation, Unexplained>,
 }

@@ -1,25 +1,25 @@
-//! How a call failed.
+//! Failures of calls.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a call failed, or the process that made it.
+/// Failure of a call or of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
-    /// What it says: its panic, or its last line.
+    /// The panic message, or the last line of output.
     Said(String),
-    /// It returned an error, or did not panic as it should.
+    /// The call returned an error, or did not panic as expected.
     NotAsExpected,
-    /// It passes once and not again.
+    /// The call passes only once.
     PassesOnce,
-    /// Its process did not finish.
+    /// The process did not finish.
     Unfinished,
-    /// Its process was killed before.
+    /// The process was killed.
     Killed,
-    /// Its process exited.
+    /// The process exited.
     Exited { code: i32 },
-    /// A signal ended its process.
+    /// A signal ended the process.
     Signal { number: i32, name: Option<String> },
 }
 
@@ -27,9 +27,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Said(text) => f.write_str(text),
-            Self::NotAsExpected => f.write_str("returned an error, or did not panic as it should"),
-            Self::PassesOnce => f.write_str("passes once and not again"),
-            Self::Unfinished => f.write_str("its process did not finish"),
+            Self::NotAsExpected => f.write_str("returned an error or did not panic as expected"),
+            Self::PassesOnce => f.write_str("passes only once"),
+            Self::Unfinished => f.write_str("process did not finish"),
             Self::Killed => f.write_str("killed"),
             Self::Exited { code } => write!(f, "exit status {code}"),
             Self::Signal { number, name: Some(name) } => write!(f, "signal {number} ({name})"),

@@ -3,10 +3,10 @@
 use crate::{Change, Engine, WorkUnit};
 use std::time::Duration;
 
-/// Replacement of a figure that is not a finite number.
+/// Replacement for a figure that is not finite.
 const UNKNOWN: &str = "?";
 
-/// The characters beyond ASCII that a terminal can show, or their replacements.
+/// Characters that a terminal can show: beyond ASCII, or their replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Glyphs {
     /// `µs`, `→`, `─`.
@@ -28,19 +28,24 @@ impl Glyphs {
         self.pick("→", "->")
     }
 
+    /// Returns the sign of a bound in both directions.
+    pub fn plus_minus(self) -> &'static str {
+        if self == Self::Unicode { "±" } else { "+-" }
+    }
+
     /// Returns one column of a horizontal line.
     pub fn bar(self) -> &'static str {
         self.pick("─", "-")
     }
 }
 
-/// Returns a time of `ns` nanoseconds with three significant digits and its unit: `1.21 µs`, `12.1 ms`, `121 s`.
+/// Formats a time of `ns` nanoseconds with three significant digits and its unit: `1.21 µs`, `12.1 ms`, `121 s`.
 pub fn duration(ns: f64, glyphs: Glyphs) -> String {
     if !ns.is_finite() {
         return UNKNOWN.to_owned();
     }
     let units = [(1.0, "ns"), (1e3, glyphs.pick("µs", "us")), (1e6, "ms")];
-    // 999.5 would round to a fourth digit, so it belongs to the next unit.
+    // 999.5 would round to four digits, so it belongs to the next unit.
     let (scale, unit) = units.into_iter().find(|(scale, _)| ns.abs() / scale < 999.5).unwrap_or((1e9, "s"));
     let value = ns / scale;
     let decimals = match value.abs() {
@@ -52,11 +57,11 @@ pub fn duration(ns: f64, glyphs: Glyphs) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// Returns the cost of a run, in the unit in which an engine of explanations counts.
+/// Formats the cost of a run in the unit of an engine.
 pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     match engine {
         Engine::Probes => duration(cost, glyphs),
-        // Fractions come from means over calls that differ.
+        // Means over varying calls can be fractions.
         Engine::Callgrind => format!("{} instr", large_count(cost.round())),
     }
 }
@@ -69,12 +74,12 @@ pub fn cost_width(engine: Engine) -> usize {
     }
 }
 
-/// Returns a number of bytes, with three significant digits if it is at least a KiB: `640 B`, `1.20 KiB`.
+/// Formats a number of bytes, with three significant digits from one KiB: `640 B`, `1.20 KiB`.
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
 }
 
-/// Returns a throughput: `1.20 GB/s`, `35.0 Melem/s`.
+/// Formats a throughput: `1.20 GB/s`, `35.0 Melem/s`.
 pub fn rate(per_second: f64, unit: WorkUnit) -> String {
     let units = match unit {
         WorkUnit::Bytes => ["B/s", "kB/s", "MB/s", "GB/s"],
@@ -86,13 +91,13 @@ pub fn rate(per_second: f64, unit: WorkUnit) -> String {
     scaled(per_second, 1e3, 1e3, units)
 }
 
-/// Returns a number of events, exact as long as it can be read: `0`, `99999`, `1.23 M`.
+/// Formats a number of events, exactly while it is readable: `0`, `99999`, `1.23 M`.
 pub fn large_count(count: f64) -> String {
     scaled(count, 1e5, 1e3, ["", "k", "M", "G"]).trim_end().to_owned()
 }
 
-/// Returns a value in full below `exact`, else with three significant digits in the first unit that is not `step` times too
-/// small.
+/// Formats a value in full below `exact`, otherwise with three significant digits in the first unit in which it is
+/// below `step`.
 fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
@@ -110,27 +115,28 @@ fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
     format!("{scaled:.decimals$} {}", units[unit])
 }
 
-/// Returns a difference of `ns` nanoseconds, signed, as coarse as two times of three digits allow: `+1.2 ns`, `-0.35 ns`.
+/// Formats a difference of `ns` nanoseconds with its sign, with the precision of two times of three digits: `+1.2 ns`,
+/// `-0.35 ns`.
 pub fn difference(ns: f64) -> String {
     signed(ns, "ns")
 }
 
-/// Returns the calls of one run, or their mean: a whole number where it is one.
+/// Formats the number of calls in a run, or their mean; whole numbers without decimals.
 pub fn calls(calls: f64) -> String {
     if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
 }
 
-/// Returns a fraction as a signed percentage with one decimal, two below 1 %: `+30.6 %`, `-0.42 %`.
+/// Formats a fraction as a signed percentage with one decimal, or two below 1 %: `+30.6 %`, `-0.42 %`.
 pub fn percent(fraction: f64) -> String {
     signed(fraction * 100.0, "%")
 }
 
-/// Returns a fraction as a percentage without sign: `3.1 %`, `0.42 %`.
+/// Formats a fraction as a percentage without a sign: `3.1 %`, `0.42 %`.
 pub fn magnitude(fraction: f64) -> String {
     percent(fraction.abs()).trim_start_matches('+').to_owned()
 }
 
-/// Returns a threshold as it was typed: `10 %`, `2.5 %`, `0.33 %`.
+/// Formats a threshold as typed: `10 %`, `2.5 %`, `0.33 %`.
 pub fn threshold(fraction: impl Into<f64>) -> String {
     let fraction = fraction.into();
     if !fraction.is_finite() {
@@ -144,14 +150,14 @@ fn signed(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
     }
-    // What rounds to 1.00 has a decimal less, like everything above it.
+    // Values that round to 1.00 have one decimal, like larger ones.
     let decimals = if value.abs() < 0.995 { 2 } else { 1 };
     let text = format!("{value:+.decimals$} {unit}");
     // Zero has no direction.
     if let Some(zero) = text.strip_prefix("-0.00") { format!("+0.00{zero}") } else { text }
 }
 
-/// Returns a p value: `p = 0.013`, `p < 0.0001`.
+/// Formats a p value: `p = 0.013`, `p < 0.0001`.
 pub fn p_value(p: f64) -> String {
     if p < 1e-4 {
         "p < 0.0001".to_owned()
@@ -162,12 +168,12 @@ pub fn p_value(p: f64) -> String {
     }
 }
 
-/// Returns a number without unit, such as Cohen's d, with two decimals.
+/// Formats a number without unit, such as Cohen's d, with two decimals.
 pub fn number(value: f64) -> String {
     if value.is_finite() { format!("{value:.2}") } else { UNKNOWN.to_owned() }
 }
 
-/// Returns wall time: `8.3 s`, `2 min 5 s`.
+/// Formats wall time: `8.3 s`, `2 min 5 s`.
 pub fn seconds(time: Duration) -> String {
     if time.as_secs_f64() < 59.95 {
         return format!("{:.1} s", time.as_secs_f64());
@@ -176,17 +182,17 @@ pub fn seconds(time: Duration) -> String {
     format!("{} min {} s", whole / 60, whole % 60)
 }
 
-/// Returns a limit in seconds, as it is typed: `10 s`, `0.5 s`.
+/// Formats a time limit as typed: `10 s`, `0.5 s`.
 pub fn limit(seconds: f64) -> String {
     format!("{} s", (seconds * 100.0).round() / 100.0)
 }
 
-/// Returns a count with its noun, whose plural has a plain `s`: `1 test`, `31 tests`.
+/// Formats a count with its noun, which forms its plural by `s`: `1 test`, `31 tests`.
 pub fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Returns the interval of a change: `[+24.0 %, +26.0 %]`.
+/// Formats the interval of a change: `[+24.0 %, +26.0 %]`.
 pub fn interval(change: Change) -> String {
     format!("[{}, {}]", percent(change.low), percent(change.high))
 }

@@ -1,4 +1,4 @@
-//! Generated workloads: calls made up for functions that no test executes.
+//! Generated workloads: calls of functions that no test executes.
 
 use super::format::one_line;
 use super::{Function, TargetId, TestId};
@@ -6,70 +6,70 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A call of a function with arguments made up for it, as source.
+/// Source of a generated call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneratedCall {
     pub function: Function,
-    /// Where it stands: private items of this module are in reach.
+    /// The call's module, which gives access to private items.
     pub module: ModulePlace,
-    /// A block that makes the arguments, `{ ((first,), (second,)) }`: those that are given to the function, and those that
-    /// are lent to it. `n: usize` is the size asked for.
+    /// A block that builds the arguments, `{ ((first,), (second,)) }`: those passed by value and those that are
+    /// borrowed. It uses the requested size `n: usize`.
     pub setup: String,
-    /// The expression that is measured. `input` are the arguments given, by value, and `lent` those that outlive the call;
-    /// all are fresh for each.
+    /// The measured expression. `input` are the arguments passed by value and `lent` those that outlive the call. Both
+    /// are built for each call.
     pub call: String,
-    /// Whether the arguments depend on `n`.
+    /// True if the arguments depend on `n`.
     pub is_sized: bool,
-    /// Whether it calls a caller of the function: whether that calls it is to be seen.
+    /// True if the call reaches the function through a caller, so that its execution must be checked.
     #[serde(default)]
     pub by_caller: bool,
 }
 
-/// A module of a crate.
+/// Location of a module in a crate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModulePlace {
-    /// Its file, from the root of the repository.
+    /// Path of the file, relative to the repository's root.
     pub file: String,
-    /// Inline modules from the file's own to it.
+    /// Inline modules in the file that contain it.
     pub inline: Vec<String>,
 }
 
-/// Why there is no workload for a function.
+/// Reason for a function without a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NotGenerated {
-    /// A macro writes it, or a condition leaves it out: the source of its crate has no such function.
+    /// A macro generates the function, or a condition excludes it: its crate's source does not contain it.
     NotInSource,
-    /// An `unsafe fn`.
+    /// The function is `unsafe`.
     Unsafe,
-    /// Private, and it relies on what only its module guarantees: it has unsafe code or takes raw pointers.
+    /// The function is private and relies on its module's invariants, with unsafe code or raw pointers.
     ReliesOnInvariants,
-    /// No value of a type could be made.
+    /// No value of a type could be built.
     NoValue { of: String },
-    /// It is in no library or binary whose unit tests are built.
+    /// The function is not in a library or binary with unit tests.
     NoTarget,
-    /// It is new, or its module is.
+    /// The function or its module is new.
     NotOnBase,
-    /// None of the calls compiles with both versions.
+    /// No call compiles with both versions.
     DoesNotCompile { error: String },
-    /// Every call fails, leaves the cage, or does not end.
+    /// Every call fails, leaves the sandbox or hangs.
     Fails { how: CallFailure },
     /// Calls pass, but none executes the function.
     NotExecuted,
-    /// Not the same work twice.
+    /// Calls do not repeat the same work.
     NotRepeatable,
-    /// Time was up.
+    /// The budget was used up.
     OutOfBudget,
 }
 
-/// How a call ended that is no workload.
+/// Failure of a call that is not usable as a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum CallFailure {
     Panics {
         message: String,
     },
-    /// It asked the kernel for something that the cage does not allow.
+    /// It made a system call that the sandbox does not allow.
     LeavesCage {
         system_call: SystemCall,
     },
@@ -80,7 +80,7 @@ pub enum CallFailure {
     DoesNotEnd,
 }
 
-/// What a call must not ask the kernel for.
+/// System calls that are not allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum SystemCall {
@@ -93,25 +93,25 @@ pub enum SystemCall {
     Other { number: u32 },
 }
 
-/// A call that is kept as a workload.
+/// A call that became a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GeneratedWorkload {
     pub call: GeneratedCall,
-    /// The target whose unit tests it joins.
+    /// The target that has this call among its unit tests.
     pub target: TargetId,
-    /// The name of its test function.
+    /// Name of the test function.
     pub name: String,
-    /// Its path inside the crate, as libtest prints it.
+    /// Path inside the crate, as libtest prints it.
     pub test: String,
-    /// The size of its arguments.
+    /// Size of the arguments.
     pub n: usize,
-    /// Time of a call on base, roughly.
+    /// Approximate time of a call on base.
     pub ns: u64,
-    /// What it returns on base, if that can be printed.
+    /// The returned value on base, if it can be printed.
     pub value: Option<String>,
 }
 
-/// What was found for some functions.
+/// Result of generating calls for some functions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generation {
     pub workloads: Vec<GeneratedWorkload>,
@@ -127,12 +127,12 @@ pub struct WithoutWorkload {
 }
 
 impl Generation {
-    /// What a test calls.
+    /// Returns the workload of a test.
     pub fn workload(&self, test: &TestId) -> Option<&GeneratedWorkload> {
         self.workloads.iter().find(|workload| workload.target == test.target && workload.test == test.name)
     }
 
-    /// Whether there was no time for some functions.
+    /// Returns true if there was no time for some functions.
     pub fn is_cut_short(&self) -> bool {
         self.without.iter().any(|without| without.because == NotGenerated::OutOfBudget)
     }
@@ -142,19 +142,19 @@ impl fmt::Display for NotGenerated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInSource => {
-                f.write_str("not in the source of its crate: a macro writes it, or a condition leaves it out")
+                f.write_str("not in its crate's source: generated by a macro or excluded by a condition")
             }
-            Self::Unsafe => f.write_str("unsafe: only its callers know what it relies on"),
-            Self::ReliesOnInvariants => f.write_str(
-                "private, with unsafe code or raw pointers in it or behind it: only its crate knows what they rely on",
-            ),
+            Self::Unsafe => f.write_str("unsafe: the caller must uphold its contract"),
+            Self::ReliesOnInvariants => {
+                f.write_str("private, and uses unsafe code or raw pointers that rely on its crate's invariants")
+            }
             Self::NoValue { of } => write!(f, "no value of `{}` could be made", one_line(of)),
-            Self::NoTarget => f.write_str("in no library or binary whose unit tests are built"),
-            Self::NotOnBase => f.write_str("it is not in base: there is nothing to compare with"),
+            Self::NoTarget => f.write_str("not in a library or binary that has unit tests"),
+            Self::NotOnBase => f.write_str("not in base: nothing to compare with"),
             Self::DoesNotCompile { error } => write!(f, "no call compiles with both versions: {}", one_line(error)),
             Self::Fails { how } => write!(f, "{how}"),
             Self::NotExecuted => f.write_str("no call executes it"),
-            Self::NotRepeatable => f.write_str("its calls do not return the same twice"),
+            Self::NotRepeatable => f.write_str("its calls return different results"),
             Self::OutOfBudget => f.write_str("the budget was used up"),
         }
     }
@@ -166,7 +166,7 @@ impl fmt::Display for CallFailure {
             Self::Panics { message } => write!(f, "its calls panic: {}", one_line(message)),
             Self::LeavesCage { system_call } => write!(f, "its calls {system_call}, which is not allowed"),
             Self::EndsProcess { status } => write!(f, "its calls end the process ({})", one_line(status)),
-            Self::DoesNotEnd => f.write_str("its calls do not end in time"),
+            Self::DoesNotEnd => f.write_str("its calls time out"),
         }
     }
 }

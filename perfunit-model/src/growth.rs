@@ -1,4 +1,4 @@
-//! How the work of functions grows with the length of their input, on head compared with base.
+//! Growth of functions' work with the length of their input, compared between base and head.
 
 use super::format::{limit, one_line};
 use super::{Failure, Function, Side, Sides, TargetId, TestId, Unexplained};
@@ -7,40 +7,40 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};
 
-/// What counting the work of functions showed.
+/// Results of counting the work of functions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Growth {
-    /// Functions whose work grows with a larger power of a length than before, the largest ratio first.
+    /// Functions with work that grows with a larger power of a length than on base, the largest ratio first.
     pub findings: Vec<GrowthFinding>,
     /// Functions that were compared at lengths over four octaves.
     pub compared: BTreeSet<Function>,
-    /// Changed functions of which nothing can be said.
+    /// Changed functions without a result.
     pub unseen: Vec<GrowthUnseen>,
-    /// Tests whose functions were not counted.
+    /// Tests without counters for their functions.
     pub not_counted: Vec<(TestId, NotCounted)>,
 }
 
-/// A function whose work grows with a larger power of a length than before.
+/// A function with work that grows with a larger power of a length than on base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthFinding {
-    /// Which function.
+    /// The function.
     #[serde(flatten)]
     pub function: Function,
-    /// The argument whose length it is.
+    /// The argument with this length.
     pub argument: String,
-    /// Exponent of the work, as a function of the length, of each version.
+    /// Exponent of the work as a function of the length, for each version.
     pub exponent: Sides<Exponent>,
-    /// Exponent of the term that head's work has and base's has not.
+    /// Exponent of the term that head's work has and base's does not.
     pub added: Exponent,
-    /// The largest length at which both versions were seen.
+    /// The largest length that was seen in both versions.
     pub length: u64,
-    /// Head's work there, in base's.
+    /// Head's work at this length, as a multiple of base's.
     pub ratio: f64,
-    /// Work of a call there, basic blocks.
+    /// Work of a call at this length, in basic blocks.
     pub work: Sides<f64>,
 }
 
-/// An exponent with the ends of its interval, of 99 %.
+/// An exponent with its 99 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Exponent {
     pub estimate: f64,
@@ -48,48 +48,48 @@ pub struct Exponent {
     pub high: f64,
 }
 
-/// A changed function of which nothing can be said.
+/// A changed function without a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GrowthUnseen {
-    /// Which function.
+    /// The function.
     #[serde(flatten)]
     pub function: Function,
-    /// Why.
+    /// The reason.
     pub because: UnseenBecause,
 }
 
-/// Why nothing can be said of the growth of a function's work.
+/// Reason why the growth of a function's work is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum UnseenBecause {
-    /// Its lengths do not spread over four octaves; those of the argument that comes nearest.
+    /// The lengths do not span four octaves; describes the argument that comes nearest.
     NarrowLengths {
         /// The argument.
         argument: String,
-        /// The smallest length at which both versions were seen.
+        /// The smallest length that was seen in both versions.
         from: u64,
-        /// The largest one.
+        /// The largest length that was seen in both versions.
         to: u64,
     },
-    /// It returns an iterator: the work is done after it has returned.
+    /// The function returns an iterator, so the work happens after it returned.
     Iterator,
-    /// It returns a future: the work is done after it has returned.
+    /// The function returns a future, so the work happens after it returned.
     Future,
-    /// No counted test calls it with an argument that has a length.
+    /// No counted test calls the function with an argument that has a length.
     NoLength,
-    /// Base has no such function.
+    /// The function is not in base.
     New,
-    /// Its file does not compile with counters.
+    /// The function's file does not compile with counters.
     NotInstrumented,
 }
 
-/// Why the functions that a test calls were not counted.
+/// Reason why the functions of a test were not counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotCounted {
-    /// Its harness is its own.
+    /// The target has its own test harness.
     OwnHarness,
-    /// It does not pass when it is counted.
+    /// The test does not pass when counted.
     Fails {
         side: Side,
         how: Failure,
@@ -97,7 +97,7 @@ pub enum NotCounted {
     TimedOut {
         seconds: f64,
     },
-    /// The builds with counters do not have it, or there was no time for it.
+    /// The builds with counters do not contain the test, or there was no time.
     Because(Unexplained),
     /// Counting ended with an error.
     Ended {
@@ -106,7 +106,7 @@ pub enum NotCounted {
 }
 
 impl Growth {
-    /// Adds what was seen of other tests. A function counts once.
+    /// Adds the results of other tests. A function counts once.
     pub fn add(&mut self, more: Self) {
         self.findings.extend(more.findings);
         self.findings.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
@@ -114,7 +114,7 @@ impl Growth {
         self.findings.retain(|finding| named.insert(finding.function.clone()));
         self.compared.extend(more.compared);
         self.unseen.extend(more.unseen);
-        // What some tests lack, others may show.
+        // Other tests may show what some tests lack.
         self.unseen.retain(|unseen| !self.compared.contains(&unseen.function) && named.insert(unseen.function.clone()));
         self.not_counted.extend(more.not_counted);
     }
@@ -127,10 +127,10 @@ impl Display for UnseenBecause {
                 let argument = one_line(argument);
                 write!(f, "lengths of `{argument}` from {from} to {to} do not spread over four octaves from 4 on")
             }
-            Self::Iterator => f.write_str("it returns an iterator, which does the work later"),
-            Self::Future => f.write_str("it returns a future, which does the work later"),
+            Self::Iterator => f.write_str("returns an iterator, which does the work later"),
+            Self::Future => f.write_str("returns a future, which does the work later"),
             Self::NoLength => f.write_str("no test calls it with an argument that has a length"),
-            Self::New => f.write_str("base has no such function"),
+            Self::New => f.write_str("not in base"),
             Self::NotInstrumented => f.write_str("its file does not compile with counters"),
         }
     }
@@ -139,28 +139,28 @@ impl Display for UnseenBecause {
 impl Display for NotCounted {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::OwnHarness => f.write_str("its harness is its own"),
+            Self::OwnHarness => f.write_str("it has its own test harness"),
             Self::Fails { side, how } => write!(f, "it fails on {side} when work is counted: {how}"),
-            Self::TimedOut { seconds } => write!(f, "it did not end within {} when work is counted", limit(*seconds)),
+            Self::TimedOut { seconds } => write!(f, "it timed out after {} when work is counted", limit(*seconds)),
             Self::Because(why) => why.fmt(f),
             Self::Ended { why } => write!(f, "counting ended with an error: {why}"),
         }
     }
 }
 
-/// Workloads that differ by a number in their names, and whose time grows with a larger power of it than before.
+/// Workloads that differ by a number in their names and take time that grows with a larger power of it than on base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
     pub target: TargetId,
-    /// Their common name, with `*` in the place of the number.
+    /// Their common name, with `*` in place of the number.
     pub name: String,
-    /// Exponent of the time, as a function of the number, of each version.
+    /// Exponent of the time as a function of the number, for each version.
     pub exponent: Sides<Exponent>,
     /// The largest number.
     pub largest: u64,
-    /// Head's time there, in base's.
+    /// Head's time at the largest number, as a multiple of base's.
     pub ratio: f64,
-    /// Time there, in nanoseconds.
+    /// Time at the largest number, in nanoseconds.
     pub ns: Sides<f64>,
 }
 

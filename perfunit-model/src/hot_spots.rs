@@ -1,10 +1,9 @@
-//! Summaries of the call trees of all tests of one version: functions by rank, the merged tree, and the tests that a
-//! function matters to (Zhou and Li: "Distance-based root cause analysis and change impact analysis of performance
-//! regressions").
+//! Summaries of all tests' call trees on one version: functions by rank, the merged tree, and the tests that a function
+//! affects (Zhou and Li: "Distance-based root cause analysis and change impact analysis of performance regressions").
 
 use super::{Engine, Function, TestId};
 
-/// Over tests, per run.
+/// Spread of a cost over tests, per run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
     pub max: f64,
@@ -13,7 +12,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of at least one value; of none all is 0.
+    /// Computes the spread of at least one value; all zero without values.
     pub fn of(values: &[f64]) -> Self {
         if values.is_empty() {
             return Self { max: 0.0, mean: 0.0, min: 0.0 };
@@ -23,14 +22,14 @@ impl Spread {
     }
 }
 
-/// A function's place in the ranking.
+/// A function's score in the ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// R: the quadratic mean of its shares.
+    /// R: the quadratic mean of the function's shares.
     pub distance: f64,
-    /// Population standard deviation of its shares.
+    /// Population standard deviation of the shares.
     pub deviation: f64,
-    /// R less the deviation: what functions are ranked by.
+    /// R minus the deviation; functions are ranked by it.
     pub value: f64,
 }
 
@@ -38,30 +37,30 @@ pub struct Score {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
     pub function: Function,
-    /// By what it is ranked.
+    /// The function's score.
     pub score: Score,
-    /// Of itself, over the tests that call it.
+    /// The function's own cost, over the tests that call it.
     pub self_cost: Spread,
-    /// How many tests call it.
+    /// Number of tests that call the function.
     pub tests: usize,
 }
 
-/// A function at one place of the merged tree.
+/// A node of the merged tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestNode {
     /// Index in [`Forest::functions`]; `None` for the tests themselves and for threads that they started.
     pub function: Option<usize>,
-    /// Tests that pass here.
+    /// Number of tests with this node.
     pub tests: usize,
-    /// Calls, over one run of each test.
+    /// Calls, summed over one run of each test.
     pub calls: f64,
-    /// Of itself, over one run of each test.
+    /// The function's own cost, summed over one run of each test.
     pub self_cost: f64,
-    /// Of all, over one run of each test.
+    /// The function's cost including its callees, summed over one run of each test.
     pub total_cost: f64,
-    /// `total_cost` as a part of that of all tests, 0..=1.
+    /// `total_cost` as a fraction of the cost of all tests, 0..=1.
     pub share: f64,
-    /// Indices in [`Forest::nodes`] of what it calls, the largest first.
+    /// Indices in [`Forest::nodes`] of callees, the largest first.
     pub children: Vec<usize>,
 }
 
@@ -70,17 +69,17 @@ pub struct ForestNode {
 pub struct Forest {
     /// The unit of all costs.
     pub engine: Engine,
-    /// The functions of the tree.
+    /// The functions in the tree.
     pub functions: Vec<Function>,
     pub nodes: Vec<ForestNode>,
 }
 
-/// What a path names.
+/// The functions that match a path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Impact {
     /// The unit of all costs.
     pub engine: Engine,
-    /// Each function with this path, by package, file and line; more than one if the path does not tell them apart.
+    /// Functions with this path by package, file and line; several if the path is ambiguous.
     pub functions: Vec<FunctionImpact>,
 }
 
@@ -88,22 +87,22 @@ pub struct Impact {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FunctionImpact {
     pub function: Function,
-    /// The tests that call it, those first to whose time it contributes the largest part.
+    /// Tests that call the function, ordered by its share of their time, the largest first.
     pub tests: Vec<TestImpact>,
-    /// Of it and of everything that it calls, over these tests.
+    /// Cost of the function including its callees, over these tests.
     pub cost: Spread,
 }
 
-/// What a function is to one test.
+/// Share of a function in one test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TestImpact {
     pub test: TestId,
-    /// Part of the test's time in the function itself, 0..=1.
+    /// The function's own share of the test's time, 0..=1.
     pub self_share: f64,
-    /// Part of the test's time in what the function calls, 0..=1.
+    /// Share of the function's callees in the test's time, 0..=1.
     pub children_share: f64,
-    /// Of it and of everything that it calls in one run.
+    /// Cost of the function including its callees, per run.
     pub cost: f64,
-    /// Calls in one run.
+    /// Calls per run.
     pub calls: f64,
 }

@@ -1,8 +1,9 @@
-//! JSON forms of values that JSON cannot write: maps with keys other than text, infinities, and the names of variants.
+//! JSON representation of values that JSON cannot express: maps with keys other than strings, infinities, and names of
+//! variants.
 
 use serde::Serialize;
 
-/// Writes a map as a list of pairs: keys of JSON's objects are texts.
+/// Writes a map as a list of pairs, because keys of JSON objects are strings.
 pub mod as_list {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub mod as_list {
     }
 }
 
-/// Reads figures that are written as `null` where they are not finite, as "not a number".
+/// Reads figures as NaN that are `null` because they were not finite.
 pub mod float {
     use crate::Sides;
     use serde::{Deserialize, Deserializer};
@@ -61,7 +62,7 @@ pub mod float {
     }
 }
 
-/// Returns the name of a variant without fields: the same in all documents, in the store and in tables.
+/// Returns the name of a variant without fields, which is the same in all documents, in the store and in tables.
 pub fn variant_name(variant: impl Serialize) -> String {
     let name = serde_json::to_value(variant).ok();
     name.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()

@@ -1,52 +1,52 @@
-//! How far the code of two executables lies at the same places.
+//! Matching of code addresses in two executables.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Why the code of two executables could not be put at the same places.
+/// Reason why layouts could not be matched.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NoLayout {
     SwitchedOff,
-    /// Nothing is known of how they were linked.
+    /// The inputs of the link are unknown.
     NotRecorded,
-    /// Not everything is kept that they were linked from.
+    /// Some inputs of the link are missing.
     Incomplete {
         why: LostInputs,
     },
-    /// A library that they load differs, and is not linked again.
+    /// A library that the executables load differs, and libraries are not linked again.
     LibraryDiffers {
         library: String,
     },
-    /// They were not linked as position-independent by a compiler driver.
+    /// The executables were not linked as position-independent by a compiler driver.
     NotPositionIndependent,
     Unreadable {
         why: String,
     },
-    /// They have no section with code.
+    /// The executables have no code section.
     NoCode,
-    /// Base and head are for different processors.
+    /// Base and head are built for different processors.
     OtherProcessors,
-    /// The object file that keeps code apart could not be made.
+    /// The object file for gaps between functions could not be created.
     NoGaps {
         why: String,
     },
-    /// The linker does not place functions as it is told.
+    /// The linker ignores the requested order of functions.
     Disobeyed,
     Refused {
         linker: String,
         message: String,
     },
-    /// What a linker that is not the project's makes of the same inputs is another program.
+    /// A linker other than the project's creates a different program from the same inputs.
     OtherProgram {
         difference: String,
     },
-    /// No linker at hand can match layouts.
+    /// No available linker can match layouts.
     NoLinker {
-        /// By the linker's name.
+        /// Errors by the linker's name.
         tried: Vec<(String, NoLayout)>,
-        /// Whether an lld is among them.
+        /// True if an lld is among them.
         has_lld: bool,
     },
 }
@@ -58,52 +58,52 @@ pub enum MeasuringLinker {
     /// The project's linker, an lld.
     #[default]
     Project,
-    /// The lld of the toolchain, because the project's linker does not order functions.
+    /// The lld in the toolchain, because the project's linker does not order functions.
     RustLld,
     /// The lld in `PATH`, because neither the project's linker nor the toolchain orders functions.
     Lld,
-    /// GNU ld, because there is no lld that links the project.
+    /// GNU ld, because no available lld links the project.
     GnuLd,
 }
 
-/// Why something that went into an executable may not be kept.
+/// Reason why an input of a link may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum LostInputs {
-    /// The arguments in a file could not be read.
+    /// A file with arguments could not be read.
     Arguments { file: String },
-    /// An archive whose members lie elsewhere.
+    /// A thin archive has its members elsewhere.
     ThinArchive { file: String },
-    /// A linker script that may name further files.
+    /// A linker script may name more files.
     Script { file: String },
-    /// One could not be copied.
+    /// A file could not be copied.
     NotCopied { error: String },
 }
 
-/// What is known of two executables that were linked with matched layouts.
+/// Result of linking two executables with matched layouts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayoutMatch {
-    /// Functions of one size in both versions, with loops at the same places.
+    /// Functions with the same size in both versions and loops at the same places.
     pub common: usize,
-    /// Those at equal addresses, in the worst of the layouts.
+    /// Common functions at equal addresses, in the worst layout.
     pub equal: usize,
-    /// Functions of another size in head, or with loops at other places.
+    /// Functions with another size in head, or loops at other places.
     pub changed: usize,
-    /// Those placed so that most of their loops lie as on base, or that have no loops.
+    /// Changed functions that are placed so that most of their loops keep their addresses, or that have no loops.
     pub anchored: usize,
     /// Loops of changed functions on base.
     pub loops: usize,
-    /// Those that head has too, at equal addresses, in the worst of the layouts.
+    /// Loops that head also has at equal addresses, in the worst layout.
     pub held: usize,
     /// Constants and variables that both versions have.
     pub data: usize,
-    /// Those at equal addresses, in the worst of the layouts.
+    /// Constants and variables at equal addresses, in the worst layout.
     pub data_equal: usize,
-    /// Whether code and data lie at the same addresses in every process, whatever the kernel draws.
+    /// True if code and data have the same addresses in every process, regardless of ASLR.
     pub fixed_addresses: bool,
-    /// Bytes of machine code, of both executables together.
+    /// Bytes of machine code in both executables together.
     pub text_bytes: u64,
-    /// Wall time of linking both once more, seconds.
+    /// Wall time of linking both again, in seconds.
     pub link_seconds: f64,
     /// The linker that matched the layouts.
     #[serde(default)]
@@ -111,7 +111,7 @@ pub struct LayoutMatch {
 }
 
 impl LayoutMatch {
-    /// What holds of two layouts of the same executables.
+    /// Combines two layouts of the same executables, using the worse figures.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         Self {
@@ -126,24 +126,24 @@ impl LayoutMatch {
 impl fmt::Display for NoLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SwitchedOff => f.write_str("matching is switched off (--layout natural)"),
-            Self::NotRecorded => f.write_str("what it was linked from is not known"),
+            Self::SwitchedOff => f.write_str("disabled (--layout natural)"),
+            Self::NotRecorded => f.write_str("the inputs of its link are unknown"),
             Self::Incomplete { why } => why.fmt(f),
             Self::LibraryDiffers { library } => {
-                write!(f, "{library}, which the tests load, differs, and libraries are not linked again")
+                write!(f, "{library}, which the tests load, differs, and layouts of libraries are not matched")
             }
             Self::NotPositionIndependent => {
                 f.write_str("the executable was not linked as position-independent by a compiler driver")
             }
             Self::Unreadable { why } => write!(f, "the executable cannot be read: {why}"),
-            Self::NoCode => f.write_str("the executable has no .text"),
-            Self::OtherProcessors => f.write_str("base and head are for other processors"),
-            Self::NoGaps { why } => write!(f, "no object file for the gaps: {why}"),
-            Self::Disobeyed => f.write_str("the linker does not place functions as it is told"),
+            Self::NoCode => f.write_str("the executable has no .text section"),
+            Self::OtherProcessors => f.write_str("base and head are built for different processors"),
+            Self::NoGaps { why } => write!(f, "could not create the object file for gaps: {why}"),
+            Self::Disobeyed => f.write_str("the linker ignores the requested order of functions"),
             Self::Refused { linker, message } => write!(f, "the linker {linker} refuses: {message}"),
-            Self::OtherProgram { difference } => write!(f, "it makes another program: {difference}"),
+            Self::OtherProgram { difference } => write!(f, "it creates a different program: {difference}"),
             Self::NoLinker { tried, has_lld } => {
-                f.write_str("no linker at hand can order functions")?;
+                f.write_str("no available linker can order functions")?;
                 for (number, (linker, why)) in tried.iter().enumerate() {
                     f.write_str(if number == 0 { " (" } else { "; " })?;
                     match why {
@@ -162,9 +162,9 @@ impl fmt::Display for MeasuringLinker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Project => "the project's lld",
-            Self::RustLld => "the toolchain's lld, as the project's linker does not order functions",
-            Self::Lld => "the lld in PATH, as neither the project's linker nor the toolchain orders functions",
-            Self::GnuLd => "GNU ld, as no lld at hand links the project",
+            Self::RustLld => "the toolchain's lld, because the project's linker does not order functions",
+            Self::Lld => "the lld in PATH, because neither the project's linker nor the toolchain's orders functions",
+            Self::GnuLd => "GNU ld, because no available lld links the project",
         })
     }
 }
@@ -173,8 +173,8 @@ impl fmt::Display for LostInputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arguments { file } => write!(f, "the arguments in {file} could not be read"),
-            Self::ThinArchive { file } => write!(f, "{file} is a thin archive, its members lie elsewhere"),
-            Self::Script { file } => write!(f, "the linker script {file} may name further files"),
+            Self::ThinArchive { file } => write!(f, "{file} is a thin archive with members elsewhere"),
+            Self::Script { file } => write!(f, "the linker script {file} may name more files"),
             Self::NotCopied { error } => f.write_str(error),
         }
     }

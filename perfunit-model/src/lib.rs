@@ -1,6 +1,6 @@
-//! The vocabulary: plain data that the stages hand to each other.
+//! Data types that the stages of a comparison share.
 //!
-//! No I/O, no algorithms beyond conversions and orderings. Everything that exists once per version is a [`Sides`].
+//! No I/O, and no algorithms beyond conversions and orderings. Values that exist once per version are [`Sides`].
 
 mod bisection;
 mod calibration;

@@ -1,24 +1,24 @@
-//! What selection found, test by test.
+//! The result of selection, test by test.
 
 use super::{Capture, Reason, SelectedBecause, Selection, Sides, TestId, VersionName, Why, WithoutWorkload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What selection found.
+/// The result of selection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
     /// The version compared against.
     pub base: VersionName,
     /// The version under test.
     pub head: VersionName,
-    /// Every test found, in the order to show; within a target those that use changed code directly come first.
+    /// All tests found, in the order of output; within a target, tests that use changed code directly come first.
     pub tests: Vec<Listed>,
-    /// What selection did.
+    /// Summary of the selection.
     pub selection: Selection,
-    /// Changed functions that no test executes and that have no generated call, where calls were asked for.
+    /// Changed functions without a test or a generated call, if generated calls were requested.
     pub without: Vec<WithoutWorkload>,
-    /// Folders of the executables of both versions; `None` if nothing was built.
+    /// Folders of both versions' executables; `None` if nothing was built.
     pub kept: Option<Sides<PathBuf>>,
     /// The library that gives both processes of a pair the same random numbers, if there is one.
     pub seeds: Option<PathBuf>,
@@ -29,26 +29,26 @@ pub struct Listing {
 /// Wall time of the stages of `list`, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListSeconds {
-    /// Versions, source difference, targets reached.
+    /// Resolving versions, comparing sources, selecting targets.
     pub prepare: f64,
-    /// Both builds; a version that was built before costs next to nothing.
+    /// Building both versions; almost zero for versions that were built before.
     pub build: f64,
-    /// From the executables to the tests that can have changed.
+    /// Selecting tests from the executables.
     pub select: f64,
 }
 
-/// One test found.
+/// A test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     pub test: TestId,
-    /// Whether names lead from it to a changed item; selects nothing, but tells what a call graph by names would.
+    /// True if a call graph by names leads from the test to a changed item. It does not affect selection.
     pub by_name: bool,
-    /// How it was captured, if it was.
+    /// Capture method, if the test was captured.
     pub capture: Option<Capture>,
-    /// Why it was selected; `None` if it was not.
+    /// The reason for selection; `None` if the test was not selected.
     pub selected_because: Option<SelectedBecause>,
-    /// What of its machine code differs, where that was compared.
+    /// Differences of the test's machine code, if compared.
     pub why: Option<Why>,
-    /// Why it was left out, or cannot be measured.
+    /// The reason if the test was dropped or cannot be measured.
     pub reason: Option<Reason>,
 }

@@ -1,44 +1,44 @@
-//! What is compared of a test: its time, and what else its runs cost.
+//! Metrics of a test: its time and other costs of a run.
 
 use super::{Change, Failure, Sides, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A cost of running a test; more of it is worse.
+/// A cost of running a test; more is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Metric {
     /// Wall time of one run.
     Time,
-    /// Time for which threads of the process ran, for one run.
+    /// Time during which threads of the process ran, per run.
     CpuTime,
-    /// Time of the programs of the workspace that one run starts, each from its start to its end.
+    /// Time of the workspace programs that one run starts, each from start to exit.
     ProgramTime,
     /// Wall time of the first call in a fresh process.
     Cold,
-    /// Blocks asked for in one run.
+    /// Number of allocated blocks per run.
     Allocations,
-    /// Bytes asked for in one run.
+    /// Allocated bytes per run.
     AllocatedBytes,
-    /// Most bytes alive at a time in one run, beyond those alive before.
+    /// Maximum of live bytes during a run, beyond those alive before.
     PeakHeap,
-    /// Most memory in use by the process.
+    /// Maximum memory use of the process.
     PeakRss,
-    /// Page faults of one run.
+    /// Page faults per run.
     PageFaults,
-    /// Times that a thread gave up its core to wait, in one run.
+    /// Voluntary context switches per run.
     ContextSwitches,
-    /// Bytes read in one run.
+    /// Bytes read per run.
     ReadBytes,
-    /// Bytes written in one run.
+    /// Bytes written per run.
     WrittenBytes,
-    /// System calls of one run, of all threads and of the processes that it starts.
+    /// System calls per run, of all threads and started processes.
     SystemCalls,
-    /// Instructions executed in one run, outside of the kernel.
+    /// Instructions executed in user mode per run.
     Instructions,
 }
 
-/// What a metric is counted in.
+/// Unit of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Nanoseconds,
@@ -47,7 +47,7 @@ pub enum Unit {
 }
 
 impl Metric {
-    /// All of them, in the order of reports.
+    /// All metrics, in the order of reports.
     pub const ALL: [Metric; 14] = [
         Metric::Time,
         Metric::CpuTime,
@@ -65,7 +65,7 @@ impl Metric {
         Metric::Instructions,
     ];
 
-    /// The name on the command line and in JSON.
+    /// Returns the name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Time => "time",
@@ -89,7 +89,7 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// What it is counted in.
+    /// Returns the metric's unit.
     pub fn unit(self) -> Unit {
         match self {
             Metric::Time | Metric::CpuTime | Metric::ProgramTime | Metric::Cold => Unit::Nanoseconds,
@@ -126,25 +126,25 @@ impl fmt::Display for Metric {
     }
 }
 
-/// The answer for one metric of a test.
+/// Verdict on one metric of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MetricVerdict {
-    /// Head costs more, at or beyond the metric's threshold.
+    /// Head costs more, by at least the metric's threshold.
     More,
-    /// Head costs less, at or beyond the metric's threshold.
+    /// Head costs less, by at least the metric's threshold.
     Less,
-    /// It differs by less than the threshold.
+    /// The metric differs by less than the threshold.
     ChangedBelowThreshold,
-    /// No difference; of an estimate, none as large as the threshold.
+    /// No difference; for an estimate, none as large as the threshold.
     Same,
-    /// Estimated, but the interval is too wide to tell.
+    /// The interval of the estimate is too wide for a verdict.
     Inconclusive,
-    /// Counted, but it differs from call to call.
+    /// The count varies from call to call.
     Varies,
 }
 
 impl MetricVerdict {
-    /// Whether it says that the metric is another one, by as much as counts.
+    /// Returns true if the metric changed by at least the threshold.
     pub fn is_change(self) -> bool {
         matches!(self, Self::More | Self::Less)
     }
@@ -162,7 +162,7 @@ impl From<Verdict> for MetricVerdict {
     }
 }
 
-/// What was read on a side.
+/// Readings on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Readings {
     #[serde(deserialize_with = "super::json_forms::float::one")]
@@ -173,13 +173,13 @@ pub struct Readings {
     pub high: f64,
 }
 
-/// What readings are of.
+/// Kind of readings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
     Pairs(usize),
-    /// So many later calls, each.
+    /// One reading from each of this many later calls.
     Calls(usize),
-    /// First calls of so many processes.
+    /// First calls of this many processes.
     FirstCalls(usize),
 }
 
@@ -187,15 +187,16 @@ pub enum Basis {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metered {
     pub verdict: MetricVerdict,
-    /// In the metric's unit.
+    /// Readings in the metric's unit.
     pub readings: Sides<Readings>,
-    /// Head against base. What was counted has no interval: both ends are the estimate. `None` if base has none of it.
+    /// Change of head against base; `None` if base's value is zero. Counts have no interval: both ends equal the
+    /// estimate.
     pub change: Option<Change>,
     /// The smallest change that counts, as a fraction of base.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub threshold: f64,
     pub basis: Basis,
-    /// The programs whose times these are, by name.
+    /// The programs with their times, for metrics that sum programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<StartedProgram>,
     /// Counts by name that differ between the versions, the largest difference first.
@@ -203,7 +204,7 @@ pub struct Metered {
     pub names: Vec<NamedCount>,
 }
 
-/// A part of what is counted.
+/// A count by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NamedCount {
     pub name: String,
@@ -211,101 +212,101 @@ pub struct NamedCount {
     pub counts: Sides<f64>,
 }
 
-/// A program of the workspace that a test starts.
+/// A workspace program that a test starts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartedProgram {
     pub name: String,
     /// Starts in one run of the test.
     #[serde(deserialize_with = "super::json_forms::float::sides")]
     pub starts: Sides<f64>,
-    /// The times of these starts; `None` if only one version starts the program or a process that the tool does not see
-    /// waited for its end.
+    /// Times of these starts; `None` if only one version starts the program, or if a process outside the tool's view
+    /// waited for it.
     pub times: Option<ProgramTimes>,
 }
 
-/// Times of a program, each from its start to its end.
+/// Times of a program, from start to exit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProgramTimes {
     pub wall: Metered,
-    /// Includes the processes that the program waited for.
+    /// CPU time, including processes that the program waited for.
     pub cpu: Metered,
-    /// Whether the program hardly waits, so that its CPU time tells the same as its wall time and is less noisy.
+    /// True if the program hardly waits, so that its CPU time is equivalent to its wall time and less noisy.
     pub by_cpu: bool,
 }
 
 impl ProgramTimes {
-    /// Returns the time that decides.
+    /// Returns the deciding time.
     pub fn deciding(&self) -> &Metered {
         if self.by_cpu { &self.cpu } else { &self.wall }
     }
 }
 
-/// Why there is no figure.
+/// Reason for missing figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NotMetered {
-    /// Rust allocates by an allocator of the program's own.
+    /// Rust's allocations use an allocator of the program.
     OwnAllocator,
-    /// Linked statically: nothing can be loaded before its allocator.
+    /// The program is linked statically, so that no library can be loaded before its allocator.
     Static,
-    /// The library that counts is not there or was not loaded.
+    /// The counting library is missing or was not loaded.
     NotLoaded,
-    /// No counter of instructions.
+    /// Instructions cannot be counted by the processor.
     NoCounter(NoCounter),
     /// The kernel does not count it.
     NotCounted,
-    /// The test starts processes, and those are not counted.
+    /// The test starts processes, which are not counted.
     StartsProcesses,
-    /// The system does not let the tool trace processes.
+    /// The system does not allow tracing processes.
     NotTraced,
-    /// The end of a program that the test starts was not seen.
+    /// The end of a program that the test starts was not observed.
     EndNotSeen,
-    /// Of a whole process: what its harness and its start cost would count as well.
+    /// Whole processes are not counted, because the harness and process start would be included.
     WholeProcess,
     SwitchedOff,
-    /// The calls that it takes would need too much of the test's budget.
+    /// The necessary calls would take too much of the test's budget.
     TooLong,
-    /// The run's time is over.
+    /// The run's budget was used up.
     BudgetUsedUp,
     Interrupted,
-    /// The process that should count failed.
+    /// The counting process failed.
     Failed(Failure),
-    /// It did not end.
+    /// The counting process timed out.
     TimedOut {
         seconds: u64,
     },
     /// callgrind did not write its counts.
     NoCounts,
-    /// It read nothing.
+    /// The counting process read nothing.
     ReadNothing,
-    /// Part of what differs is accepted, and its share is not known.
+    /// Part of the difference is an accepted loss of unknown share.
     OfAcceptedLoss,
 }
 
-/// Why instructions cannot be counted by the processor.
+/// Reason why the processor cannot count instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NoCounter {
-    /// The kernel or the container refuses it.
+    /// The kernel or the container forbids it.
     Refused,
-    /// The processor, or its virtual machine, has no unit that counts.
+    /// The processor or its virtual machine has no counting unit.
     NoUnit,
-    /// Opening one failed.
+    /// Opening a counter failed.
     Failed { why: String },
 }
 
-/// Why a metric gives no verdict although it decides.
+/// Reason why a deciding metric has no verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoVerdict {
     TooNoisy,
-    /// It differs from call to call.
+    /// The count varies from call to call.
     Varies,
     NotLookedAt,
     NotMetered(NotMetered),
 }
 
 impl NotMetered {
-    /// The kind as one word, the same as in JSON.
+    /// Returns the kind as one word, the same as in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::OwnAllocator => "own-allocator",
@@ -327,20 +328,20 @@ impl NotMetered {
     }
 }
 
-/// What is known of a test's metrics.
+/// Results of a test's metrics.
 pub type Metrics = BTreeMap<Metric, Result<Metered, NotMetered>>;
 
-/// Time and work that do not go together.
+/// Contradiction between time and work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CrossCheck {
-    /// Time changed, and neither allocations nor instructions did.
+    /// Time changed, but neither allocations nor instructions did.
     Suspect,
-    /// These changed, and time did not.
+    /// These metrics changed, but time did not.
     WorkAlone(Vec<Metric>),
 }
 
 impl CrossCheck {
-    /// The kind as one word, the same as in JSON.
+    /// Returns the kind as one word, the same as in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Suspect => "suspect",
@@ -352,28 +353,26 @@ impl CrossCheck {
 impl fmt::Display for NotMetered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OwnAllocator => f.write_str("own allocator: not counted"),
-            Self::Static => f.write_str("linked statically: not counted"),
-            Self::NotLoaded => f.write_str("the library that counts cannot be loaded"),
-            Self::NoCounter(why) => write!(f, "no counter ({why}; --instructions callgrind does without)"),
+            Self::OwnAllocator => f.write_str("not counted: the program has its own allocator"),
+            Self::Static => f.write_str("not counted: linked statically"),
+            Self::NotLoaded => f.write_str("the counting library cannot be loaded"),
+            Self::NoCounter(why) => write!(f, "no counter ({why}; `--instructions callgrind` needs none)"),
             Self::NotCounted => f.write_str("this kernel does not count it"),
             Self::StartsProcesses => f.write_str("the test starts processes, which are not counted"),
-            Self::NotTraced => f.write_str("the system does not let the tool trace processes (ptrace)"),
-            Self::EndNotSeen => {
-                f.write_str("no process that the tool sees waits for the end of a program that the test starts")
+            Self::NotTraced => f.write_str("the system does not allow tracing processes (ptrace)"),
+            Self::EndNotSeen => f.write_str("the end of a program that the test starts was not observed"),
+            Self::WholeProcess => {
+                f.write_str("not counted for whole processes, because process start would be included")
             }
-            Self::WholeProcess => f.write_str("not counted for whole processes: their start would count as well"),
-            Self::SwitchedOff => f.write_str("not asked for"),
-            Self::TooLong => f.write_str("further calls would take too much of the test's budget (--per-test-budget)"),
+            Self::SwitchedOff => f.write_str("not requested"),
+            Self::TooLong => f.write_str("more calls would exceed the test's budget (--per-test-budget)"),
             Self::BudgetUsedUp => f.write_str("the run's --budget was used up"),
             Self::Interrupted => f.write_str("interrupted"),
-            Self::Failed(how) => write!(f, "the process that should count failed: {how}"),
-            Self::TimedOut { seconds } => write!(f, "the process that should count did not end within {seconds} s"),
+            Self::Failed(how) => write!(f, "the counting process failed: {how}"),
+            Self::TimedOut { seconds } => write!(f, "the counting process timed out after {seconds} s"),
             Self::NoCounts => f.write_str("callgrind did not write its counts"),
-            Self::OfAcceptedLoss => {
-                f.write_str("it may be that of the loss that the ratchet accepts: not counted for what came on top")
-            }
-            Self::ReadNothing => f.write_str("the process that should count read nothing"),
+            Self::OfAcceptedLoss => f.write_str("not compared, because the accepted loss may account for it"),
+            Self::ReadNothing => f.write_str("the counting process read nothing"),
         }
     }
 }
@@ -391,11 +390,9 @@ impl fmt::Display for NoCounter {
 impl fmt::Display for NoVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooNoisy => {
-                f.write_str("too noisy to tell within the test's budget, or no more than moved code can fake")
-            }
-            Self::Varies => f.write_str("it differs from call to call"),
-            Self::NotLookedAt => f.write_str("it was not looked at"),
+            Self::TooNoisy => f.write_str("too noisy for the test's budget, or within code-alignment noise"),
+            Self::Varies => f.write_str("it varies from call to call"),
+            Self::NotLookedAt => f.write_str("it was not measured"),
             Self::NotMetered(why) => why.fmt(f),
         }
     }
@@ -405,8 +402,8 @@ impl fmt::Display for CrossCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Suspect => f.write_str(
-                "suspect: allocations and instructions are the same; \
-                 what is left are caches, branches, waiting, and the place of code and data",
+                "suspect: allocations and instructions are unchanged; \
+                 possible causes are caches, branches, waiting, and code placement",
             ),
             Self::WorkAlone(metrics) => {
                 let named: Vec<String> = metrics.iter().map(Metric::to_string).collect();

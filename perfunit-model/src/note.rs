@@ -1,190 +1,190 @@
-//! What is remarkable about the way in which a test was measured, besides its verdict.
+//! Notes on how a test was measured, in addition to its verdict.
 
 use super::{AcceptedLoss, Change, Failure, Metric, Reason, Side, Sides, TestCodeDifference, Threshold, format};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A remark on a test.
+/// A note on a test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Note {
-    /// With equal random numbers base and head get into each other's way, so each draws its own.
+    /// Base and head conflict with equal random numbers, so each draws its own.
     OwnRandomNumbers,
-    /// First calls are compared, each in a forked child; or, if something keeps it from forking, in a process of its own.
+    /// First calls are compared, each in a forked child, or in its own process if forking is not possible.
     FirstCalls { because: FirstCallsBecause, obstacle: Option<ForkObstacle> },
-    /// Beside its later calls, its first call changed, too.
+    /// The first call changed in addition to later calls.
     FirstCallToo { ns: Sides<f64>, change: Change },
-    /// Its first call changed, and its later calls did not, or got faster while it got slower.
+    /// The first call changed, while later calls did not change or got faster.
     FirstCallDecides {
-        /// Time of later calls.
+        /// Time of later calls, in ns.
         later_ns: Sides<f64>,
     },
-    /// Its first calls were not compared apart from its later ones.
+    /// First calls were not compared separately.
     FirstCallUnknown { because: FirstCallUnknown },
-    /// A change of its first call did not show again on fresh pairs and layouts.
+    /// A change of the first call was not reproduced by fresh pairs and layouts.
     FirstCallTakenBack,
-    /// Fresh pairs and layouts left open whether its first call changed.
+    /// Fresh pairs and layouts left open whether the first call changed.
     FirstCallNotConfirmed,
-    /// Its first call seemed to change, and fresh pairs failed.
+    /// The first call seemed to change, but fresh pairs failed.
     FirstCallNotMeasuredAgain { why: Reason },
-    /// Much of its process is start and harness.
+    /// Startup and harness take much of the process time.
     MostlyStart {
-        /// As a fraction of the process's time on base.
+        /// Fraction of the process's time on base.
         share: f64,
     },
-    /// It is so short that smaller differences are not judged.
+    /// The test is so short that smaller differences are not judged.
     LeastDifference { ns: f64 },
-    /// It starts processes, whose code layout is not controlled, so that smaller changes are not judged.
+    /// The test starts processes, whose code layout is not controlled, so smaller changes are not judged.
     StartsProcesses { threshold: f64 },
-    /// It does as much as its time allows, so both versions were given a clock that they read equally often.
+    /// The test runs for a fixed time, so both versions use a clock that advances equally with each reading.
     RunsByClock,
-    /// Its runs do not all do the same.
+    /// Runs of the test do different work.
     UnequalWork {
         between: Between,
-        /// Whether base and head were given equal random numbers.
+        /// True if base and head had equal random numbers.
         equal_seeds: bool,
     },
     /// Pairs that were left out.
     FailedPairs {
         failed: usize,
-        /// Of how many.
+        /// Total number of pairs.
         pairs: usize,
-        /// Why the first of them failed.
+        /// The reason for the first failure.
         why: Reason,
     },
-    /// Changed code has no common place in both versions, so the test was judged over several layouts.
+    /// Changed code cannot be placed at the same addresses, so the test was judged over several layouts.
     Layouts { layouts: usize },
-    /// It passes only in the executables that the project's linker made, which have no matched layouts.
+    /// The test passes only in the project's own executables, without matched layouts.
     AsBuilt,
-    /// It seemed slower or faster until fresh pairs and layouts showed less.
+    /// The test seemed slower or faster until fresh pairs and layouts showed less.
     TakenBack,
-    /// It does not pass with the data files of the other version.
+    /// The test does not pass with the data files of the other version.
     DataFiles {
-        /// Whose data files it was measured with.
+        /// The version with the data files that were used.
         of: Side,
     },
-    /// Its harness lists several tests of its name, and runs all of them when one is asked for.
+    /// The harness lists several tests with this name, and runs all of them when one is requested.
     SharedName {
-        /// How many.
+        /// Number of tests with the name.
         tests: Sides<usize>,
     },
-    /// It is judged by a threshold of its own.
+    /// The test has its own threshold.
     OwnThreshold {
         threshold: Threshold,
-        /// Where that is set.
+        /// Source of the setting.
         from: String,
     },
-    /// It is judged by what goes beyond a loss that was accepted.
+    /// The test is judged by the change beyond an accepted loss.
     AcceptedLoss(AcceptedLoss),
-    /// A loss was accepted that was measured in another way, so it does not count.
+    /// An accepted loss was measured in another way and is not applied.
     AcceptedOtherwise(AcceptedLoss),
-    /// It is judged by metrics of its own.
+    /// The test has its own deciding metrics.
     OwnMetrics {
         metrics: Vec<Metric>,
-        /// Where that is set.
+        /// Source of the setting.
         from: String,
     },
-    /// Its own code changed, so one version's was measured on both.
+    /// The test's own code changed, so that one version's was measured on both sides.
     TestCode {
-        /// Whose.
+        /// The version with the measured test code.
         of: Side,
         difference: TestCodeDifference,
     },
 }
 
-/// Why the first calls of a test are compared and not its later ones.
+/// Reason for comparing first calls instead of later ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum FirstCallsBecause {
-    /// A later call in the same process does not end.
+    /// A later call in the same process hangs.
     LaterCallHangs,
     LaterCallFails {
         how: Failure,
     },
-    /// Base and head do not run side by side.
+    /// Base and head cannot run side by side.
     NotSideBySide,
-    /// Later calls hold no work.
+    /// Later calls do no work.
     OnlyFirstHoldsWork,
 }
 
-/// What keeps first calls from being made in forked children.
+/// Reason why first calls cannot run in forked children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForkObstacle {
-    /// The process has threads that a child would lack.
+    /// The process has threads, which a child lacks.
     Threads,
     /// The process may not fork.
     Forbidden,
-    /// A child does not end.
+    /// A child hangs.
     Hangs,
     /// The test fails in children.
     Fails,
-    /// Too few calls fit a pair.
+    /// Too few calls fit into a pair.
     TooLong,
 }
 
-/// Why the first calls of a test were not compared apart from its later ones.
+/// Reason why first calls were not compared separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum FirstCallUnknown {
-    /// The run's budget was used up before.
+    /// The run's budget was used up.
     BudgetUsedUp,
     NotForked {
         obstacle: ForkObstacle,
     },
-    /// One pair of them differs, and more could not be measured.
+    /// One pair differs, and no more could be measured.
     OnePairDiffers {
         why: Reason,
     },
 }
 
-/// Between what the work of a test differs.
+/// Kind of units between which a test's work differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
     /// Calls in one process.
     Calls,
-    /// Processes; the calls in one do the same.
+    /// Processes; calls within a process do the same work.
     Processes,
 }
 
-const AS_BUILT: &str = "it fails when it is linked with matched layouts, so it was measured as the project's linker made it: \
+const AS_BUILT: &str = "it fails when linked with matched layouts, so the project's own executable was measured: \
                         code layout not controlled";
 const STARTS_PROCESSES: &str = "it starts processes, whose code layout is not controlled: changes of";
-const RUNS_BY_CLOCK: &str = "it runs until a time has passed: both versions get a clock that advances with each reading, \
-                             and so do the same work";
+const RUNS_BY_CLOCK: &str = "it runs for a fixed time: both versions get a clock that advances with each reading, so that they \
+                             do the same work";
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::OwnRandomNumbers => {
-                f.write_str("base and head get into each other's way with equal random numbers: each draws its own")
+                f.write_str("base and head conflict when they draw equal random numbers, so each draws its own")
             }
             Note::FirstCalls { because, obstacle: None } => {
-                write!(f, "{because}: first calls are compared, each in a forked child")
+                write!(f, "{because}: compared by first calls, each in a forked child")
             }
             Note::FirstCalls { because, obstacle: Some(obstacle) } => {
-                write!(f, "{because}, and {obstacle}: first calls are compared, each in a process of its own")
+                write!(f, "{because}, and {obstacle}: compared by first calls, each in its own process")
             }
             Note::FirstCallToo { ns, change } => {
                 let (low, high) = (100.0 * change.low, 100.0 * change.high);
-                write!(f, "its first call changed apart: {} [{low:+.1} %, {high:+.1} %]", microseconds(ns))
+                write!(f, "its first call changed separately: {} [{low:+.1} %, {high:+.1} %]", microseconds(ns))
             }
             Note::FirstCallDecides { later_ns } => {
                 write!(f, "its first call changed like this; later calls: {}", microseconds(later_ns))
             }
-            Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared apart: {because}"),
+            Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared separately: {because}"),
             Note::FirstCallTakenBack => {
-                f.write_str("a change of its first call was seen and did not show again on fresh pairs and layouts")
+                f.write_str("a change of its first call was not reproduced by fresh pairs and layouts")
             }
             Note::FirstCallNotConfirmed => {
-                f.write_str("a change of its first call was seen and could not be confirmed on fresh pairs and layouts")
+                f.write_str("a change of its first call could not be confirmed by fresh pairs and layouts")
             }
             Note::FirstCallNotMeasuredAgain { why } => {
-                write!(f, "a change of its first call was seen and could not be measured again: {why}")
+                write!(f, "a change of its first call could not be measured again: {why}")
             }
             Note::MostlyStart { share } => {
-                write!(f, "about {:.0} % of its process are start and harness", 100.0 * share)
+                write!(f, "about {:.0} % of its process time is startup and harness", 100.0 * share)
             }
             Note::AsBuilt => f.write_str(AS_BUILT),
             Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
@@ -197,7 +197,7 @@ impl fmt::Display for Note {
                     Between::Calls => "call to call",
                     Between::Processes => "process to process",
                 };
-                let in_spite = if *equal_seeds { ", even with equal random numbers" } else { "" };
+                let in_spite = if *equal_seeds { ", despite equal random numbers" } else { "" };
                 write!(f, "its work differs from {between}{in_spite}")
             }
             Note::FailedPairs { failed, pairs, why } => {
@@ -207,26 +207,27 @@ impl fmt::Display for Note {
                 write!(f, "{failed} of {pairs} pairs failed and {verb} left out: {why}")
             }
             Note::Layouts { layouts } => {
-                write!(f, "changed code has no common place in both versions: judged over {layouts} layouts")
+                write!(f, "changed code cannot be placed at the same addresses: judged over {layouts} layouts")
             }
-            Note::TakenBack => {
-                f.write_str("a larger change was seen first and did not show again on fresh pairs and layouts")
-            }
+            Note::TakenBack => f.write_str("a larger change was not reproduced by fresh pairs and layouts"),
             Note::DataFiles { of } => {
-                write!(f, "measured with {of}'s data files: it does not pass with {}'s", of.other())
+                write!(f, "measured with {of}'s data files, because it fails with {}'s", of.other())
             }
             Note::SharedName { tests: Sides { base, head } } if base == head => {
-                write!(f, "{base} tests have this name: they run together and are measured as one")
+                write!(f, "{base} tests have this name: they run together and are measured as one test")
             }
             Note::SharedName { tests: Sides { base, head } } => {
-                write!(f, "{base} on base and {head} on head have this name: they run together and are measured as one")
+                write!(
+                    f,
+                    "{base} on base and {head} on head have this name: they run together and are measured as one test"
+                )
             }
             Note::OwnThreshold { threshold, from } => {
                 write!(f, "judged from {} on, by {from}", format::threshold(*threshold))
             }
-            Note::AcceptedLoss(accepted) => write!(f, "judged by what goes beyond {accepted}"),
+            Note::AcceptedLoss(accepted) => write!(f, "judged by the change beyond {accepted}"),
             Note::AcceptedOtherwise(accepted) => {
-                write!(f, "{accepted}, which does not count: it was measured in another way then")
+                write!(f, "{accepted}; not applied, because it was measured in another way")
             }
             Note::OwnMetrics { metrics, from } => {
                 let metrics: Vec<String> = metrics.iter().map(ToString::to_string).collect();
@@ -237,7 +238,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// `1.000 us -> 2.000 us`.
+/// Formats `1.000 us -> 2.000 us`.
 fn microseconds(ns: &Sides<f64>) -> String {
     format!("{:.3} us -> {:.3} us", ns.base / 1e3, ns.head / 1e3)
 }
@@ -245,9 +246,9 @@ fn microseconds(ns: &Sides<f64>) -> String {
 impl fmt::Display for FirstCallsBecause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self {
-            Self::NotSideBySide => return f.write_str("base and head do not run side by side"),
-            Self::OnlyFirstHoldsWork => return f.write_str("only its first call holds work"),
-            Self::LaterCallHangs => "a later call does not end",
+            Self::NotSideBySide => return f.write_str("base and head cannot run side by side"),
+            Self::OnlyFirstHoldsWork => return f.write_str("only its first call does work"),
+            Self::LaterCallHangs => "a later call hangs",
             Self::LaterCallFails { how: how @ (Failure::Exited { .. } | Failure::Signal { .. }) } => {
                 &format!("a later call ends the process: {how}")
             }
@@ -264,7 +265,7 @@ impl fmt::Display for FirstCallUnknown {
             Self::BudgetUsedUp => write!(f, "{}", Reason::BudgetUsedUp),
             Self::NotForked { obstacle } => write!(f, "{obstacle}"),
             Self::OnePairDiffers { why } => {
-                write!(f, "one pair of them differs, and more could not be measured: {why}")
+                write!(f, "one pair differs, and no more could be measured: {why}")
             }
         }
     }
@@ -273,11 +274,11 @@ impl fmt::Display for FirstCallUnknown {
 impl fmt::Display for ForkObstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Threads => "its process has threads that a forked child would lack",
+            Self::Threads => "its process has threads, which a forked child lacks",
             Self::Forbidden => "its process may not fork",
-            Self::Hangs => "a forked child does not end",
+            Self::Hangs => "a forked child hangs",
             Self::Fails => "it fails in forked children",
-            Self::TooLong => "its calls are too long to make several in a pair",
+            Self::TooLong => "its calls are too long for several per pair",
         })
     }
 }
@@ -307,23 +308,23 @@ mod tests {
     #[test]
     fn first_calls_come_with_their_cause_and_what_kept_them_from_forking() {
         let because = FirstCallsBecause::LaterCallFails { how: Failure::Said("taken".to_owned()) };
-        let forked = "not repeatable in one process (a later call fails: taken): first calls are compared, each in a forked child";
+        let forked = "not repeatable in one process (a later call fails: taken): compared by first calls, each in a forked child";
         check(&Note::FirstCalls { because, obstacle: None }, forked);
         let because = FirstCallsBecause::NotSideBySide;
-        let fresh = "base and head do not run side by side, and its process may not fork: first calls are compared, each in a process of its own";
+        let fresh = "base and head cannot run side by side, and its process may not fork: compared by first calls, each in its own process";
         check(&Note::FirstCalls { because, obstacle: Some(ForkObstacle::Forbidden) }, fresh);
     }
 
     #[test]
     fn first_calls_that_are_not_known_come_with_the_cause() {
         let unknown = |because| Note::FirstCallUnknown { because };
-        let budget = "its first calls were not compared apart: the run's --budget was used up";
+        let budget = "its first calls were not compared separately: the run's --budget was used up";
         check(&unknown(FirstCallUnknown::BudgetUsedUp), budget);
-        let forbidden = "its first calls were not compared apart: its process may not fork";
+        let forbidden = "its first calls were not compared separately: its process may not fork";
         check(&unknown(FirstCallUnknown::NotForked { obstacle: ForkObstacle::Forbidden }), forbidden);
         let why =
             Reason::Fails { side: FailedOn::Head, how: Failure::Said("it is full".to_owned()), intermittent: false };
-        let again = "a change of its first call was seen and could not be measured again: fails on head: it is full";
+        let again = "a change of its first call could not be measured again: fails on head: it is full";
         check(&Note::FirstCallNotMeasuredAgain { why }, again);
     }
 
@@ -335,9 +336,9 @@ mod tests {
             "its first call changed like this; later calls: 1.500 us -> 1.510 us",
         );
         let shared = |base, head| Note::SharedName { tests: Sides { base, head } };
-        check(&shared(2, 2), "2 tests have this name: they run together and are measured as one");
-        check(&shared(1, 2), "1 on base and 2 on head have this name: they run together and are measured as one");
+        check(&shared(2, 2), "2 tests have this name: they run together and are measured as one test");
+        check(&shared(1, 2), "1 on base and 2 on head have this name: they run together and are measured as one test");
         check(&Note::LeastDifference { ns: 1.0 }, "judged from 1 ns on, a few cycles of the processor");
-        check(&Note::DataFiles { of: Side::Head }, "measured with head's data files: it does not pass with base's");
+        check(&Note::DataFiles { of: Side::Head }, "measured with head's data files, because it fails with base's");
     }
 }

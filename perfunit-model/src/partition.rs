@@ -1,4 +1,4 @@
-//! A run in parts: each machine measures a shard of the tests, and the parts are joined again.
+//! Runs in shards: each machine measures a part of the tests, and the parts are merged.
 
 use super::{Environment, Function, Stages, TestId};
 use schemars::JsonSchema;
@@ -7,23 +7,23 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// How tests are dealt out to shards.
+/// How tests are divided into shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum PartitionKind {
-    /// In turn, over the candidates sorted by name: shards of equal size.
+    /// In turn over the candidates sorted by name, so that shards have equal size.
     Slice,
-    /// By the test's name alone: a test stays in its shard whatever tests come and go.
+    /// By the test's name alone, so that a test stays in its shard when others come and go.
     Hash,
 }
 
 /// One shard of several, written as cargo-nextest does: `slice:1/4`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partition {
-    /// How tests are dealt out.
+    /// How tests are divided.
     pub kind: PartitionKind,
-    /// Which shard, from 1.
+    /// Number of the shard, from 1.
     pub shard: usize,
     pub shards: usize,
 }
@@ -36,9 +36,9 @@ impl fmt::Display for Partition {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPartition {
-    #[error("`{0}` is no partition: try slice:1/4 or hash:1/4")]
+    #[error("`{0}` is not a partition; use for example slice:1/4 or hash:1/4")]
     Malformed(String),
-    #[error("there is no shard {shard} of {shards}: they are numbered from 1 to {shards}")]
+    #[error("shard {shard} of {shards} does not exist; shards are numbered from 1 to {shards}")]
     NoSuchShard { shard: usize, shards: usize },
 }
 
@@ -49,7 +49,7 @@ impl FromStr for Partition {
         let malformed = || InvalidPartition::Malformed(text.to_owned());
         let (kind, numbers) = text.split_once(':').ok_or_else(malformed)?;
         let kind = match kind {
-            // cargo-nextest's older name. It counts within each executable; we have no reason to.
+            // cargo-nextest's older name. It counts within each executable, which we do not need.
             "slice" | "count" => PartitionKind::Slice,
             "hash" => PartitionKind::Hash,
             _ => return Err(malformed()),
@@ -64,24 +64,24 @@ impl FromStr for Partition {
     }
 }
 
-/// What a run in parts has measured so far.
+/// The measured part of a divided run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sharding {
-    /// How tests were dealt out.
+    /// How tests were divided.
     pub kind: PartitionKind,
-    /// To how many shards.
+    /// Number of shards.
     pub shards: usize,
-    /// All tests that were dealt out, sorted. Their number is what the error rate of the whole run is divided by.
+    /// All divided tests, sorted. The error rate of the whole run is divided by their number.
     pub candidates: Vec<TestId>,
-    /// The shards of this run, by number: one, or after `merge` all.
+    /// The shards in this run by number: one, or all after `merge`.
     pub parts: Vec<Part>,
-    /// Changed functions to which only these tests lead, of which some could not be measured: whether any could, all shards
-    /// together know.
+    /// Changed functions that only these tests reach. Only all shards together know whether any of the tests could be
+    /// measured.
     pub led_to: BTreeSet<(Function, BTreeSet<TestId>)>,
 }
 
 impl Sharding {
-    /// The shard, if this is a run of one.
+    /// Returns the shard, if this run is a single one.
     pub fn single(&self) -> Option<Partition> {
         match &self.parts[..] {
             [part] => Some(Partition { kind: self.kind, shard: part.shard, shards: self.shards }),
@@ -90,18 +90,18 @@ impl Sharding {
     }
 }
 
-/// What is known of one shard besides its tests.
+/// Data about one shard, apart from its tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// Its number, from 1.
+    /// Number of the shard, from 1.
     pub shard: usize,
-    /// Tests that were its to measure.
+    /// Number of tests assigned to the shard.
     pub tests: usize,
-    /// Where it was measured.
+    /// Environment of the measurement.
     pub environment: Environment,
-    /// Where its time went.
+    /// Time of the stages.
     pub stages: Stages,
-    /// True if Ctrl-C cut it short.
+    /// True if Ctrl-C stopped the shard.
     pub interrupted: bool,
 }
 
@@ -127,11 +127,11 @@ mod tests {
 
     #[test]
     fn a_shard_that_cannot_be_is_named() {
-        check("slice:0/4", Err("no shard 0 of 4"));
-        check("slice:5/4", Err("no shard 5 of 4"));
-        check("1/4", Err("try slice:1/4"));
-        check("random:1/4", Err("`random:1/4` is no partition"));
-        check("slice:1", Err("try slice:1/4"));
-        check("slice:a/b", Err("try slice:1/4"));
+        check("slice:0/4", Err("shard 0 of 4 does not exist"));
+        check("slice:5/4", Err("shard 5 of 4 does not exist"));
+        check("1/4", Err("use for example slice:1/4"));
+        check("random:1/4", Err("`random:1/4` is not a partition"));
+        check("slice:1", Err("use for example slice:1/4"));
+        check("slice:a/b", Err("use for example slice:1/4"));
     }
 }

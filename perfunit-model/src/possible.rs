@@ -1,10 +1,10 @@
-//! The change that the figures of a test leave possible.
+//! The change that a test's figures leave possible.
 
 use super::{Change, Threshold};
 use serde::{Deserialize, Serialize};
 
-/// The largest slowdown and speed-up that a test's interval leaves possible, as fractions of base, including the effect that
-/// the placement of its code can have. Only a test whose interval has its level has one.
+/// The largest possible slowdown and speed-up according to a test's interval, as fractions of base, including effects
+/// of code placement. It exists only for tests with a valid interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PossibleChange {
     /// The largest slowdown: `0.1` is 10 % slower; 0 if the test cannot have got slower.
@@ -14,8 +14,8 @@ pub struct PossibleChange {
 }
 
 impl PossibleChange {
-    /// Returns the change that this interval leaves possible if placement can hide or fake a change of `placement`; `None` if
-    /// the interval has no ends.
+    /// Returns the possible change for this interval if placement can hide or cause a change of `placement`; `None` if
+    /// the interval is unbounded.
     pub fn of(change: &Change, placement: f64) -> Option<Self> {
         // (1 + high) (1 + placement) - 1, and 1 - (1 + low) / (1 + placement).
         let slower = (change.high + placement * (1.0 + change.high)).max(0.0);
@@ -24,7 +24,7 @@ impl PossibleChange {
         is_known.then_some(Self { slower, faster })
     }
 
-    /// Returns the smallest of the bounds up to `limit` that the change is certainly below, in either direction.
+    /// Returns the smallest bound up to `limit` that exceeds the change in both directions.
     pub fn within(self, limit: Threshold) -> Option<Threshold> {
         limit.bounds().find(|bound| self.slower.max(self.faster) < bound.fraction())
     }

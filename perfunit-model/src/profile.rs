@@ -1,11 +1,11 @@
-//! Where the time of one test goes, on one version: the half of an explanation that needs no other version.
+//! Profile of one test on one version: the half of an explanation that needs no other version.
 //!
-//! All costs are those of one run of the test body, in the unit of the engine; all calls are those of one run, too.
+//! Costs are those of one run of the test body, in the engine's unit. Calls are also per run.
 
 use super::{Engine, Explanation, Function, Side, TestId};
 use serde::{Deserialize, Serialize};
 
-/// Tests that were profiled by one engine: costs of two cannot be compared.
+/// Tests that were profiled by one engine. Costs of different engines cannot be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profiles {
     pub engine: Engine,
@@ -16,35 +16,35 @@ pub struct Profiles {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     pub test: TestId,
-    /// The functions of the tree.
+    /// The functions in the call tree.
     pub functions: Vec<Function>,
-    /// The tree; the first is the test.
+    /// The call tree; the first node is the test.
     pub nodes: Vec<ProfileNode>,
 }
 
-/// A function at one place of the call tree.
+/// A node of the call tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProfileNode {
     /// Index in [`Profile::functions`]; `None` for the test itself and for threads that it started.
     pub function: Option<usize>,
-    /// How often it was called.
+    /// Number of calls.
     pub calls: f64,
-    /// Of it and of what it calls that is not told apart.
+    /// Cost of the function itself and of callees that are not timed separately.
     pub self_cost: f64,
-    /// Of it and of everything that it calls.
+    /// Cost of the function including all its callees.
     pub total_cost: f64,
-    /// Indices in [`Profile::nodes`] of what it calls.
+    /// Indices in [`Profile::nodes`] of callees.
     pub children: Vec<usize>,
 }
 
 impl Profile {
-    /// Cost of one run; 0 for an empty tree.
+    /// Returns the cost of one run; 0 for an empty tree.
     pub fn total_cost(&self) -> f64 {
         self.nodes.first().map_or(0.0, |root| root.total_cost)
     }
 
-    /// The tree from callers to what they call, each node with the node that calls it (the test has none). A node that
-    /// is not reached from the test is left out.
+    /// Returns the nodes from callers to callees, each with its caller (`None` for the test). Nodes that the test does
+    /// not reach are left out.
     pub fn walk(&self) -> Vec<(usize, Option<usize>)> {
         let mut found = Vec::with_capacity(self.nodes.len());
         let mut open = if self.nodes.is_empty() { Vec::new() } else { vec![(0, None)] };
@@ -55,7 +55,7 @@ impl Profile {
         found
     }
 
-    /// Sets the cost of all from the costs of themselves, so that shares of it never add up to more than 1.
+    /// Computes total costs from the functions' own costs, so that shares never exceed 1.
     fn add_up(&mut self) {
         let mut totals: Vec<f64> = self.nodes.iter().map(|node| node.self_cost).collect();
         for (index, caller) in self.walk().into_iter().rev() {
@@ -68,7 +68,7 @@ impl Profile {
 }
 
 impl Profiles {
-    /// What one version does in those that were explained by this engine.
+    /// Returns the profiles of one version from explanations by this engine.
     pub fn of<'a>(engine: Engine, found: impl IntoIterator<Item = &'a Explanation>, side: Side) -> Self {
         let found = found.into_iter().filter(|explanation| explanation.engine == engine);
         Self { engine, tests: found.map(|explanation| explanation.profile(side)).collect() }
@@ -76,13 +76,13 @@ impl Profiles {
 }
 
 impl Explanation {
-    /// What one of the two versions does, without the places that only the other one passes.
+    /// Returns the profile of one version without nodes that only the other version has.
     ///
-    /// What was subtracted for the probes can leave a node with less than no time; here it has none.
+    /// Subtracting the probes' cost can leave negative times, which become zero here.
     pub fn profile(&self, side: Side) -> Profile {
         let is_there = |index: usize| {
             let node = &self.nodes[index];
-            // Threads are called by nobody.
+            // Threads have no calls.
             index == 0 || *node.calls.get(side) > 0.0 || *node.total_cost.get(side) > 0.0
         };
         let kept: Vec<usize> = (0..self.nodes.len()).filter(|index| is_there(*index)).collect();

@@ -1,4 +1,4 @@
-//! The version against which small losses are added up, and what was accepted since then.
+//! The ratchet: the version against which small losses add up, and the losses accepted since.
 
 use super::format::{one_line, percent};
 use super::{Mode, Side};
@@ -12,37 +12,38 @@ use std::fmt;
 pub struct AcceptedLoss {
     /// The test's target and name.
     pub test: String,
-    /// As a fraction of the time at the accepted version.
+    /// Loss as a fraction of the time at the accepted version.
     pub loss: f64,
-    /// How it was measured.
+    /// How the loss was measured.
     pub mode: Mode,
     pub reason: String,
-    /// `2026-11-23`.
+    /// Date of acceptance: `2026-11-23`.
     pub date: String,
 }
 
 impl AcceptedLoss {
-    /// The log ratio that is accepted of a test measured in this mode: a loss of first calls says nothing of later ones.
+    /// Returns the accepted log ratio of a test measured in this mode; losses of first calls do not apply to later
+    /// calls.
     pub fn log_ratio(&self, mode: Mode) -> f64 {
         if self.mode == mode { self.loss.ln_1p() } else { 0.0 }
     }
 }
 
-/// The version whose speed the project has accepted, and the losses since then that it accepts.
+/// The version with the project's accepted speed, and the losses accepted since.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AcceptedVersion {
-    /// As it was named.
+    /// The version's name, as typed.
     pub revision: String,
-    /// Commit id in full.
+    /// Full commit id.
     pub commit: String,
     pub losses: Vec<AcceptedLoss>,
 }
 
-/// Why head was not compared with the ratchet's version.
+/// Reason why head was not compared with the ratchet's version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum NotCompared {
-    /// It is base.
+    /// The version is base.
     IsBase,
     DoesNotBuild {
         side: Side,
@@ -51,7 +52,7 @@ pub enum NotCompared {
     },
     /// The working tree changed between the two comparisons.
     HeadChanged,
-    /// Ctrl-C.
+    /// Ctrl-C stopped the run.
     Interrupted,
     BudgetUsedUp,
     Failed {
@@ -73,7 +74,7 @@ impl fmt::Display for NotCompared {
                 let side = if *side == Side::Base { "it" } else { "head" };
                 write!(f, "{side} does not build: {}", one_line(error))
             }
-            Self::HeadChanged => f.write_str("the working tree changed meanwhile"),
+            Self::HeadChanged => f.write_str("the working tree changed in the meantime"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::BudgetUsedUp => f.write_str("the budget was used up"),
             Self::Failed { why } => f.write_str(&one_line(why)),

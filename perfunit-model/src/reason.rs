@@ -1,4 +1,4 @@
-//! Why a test has no verdict, or less of one.
+//! Reasons for a missing or weaker verdict.
 
 use super::format::{count, limit, some};
 use super::{
@@ -10,7 +10,7 @@ use std::fmt;
 use std::time::Duration;
 use strum::EnumDiscriminants;
 
-/// Why a test has no verdict, or less of one: one group in the report for each, in this order.
+/// Reason for a missing or weaker verdict. The report has one group for each, in this order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, EnumDiscriminants)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[strum_discriminants(
@@ -20,145 +20,147 @@ use strum::EnumDiscriminants;
     doc = "A [`Reason`] without its details: what a history keeps of it."
 )]
 pub enum Reason {
-    /// Fails on one side, or on both.
+    /// The test fails on one side or on both.
     Fails {
         side: FailedOn,
         how: Failure,
-        /// Whether it also passes there at times.
+        /// True if the test sometimes passes there.
         #[serde(default)]
         intermittent: bool,
     },
-    /// Killed its process: abort, stack overflow, `exit`, signal.
+    /// The test ended its process: abort, stack overflow, `exit`, signal.
     Crashes {
         side: FailedOn,
         how: Failure,
-        /// Whether it also passes there at times.
+        /// True if the test sometimes passes there.
         #[serde(default)]
         intermittent: bool,
     },
-    /// Did not end within `--timeout`.
+    /// The test did not end within `--timeout`.
     TimedOut {
         side: FailedOn,
         /// The limit.
         #[serde(deserialize_with = "super::json_forms::float::one")]
         seconds: f64,
-        /// Whether that is more than bad luck: it did not end there again, and the other side ends far sooner.
+        /// True if the test timed out again, while it ends far sooner on the other side.
         #[serde(default)]
         confirmed: bool,
     },
-    /// One run takes so long that too few pairs fit the budget.
+    /// One run takes so long that too few pairs fit into the budget.
     TooLong {
-        /// Time of one run on the slower version.
+        /// Time of one run on the slower version, in seconds.
         #[serde(deserialize_with = "super::json_forms::float::one")]
         seconds: f64,
-        /// The budget per test that would suffice.
+        /// The budget per test that would suffice, in seconds.
         #[serde(deserialize_with = "super::json_forms::float::one")]
         needed_seconds: f64,
-        /// Time of a call of each version, if both are known.
+        /// Time of a call of each version in ns, if both are known.
         #[serde(default, deserialize_with = "super::json_forms::float::sides_if_any")]
         ns: Option<Sides<f64>>,
     },
-    /// The whole run's `--budget` was used up before.
+    /// The run's `--budget` was used up before.
     BudgetUsedUp,
-    /// Ctrl-C came before.
+    /// Ctrl-C stopped the run before.
     Interrupted,
-    /// No capture method reached it.
+    /// No capture method reached the test.
     NotCaptured { why: NotCaptured },
-    /// The test's own code differs, and neither version of it builds and passes on both versions of the rest: two workloads
-    /// would be compared and not two versions.
+    /// The test's own code differs, and neither version of it builds and passes on both sides. Measuring would compare
+    /// two workloads instead of two versions.
     TestChanged { item: TestCodeItem },
-    /// Exists only in head, and does not build or pass on base.
+    /// The test exists only in head, and does not build or pass on base.
     New,
-    /// Exists only in base, or does not build on head any more.
+    /// The test exists only in base, or no longer builds on head.
     Removed,
-    /// Below what can be told from the loop on both sides: the optimiser removed the workload, or there is hardly any.
+    /// The time is below the resolution of the loop on both sides: the optimizer removed the work, or there is almost
+    /// none.
     FoldedAway {
         /// Time of one run on base.
         #[serde(deserialize_with = "super::json_forms::float::one")]
         ns: f64,
     },
-    /// It does as much as its time allows, and fails by a clock with which both versions would do the same work.
+    /// The test runs for a fixed time, and fails with the simulated clock that makes both versions do the same work.
     RunsByClock,
-    /// A process that is asked for no test at all takes as long, on both sides.
+    /// A process that runs no test takes as long on both sides.
     LostInStart {
         /// Time of a process on base.
         ns: f64,
     },
-    /// The first pairs showed a change, and the run's `--budget` was used up before fresh pairs could confirm it.
+    /// The first pairs showed a change, but the run's `--budget` was used up before fresh pairs could confirm it.
     Unconfirmed {
-        /// What the first pairs said.
+        /// Direction of the first pairs.
         seen: Verdict,
     },
-    /// A flagged change did not show on fresh pairs.
+    /// A flagged change was not confirmed by fresh pairs.
     NotConfirmed,
-    /// A confirmed change without other instructions: nothing shows that it is more than the place of code can do.
+    /// A confirmed change without a change of instructions, which may be an effect of code placement.
     AsPlacesDo {
-        /// What fresh pairs said.
+        /// Direction of the fresh pairs.
         seen: Verdict,
-        /// How its instructions changed, or why they are not counted.
+        /// Change of the instructions, or the reason why they are not counted.
         instructions: Result<MetricVerdict, NotMetered>,
     },
-    /// The interval was still too wide when the test's budget ended.
+    /// The interval was still too wide at the end of the test's budget.
     TooNoisy,
-    /// A metric that decides (`--metric`) is not known, or differs from call to call.
+    /// A deciding metric (`--metric`) is unavailable or varies from call to call.
     MetricUnknown { metric: Metric, why: NoVerdict },
-    /// `#[ignore]`d and `--run-ignored` not given.
+    /// The test is `#[ignore]`d, without `--run-ignored`.
     Ignored,
-    /// The configuration or an attribute of the test says that it is not to be measured.
+    /// The configuration or an attribute of the test excludes it from measuring.
     Skipped {
-        /// The reason given there.
+        /// The given reason.
         why: String,
-        /// Where that stands.
+        /// Place of the rule or attribute.
         place: String,
     },
-    /// Excluded by a filter of the command line, or by the configuration's default filter.
+    /// A filter of the command line or the configuration's default filter excludes the test.
     Filtered,
-    /// For another shard of the run to measure (`--partition`).
+    /// Another shard of the run measures the test (`--partition`).
     OtherShard {
-        /// Its number, from 1.
+        /// Number of the shard, from 1.
         shard: usize,
-        /// Of how many.
+        /// Number of shards.
         shards: usize,
     },
-    /// Its code is the same, but a file that it may read differs: on equal data there is nothing to compare.
+    /// The code is unchanged, but a data file that the test may read differs, so that there is no change of code to
+    /// compare.
     DataChanged {
-        /// The file.
+        /// Path of the data file.
         path: String,
     },
-    /// The test executable is the same in both versions, byte for byte, and so is what it can start, load and read: binaries,
-    /// shared libraries, variables that cargo sets, files of build scripts.
+    /// The test executable is identical in both versions, and so is everything that it can start, load and read:
+    /// binaries, shared libraries, variables that cargo sets, files of build scripts.
     SameExecutable,
-    /// The machine code that the test can reach is the same in both versions.
+    /// The machine code that the test can reach is identical in both versions.
     SameCode,
-    /// The test can reach changed machine code, but a run of it did not execute any.
+    /// The test can reach changed machine code, but a run did not execute any.
     NotExecuted {
-        /// Changed functions that it can reach.
+        /// Number of changed functions that the test can reach.
         functions: usize,
-        /// The programs that have some of them and that it could start.
+        /// Programs with such functions that the test could start.
         #[serde(default)]
         programs: Vec<String>,
     },
 }
 
-/// Why no capture method reaches a test.
+/// Reason why no capture method reaches a test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotCaptured {
-    /// Another macro makes it, and the toolchain or the crate does not take our test runner.
+    /// Another macro defines the test, and the toolchain or the crate does not support our test runner.
     OtherMacro,
-    /// Its attribute is another one on head.
+    /// The test's attribute differs on head.
     AttributeDiffers,
-    /// Its process serves another version of our protocol.
+    /// The process uses another version of our protocol.
     OtherRuntime,
-    /// Run alone it ends before its body.
+    /// The test ends before its body when run alone.
     NeverReached,
-    /// It is a benchmark among unit tests, and these were asked for.
+    /// The test is a benchmark among unit tests, which were requested.
     Benchmark,
     Doctest(NoDoctest),
 }
 
 impl Reason {
-    /// Returns the versions on which the test fails, or does not end, each time.
+    /// Returns the versions on which the test always fails or times out.
     pub fn always_fails_on(&self) -> Option<FailedOn> {
         match self {
             Reason::Fails { side, intermittent: false, .. }
@@ -173,7 +175,7 @@ impl Reason {
         self.always_fails_on()?.only()
     }
 
-    /// Returns whether the test failed on this version at least once, or did not end there.
+    /// Returns true if the test failed or timed out on this version at least once.
     pub fn fails_on(&self, wanted: Side) -> bool {
         let (Reason::Fails { side, .. } | Reason::Crashes { side, .. } | Reason::TimedOut { side, .. }) = self else {
             return false;
@@ -181,8 +183,8 @@ impl Reason {
         side.includes(wanted)
     }
 
-    /// Returns whether the test itself is the reason that nothing is known of the code it executes: not the options, not the
-    /// time that was available, and not a regression.
+    /// Returns true if the test itself, rather than options, time or a regression, is the reason that its executed code
+    /// is unknown.
     pub fn hides_code(&self) -> bool {
         match self {
             Reason::Ignored
@@ -214,7 +216,7 @@ impl Reason {
         }
     }
 
-    /// Returns whether the change cannot have reached the test.
+    /// Returns true if the change cannot have reached the test.
     pub fn is_unaffected(&self) -> bool {
         matches!(self, Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. })
     }
@@ -228,7 +230,7 @@ impl Reason {
         self
     }
 
-    /// Returns the same reason for a test that also passes at times.
+    /// Returns the same reason for a test that sometimes passes.
     #[must_use]
     pub fn now_and_then(mut self) -> Self {
         if let Reason::Fails { intermittent, .. } | Reason::Crashes { intermittent, .. } = &mut self {
@@ -237,7 +239,7 @@ impl Reason {
         self
     }
 
-    /// Returns the reason of a test that did not end within a limit.
+    /// Returns the reason of a test that timed out.
     pub fn timed_out(side: FailedOn, limit: Duration) -> Self {
         Self::TimedOut { side, seconds: limit.as_secs_f64(), confirmed: false }
     }
@@ -248,8 +250,8 @@ impl Reason {
     }
 }
 
-/// The words of a reason: [`Reason::summary`] names what the tests of a group share, [`Reason::detail`] what tells them apart.
-/// The whole reason, by `Display`, has both.
+/// Wording of reasons: [`Reason::summary`] has what the tests of a group share, [`Reason::detail`] what distinguishes
+/// them. `Display` has both.
 impl Reason {
     /// Returns the reason in a few words without its details, for one test or several.
     pub fn summary(&self) -> &'static str {
@@ -266,28 +268,30 @@ impl Reason {
             Reason::BudgetUsedUp => "the run's --budget was used up",
             Reason::Interrupted => "interrupted",
             Reason::NotCaptured { .. } => "not captured",
-            Reason::TestChanged { .. } => "changed test code: neither version of it works on both sides",
+            Reason::TestChanged { .. } => "changed test code: neither version runs on both sides",
             Reason::New => "new",
             Reason::Removed => "removed",
-            Reason::FoldedAway { .. } => "too short to measure: the optimiser removed the work, or there is hardly any",
-            Reason::RunsByClock => "run by the clock: not comparable",
+            Reason::FoldedAway { .. } => {
+                "too short to measure: the optimizer removed the work, or there is almost none"
+            }
+            Reason::RunsByClock => "run for a fixed time: not comparable",
             Reason::LostInStart { .. } => "dominated by process start",
             Reason::NotConfirmed | Reason::Unconfirmed { .. } => "not confirmed",
-            Reason::AsPlacesDo { .. } => "no more than moved code can fake",
+            Reason::AsPlacesDo { .. } => "within code-alignment noise",
             Reason::TooNoisy => "too noisy",
             Reason::MetricUnknown { .. } => "a deciding metric is not available",
             Reason::Ignored => "ignored",
             Reason::Skipped { .. } => "skipped",
             Reason::Filtered => "excluded by the filter",
             Reason::OtherShard { .. } => "for other shards (--partition)",
-            Reason::DataChanged { .. } => "unchanged code, changed data files",
+            Reason::DataChanged { .. } => "only data files changed",
             Reason::SameExecutable => "cannot have changed: unchanged executable",
             Reason::SameCode => "cannot have changed: unchanged machine code",
             Reason::NotExecuted { .. } => "do not execute changed code",
         }
     }
 
-    /// Returns what tells a test from others with the same summary; empty where nothing does.
+    /// Returns the details that distinguish tests with the same summary; empty if there are none.
     pub fn detail(&self) -> String {
         match self {
             Reason::Fails { side, how, intermittent } | Reason::Crashes { side, how, intermittent } => {
@@ -315,12 +319,12 @@ impl Reason {
         }
     }
 
-    /// Returns how a test failed on the side that is known from the context; empty if it did not fail.
+    /// Describes how a test failed on a side known from the context; empty if it did not fail.
     pub fn failure(&self) -> String {
         match self {
             Reason::Fails { how, .. } => how.to_string(),
             Reason::Crashes { how, .. } => format!("exits or crashes the process: {how}"),
-            Reason::TimedOut { seconds, .. } => format!("does not end within {} (--timeout)", limit(*seconds)),
+            Reason::TimedOut { seconds, .. } => format!("times out after {} (--timeout)", limit(*seconds)),
             _ => String::new(),
         }
     }
@@ -334,55 +338,55 @@ impl fmt::Display for Reason {
             Reason::FoldedAway { .. } => write!(f, "{summary} ({detail})"),
             Reason::LostInStart { ns } => write!(
                 f,
-                "lost in the start of its process: without any test that takes as long ({:.1} ms); or its harness runs the same whatever it is asked for",
+                "dominated by process start: a process without tests takes as long ({:.1} ms), or its harness ignores the requested test",
                 ns / 1e6
             ),
             Reason::RunsByClock => f.write_str(
-                "runs by the clock: it does as much as its time allows, and fails by a clock that both versions read equally often",
+                "runs for a fixed time, and fails with a simulated clock that makes both versions do the same work",
             ),
             Reason::TooLong { .. } => write!(f, "too long: {detail}"),
             Reason::TimedOut { side, seconds, .. } => {
-                write!(f, "did not end within {} on {} (--timeout)", limit(*seconds), failed_on(*side, false))
+                write!(f, "timed out after {} on {} (--timeout)", limit(*seconds), failed_on(*side, false))
             }
             Reason::Fails { .. } => write!(f, "fails {detail}"),
             Reason::Crashes { .. } => write!(f, "ends its process {detail}"),
-            Reason::New => f.write_str("new, and does not build or pass on base: there is nothing to compare with"),
+            Reason::New => f.write_str("new, does not build or pass on base"),
             Reason::Removed => f.write_str("removed in head"),
             Reason::TestChanged { .. } => {
-                write!(f, "its own code changed ({detail}), and neither its old nor its new code works on both versions")
+                write!(f, "its own code changed ({detail}), and neither version of it runs on both sides")
             }
-            Reason::SameExecutable => f.write_str("cannot have changed: its executable is the same, byte for byte"),
-            Reason::SameCode => f.write_str("cannot have changed: all machine code that it can reach is the same"),
+            Reason::SameExecutable => f.write_str("cannot have changed: identical executable"),
+            Reason::SameCode => f.write_str("cannot have changed: all reachable machine code is identical"),
             Reason::NotExecuted { functions, programs } => {
                 let functions = count(*functions, "changed function");
-                write!(f, "has not changed: it can reach {functions}, but does not execute any")?;
+                write!(f, "has not changed: it can reach {functions} but executes none")?;
                 if programs.is_empty() {
                     return Ok(());
                 }
-                write!(f, ", nor starts a program that does ({})", some(programs.iter().cloned()))
+                write!(f, ", and starts no program that does ({})", some(programs.iter().cloned()))
             }
             Reason::DataChanged { .. } => {
-                write!(f, "the code is the same; {detail} differs, and on equal data there is nothing to compare")
+                write!(f, "the code is unchanged; only the data file {detail} differs")
             }
             Reason::NotCaptured { .. } => write!(f, "{summary}: {detail}"),
             Reason::Unconfirmed { seen } => {
                 write!(f, "probably {}, not confirmed: the run's --budget was used up", direction(*seen))
             }
-            Reason::NotConfirmed => f.write_str("a change was seen first and could not be confirmed on fresh pairs"),
+            Reason::NotConfirmed => f.write_str("a change was seen but not confirmed by fresh pairs"),
             Reason::AsPlacesDo { seen, instructions } => {
                 write!(f, "{}, but {summary}, and ", direction(*seen))?;
                 match instructions {
                     Err(NotMetered::NoCounter(_)) => {
-                        f.write_str("its instructions cannot be counted here (valgrind would)")
+                        f.write_str("its instructions cannot be counted (install valgrind)")
                     }
                     Err(why) => write!(f, "its instructions were not counted: {why}"),
-                    Ok(MetricVerdict::Same) => f.write_str("it executes the same instructions"),
+                    Ok(MetricVerdict::Same) => f.write_str("it executes the same number of instructions"),
                     Ok(MetricVerdict::ChangedBelowThreshold) => f.write_str("its instructions hardly changed"),
-                    Ok(_) => f.write_str("its instructions did not change the same way"),
+                    Ok(_) => f.write_str("its instructions did not change in the same direction"),
                 }
             }
-            Reason::TooNoisy => write!(f, "{summary} to tell within its budget (--per-test-budget)"),
-            Reason::MetricUnknown { metric, why } => write!(f, "{} decides and is not known: {why}", metric.name()),
+            Reason::TooNoisy => write!(f, "{summary} for its budget (--per-test-budget)"),
+            Reason::MetricUnknown { metric, why } => write!(f, "{} decides but is unknown: {why}", metric.name()),
             Reason::Skipped { place, .. } => write!(f, "{summary}: {detail} ({place})"),
             Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
             Reason::BudgetUsedUp | Reason::Interrupted | Reason::Filtered => f.write_str(summary),
@@ -398,18 +402,18 @@ impl fmt::Display for NotCaptured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             NotCaptured::OtherMacro => {
-                "another macro makes this test, and this toolchain or crate does not take our test runner"
+                "defined by another macro, and this toolchain or crate does not support our test runner"
             }
-            NotCaptured::AttributeDiffers => "its attribute resolves differently in the two versions",
-            NotCaptured::OtherRuntime => "runtime of another version",
-            NotCaptured::NeverReached => "its body is never reached when it is run alone",
+            NotCaptured::AttributeDiffers => "its attribute resolves differently in both versions",
+            NotCaptured::OtherRuntime => "built with another version of the runtime",
+            NotCaptured::NeverReached => "its body is not reached when it runs alone",
             NotCaptured::Benchmark => "a benchmark, measured on request (--benches)",
             NotCaptured::Doctest(why) => return why.fmt(f),
         })
     }
 }
 
-/// Returns the versions on which a test fails: `head`, or `head, not always`.
+/// Formats the versions on which a test fails: `head`, or `head, not always`.
 fn failed_on(side: FailedOn, intermittent: bool) -> &'static str {
     match (side, intermittent) {
         (FailedOn::Base, false) => "base",
@@ -421,7 +425,7 @@ fn failed_on(side: FailedOn, intermittent: bool) -> &'static str {
     }
 }
 
-/// How a test's own code differs between the versions.
+/// Difference of a test's own code between the versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum TestCodeDifference {
@@ -430,16 +434,16 @@ pub enum TestCodeDifference {
     Changed { item: TestCodeItem },
 }
 
-/// An item of a test's own code that differs.
+/// A changed item of a test's own code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestCodeItem {
-    /// The last part of its name: the function is spelled out in one version, or in both and differs.
+    /// Last segment of its name. The function is written out in one version, or in both with differences.
     Function(String),
     Doctest(String),
     Macro(CodeChange),
     MacroCall(CodeChange),
-    /// A function, type or constant of test code that it names.
+    /// A function, type or constant of test code that the test uses.
     Helper(CodeChange),
 }
 
@@ -459,8 +463,8 @@ impl fmt::Display for TestCodeItem {
 impl fmt::Display for TestCodeDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::GoneInHead => f.write_str("it is gone in head"),
-            Self::NewInHead => f.write_str("it is new in head"),
+            Self::GoneInHead => f.write_str("removed in head"),
+            Self::NewInHead => f.write_str("new in head"),
             Self::Changed { item } => write!(f, "its own code changed: {item}"),
         }
     }

@@ -1,4 +1,4 @@
-//! Runs that tests render, write down and read. `SNAPSHOTS=overwrite cargo test` writes the expected outputs (`str![]`) anew.
+//! Sample runs for tests. `SNAPSHOTS=overwrite cargo test` updates the expected outputs (`str![]`).
 
 #![allow(clippy::missing_panics_doc, reason = "unit tests use it")]
 
@@ -22,7 +22,7 @@ pub fn test(name: &str) -> TestId {
     TestId { target: target(), name: name.into() }
 }
 
-/// Matched, but for a function and a loop.
+/// Returns a layout that matches except for a function and a loop.
 pub fn layout() -> LayoutMatch {
     LayoutMatch {
         common: 900,
@@ -44,13 +44,13 @@ pub fn ten_percent() -> Threshold {
     Threshold::new(0.1).unwrap()
 }
 
-/// A linker that cannot do it.
+/// Returns the layout state for a linker without support.
 pub fn uncontrolled() -> BTreeMap<TargetId, Result<LayoutMatch, NoLayout>> {
     let refused = NoLayout::Refused { linker: "ld".to_owned(), message: "no such option".to_owned() };
     BTreeMap::from([(target(), Err(refused))])
 }
 
-/// Figures with an interval one per cent wide on both sides.
+/// Returns figures with an interval of one per cent on both sides.
 pub fn measured(base_ns: f64, estimate: f64) -> Measured {
     Measured {
         change: Change { estimate, low: estimate - 0.01, high: estimate + 0.01 },
@@ -70,7 +70,7 @@ pub fn measured(base_ns: f64, estimate: f64) -> Measured {
     }
 }
 
-/// Figures of single calls, of which those of the slower version may have been stopped.
+/// Returns figures of single calls, with those of the slower version stopped at a limit if given.
 pub fn bounded(base_ns: f64, head_ns: f64, limit_ns: Option<f64>) -> Measured {
     let is_slower = head_ns > base_ns;
     let calls = if is_slower { Sides { base: 62, head: 2 } } else { Sides { base: 2, head: 62 } };
@@ -87,7 +87,7 @@ pub fn bounded(base_ns: f64, head_ns: f64, limit_ns: Option<f64>) -> Measured {
     }
 }
 
-/// Eight layouts around the estimate, and batches of up to a fifth more than the fastest.
+/// Returns eight layouts around the estimate, and batches of up to a fifth more than the fastest.
 fn sample(base_ns: f64, estimate: f64) -> Sample {
     let batches = |ns: f64| (0..Sample::QUANTILES).map(|step| ns * (1.0 + 0.01 * step as f64)).collect();
     Sample {
@@ -96,7 +96,7 @@ fn sample(base_ns: f64, estimate: f64) -> Sample {
     }
 }
 
-/// A metric of which every later call says the same.
+/// Returns a metric with equal readings from every later call.
 pub fn metered(verdict: MetricVerdict, base: f64, head: f64) -> Metered {
     let reading = |value| Readings { value, low: value, high: value };
     let estimate = head / base - 1.0;
@@ -111,14 +111,15 @@ pub fn metered(verdict: MetricVerdict, base: f64, head: f64) -> Metered {
     }
 }
 
-/// A function that no test can reach.
+/// Returns a function that no test can reach.
 pub fn uncovered() -> Uncovered {
     let function =
         Function { package: "mycrate".into(), file: "src/idle.rs".into(), line: 7, name: "idle::Pool::drain".into() };
     Uncovered { function, because: UncoveredBecause::Unreached }
 }
 
-/// A test with this verdict. Its figures bound the possible change, unless it is inconclusive: see [`open_within`].
+/// Returns a test with this verdict. Its figures bound the possible change, unless it is inconclusive: see
+/// [`open_within`].
 pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outcome {
     let bounding = measured.as_ref().filter(|measured| verdict != Verdict::Inconclusive && measured.bound.is_none());
     let possible = bounding.and_then(|measured| PossibleChange::of(&measured.change, 0.0));
@@ -141,7 +142,7 @@ pub fn outcome(name: &str, verdict: Verdict, measured: Option<Measured>) -> Outc
     }
 }
 
-/// A test without a verdict that certainly changed by less than these fractions in either direction.
+/// Returns a test without a verdict that certainly changed by less than these fractions in either direction.
 pub fn open_within(name: &str, base_ns: f64, low: f64, high: f64) -> Outcome {
     let change = Change { estimate: low.midpoint(high), low, high };
     let measured = Measured { change, ..measured(base_ns, change.estimate) };
@@ -149,7 +150,7 @@ pub fn open_within(name: &str, base_ns: f64, low: f64, high: f64) -> Outcome {
     Outcome { possible, reason: Some(Reason::TooNoisy), ..outcome(name, Verdict::Inconclusive, Some(measured)) }
 }
 
-/// A test of 1 us whose helper takes 400 ns more.
+/// Returns the explanation of a test of 1 us with a helper that takes 400 ns more.
 pub fn explanation() -> Explanation {
     let unknown = Difference { estimate: 0.0, low: 0.0, high: 0.0 };
     let node = |function, calls, self_cost: [f64; 2], total_cost: [f64; 2], children: &[usize]| CallNode {
@@ -208,7 +209,7 @@ pub fn head() -> VersionName {
     VersionName { label: "working tree".into(), commit, dirty: true }
 }
 
-/// The item that the sample versions differ in.
+/// Returns the item in which the sample versions differ.
 pub fn changed_line() -> CodeChange {
     CodeChange { change: ChangeKind::Changed, item: "Parser::line".into(), path: "src/parser.rs".into(), line: 88 }
 }
@@ -229,7 +230,7 @@ pub fn selection() -> Selection {
     }
 }
 
-/// A run with nothing to complain about.
+/// Returns a run without findings.
 pub fn run(outcomes: Vec<Outcome>) -> Run {
     Run {
         base: base(),
@@ -302,14 +303,14 @@ pub fn full() -> Run {
     run
 }
 
-/// So many functions of a file.
+/// Returns this many functions of a file.
 pub fn functions(n: usize) -> BTreeSet<Function> {
     let function =
         |n| Function { package: "mycrate".into(), file: "src/idle.rs".into(), line: n, name: format!("f{n}") };
     (1..=n).map(function).collect()
 }
 
-/// A function whose work grows faster than before, and what is not known.
+/// Returns a function with work that grows faster than on base, and unknown growth.
 pub fn growth() -> Growth {
     let exponent = |estimate| Exponent { estimate, low: estimate - 0.05, high: estimate + 0.05 };
     let Uncovered { function, .. } = uncovered();
@@ -332,7 +333,7 @@ pub fn growth() -> Growth {
     }
 }
 
-/// Workloads with a parameter whose time grows faster than before.
+/// Returns workloads with a parameter and time that grows faster than on base.
 pub fn scaling() -> Scaling {
     let exponent = |estimate| Exponent { estimate, low: estimate - 0.1, high: estimate + 0.1 };
     Scaling {
@@ -345,7 +346,7 @@ pub fn scaling() -> Scaling {
     }
 }
 
-/// A generated call of a function `sum`.
+/// Returns a generated call of a function `sum`.
 pub fn workload(name: &str) -> GeneratedWorkload {
     let module = ModulePlace { file: "src/lib.rs".into(), inline: Vec::new() };
     let function = Function { package: "mycrate".into(), file: "src/lib.rs".into(), line: 7, name: "sum".into() };
@@ -361,7 +362,7 @@ pub fn workload(name: &str) -> GeneratedWorkload {
     }
 }
 
-/// Everything that a run can hold.
+/// Returns a run with everything that a run can contain.
 pub fn whole() -> Run {
     let mut run = full();
     run.growth = Some(growth());

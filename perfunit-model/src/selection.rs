@@ -1,4 +1,4 @@
-//! What selection did: which changes reach which targets, and why a test was selected or none was.
+//! Result of selection: the targets that changes reach, and the reasons for selecting tests or none.
 
 use super::format::{count, some};
 use super::{CodeChange, Function, LeftOutBy, LostInputs, NoBench, NotExtracted, Side, TargetId, Uncovered};
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 
-/// What selection did.
+/// Summary of the selection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
     /// Tests found in the built targets.
@@ -19,26 +19,27 @@ pub struct Selection {
     pub targets_reached: usize,
     /// Tests that can reach changed machine code, whether they execute it or not.
     pub reachable: usize,
-    /// Tests taken: those that can reach changed machine code and were not seen to run without it.
+    /// Selected tests: those that can reach changed machine code, except tests that were seen to run without executing
+    /// it.
     pub executed: usize,
-    /// Tests left out before measuring, by kind of reason; with `executed` they add up to `found`.
+    /// Tests dropped before measuring, by kind of reason; with `executed` they add up to `found`.
     pub left_out: BTreeMap<String, usize>,
-    /// Changed items and inputs, most telling first.
+    /// Changed items and inputs, the most telling first.
     pub changes: Vec<ChangedPart>,
-    /// What became of each change, for when nothing was selected.
+    /// The effect of each change, in case nothing was selected.
     pub effects: Vec<Effect>,
-    /// Set when nothing was selected: why.
+    /// The reason if nothing was selected.
     pub nothing_because: Option<NothingBecause>,
     /// Changed functions that no test executes, by file and line.
     #[serde(default)]
     pub uncovered: Vec<Uncovered>,
-    /// Functions of which a condition (`cfg`) leaves the change out of both builds, by file and line.
+    /// Functions with changes that a condition (`cfg`) excludes from both builds, by file and line.
     #[serde(default)]
     pub not_compiled: Vec<Function>,
-    /// What leaves them out; empty if that is not known of each.
+    /// Conditions that exclude these functions; empty if unknown for any of them.
     #[serde(default)]
     pub left_out_by: BTreeSet<LeftOutBy>,
-    /// Targets and kinds of test that are not measured at all.
+    /// Targets and kinds of tests that are not measured.
     pub unmeasured_targets: Vec<UnmeasuredTarget>,
 }
 
@@ -47,152 +48,153 @@ pub struct Selection {
 #[serde(rename_all = "kebab-case")]
 pub enum ChangedPart {
     Item(CodeChange),
-    /// A file besides Rust code, from the root of the repository.
+    /// A file other than Rust code, relative to the repository's root.
     File(String),
 }
 
-/// What became of a part of the difference.
+/// Effect of a part of the difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// The file cannot reach a test.
+    /// The file cannot affect a test.
     Irrelevant {
         path: String,
         why: Irrelevance,
     },
-    /// A setting, which `from` names, ignores the file.
+    /// The setting named by `from` ignores the file.
     Ignored {
         path: String,
         from: String,
     },
-    /// The file is in no package, and no code names it.
+    /// The file is not in a package, and no code names it.
     Nowhere {
         path: String,
     },
     NoTarget(ChangedPart),
-    /// It reaches targets, and none of their tests can have changed.
+    /// The change reaches targets, but none of their tests can have changed.
     NoTest {
         change: ChangedPart,
         because: NothingBecause,
     },
-    /// The tests that can see it were left out for other reasons.
+    /// The tests that can see the change were excluded for other reasons.
     LeftOut(ChangedPart),
 }
 
-/// Why a changed file cannot reach a test.
+/// Reason why a changed file cannot affect a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Irrelevance {
     /// Rust or TOML with the same meaning as before.
     OnlyCommentsOrFormatting,
-    /// A manifest, in keys that only describe the package.
+    /// A manifest with changes only in keys that describe the package.
     OnlyPackageDescription,
-    /// A lock file, in nothing but the packages of the workspace itself.
+    /// A lock file with changes only in packages of the workspace itself.
     OnlyLocalVersions,
-    /// Text for people that no Rust file mentions.
+    /// Documentation that no Rust file mentions.
     Documentation,
-    /// Settings of tools around the code: CI, formatter, linter, editor, git.
+    /// Settings of development tools: CI, formatter, linter, editor, git.
     Tooling,
 }
 
-/// Why no test can have changed; `files` are those that differ.
+/// Reason why no test can have changed; `files` is the number of files that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NothingBecause {
-    /// The chosen packages have no targets with tests.
+    /// The selected packages have no targets with tests.
     NoTargets,
     /// The versions are identical.
     Identical,
-    /// No target in scope depends on the code that differs.
+    /// No selected target depends on the changed code.
     NoTargetDepends {
         files: usize,
     },
-    /// The configuration ignores them, or no build reads them.
+    /// The configuration ignores the changed files, or no build reads them.
     Ignored {
         files: usize,
     },
     NotRead {
         files: usize,
     },
-    /// In comments and formatting only.
+    /// Only comments and formatting differ.
     Comments {
         files: usize,
     },
-    /// The same, and besides in files that no build reads.
+    /// Only comments, formatting and files that no build reads differ.
     CommentsAndNotRead {
         files: usize,
     },
-    /// The targets that the change can reach hold no tests.
+    /// The targets that the change can reach have no tests.
     NoTests {
         targets: usize,
     },
     SameExecutables,
     SameCode,
-    /// None of the tests that can reach the change executes it.
+    /// No test that can reach the change executes it.
     NotExecuted {
         reachable: usize,
     },
 }
 
-/// Why a target is built.
+/// Reason for building a target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReachedBy {
-    /// All tests were asked for.
+    /// All tests were requested.
     Request,
-    /// A changed item of its own code or of a library that it uses.
+    /// A changed item in its own code or in a library that it uses.
     Item(CodeChange),
-    /// External packages in the lock file that it depends on. Empty: unknown which.
+    /// External packages in the lock file that it depends on; empty if unknown.
     LockFile {
         path: String,
         packages: Vec<String>,
     },
-    /// A manifest differs in its version number only.
+    /// A manifest that differs only in its version number.
     Version {
         path: String,
     },
     BuildScript {
         path: String,
     },
-    /// Another file: manifest, cargo's configuration, data, Rust code outside the module tree.
+    /// Another file: a manifest, cargo's configuration, data, or Rust code outside the module tree.
     File {
         path: String,
     },
 }
 
-/// Why a test was selected: what of the change is nearest to it.
+/// Reason for selecting a test: the most direct link to the change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelectedBecause {
-    /// What reaches its target; names lead to no change, and machine code was not compared.
+    /// The change that reaches the test's target. No names lead to a change, and machine code was not compared.
     Target(ReachedBy),
-    /// Its machine code can reach this function, which differs.
+    /// The test's machine code can reach this changed function.
     Code { function: String, target: ReachedBy },
-    /// It can start, load or read what differs.
+    /// The test can start, load or read this changed input.
     Other { input: OtherInput, target: ReachedBy },
-    /// It names a changed item, and this many more.
+    /// The test names a changed item and this many more.
     Names { item: CodeChange, more: usize },
-    /// It names the type of which this method of a trait changed.
+    /// The test names the type whose method of a trait changed.
     UsesType { name: String, method: String, item: CodeChange },
-    /// It names the first of these items, which leads to a changed one.
+    /// The test names the first of these items, which leads to a changed one.
     Through { item: CodeChange, between: Vec<String>, is_call: bool },
-    /// A file of its package differs.
+    /// A file in the test's package differs.
     DataFile,
-    /// A run of it came to this function of a program that it starts; the item if the change is in the function itself.
+    /// A run of the test executed this function of a program that it starts, with the item if the function itself
+    /// changed.
     InProgram { program: String, function: String, item: Option<CodeChange> },
-    /// Its runs do not tell whether it executes changed code, for this reason.
+    /// Runs of the test do not show whether it executes changed code, for this reason.
     Unwatched { why: String },
 }
 
-/// A target, or a kind of test, that is not measured at all.
+/// A target, or a kind of test, that is not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnmeasuredTarget {
-    /// On request only.
+    /// Doc tests, which are measured on request.
     Doctests {
         package: String,
     },
-    /// On request only.
+    /// Benchmarks, which are measured on request.
     Benches {
         package: String,
     },
@@ -202,7 +204,7 @@ pub enum UnmeasuredTarget {
     },
 }
 
-/// Why a target has no tests that could be measured.
+/// Reason why a target has no measurable tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoTests {
@@ -211,11 +213,11 @@ pub enum NoTests {
         why: NotExtracted,
         side: Side,
     },
-    /// With these features.
+    /// The target is not built with these features.
     NotBuilt,
-    /// Only one version has a harness of its own.
+    /// Only one version of the target has its own harness.
     OneVersionOnly,
-    /// Its own harness does not list its tests.
+    /// The target's own harness does not list its tests.
     Unlisted {
         why: Unlisted,
         side: Side,
@@ -226,15 +228,15 @@ pub enum NoTests {
     },
 }
 
-/// Why a harness of its own does not list its tests.
+/// Reason why a target's own harness does not list its tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unlisted {
-    /// No line of the form `name: test` was printed.
+    /// It printed no line of the form `name: test`.
     Nothing,
-    /// It ended before any benchmark.
+    /// It exited before any benchmark.
     NoBenchmark,
-    /// With these features.
+    /// No benchmark is compiled with these features.
     NotCompiled,
     OtherForm {
         line: String,
@@ -243,88 +245,88 @@ pub enum Unlisted {
         arguments: String,
         seconds: u64,
     },
-    /// As the system words the status.
+    /// Status in the system's words.
     Failed {
         arguments: String,
         status: String,
     },
 }
 
-/// What of a test's machine code differs.
+/// Differences of a test's machine code.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
-    /// Functions from the test to the nearest changed one, demangled; the nearest changed one is the last.
+    /// Demangled functions from the test to the nearest changed one, which is the last.
     pub path: Vec<String>,
-    /// Where the two versions can first part: the test runs the same instructions until it comes to one of these.
+    /// Functions at which the versions first diverge: the test runs the same instructions until it reaches one of them.
     pub changed: Vec<ChangedFunction>,
-    /// What else it can start, load or read that differs, if its own code is the same.
+    /// Other changed inputs that the test can start, load or read, if its own code is unchanged.
     #[serde(default)]
     pub others: Vec<OtherInput>,
 }
 
 impl Why {
-    /// Whether two tests can begin to differ at exactly the same places.
+    /// Returns true if two tests can begin to differ at exactly the same places.
     pub fn is_alike(&self, other: &Self) -> bool {
         self.changed == other.changed && self.others == other.others
     }
 }
 
-/// What tests can start, load or read besides their own executable.
+/// Inputs that tests can start, load or read apart from their own executable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum OtherInput {
-    /// A binary of the workspace, by what its `main` leads to.
+    /// A binary of the workspace, identified by its `main`.
     Binary { name: String },
     /// A shared library of the project.
     Library { name: String },
     /// A variable that cargo sets.
     Variable { name: String },
-    /// A file that a build script left in `OUT_DIR`.
+    /// A file that a build script wrote to `OUT_DIR`.
     OutDirFile { path: String },
 }
 
-/// A function whose machine code, or whose data, differs.
+/// A function with changed machine code or data.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedFunction {
     /// Demangled name.
     pub name: String,
-    /// What it uses that differs, if it is not its own code: a constant, a table.
+    /// The changed data that it uses, such as a constant or a table, if its own code is unchanged.
     pub data: Option<String>,
 }
 
-/// Why tests cannot be traced on this system.
+/// Reason why tests cannot be traced on this system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Untraceable {
     OtherProcessor,
     OtherSystem,
-    /// By seccomp, or by `kernel.yama.ptrace_scope`.
+    /// Forbidden by seccomp or by `kernel.yama.ptrace_scope`.
     Refused,
-    /// With this error of the system.
+    /// Failed with this system error.
     Failed(i32),
-    /// The budget left no time for so many tests.
+    /// The budget left no time for this many tests.
     OutOfTime {
         tests: usize,
     },
 }
 
-/// Why the machine code of a target's versions was not compared.
+/// Reason why the machine code of a target was not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Uncompared {
-    /// The versions are built with different ones.
+    /// The versions are built with different toolchains.
     Toolchains,
-    /// It is not known what it was linked from.
+    /// The inputs of its link are unknown.
     UnknownInputs,
-    /// Something that it was linked from may not be known.
+    /// Some inputs of its link may be unknown.
     IncompleteInputs {
         why: LostInputs,
     },
-    /// An option has the linker take one symbol for another.
+    /// A linker option renames symbols.
     RenamedSymbols {
         option: String,
     },
-    /// The first ones that differ.
+    /// The first options that differ.
     LinkerOptions {
         differ: Vec<String>,
     },
@@ -350,10 +352,10 @@ impl fmt::Display for Effect {
         match self {
             Self::Irrelevant { path, why } => write!(f, "{path}: {why}"),
             Self::Ignored { path, from } => write!(f, "{path}: ignored ({from})"),
-            Self::Nowhere { path } => write!(f, "{path}: in no package of the workspace, and no code names it"),
-            Self::NoTarget(change) => write!(f, "{change}: no test target in scope depends on it"),
+            Self::Nowhere { path } => write!(f, "{path}: not in a package of the workspace, and not named by code"),
+            Self::NoTarget(change) => write!(f, "{change}: no selected test target depends on it"),
             Self::NoTest { change, because } => write!(f, "{change}: {because}"),
-            Self::LeftOut(change) => write!(f, "{change}: the tests that can see it were left out for other reasons"),
+            Self::LeftOut(change) => write!(f, "{change}: the tests that can see it were excluded for other reasons"),
         }
     }
 }
@@ -365,7 +367,7 @@ impl fmt::Display for Irrelevance {
             Self::OnlyPackageDescription => "only the package's description differs",
             Self::OnlyLocalVersions => "only versions of the workspace's own packages differ",
             Self::Documentation => "documentation that no Rust file mentions",
-            Self::Tooling => "settings of tools around the code",
+            Self::Tooling => "settings of development tools",
         })
     }
 }
@@ -376,12 +378,12 @@ impl fmt::Display for NothingBecause {
             Self::NoTargets => f.write_str("the chosen packages have no test targets"),
             Self::Identical => f.write_str("the two versions are identical"),
             Self::NoTargetDepends { files } => {
-                write!(f, "the change ({}) is in code that no test target in scope depends on", count(files, "file"))
+                write!(f, "no selected test target depends on the changed code ({})", count(files, "file"))
             }
             Self::Ignored { files } => {
                 write!(
                     f,
-                    "only files differ that the configuration ignores or that no build reads ({})",
+                    "only files that the configuration ignores or that no build reads differ ({})",
                     count(files, "file")
                 )
             }
@@ -394,12 +396,12 @@ impl fmt::Display for NothingBecause {
             Self::CommentsAndNotRead { files } => {
                 write!(f, "only comments, documentation and formatting differ ({})", count(files, "file"))
             }
-            Self::NoTests { targets: 1 } => f.write_str("the only target that the change can reach holds no tests"),
-            Self::NoTests { targets } => write!(f, "the {targets} targets that the change can reach hold no tests"),
-            Self::SameExecutables => f.write_str("the test executables of both versions are the same"),
-            Self::SameCode => f.write_str("no test can reach machine code that differs"),
+            Self::NoTests { targets: 1 } => f.write_str("the only target that the change can reach has no tests"),
+            Self::NoTests { targets } => write!(f, "the {targets} targets that the change can reach have no tests"),
+            Self::SameExecutables => f.write_str("the test executables of both versions are identical"),
+            Self::SameCode => f.write_str("no test can reach changed machine code"),
             Self::NotExecuted { reachable } => {
-                write!(f, "of {reachable} tests that can reach machine code that differs none executes it")
+                write!(f, "none of the {reachable} tests that can reach changed machine code executes it")
             }
         }
     }
@@ -408,7 +410,7 @@ impl fmt::Display for NothingBecause {
 impl fmt::Display for ReachedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Request => f.write_str("all tests were asked for (--all-tests)"),
+            Self::Request => f.write_str("all tests were requested (--all-tests)"),
             Self::Item(item) => item.fmt(f),
             Self::LockFile { path, packages } if packages.is_empty() => write!(f, "{path} changed"),
             Self::LockFile { path, packages } => write!(f, "{path}: {} changed", some(packages.iter().cloned())),
@@ -435,9 +437,9 @@ impl fmt::Display for SelectedBecause {
         match self {
             Self::Target(reached_by) => reached_by.fmt(f),
             Self::Code { function, target } => {
-                write!(f, "can reach machine code that differs, {function} ({target})")
+                write!(f, "can reach changed machine code, {function} ({target})")
             }
-            Self::Other { input, target } => write!(f, "can come upon what differs, {input} ({target})"),
+            Self::Other { input, target } => write!(f, "can reach changed input, {input} ({target})"),
             Self::Names { item, more: 0 } => write!(f, "names {item}"),
             Self::Names { item, more } => write!(f, "names {item} and {more} more"),
             Self::UsesType { name, method, item: CodeChange { change, path, line, .. } } => {
@@ -449,19 +451,19 @@ impl fmt::Display for SelectedBecause {
                 let dots = if between.len() > SHOWN { ", .." } else { "" };
                 write!(f, "{verb} {item} through {shown}{dots}")
             }
-            Self::DataFile => f.write_str("a file of its package differs"),
+            Self::DataFile => f.write_str("a file in its package differs"),
             Self::InProgram { program, item: Some(item), .. } => {
                 write!(f, "executes {item} in {program}, which it starts")
             }
             Self::InProgram { program, function, item: None } => {
-                write!(f, "executes machine code that differs, {function} in {program}, which it starts")
+                write!(f, "executes changed machine code, {function} in {program}, which it starts")
             }
-            Self::Unwatched { why } => write!(f, "may execute changed code, its runs do not tell: {why}"),
+            Self::Unwatched { why } => write!(f, "may execute changed code; tracing cannot tell: {why}"),
         }
     }
 }
 
-/// Items of a path that are shown.
+/// Maximum number of items shown of a path.
 const SHOWN: usize = 3;
 
 impl fmt::Display for UnmeasuredTarget {
@@ -480,9 +482,7 @@ impl fmt::Display for NoTests {
             Self::LeftOut(why) => why.fmt(f),
             Self::NotExtracted { why, side } => write!(f, "{why} (on {side})"),
             Self::NotBuilt => f.write_str("not built with these features"),
-            Self::OneVersionOnly => {
-                f.write_str("has its own test harness (harness = false), but in one of the versions only")
-            }
+            Self::OneVersionOnly => f.write_str("has its own test harness (harness = false), but only in one version"),
             Self::Unlisted { why, side } => {
                 write!(
                     f,
@@ -498,12 +498,12 @@ impl fmt::Display for Unlisted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("`--list` printed no line of the form `name: test`"),
-            Self::NoBenchmark => f.write_str("it ends before any of them"),
+            Self::NoBenchmark => f.write_str("it exits before any benchmark"),
             Self::NotCompiled => f.write_str("none is compiled with these features"),
             Self::OtherForm { line } => {
                 write!(f, "`--list` printed `{line}`, which is not of the form `name: test`")
             }
-            Self::TimedOut { arguments, seconds } => write!(f, "`{arguments}` did not end within {seconds} s"),
+            Self::TimedOut { arguments, seconds } => write!(f, "`{arguments}` timed out after {seconds} s"),
             Self::Failed { arguments, status } => write!(f, "`{arguments}` ended with {status}"),
         }
     }
@@ -512,10 +512,10 @@ impl fmt::Display for Unlisted {
 impl fmt::Display for Untraceable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::OtherProcessor => f.write_str("tests are not traced on this processor"),
-            Self::OtherSystem => write!(f, "tests are not traced on {}", std::env::consts::OS),
+            Self::OtherProcessor => f.write_str("tracing tests is not supported on this processor"),
+            Self::OtherSystem => write!(f, "tracing tests is not supported on {}", std::env::consts::OS),
             Self::Refused => {
-                f.write_str("the system does not let us trace processes (seccomp, or kernel.yama.ptrace_scope)")
+                f.write_str("the system does not allow tracing processes (seccomp, or kernel.yama.ptrace_scope)")
             }
             Self::OutOfTime { tests } => write!(f, "the budget left no time for {}", count(*tests, "test")),
             Self::Failed(error) => {
@@ -529,8 +529,8 @@ impl fmt::Display for Uncompared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Toolchains => f.write_str("the versions are built with different toolchains"),
-            Self::UnknownInputs => f.write_str("it is not known what it was linked from"),
-            Self::RenamedSymbols { option } => write!(f, "the linker takes one symbol for another: {option}"),
+            Self::UnknownInputs => f.write_str("the inputs of its link are unknown"),
+            Self::RenamedSymbols { option } => write!(f, "the linker renames symbols: {option}"),
             Self::LinkerOptions { differ } => write!(f, "the linker's options differ: {}", differ.join(" and ")),
             Self::LinkerEnvironment => f.write_str("the linker's environment differs"),
             Self::LinkerScripts => f.write_str("the linker scripts differ"),

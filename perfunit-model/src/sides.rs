@@ -1,4 +1,4 @@
-//! Base and head: the two versions that are compared.
+//! Base and head: the two compared versions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both sides, base first: the order in which everything is built and reported.
+    /// Both sides, base first, which is the order of builds and reports.
     pub const BOTH: [Side; 2] = [Side::Base, Side::Head];
 
     #[must_use]
@@ -28,21 +28,21 @@ impl Side {
         }
     }
 
-    /// Position in per-side arrays: base 0, head 1.
+    /// Returns the index in arrays by side: base 0, head 1.
     pub fn index(self) -> usize {
         self as usize
     }
 }
 
-/// The versions on which a test does not pass.
+/// Versions on which a test does not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailedOn {
-    /// Base alone.
+    /// Only base.
     Base,
-    /// Head alone.
+    /// Only head.
     Head,
-    /// Both, or now one and now the other.
+    /// Both versions, or alternately one of them.
     Both,
 }
 
@@ -51,7 +51,7 @@ impl FailedOn {
         self == FailedOn::Both || self.only() == Some(side)
     }
 
-    /// The side, if the test passes on the other one.
+    /// Returns the side, if the test passes on the other one.
     pub fn only(self) -> Option<Side> {
         match self {
             FailedOn::Base => Some(Side::Base),
@@ -70,17 +70,17 @@ impl From<Side> for FailedOn {
     }
 }
 
-/// Something that exists once for each version.
+/// A value for each version.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides<T> {
-    /// Of the version compared against.
+    /// The value for the version compared against.
     pub base: T,
-    /// Of the version under test.
+    /// The value for the version under test.
     pub head: T,
 }
 
 impl<T> Sides<T> {
-    /// The value of one side.
+    /// Returns the value of one side.
     pub fn get(&self, side: Side) -> &T {
         match side {
             Side::Base => &self.base,
@@ -88,7 +88,7 @@ impl<T> Sides<T> {
         }
     }
 
-    /// The value of one side, to change it.
+    /// Returns the value of one side for changing it.
     pub fn get_mut(&mut self, side: Side) -> &mut T {
         match side {
             Side::Base => &mut self.base,
@@ -105,7 +105,7 @@ impl<T> Sides<T> {
         Sides { base: f(self.base), head: f(self.head) }
     }
 
-    /// Applies `f` to base, then, unless that failed, to head.
+    /// Applies `f` to base and, if that succeeds, to head.
     pub fn try_map<U, E>(self, mut f: impl FnMut(Side, T) -> Result<U, E>) -> Result<Sides<U>, E> {
         Ok(Sides { base: f(Side::Base, self.base)?, head: f(Side::Head, self.head)? })
     }

@@ -1,15 +1,15 @@
-//! Words that people type: those that are known, and the ones near to a typing error.
+//! Suggestions for misspelled words.
 
 use clap::ValueEnum;
 use serde::de;
 use std::fmt;
 
-/// Typing errors that are forgiven.
+/// Maximum number of tolerated typing errors.
 const MOST_ERRORS: usize = 2;
 const SHOWN: usize = 3;
 
-/// Of the known names those near to the one typed, the nearest first: with the same end after a separator, with it as a
-/// part, or up to two typing errors away.
+/// Returns the known names similar to the typed one, the most similar first: those with the same last segment, those
+/// that contain it, and those with up to two typing errors.
 pub fn near<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>, separator: &str) -> Vec<&'a str> {
     let mut near: Vec<(usize, &str)> =
         known.into_iter().filter_map(|name| Some((far(typed, name, separator)?, name))).collect();
@@ -18,7 +18,7 @@ pub fn near<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>, separator
     near.into_iter().take(SHOWN).map(|(_, name)| name).collect()
 }
 
-/// How far apart; `None` for too far.
+/// Returns the distance between two names; `None` if they are too different.
 fn far(typed: &str, name: &str, separator: &str) -> Option<usize> {
     let last = |name: &str| name.rsplit(separator).next().unwrap_or_default().to_owned();
     if name.ends_with(&format!("{separator}{typed}")) {
@@ -28,7 +28,7 @@ fn far(typed: &str, name: &str, separator: &str) -> Option<usize> {
     if whole <= MOST_ERRORS && whole < typed.chars().count() {
         return Some(whole);
     }
-    // Names end alike more often than they are alike.
+    // Many names share an ending by chance.
     if of_last <= MOST_ERRORS && 3 * of_last < last(typed).chars().count() {
         return Some(of_last);
     }
@@ -36,19 +36,19 @@ fn far(typed: &str, name: &str, separator: &str) -> Option<usize> {
     (!typed.is_empty() && name.contains(&typed)).then_some(MOST_ERRORS + 1)
 }
 
-/// `did you mean a, b?`, if anything is near.
+/// Returns `did you mean a, b?`, if there are similar names.
 pub fn hint(near: &[&str]) -> Option<String> {
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
 }
 
-/// What is wrong with a word that is none of those known.
+/// Returns the error for a word that is not a known one.
 pub fn none_of(text: &str, known: &[&str]) -> String {
     let meant = hint(&near(text, known.iter().copied(), "\0")).unwrap_or_default();
     let what = format!("invalid value `{text}`, expected one of {}", known.join(", "));
     if meant.is_empty() { what } else { format!("{what}: {meant}") }
 }
 
-/// A word that names no variant.
+/// A word that is not the name of a variant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", none_of(text, &known.iter().map(String::as_str).collect::<Vec<_>>()))]
 pub struct UnknownWord {
@@ -64,18 +64,18 @@ pub fn word<T: ValueEnum>(text: &str) -> Result<T, UnknownWord> {
         .map_err(|_| UnknownWord { text: text.to_owned(), known: T::value_variants().iter().map(word_of).collect() })
 }
 
-/// Returns the name of a variant, as it is typed.
+/// Returns the name of a variant, as typed.
 pub fn word_of<T: ValueEnum>(value: &T) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Deserializes a value that is written as a text, or as a number where that will do.
+/// Deserializes a value that is written as a string, or as a number if allowed.
 pub struct Written<T, E> {
-    /// The form that is wanted, for the error.
+    /// Description of the expected form, for errors.
     pub expected: &'static str,
-    /// Reads a text.
+    /// Parses a string.
     pub read: fn(&str) -> Result<T, E>,
-    /// Reads a number, if that will do.
+    /// Converts a number, if allowed.
     pub number: Option<fn(f64) -> Result<T, E>>,
 }
 
@@ -105,7 +105,7 @@ impl<T, E: fmt::Display> de::Visitor<'_> for Written<T, E> {
     }
 }
 
-/// Lets enumerations be deserialized by the names of their variants; the error proposes a near one.
+/// Deserializes enumerations by the names of their variants; errors suggest a similar one.
 #[macro_export]
 macro_rules! deserialized_by_name {
     ($($name:ident),*) => {$(

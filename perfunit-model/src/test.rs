@@ -1,10 +1,10 @@
-//! What a test is called, and the target that holds it.
+//! Names of tests and their targets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The modules that generated calls are in.
+/// Name of the module that contains generated calls.
 pub const GENERATED_MODULE: &str = "perfunit_generated";
 
 /// The kinds of cargo target that can hold tests.
@@ -26,17 +26,17 @@ pub enum TargetKind {
     Bench,
     /// The `#[bench]` functions among the unit tests of the library.
     LibBench,
-    /// The same of a binary.
+    /// The `#[bench]` functions among the unit tests of a binary.
     BinBench,
     /// The doc tests of the library.
     Doctest,
 }
 
 impl TargetKind {
-    /// Whether it holds code that tests are about, and not only tests.
+    /// Returns true if the target contains code under test, not only tests.
     pub fn holds_code(self) -> bool {
         match self {
-            // The files of a library are those in which its doc tests and benchmarks stand.
+            // Doc tests and benchmarks of a library are in the files of the library.
             TargetKind::Lib | TargetKind::Bin | TargetKind::LibBench | TargetKind::BinBench | TargetKind::Doctest => {
                 true
             }
@@ -44,7 +44,7 @@ impl TargetKind {
         }
     }
 
-    /// Whether cargo tells its tests where the package's binaries are (`CARGO_BIN_EXE_*`).
+    /// Returns true if cargo passes the paths of the package's binaries to its tests (`CARGO_BIN_EXE_*`).
     pub fn is_told_of_binaries(self) -> bool {
         match self {
             TargetKind::Test | TargetKind::Bench => true,
@@ -57,7 +57,7 @@ impl TargetKind {
         }
     }
 
-    /// For benchmarks that are in one executable with unit tests: the kind of these.
+    /// Returns the kind of the unit tests that share an executable with these benchmarks.
     pub fn beside(self) -> Option<TargetKind> {
         match self {
             TargetKind::LibBench => Some(TargetKind::Lib),
@@ -71,7 +71,7 @@ impl TargetKind {
         }
     }
 
-    /// For unit tests: the kind of the benchmarks among them.
+    /// Returns the kind of the benchmarks among these unit tests.
     pub fn of_benches(self) -> Option<TargetKind> {
         [TargetKind::LibBench, TargetKind::BinBench].into_iter().find(|kind| kind.beside() == Some(self))
     }
@@ -88,7 +88,7 @@ pub struct TargetId {
 }
 
 impl fmt::Display for TargetId {
-    /// As nextest writes it: `package`, `package::integration_test`, `package::bin/name`.
+    /// Formats the target like nextest: `package`, `package::integration_test`, `package::bin/name`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { package, kind, name } = self;
         match kind {
@@ -113,7 +113,7 @@ pub struct TestId {
 }
 
 impl TestId {
-    /// Whether it is a call that the tool made up.
+    /// Returns true if the test is a generated call.
     pub fn is_generated(&self) -> bool {
         self.name.split("::").any(|segment| segment == GENERATED_MODULE)
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// As a fraction of base: more than 0 and less than 1. Written `10%` or `0.1`.
+/// Threshold as a fraction of base: more than 0 and less than 1. Written `10%` or `0.1`.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Threshold(f64);
@@ -25,7 +25,7 @@ pub enum InvalidThreshold {
 }
 
 impl Threshold {
-    /// `None` if that is no fraction between 0 and 1.
+    /// Returns a threshold; `None` unless the fraction is between 0 and 1.
     pub fn new(fraction: f64) -> Option<Self> {
         (fraction > 0.0 && fraction < 1.0).then_some(Self(fraction))
     }
@@ -34,43 +34,44 @@ impl Threshold {
         self.0
     }
 
-    /// What a test that is the same can have changed by at most: see [`margin`].
+    /// Returns the largest change of an unchanged test: see [`margin`].
     pub fn margin(self) -> f64 {
         margin(self.0)
     }
 
-    /// Returns the bounds that reports name up to this one, which is the last.
+    /// Returns the bounds that reports name, up to and including this one.
     pub fn bounds(self) -> impl Iterator<Item = Self> {
         BOUNDS.into_iter().filter(move |bound| *bound < self.0).chain([self.0]).map(Self)
     }
 
-    /// Returns the change from which on a test counts as inconclusive unless the user says otherwise.
+    /// Returns the default change from which a test counts as inconclusive.
     pub fn of_inconclusive() -> Self {
         Self(0.1)
     }
 
-    /// This one, or this fraction if it is larger.
+    /// Returns the larger one of this threshold and a fraction.
     #[must_use]
     pub fn at_least(self, fraction: f64) -> Self {
         Self(self.0.max(fraction))
     }
 }
 
-/// What the place of code can fake where it cannot be matched: of null edits of hot functions 99 in 100 stay below 1.5 %.
+/// Change that code placement can cause if it cannot be matched: 99 % of null edits of hot functions stay below 1.5 %.
 pub const OF_PLACES: f64 = 0.02;
-/// The same of a test of few ns, of code that keeps its alignment: null edits were seen to fake 0.4 to 4.5 ns.
+/// The same in ns for very short tests with unchanged alignment: null edits caused 0.4 to 4.5 ns.
 pub const OF_PLACES_NS: f64 = 5.0;
-/// Its reach: up to 16 % were seen on layouts that nobody matched, and beside loops that could not be anchored.
+/// Reach of code placement: up to 16 % were seen without matched layouts, and next to loops that could not be anchored.
 pub const REACH_OF_PLACES: f64 = 0.15;
-/// The same of a loop's place within a function that keeps its alignment, which all layouts share, with room. Null edits were
-/// seen to fake up to 21 %.
+/// Reach of a loop's position within a function with unchanged alignment, which all layouts share, with a margin. Null
+/// edits caused up to 21 %.
 pub const REACH_WITHIN_CODE: f64 = 0.5;
-/// What other code with the same instructions can do at the same places, with room: larger frames, jumps that are predicted
-/// otherwise. Null edits were seen to fake up to 5 %.
+/// Reach of different code with the same instructions at the same addresses, with a margin, such as larger frames or
+/// other branch prediction. Null edits caused up to 5 %.
 pub const REACH_OF_CODE: f64 = 0.1;
 
-/// The equivalence margin of a threshold: a test has not changed if its interval lies inside. Twice the threshold, up to what
-/// the place of code can fake, and never less than the threshold: to exclude 1 % takes four times the pairs that 2 % takes.
+/// Returns the equivalence margin of a threshold: a test is unchanged if its interval lies inside. It is twice the
+/// threshold, but limited to what code placement can cause, and at least the threshold. Excluding 1 % takes four times
+/// the pairs that 2 % takes.
 pub fn margin(threshold: f64) -> f64 {
     threshold.max((2.0 * threshold).min(OF_PLACES))
 }
@@ -82,7 +83,7 @@ impl From<Threshold> for f64 {
 }
 
 impl Default for Threshold {
-    /// Unless the user says otherwise.
+    /// Returns the default threshold.
     fn default() -> Self {
         Self(0.01)
     }

@@ -8,34 +8,34 @@ use std::fmt;
 /// A function that is new or changed in head, and that no test executes, or none that can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Uncovered {
-    /// Which function.
+    /// The function.
     #[serde(flatten)]
     pub function: Function,
-    /// How that is known.
+    /// Evidence that no test executes it.
     pub because: UncoveredBecause,
 }
 
-/// How it is known that no test executes a function.
+/// Evidence that no test executes a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UncoveredBecause {
     /// No test can reach it.
     Unreached,
-    /// Tests can reach it, and were seen not to execute it.
+    /// Tests can reach the function but were seen not to execute it.
     NotExecuted,
-    /// Only what is new in test code leads to it, and tests are measured with base's.
+    /// Only new test code calls the function, but base's test code is measured.
     NewTestCode,
-    /// Tests may execute it, and none of them can be measured.
+    /// Tests may execute the function, but none of them can be measured.
     NotMeasured,
 }
 
-/// What leaves code out of a build by its condition (`cfg`).
+/// Condition (`cfg`) that excludes code from a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeftOutBy {
     Features,
     Platform,
-    /// The profile, which decides on debug assertions.
+    /// The profile, which determines debug assertions.
     Profile,
 }
 

@@ -1,4 +1,4 @@
-//! Questions that decide about success and have no answer: that nothing was found says nothing then.
+//! Denied findings that could not be checked, so that a run without findings does not pass.
 
 use super::{
     Function, Generation, GrowthUnseen, NotCounted, NotGenerated, Outcome, Reason, Run, Side, TestId, UnseenBecause,
@@ -6,29 +6,29 @@ use super::{
 };
 use std::fmt;
 
-/// What could not be looked at.
+/// A finding that could not be checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Undecided<'a> {
-    /// A test for which there was no time; against this version, if that is not base.
+    /// A test without time for it, compared with this version unless that is base.
     Test { against: Option<&'a VersionName>, why: &'a Reason },
-    /// Which tests execute the change, so that functions that none executes may not be known.
+    /// The tests that execute the change are unknown, and so are functions without tests.
     Coverage(Untraceable),
-    /// How work grows was not asked for.
+    /// Growth was not requested.
     GrowthNotAsked,
-    /// How the work of the functions grows that a test calls.
+    /// Growth of the functions of a test.
     Growth { why: &'a NotCounted },
-    /// How the work of a changed function grows.
+    /// Growth of a changed function.
     GrowthOf(&'a GrowthUnseen),
-    /// No calls were asked for, and there are functions that no test executes.
+    /// Generated calls were not requested, although some functions have no test.
     CallsNotAsked,
-    /// A function that no test executes has no generated call.
+    /// A function without a test has no generated call.
     WithoutCall(&'a WithoutWorkload),
-    /// It has, and none of them says how its time changed; why the first one does not.
+    /// A function has generated calls, but none has a verdict; contains the reason of the first.
     CallsWithoutFigures { function: &'a Function, why: &'a Reason },
 }
 
 impl<'a> Undecided<'a> {
-    /// The same in a comparison with this version.
+    /// Returns the same for a comparison with this version.
     #[must_use]
     pub fn against(self, version: &'a VersionName) -> Self {
         match self {
@@ -39,14 +39,14 @@ impl<'a> Undecided<'a> {
 }
 
 impl Run {
-    /// Whether there were tests to measure, and the budget left no time for any.
+    /// Returns true if there were tests to measure, but the budget left no time for any.
     pub fn is_unchecked(&self) -> bool {
         let is_left = |outcome: &Outcome| matches!(outcome.reason, Some(Reason::BudgetUsedUp | Reason::Interrupted));
         let is_measured = |outcome: &Outcome| outcome.verdict != Verdict::NotMeasured;
         self.outcomes.iter().any(is_left) && !self.outcomes.iter().any(is_measured)
     }
 
-    /// Tests that longer limits would have given a verdict.
+    /// Returns the tests that would have a verdict with longer limits.
     pub fn undecided_tests(&self) -> impl Iterator<Item = Undecided<'_>> {
         self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured).filter_map(|outcome| {
             let why = outcome.reason.as_ref()?;
@@ -58,7 +58,7 @@ impl Run {
         })
     }
 
-    /// Why functions that no test executes may not be known.
+    /// Returns the reason why functions without tests may be unknown.
     pub fn undecided_coverage(&self) -> impl Iterator<Item = Undecided<'_>> {
         self.warnings.iter().filter_map(|warning| match warning {
             Warning::NotTraced { why } => Some(Undecided::Coverage(*why)),
@@ -66,7 +66,7 @@ impl Run {
         })
     }
 
-    /// Tests whose functions should have been counted and were not. A test that fails has its own say.
+    /// Returns the tests without counted functions. Failing tests are reported elsewhere.
     pub fn undecided_growth(&self) -> Vec<Undecided<'_>> {
         let Some(growth) = &self.growth else {
             let is_asked = self.outcomes.iter().any(|outcome| outcome.measured.is_some());
@@ -81,7 +81,7 @@ impl Run {
         open.map(|(_, why)| Undecided::Growth { why }).collect()
     }
 
-    /// Changed functions whose work was not seen over the lengths that it takes, or is done after they have returned.
+    /// Returns the changed functions with too narrow lengths, or with work after they returned.
     pub fn undecided_growth_of_functions(&self) -> impl Iterator<Item = Undecided<'_>> {
         let unseen = self.growth.iter().flat_map(|growth| &growth.unseen);
         let is_open = |unseen: &&GrowthUnseen| match unseen.because {
@@ -95,7 +95,7 @@ impl Run {
         unseen.filter(is_open).map(Undecided::GrowthOf)
     }
 
-    /// Functions that no test executes, and of whose time no generated call says anything.
+    /// Returns the functions without tests that no generated call has figures for.
     pub fn undecided_calls(&self) -> Vec<Undecided<'_>> {
         let Some(generated) = &self.generated else {
             let is_asked = !self.selection.uncovered.is_empty();
@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// It was compared, there is nothing in it that could have changed, or nobody wants to know.
+/// Returns true for a call that has a verdict, cannot have changed, or was excluded on purpose.
 fn says_something(call: &Outcome) -> bool {
     let is_equal =
         |reason: &Reason| matches!(reason, Reason::FoldedAway { .. } | Reason::SameCode | Reason::SameExecutable);
@@ -138,13 +138,13 @@ impl fmt::Display for Undecided<'_> {
         match self {
             Self::Test { against: None, why } => write!(f, "not measured: {why}"),
             Self::Test { against: Some(version), why } => write!(f, "not measured against {}: {why}", version.label),
-            Self::Coverage(why) => write!(f, "functions that no test executes may not be known: {why}"),
-            Self::GrowthNotAsked => f.write_str("how work grows was not asked for (--growth)"),
-            Self::Growth { why } => write!(f, "how work grows is not known: {why}"),
+            Self::Coverage(why) => write!(f, "functions without tests may be unknown: {why}"),
+            Self::GrowthNotAsked => f.write_str("growth was not measured (--growth)"),
+            Self::Growth { why } => write!(f, "growth is unknown: {why}"),
             Self::GrowthOf(unseen) => {
-                write!(f, "how the work of {} grows is not known: {}", unseen.function.name, unseen.because)
+                write!(f, "growth of {} is unknown: {}", unseen.function.name, unseen.because)
             }
-            Self::CallsNotAsked => f.write_str("generated calls were not asked for (--generated)"),
+            Self::CallsNotAsked => f.write_str("generated calls were not measured (--generated)"),
             Self::WithoutCall(without) => write!(f, "no call of {}: {}", without.function.name, without.because),
             Self::CallsWithoutFigures { function, why } => {
                 write!(f, "no call of {} was measured: {why}", function.name)

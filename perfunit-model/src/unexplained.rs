@@ -1,4 +1,4 @@
-//! Why no function is named for a difference.
+//! Reasons for not naming a responsible function.
 
 use super::format::limit;
 use super::{Engine, Failure, Note, Reason, Side, format};
@@ -9,11 +9,11 @@ use std::fmt::{Display, Formatter, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unexplained {
-    /// No function accounts for a part of the difference for certain; what was noted about that.
+    /// No function certainly accounts for part of the difference; contains the notes on it.
     Nobody {
         notes: Vec<ExplanationNote>,
     },
-    /// It has no figures.
+    /// The test has no figures.
     NotMeasured(Reason),
     /// Calls were stopped before they ended.
     Stopped {
@@ -21,10 +21,10 @@ pub enum Unexplained {
     },
     /// Whole processes were measured.
     WholeProcesses,
-    /// First calls alone were measured.
+    /// Only first calls were measured.
     FirstCalls,
     NoSteadyState,
-    /// Too few pairs of calls fit the time of an explanation.
+    /// Too few pairs of calls fit into the time of an explanation.
     TooLong {
         pair_seconds: f64,
         pairs: usize,
@@ -33,35 +33,35 @@ pub enum Unexplained {
     BudgetUsed {
         by_measuring: bool,
     },
-    /// Nobody asked for it, and it would take longer than measuring did; head's change of instructions, where these were
-    /// counted and do not account for the time.
+    /// Explaining was not requested and would take longer than measuring. Contains the change of instructions if they
+    /// were counted and do not account for the time.
     LongerThanMeasuring {
         instructions: Option<f64>,
     },
-    /// The build that explaining needs fails.
+    /// The build for explaining fails.
     DoesNotBuild {
         with: BuiltWith,
         error: String,
     },
-    /// That build does not have the target.
+    /// The build does not contain the target.
     TargetNotBuilt {
         with: BuiltWith,
     },
     NoTimeLeft,
-    /// The test calls no function with a probe whose source changed.
+    /// The test calls no changed function that has a probe.
     NoChangeCalled,
     TooFewPairs,
     TooFewCalls,
-    /// Later calls of it cannot be had.
+    /// Later calls of the test cannot be made.
     NoLaterCalls(Unsteady),
-    /// Its executable cannot be read.
+    /// The executable cannot be read.
     Unreadable {
         why: String,
     },
     NotReached,
 }
 
-/// What is in executables that are built to explain a test.
+/// Addition to executables that are built for explaining.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BuiltWith {
@@ -73,51 +73,51 @@ pub enum BuiltWith {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplanationNote {
-    /// Calls that found no room in the call tree: their time is their callers'.
+    /// Number of calls that did not fit into the call tree. Their time is counted for their callers.
     NoRoom { calls: u64 },
-    /// What was counted changes by this fraction, the other way than the test's time.
+    /// The counts change by this fraction, in the opposite direction of the test's time.
     OtherWay {
         #[serde(default)]
         engine: Engine,
         change: f64,
     },
-    /// What was counted shows no difference.
+    /// The counts show no difference.
     DoesNotShow { engine: Engine },
-    /// With probes the test takes so many times as long, their own time left out.
+    /// With probes the test takes this many times as long, even without the probes' own time.
     Distorted { factor: f64 },
-    /// This share of the difference is in the test itself, and in code that is not told apart from it.
+    /// This share of the difference is in the test itself and in code that is not timed separately.
     InTest { engine: Engine, share: f64 },
-    /// With debug information this many functions have other instructions than those that were measured.
+    /// With debug information this many functions have different instructions than the measured ones.
     OtherInstructions { side: Side, functions: usize },
-    /// It is not known whether they have.
+    /// It is unknown whether the instructions are those that were measured.
     UnknownInstructions { side: Side, why: String },
 }
 
-/// Why a function has no probe.
+/// Reason why a function has no probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unprobed {
-    /// `const fn`, and all of a trait or impl block that can be used in constants.
+    /// A `const fn`, or a function in a trait or impl block that can be used in constants.
     Const,
     Naked,
-    /// `unsafe extern "C" fn f(a: u8, ...)`.
+    /// A function with variable arguments: `unsafe extern "C" fn f(a: u8, ...)`.
     Variadic,
-    /// `fn main` of a program.
+    /// The `main` function of a program.
     Main,
-    /// `#[proc_macro]`, `#[panic_handler]` and the like.
+    /// A function with `#[proc_macro]`, `#[panic_handler]` or similar attributes.
     CompilerHook,
     /// A method of `GlobalAlloc`.
     Allocator,
-    /// An `async fn` that an attribute macro, on it or around it, can turn into a function that returns a future.
+    /// An `async fn` that an attribute macro may turn into a function that returns a future.
     RewrittenAsync,
     NoPrelude,
-    /// In a macro definition, or in the tokens of a macro call.
+    /// A function in a macro definition, or in the tokens of a macro call.
     InMacro,
-    /// Syntax unknown to us: of a function, or of the whole file.
+    /// Unknown syntax of a function or of a whole file.
     Unparsed,
-    /// Not wanted, and too small to be timed.
+    /// The function is not selected and too small to be timed.
     Trivial,
-    /// Not wanted by who instruments.
+    /// The function is not selected for instrumentation.
     Unwanted,
 }
 
@@ -125,37 +125,37 @@ impl Display for Unexplained {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Nobody { notes } if notes.is_empty() => {
-                f.write_str("no function accounts for a part of the difference for certain")
+                f.write_str("no function certainly accounts for part of the difference")
             }
             Self::Nobody { notes } => {
                 f.write_str(&notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
             }
             Self::NotMeasured(reason) => write!(f, "it was not measured: {reason}"),
             Self::Stopped { seconds } => {
-                write!(f, "calls were stopped after {seconds:.1} s, and only whole ones can be explained")
+                write!(f, "calls were stopped after {seconds:.1} s, and only complete calls can be explained")
             }
-            Self::WholeProcesses => f.write_str("whole processes were measured, and only calls can be explained"),
+            Self::WholeProcesses => f.write_str("whole processes were measured, but only calls can be explained"),
             Self::FirstCalls => f.write_str("only first calls were measured"),
-            Self::NoSteadyState => f.write_str("it has no figures in steady state"),
+            Self::NoSteadyState => f.write_str("it has no steady-state figures"),
             Self::TooLong { pair_seconds, pairs, longest_seconds } => write!(
                 f,
-                "a pair of calls takes {pair_seconds:.1} s, and {pairs} at least would have to fit {longest_seconds} s"
+                "a pair of calls takes {pair_seconds:.1} s; at least {pairs} pairs must fit into {longest_seconds} s"
             ),
-            Self::BudgetUsed { by_measuring: true } => f.write_str("the budget was used up by measuring"),
+            Self::BudgetUsed { by_measuring: true } => f.write_str("measuring used up the budget"),
             Self::BudgetUsed { by_measuring: false } => f.write_str("the budget was used up"),
             Self::LongerThanMeasuring { instructions } => {
                 if let Some(change) = instructions {
                     write!(f, "executed instructions ({}) do not explain it; ", format::percent(*change))?;
                 }
                 f.write_str(
-                    "timing its functions would take longer than measuring did, `cargo perfunit explain` does it",
+                    "timing its functions would take longer than measuring did; `cargo perfunit explain` does it",
                 )
             }
             Self::DoesNotBuild { with, error } => write!(f, "it does not build with {with}: {error}"),
             Self::TargetNotBuilt { with } => write!(f, "its target was not built with {with}"),
             Self::NoTimeLeft => f.write_str("no time was left"),
-            Self::NoChangeCalled => f.write_str("the test calls no function with a probe whose source changed"),
-            Self::TooFewPairs => f.write_str("too few pairs of processes fit the time"),
+            Self::NoChangeCalled => f.write_str("the test calls no changed function that has a probe"),
+            Self::TooFewPairs => f.write_str("too few pairs of processes fit into the time"),
             Self::TooFewCalls => f.write_str("too few calls of it were counted"),
             Self::NoLaterCalls(why) => why.fmt(f),
             Self::Unreadable { why } => f.write_str(why),
@@ -168,38 +168,38 @@ impl Display for ExplanationNote {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::NoRoom { calls } => {
-                write!(f, "{calls} calls found no room in the call tree: their time is their callers'")
+                write!(f, "{calls} calls did not fit into the call tree; their time is counted for their callers")
             }
-            Self::DoesNotShow { engine: Engine::Probes } => f.write_str("with probes the difference does not show"),
+            Self::DoesNotShow { engine: Engine::Probes } => f.write_str("the difference disappears with probes"),
             Self::DoesNotShow { engine: Engine::Callgrind } => {
-                f.write_str("both versions execute about as many instructions")
+                f.write_str("both versions execute about the same number of instructions")
             }
             Self::OtherWay { engine: Engine::Probes, change } => write!(
                 f,
-                "with probes the test changes by {}, the other way than without them: its functions' times do not explain it",
+                "with probes the test changes by {}, in the opposite direction than without probes, so function times do not explain it",
                 format::percent(*change)
             ),
             Self::OtherWay { engine: Engine::Callgrind, change } => write!(
                 f,
-                "its instructions change by {}, the other way than its time, which they do not explain",
+                "its instructions change by {}, in the opposite direction of its time, so instructions do not explain it",
                 format::percent(*change)
             ),
             Self::Distorted { factor } => write!(
                 f,
-                "with probes the test takes {factor:.1} times as long, their own time left out: calls that are inlined without them are not"
+                "with probes the test takes {factor:.1} times as long even without the probes' own time, because they prevent inlining"
             ),
             Self::InTest { engine, share } => {
                 let place = match engine {
-                    Engine::Probes => "code without a probe that the test calls itself",
-                    Engine::Callgrind => "the test itself and code of others that it calls",
+                    Engine::Probes => "code without probes that the test calls directly",
+                    Engine::Callgrind => "the test itself and foreign code that it calls",
                 };
                 write!(f, "{:.0} % of the difference is in {place}", 100.0 * share)
             }
             Self::OtherInstructions { side, functions } => {
-                write!(f, "with debug information {functions} functions of {side} have other instructions")
+                write!(f, "with debug information {functions} functions of {side} have different instructions")
             }
             Self::UnknownInstructions { side, why } => {
-                write!(f, "it is not known whether {side} has the measured instructions: {why}")
+                write!(f, "it is unknown whether {side} has the measured instructions: {why}")
             }
         }
     }
@@ -219,17 +219,17 @@ impl Display for Unprobed {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(match self {
             Self::Const => "a const fn cannot read the clock",
-            Self::Naked => "a naked function has no body of Rust",
+            Self::Naked => "a naked function has no Rust body",
             Self::Variadic => "a function with variable arguments",
             Self::Main => "the main function of a program",
             Self::CompilerHook => "called by the compiler",
             Self::Allocator => "part of the memory allocator",
             Self::RewrittenAsync => "an async fn that an attribute macro rewrites",
-            Self::NoPrelude => "below no_implicit_prelude, where the probe has no name",
+            Self::NoPrelude => "below no_implicit_prelude, where probes cannot be named",
             Self::InMacro => "written by a macro",
-            Self::Unparsed => "not Rust that we can parse",
+            Self::Unparsed => "cannot be parsed",
             Self::Trivial => "too small to be timed",
-            Self::Unwanted => "not asked for",
+            Self::Unwanted => "not selected",
         })
     }
 }
@@ -238,7 +238,7 @@ impl Display for Unprobed {
 #[serde(rename_all = "kebab-case")]
 pub enum Unsteady {
     NotMeasured(Reason),
-    /// Only its first calls are compared, for what the notes say.
+    /// Only first calls are compared, for the reasons in the notes.
     FirstCalls(Vec<Note>),
     Interrupted,
     TooLongInCallgrind {
@@ -261,7 +261,7 @@ impl fmt::Display for Unsteady {
                 f.write_str(&notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
             }
             Self::Interrupted => f.write_str("interrupted"),
-            Self::TooLongInCallgrind { seconds } => write!(f, "in callgrind it did not end within {}", limit(*seconds)),
+            Self::TooLongInCallgrind { seconds } => write!(f, "timed out in callgrind after {}", limit(*seconds)),
             Self::FailsInCallgrind { how } => write!(f, "in callgrind: {how}"),
             Self::NoCounts { why } => write!(f, "callgrind did not write its counts: {why}"),
         }

@@ -1,29 +1,29 @@
-//! The answer for a test, and how it was found.
+//! Verdicts on tests, and how they were measured.
 
 use super::Sides;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The answer for one test.
+/// Verdict on one test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The interval excludes 0, the estimate is at or beyond the threshold, and fresh pairs confirmed it.
     Slower,
-    /// As `Slower`, in the other direction.
+    /// Like `Slower`, in the other direction.
     Faster,
-    /// The interval excludes 0 and lies wholly inside the threshold: shown, never gated.
+    /// The interval excludes 0 and lies wholly inside the threshold. It is shown, but never fails a run.
     ChangedBelowThreshold,
     /// The whole interval lies inside the threshold.
     Same,
-    /// Measured, but the interval is too wide to tell, or reaches across the threshold.
+    /// The interval is too wide or crosses the threshold.
     Inconclusive,
-    /// Not measured, with a reason.
+    /// The test was not measured.
     NotMeasured,
 }
 
 impl Verdict {
-    /// All of them, in the order of the summary.
+    /// All verdicts, in the order of the summary.
     pub const ALL: [Verdict; 6] = [
         Verdict::Slower,
         Verdict::Faster,
@@ -42,14 +42,14 @@ impl Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The body is repeated in each process; the steady state is compared.
+    /// The body is repeated in each process, and the steady state is compared.
     Steady,
-    /// First calls are compared, each in a child that is forked just before the body: it cannot be repeated, or only its
-    /// first call holds work.
+    /// First calls are compared, each in a child that is forked just before the body, because the body cannot be
+    /// repeated or only its first call does work.
     FirstCall,
-    /// The body cannot be repeated, nor can its process fork; its first call in each process is compared.
+    /// The body cannot be repeated and its process cannot fork, so the first call in each process is compared.
     Cold,
-    /// A harness of its own runs it: whole processes are compared, from their start to their end.
+    /// The target's own harness runs the test, so whole processes are compared from start to exit.
     Process,
 }
 
@@ -68,12 +68,12 @@ pub struct Change {
 }
 
 impl Change {
-    /// How far the whole interval is from 0, on the side of the estimate; negative if it holds 0.
+    /// Returns the distance of the whole interval from 0 on the side of the estimate; negative if it includes 0.
     pub fn from_zero(&self) -> f64 {
         if self.estimate > 0.0 { self.low } else { -self.high }
     }
 
-    /// Whether an interval half as wide would exclude 0: what an interval that holds 0 can still make probable.
+    /// Returns true if an interval half as wide would exclude 0, so that a change is probable.
     pub fn leans(&self) -> bool {
         self.estimate != 0.0 && self.estimate.abs() + self.from_zero() >= 0.0
     }
@@ -100,27 +100,27 @@ pub enum EffectClass {
     Large,
 }
 
-/// What single calls in random order showed of a test whose one version is slower by far.
+/// Result of single calls in random order for a test with one much slower version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Each call of the slower version took at least so many times as long as the longest call of the other one.
+    /// Each call of the slower version took at least this many times as long as the longest call of the other version.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub ratio: f64,
-    /// After this time calls of the slower version were stopped, ns; `None` if all of them ended.
+    /// Time limit after which calls of the slower version were stopped, in ns; `None` if all of them ended.
     pub limit_ns: Option<f64>,
-    /// Calls of each version.
+    /// Number of calls of each version.
     pub calls: Sides<usize>,
 }
 
-/// The figures from which an interval was made.
+/// Figures behind an interval.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Head's change as a fraction of base, one for each unit of replication in the order of measuring: a pair of
-    /// processes, or a layout where there were several.
+    /// Changes of head as fractions of base, one for each unit of replication in the order of measuring: a process
+    /// pair, or a layout if there were several.
     #[serde(deserialize_with = "super::json_forms::float::list")]
     pub estimates: Vec<f64>,
-    /// Time of one run in a batch, ns, over the batches of all pairs (first calls, where these were compared): quantiles
-    /// at equal steps, the smallest first and the largest last. Empty if nothing was measured.
+    /// Time of one run in a batch, in ns, over the batches of all pairs (or first calls, if these were compared):
+    /// quantiles at equal steps, from the smallest to the largest. Empty if nothing was measured.
     #[serde(deserialize_with = "super::json_forms::float::lists")]
     pub batches: Sides<Vec<f64>>,
 }

@@ -1,4 +1,4 @@
-//! What the user should know about a run, besides the outcomes of its tests.
+//! Warnings of a run, apart from the outcomes of its tests.
 
 use super::{Partition, Side, Sides, TargetId, TestId, Uncompared, Unexplained, Untraceable, format, suggest};
 use serde::{Deserialize, Serialize};
@@ -6,137 +6,137 @@ use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
 use std::path::PathBuf;
 
-/// A `why` is the message of an error, or of another program.
+/// A warning. Each `why` is the message of an error or of another program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warning {
-    /// A submodule's commit is not in any repository here.
+    /// A submodule's commit is missing in all local repositories.
     MissingSubmodule { path: PathBuf, commit: String },
-    /// Files that are kept elsewhere and were not fetched.
+    /// Files that are stored elsewhere and were not fetched.
     MissingLfsFiles { files: usize },
     /// Files that git would convert on checkout.
     Unfiltered(Unfiltered),
-    /// Base's targets with tests that head has nothing for, and head's that base has nothing for.
+    /// Targets with tests in base without a counterpart in head, and vice versa.
     NoCounterpart { gone: Vec<TargetId>, new: Vec<TargetId> },
-    /// The versions ask for different toolchains.
+    /// The versions require different toolchains.
     Toolchains { asked: Sides<Option<String>>, used: ToolchainsUsed },
-    /// The filters take no test of any target.
+    /// The filters exclude all targets.
     NoTargetLeft,
-    /// Members of the workspace that the change can reach, and that cargo's selection of packages leaves out.
+    /// Workspace members that the change can reach but cargo's package selection excludes.
     PackagesLeftOut { packages: Vec<String> },
-    /// A data file with a rule in the configuration is part of the code.
+    /// A data file with a rule in the configuration is compiled in.
     CompiledIn { path: String },
-    /// Code of a target includes a changed source file as data: what it works on is not the same in both versions.
+    /// Code of a target includes a changed source file as data, so that the input differs between the versions.
     SourceIsInput { target: TargetId, path: String },
-    /// A filter or rule that is about no test.
+    /// A filter or rule that matches no test.
     Unused(Unused),
-    /// It was not looked at which tests execute the change.
+    /// Tests were not traced to see which execute the change.
     NotTraced { why: Untraceable },
     /// Machine code could not be compared.
     NotCompared { target: TargetId, why: Uncompared },
     /// Crate roots that do not compile with our `#[test]`, and the first error.
     WithoutMacro { roots: Vec<String>, error: String },
-    /// Tests that do not compile with our `#[test]`, by their crate roots, and the first error.
+    /// Tests that do not compile with our `#[test]`, by crate root, and the first error.
     CalledWhole { tests: BTreeMap<String, Vec<String>>, error: String },
     /// The tests do not compile with our test runner.
     WithoutRunner,
     /// Processes of a pair draw different random numbers.
     OwnRandomNumbers { targets: Vec<TargetId>, why: OwnRandomNumbers },
-    /// Tests wrote into the tree: some of the files, and how many more.
+    /// Tests wrote into the tree: some of the files, and the number of others.
     WritesIntoTree { files: Vec<PathBuf>, more: usize },
-    /// The machine measures less well than it could.
+    /// The machine measures less precisely than possible.
     Machine(Machine),
-    /// Nothing is explained.
+    /// No test is explained.
     NothingExplained { why: Unexplained },
     /// Explaining ended with an error.
     NothingMoreExplained { why: String },
-    /// Explaining in time ended with an error.
+    /// Explaining by time ended with an error.
     ExplainingEnded { why: String },
-    /// Callgrind could not be asked.
+    /// Callgrind could not be used.
     NoInstructions { why: String },
-    /// A profile that was asked for is not there.
+    /// A requested profile is missing.
     NotExplained { test: TestId, why: Unexplained },
-    /// Tests that need head's test code were not measured with it.
+    /// Tests that need head's test code were not measured.
     NoSecondPairing { why: String },
-    /// The run could not be written to the folder that was named.
+    /// The run could not be written to the named folder.
     NotWritten { folder: PathBuf, why: String },
-    /// The run could not be kept for `explain` and `report`.
+    /// The run could not be saved for `explain` and `report`.
     NotKept { merged: bool, why: String },
-    /// Accepted losses are against another version than the ratchet's.
+    /// Accepted losses relate to another version than the ratchet's.
     AcceptedForOther { accepted: String, ratchet: String },
-    /// What merging shards showed.
+    /// A finding of merging shards.
     Shards(Shards),
 }
 
-/// Why files are used as the repository stores them, without the conversions that git makes on checkout.
+/// Reason for using files as stored in the repository, without git's conversions on checkout.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unfiltered {
-    /// Git's configuration has no such filter driver, so git does not convert them either.
+    /// Git's configuration lacks this filter driver, so git does not convert the files either.
     NotConfigured { driver: String, files: usize },
-    /// Git reported an error and went on with the stored content.
+    /// Git reported an error and continued with the stored content.
     Failed { why: String },
-    /// There is no git that can convert files of any commit.
+    /// The available git cannot convert files of arbitrary commits.
     NoGit { why: String },
 }
 
-/// What the versions are built with if they ask for different toolchains.
+/// Toolchains that are used if the versions require different ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolchainsUsed {
     Own(Sides<String>),
-    /// Both with this one: rustup is not there to find others.
+    /// This one for both, because rustup is not installed.
     NoRustup(String),
-    /// Both with this one: it was chosen by name.
+    /// This one for both, because it was chosen by name.
     ByName(String),
-    /// Both with this one: those of the sides are not installed.
+    /// This one for both, because those of the sides are not installed.
     NotInstalled {
         used: String,
         sides: Vec<Side>,
     },
 }
 
-/// A filter or rule that is about no test: a typing error more often than not.
+/// A filter or rule that matches no test, which is often a typing error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unused {
-    /// No test has a name that was typed; some have one that is near.
+    /// No test matches a typed name, but some are similar.
     Name { name: String, exact: bool, near: Vec<String>, among: Among },
-    /// A filterset takes no test; `from` is where it is set, unless it was typed.
+    /// A filterset matches no test; `from` is its place, unless it was typed.
     Filterset { text: String, from: Option<String>, among: Among },
     /// A rule of the configuration.
     Rule { text: String, from: String },
 }
 
-/// The tests among which none was found.
+/// The tests that were searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Among {
     pub tests: usize,
-    /// Only the targets that the change can reach were built.
+    /// True if only targets that the change can reach were built.
     pub only_reached: bool,
 }
 
-/// Why processes of a pair draw different random numbers.
+/// Reason why processes of a pair draw different random numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OwnRandomNumbers {
     LinkedStatically,
-    /// The library that equals them cannot be loaded.
+    /// The library that makes them equal cannot be loaded.
     NoLibrary,
 }
 
-/// What a machine does to measuring.
+/// Effects of a machine on measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Machine {
-    /// Address space randomisation cannot be switched off.
+    /// Address space randomization cannot be disabled.
     RandomAddresses,
-    /// Processes cannot be bound to a core.
+    /// Processes cannot be pinned to a core.
     NoFixedCore,
-    /// Some programs could not be moved to memory of their own.
+    /// Some programs could not be moved to their own memory.
     Unmoved,
     OnlyOneCore,
-    /// Other programs ran on the measuring core; `moves` is how often a quieter one was found.
+    /// Other programs ran on the measuring core; `moves` counts the changes to a quieter one.
     SharedCore {
         percent: u32,
         moves: u32,
@@ -145,7 +145,7 @@ pub enum Machine {
     Steal {
         percent: u32,
     },
-    /// The control group used up its processor time.
+    /// The control group used up its CPU time.
     Throttled {
         times: u64,
     },
@@ -154,24 +154,24 @@ pub enum Machine {
     },
 }
 
-/// What merging shards showed.
+/// Findings of merging shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shards {
-    /// They ran on different processors: the shards of each.
+    /// The shards ran on different processors; contains the shards of each.
     Processors(BTreeMap<String, Vec<String>>),
     Interrupted {
         shard: Partition,
-        /// Tests that it did not measure.
+        /// Number of tests that were not measured.
         left: usize,
     },
-    /// Each of them left some tests to another one.
+    /// Each shard left some tests to another.
     NobodysTests { tests: usize },
-    /// They saw different tests to share out.
+    /// The shards had different tests to divide.
     Disagree,
 }
 
-/// Packages named in the warning about those left out.
+/// Maximum number of packages in the warning about excluded packages.
 const NAMED_PACKAGES: usize = 5;
 
 impl Display for Warning {
@@ -179,40 +179,40 @@ impl Display for Warning {
         match self {
             Self::MissingSubmodule { path, commit } => write!(
                 f,
-                "submodule {} is left out: commit {commit} is not here (`git submodule update --init` fetches it)",
+                "submodule {} is left out: commit {commit} is missing (run `git submodule update --init`)",
                 path.display()
             ),
             Self::MissingLfsFiles { files } => {
-                write!(f, "{files} LFS files are not here and stay pointers (`git lfs fetch` brings them)")
+                write!(f, "{files} LFS files are missing and stay pointers (run `git lfs fetch`)")
             }
             Self::Unfiltered(why) => write!(f, "{}", unfiltered(why)),
             Self::NoCounterpart { gone, new } => f.write_str(&no_counterpart(gone, new)),
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
-            Self::NoTargetLeft => f.write_str("the filters leave no test target to look at"),
+            Self::NoTargetLeft => f.write_str("the filters exclude all test targets"),
             Self::PackagesLeftOut { packages } => {
                 let named = joined(&packages[..packages.len().min(NAMED_PACKAGES)], ", ");
                 let more = packages.len().saturating_sub(NAMED_PACKAGES);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 write!(
                     f,
-                    "the change can reach tests of {named}{more}, which are not selected: `--workspace` adds them"
+                    "the change can reach tests of {named}{more}, which are not selected; `--workspace` adds them"
                 )
             }
             Self::CompiledIn { path } => {
-                write!(f, "{path} is compiled in: it counts in spite of the rule about its path")
+                write!(f, "{path} is compiled in, so the rule about its path is ignored")
             }
             Self::SourceIsInput { target, path } => {
                 write!(
                     f,
-                    "{target} includes {path} as data, which changed: what it works on differs between the versions"
+                    "{target} includes {path} as data, and the file changed: its input differs between the versions"
                 )
             }
             Self::Unused(unused) => unused.fmt(f),
-            Self::NotTraced { why } => write!(f, "which tests execute the change was not looked at: {why}"),
+            Self::NotTraced { why } => write!(f, "tests were not traced to see which execute the change: {why}"),
             Self::NotCompared { target, why } => write!(f, "all tests of {target} count as changed: {why}"),
             Self::WithoutMacro { roots, error } => write!(
                 f,
-                "the tests of {} do not compile with our #[test], and are measured as whole functions: {error}",
+                "the tests of {} do not compile with our #[test] and are measured as whole functions: {error}",
                 format::some(roots.iter().cloned())
             ),
             Self::CalledWhole { tests, error } => f.write_str(&called_whole(tests, error)),
@@ -222,27 +222,29 @@ impl Display for Warning {
             Self::OwnRandomNumbers { targets, why } => {
                 let why = match why {
                     OwnRandomNumbers::LinkedStatically => "linked statically",
-                    OwnRandomNumbers::NoLibrary => "the library that equals them cannot be loaded",
+                    OwnRandomNumbers::NoLibrary => "the library that makes them equal cannot be loaded",
                 };
-                write!(f, "base and head draw random numbers of their own ({why}): {}", joined(targets, ", "))
+                write!(f, "base and head draw different random numbers ({why}): {}", joined(targets, ", "))
             }
             Self::WritesIntoTree { files, more } => {
                 let named: Vec<_> = files.iter().map(|path| path.display()).collect();
                 let more = if *more > 0 { format!(" and {more} more") } else { String::new() };
                 let named = joined(&named, ", ");
-                write!(f, "tests wrote into their package's folder (in our copy of it): {named}{more}")
+                write!(f, "tests wrote into their package's folder (in our copy): {named}{more}")
             }
             Self::Machine(machine) => machine.fmt(f),
-            Self::NothingExplained { why } => write!(f, "nothing is explained: {why}"),
-            Self::NothingMoreExplained { why } => write!(f, "nothing more is explained: {why}"),
-            Self::ExplainingEnded { why } => write!(f, "no more tests are explained: {why}"),
-            Self::NoInstructions { why } => write!(f, "callgrind does not explain more: {why}"),
+            Self::NothingExplained { why } => write!(f, "no test is explained: {why}"),
+            Self::NothingMoreExplained { why } => write!(f, "no further test is explained: {why}"),
+            Self::ExplainingEnded { why } => write!(f, "no further test is explained: {why}"),
+            Self::NoInstructions { why } => write!(f, "callgrind explains no further test: {why}"),
             Self::NotExplained { test, why } => write!(f, "{test}: {why}"),
-            Self::NoSecondPairing { why } => write!(f, "nothing more is measured with head's test code: {why}"),
-            Self::NotWritten { folder, why } => write!(f, "the run is not in {}: {why}", folder.display()),
+            Self::NoSecondPairing { why } => write!(f, "no further test is measured with head's test code: {why}"),
+            Self::NotWritten { folder, why } => {
+                write!(f, "the run could not be written to {}: {why}", folder.display())
+            }
             Self::NotKept { merged, why } => {
                 let run = if *merged { "the merged run" } else { "this run" };
-                write!(f, "`explain` and `report` will not know {run}: {why}")
+                write!(f, "{run} could not be saved for `explain` and `report`: {why}")
             }
             Self::AcceptedForOther { accepted, ratchet } => write!(
                 f,
@@ -254,25 +256,25 @@ impl Display for Warning {
     }
 }
 
-/// Names base's test targets that are gone, and head's that base has nothing for.
+/// Names base's test targets without a counterpart in head, and head's without one in base.
 fn no_counterpart(gone: &[impl Display], new: &[impl Display]) -> String {
     let gone = format!("head has no test target that matches base's {}", joined(gone, ", "));
     let new = if new.is_empty() { String::new() } else { format!("; base has none for head's {}", joined(new, ", ")) };
     format!("{gone}{new}: no package has its name or folder, and no target its name, root file or content")
 }
 
-/// Names tests that are called whole, by their crate roots.
+/// Names tests that are called as whole functions, by crate root.
 fn called_whole(tests: &BTreeMap<String, Vec<String>>, error: &str) -> String {
     let of_root = |(root, names): (&String, &Vec<String>)| format!("{} of {root}", joined(names, ", "));
     let named = format::some(tests.iter().map(of_root));
-    format!("{named} cannot be compiled with our #[test], and are measured as whole functions: {error}")
+    format!("{named} do not compile with our #[test] and are measured as whole functions: {error}")
 }
 
 fn joined(parts: &[impl Display], between: &str) -> String {
     parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// Words why files are used as they are stored.
+/// Formats the reason for using files as stored.
 fn unfiltered(why: &Unfiltered) -> String {
     let files = |files: &usize| if *files == 1 { "1 file is".to_owned() } else { format!("{files} files are") };
     match why {
@@ -301,11 +303,11 @@ fn toolchains(asked: &Sides<Option<String>>, used: &ToolchainsUsed) -> String {
             format!("{asked}: base is built with {base}, head with {head}, and every test counts as changed")
         }
         ToolchainsUsed::NoRustup(used) => {
-            format!("{asked}; both are built with {used}: rustup is not there to find them")
+            format!("{asked}; both are built with {used}, because rustup is not installed")
         }
-        ToolchainsUsed::ByName(used) => format!("{asked}; both are built with {used}: that one was chosen by name"),
+        ToolchainsUsed::ByName(used) => format!("{asked}; both are built with {used}, which was chosen by name"),
         ToolchainsUsed::NotInstalled { used, sides } => format!(
-            "{asked}, and that of {} is not installed (`rustup toolchain install` does it): both are built with {used}",
+            "{asked}, and that of {} is not installed (run `rustup toolchain install`); both are built with {used}",
             joined(sides, " and ")
         ),
     }
@@ -321,17 +323,17 @@ impl Display for Unused {
         };
         match self {
             Self::Name { name, exact, near, .. } => {
-                let what = if *exact { format!("is called `{name}`") } else { format!("has `{name}` in its name") };
+                let verb = if *exact { "are called" } else { "match" };
                 let near: Vec<&str> = near.iter().map(String::as_str).collect();
                 let hint = suggest::hint(&near).map_or_else(String::new, |hint| format!(": {hint}"));
-                write!(f, "no test found{place} {what}{hint}")
+                write!(f, "no tests{place} {verb} `{name}`{hint}")
             }
             Self::Filterset { text, from, among } => {
                 let filter = match from {
                     None => format!("--filterset `{text}`"),
                     Some(from) => format!("default-filter `{text}` ({from})"),
                 };
-                write!(f, "{filter} matches none of the {} tests found{place}", among.tests)
+                write!(f, "{filter} matches none of the {} tests{place}", among.tests)
             }
             Self::Rule { text, from } => write!(f, "{from}: no test matches `{text}`"),
         }
@@ -342,15 +344,15 @@ impl Display for Machine {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::RandomAddresses => f.write_str(
-                "this system does not let us switch off address space randomisation: the same certainty takes longer",
+                "address space randomization cannot be disabled on this system; measuring takes longer for the same precision",
             ),
             Self::NoFixedCore => {
-                f.write_str("this system does not let us keep both versions on one core: intervals are wider")
+                f.write_str("processes cannot be pinned to one core on this system; intervals are wider")
             }
             Self::Unmoved => {
-                f.write_str("some programs could not be moved to memory of their own: where they lie may count for 2 %")
+                f.write_str("some programs could not be moved to their own memory; their placement may account for 2 %")
             }
-            Self::OnlyOneCore => f.write_str("there is only one core to use: the same certainty takes longer"),
+            Self::OnlyOneCore => f.write_str("only one core is available; measuring takes longer for the same precision"),
             Self::SharedCore { percent, moves } => {
                 let although = match moves {
                     0 => String::new(),
@@ -359,7 +361,7 @@ impl Display for Machine {
                 };
                 write!(
                     f,
-                    "other programs had the measuring core for {percent} % of the time{although}: the same certainty takes longer (`cargo perfunit doctor`)"
+                    "other programs used the measuring core for {percent} % of the time{although}; measuring takes longer for the same precision (see `cargo perfunit doctor`)"
                 )
             }
             Self::Steal { percent } => {
@@ -367,9 +369,9 @@ impl Display for Machine {
             }
             Self::Throttled { times } => write!(
                 f,
-                "our control group used up its processor time {times} times and had to wait (CPU limit of a container)"
+                "the CPU limit of the control group paused measuring {times} times"
             ),
-            Self::Overheated { times } => write!(f, "the measuring core was slowed down for its heat {times} times"),
+            Self::Overheated { times } => write!(f, "the measuring core was throttled by heat {times} times"),
         }
     }
 }
@@ -382,20 +384,20 @@ impl Display for Shards {
                     shards.iter().map(|(cpu, shards)| format!("{cpu} (shard {})", shards.join(", "))).collect();
                 write!(
                     f,
-                    "the shards ran on different processors, {}: both versions of a test ran on one, but the times of two \
-                     tests may be of two",
+                    "the shards ran on different processors, {}: both versions of a test ran on the same one, but times of \
+                     different tests may not be comparable",
                     each.join(" and ")
                 )
             }
             Self::Interrupted { shard, left } => {
-                write!(f, "shard {shard} was interrupted: {left} of its tests are not measured")
+                write!(f, "shard {shard} was interrupted: {left} of its tests were not measured")
             }
             Self::NobodysTests { tests } => {
-                write!(f, "{tests} tests were left by each shard to another one and are not measured")
+                write!(f, "{tests} tests were not measured, because each shard left them to another")
             }
             Self::Disagree => f.write_str(
-                "the shards do not agree about the tests to share out: the machines compile differently, and each test \
-                 is as its own shard saw it",
+                "the shards disagree about the tests to divide: the machines compile differently, and each test \
+                 has the result of its own shard",
             ),
         }
     }

@@ -416,8 +416,8 @@ fn table(rows: &[Row], screen: &mut Screen) {
 fn notes(document: &Document, screen: &mut Screen) {
     let mut note = |text: &str| screen.status("Note", WARN, &Text::plain(text));
     note(&format!(
-        "rates are of verdicts over consecutive, disjoint stretches of recorded pairs, [intervals] at {}; F1 is of as \
-         many changed as equal tests; inconclusive counts as missed",
+        "rates cover verdicts over consecutive, disjoint stretches of recorded pairs, [intervals] at {}; F1 assumes \
+         equal numbers of changed and equal tests; inconclusive counts as missed",
         threshold(document.terms.confidence)
     ));
     note(
@@ -436,7 +436,7 @@ fn notes(document: &Document, screen: &mut Screen) {
         note("this system does not allow switching off address space randomisation");
     }
     if document.interrupted {
-        note("interrupted: not all tests were recorded as long as planned, and nothing is kept");
+        note("interrupted: not all tests were recorded as long as planned, and the result is not saved");
     }
 }
 

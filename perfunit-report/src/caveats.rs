@@ -77,7 +77,7 @@ pub fn notes(run: &Run) -> Vec<String> {
 /// Describes the effect of random addresses when this many targets were linked at fixed addresses.
 fn random_addresses(fixed: usize, targets: usize) -> &'static str {
     match fixed {
-        0 => "base and head ran at different random addresses: the same precision takes longer",
+        0 => "base and head ran at different random addresses: measuring takes longer for the same precision",
         fixed if fixed == targets => {
             "base and head ran with stack, heap and libraries at different random addresses; code and data were linked at fixed addresses"
         }
@@ -167,7 +167,7 @@ mod tests {
         run.environment.paired_address_space = false;
         let expected = "        \
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
-        Note  base and head ran at different random addresses: the same precision takes longer
+        Note  base and head ran at different random addresses: measuring takes longer for the same precision
 ";
         check(&run, expected);
         run.environment.layouts.insert(target(), Ok(LayoutMatch { fixed_addresses: true, ..layout() }));
@@ -184,7 +184,7 @@ mod tests {
         let mut open = outcome("a", Verdict::Inconclusive, Some(figures(1e3, 0.0)));
         open.reason = Some(Reason::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::NotLookedAt });
         let run = run(vec![open.clone(), open]);
-        check(&run, "        Note  --metric instructions is not available for 2 tests: it was not looked at\n");
+        check(&run, "        Note  --metric instructions is not available for 2 tests: it was not measured\n");
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         let mut run = run(Vec::new());
         let why = |why: &str| Warning::NothingMoreExplained { why: why.to_owned() };
         run.warnings = ["b", "a\nb", "b"].map(why).to_vec();
-        let said = "nothing more is explained:";
+        let said = "no further test is explained:";
         check(&run, &format!("     Warning  {said} b (2 times)\n     Warning  {said} a b\n"));
     }
 }

@@ -1,7 +1,8 @@
 //! Counts of the tests of each kind: the same numbers in all reports.
 
-use perfunit_model::format::{count, threshold};
-use perfunit_model::{NothingBecause, Outcome, Reason, Run, Threshold, Verdict};
+use super::figures::{self, Words};
+use perfunit_model::format::{Glyphs, count, threshold};
+use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Side, Threshold, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,6 +36,63 @@ pub fn within(run: &Run) -> impl Iterator<Item = (Threshold, Vec<&Outcome>)> {
         move |bound| run.outcomes.iter().filter(move |outcome| run.unchanged_within(outcome) == Some(bound));
     let groups = run.bound.bounds().map(move |bound| (bound, unchanged(bound).collect::<Vec<_>>()));
     groups.filter(|(_, tests)| !tests.is_empty())
+}
+
+/// Formats the bound of unchanged tests: `within ±2 %`.
+pub fn bound(bound: impl Into<f64>, glyphs: Glyphs) -> String {
+    format!("within {}{}", glyphs.plus_minus(), threshold(bound))
+}
+
+/// Formats the label of tests that are unchanged within a bound: `unchanged (within ±2 %)`.
+pub fn unchanged_within(within: impl Into<f64>, glyphs: Glyphs) -> String {
+    format!("unchanged ({})", bound(within, glyphs))
+}
+
+/// Counts the tests of a run by verdict, each count with its label. Zero counts are left out, as are unaffected tests.
+///
+/// Inconclusive tests that are unchanged within a bound are counted apart, with the verdict [`Verdict::Same`].
+pub fn by_verdict(run: &Run, glyphs: Glyphs) -> Vec<(Verdict, String)> {
+    let words = Words::of(&run.all_gates());
+    let inconclusive = run.inconclusive().count();
+    let bounded = run.count(Verdict::Inconclusive) - inconclusive;
+    let mut counts = Vec::new();
+    for verdict in Verdict::ALL {
+        let tests = match verdict {
+            Verdict::NotMeasured => Unmeasured::of(run).not_measured,
+            Verdict::Inconclusive => inconclusive,
+            _ => run.count(verdict),
+        };
+        let label = label(verdict, words, run, glyphs);
+        let within = unchanged_within(run.bound, glyphs);
+        match verdict {
+            Verdict::Same if label == within => counts.push((verdict, tests + bounded, label)),
+            Verdict::Same => counts.extend([(verdict, tests, label), (verdict, bounded, within)]),
+            _ => counts.push((verdict, tests, label)),
+        }
+    }
+    let counts = counts.into_iter().filter(|(_, tests, _)| *tests > 0);
+    counts.map(|(verdict, tests, label)| (verdict, format!("{tests} {label}"))).collect()
+}
+
+fn label(verdict: Verdict, words: Words, run: &Run, glyphs: Glyphs) -> String {
+    let margin = margin(verdict, run).filter(|_| words == Words::OfTime);
+    let (probable, failing) = (run.probably_slower().count(), run.failing(Side::Head).count());
+    match (verdict, margin) {
+        (Verdict::ChangedBelowThreshold, Some(margin)) => format!("changed by less than {}", threshold(margin)),
+        (Verdict::ChangedBelowThreshold, None) => "changed by less than the threshold".to_owned(),
+        (Verdict::Same, Some(margin)) => unchanged_within(margin, glyphs),
+        (Verdict::Inconclusive, _) if probable > 0 => format!("inconclusive ({probable} probably slower)"),
+        (Verdict::NotMeasured, _) if failing > 0 => format!("not measured ({failing} newly failing)"),
+        _ => figures::word(verdict, words),
+    }
+}
+
+/// Returns the margin of the tests with this verdict: the run's, or `None` if some of them have another one.
+fn margin(verdict: Verdict, run: &Run) -> Option<f64> {
+    let margin = run.threshold.margin();
+    let tests = run.outcomes.iter().filter(|outcome| outcome.verdict == verdict);
+    let mut own = tests.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
+    own.all(|own| own.to_bits() == margin.to_bits()).then_some(margin)
 }
 
 /// The slowdown that a run excludes for most of its tests.
@@ -73,7 +131,8 @@ impl Excluded {
 impl fmt::Display for Excluded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { slower_by, tests, of } = self;
-        write!(f, "nothing slower by {} or more in {tests} of {}", threshold(*slower_by), count(*of, "test"))
+        let are = if *tests == 1 { "is" } else { "are" };
+        write!(f, "{tests} of {} {are} not slower by {} or more", count(*of, "test"), threshold(*slower_by))
     }
 }
 
@@ -81,7 +140,12 @@ impl fmt::Display for Excluded {
 pub fn is_unaffected(outcome: &Outcome) -> bool {
     let dropped = outcome.reason.is_none() && outcome.selected_because.is_none();
     let same = outcome.reason.as_ref().is_some_and(Reason::is_unaffected);
-    outcome.verdict == Verdict::NotMeasured && (dropped || same)
+    outcome.verdict == Verdict::NotMeasured && (dropped || same || is_only_data_changed(outcome))
+}
+
+/// Returns true if only data files of the test changed, so that there is no change of code to measure.
+pub fn is_only_data_changed(outcome: &Outcome) -> bool {
+    matches!(outcome.reason, Some(Reason::DataChanged { .. }))
 }
 
 fn is_filtered(outcome: &Outcome) -> bool {
@@ -101,7 +165,7 @@ pub struct Unmeasured {
     pub not_measured: usize,
     /// Tests excluded by a filter of the command line or the configuration.
     pub skipped_by_filter: usize,
-    /// Tests that cannot have changed or do not execute changed code.
+    /// Tests that cannot have changed, do not execute changed code, or differ only in their data files.
     pub unaffected: usize,
     /// Tests that other shards measure.
     pub other_shards: usize,
@@ -124,7 +188,7 @@ impl Unmeasured {
 
     /// Returns the counts that a summary lists in addition to verdicts, with their labels.
     pub fn others(self) -> impl Iterator<Item = (usize, &'static str)> {
-        let others = [(self.skipped_by_filter, "skipped by filter"), (self.other_shards, "for other shards")];
+        let others = [(self.skipped_by_filter, "skipped by filter"), (self.other_shards, "in other shards")];
         others.into_iter().filter(|(tests, _)| *tests > 0)
     }
 }
@@ -171,14 +235,14 @@ mod tests {
         let late = || unmeasured("late", Some(Reason::BudgetUsedUp));
         let other = || unmeasured("other", Some(Reason::SameCode));
         let same = || outcome("same", Verdict::Same, Some(measured(1e3, 0.0)));
-        assert_eq!(said(1, 9, vec![other()]).unwrap(), "nothing slower by 5 % or more in 9 of 10 tests");
+        assert_eq!(said(1, 9, vec![other()]).unwrap(), "9 of 10 tests are not slower by 5 % or more");
         // The test without figures can have changed too, so fewer than nine in ten exclude the bound.
-        assert_eq!(said(1, 9, vec![late()]).unwrap(), "nothing slower by 10 % or more in 9 of 11 tests");
-        assert_eq!(said(0, 0, vec![same()]).unwrap(), "nothing slower by 2 % or more in 1 of 1 test");
+        assert_eq!(said(1, 9, vec![late()]).unwrap(), "9 of 11 tests are not slower by 10 % or more");
+        assert_eq!(said(0, 0, vec![same()]).unwrap(), "1 of 1 test is not slower by 2 % or more");
         assert_eq!(said(3, 0, vec![late()]), None);
         assert_eq!(said(0, 0, Vec::new()), None);
         // A speed-up is not a slowdown.
-        assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "nothing slower by 1 % or more in 1 of 1 test");
+        assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "1 of 1 test is not slower by 1 % or more");
         assert_eq!(Excluded::beyond_verdicts(&run(vec![same()])), None);
         // Tests judged by other metrics have no figures of time.
         let by_others = Outcome { possible: None, ..same() };
@@ -210,15 +274,12 @@ mod tests {
         let text = |format| without_escapes(&render(&run, format, &Rendering::default()));
         let summary = text(Format::Text);
         let summary = summary.lines().last().unwrap();
-        let words = "1 slower, 0 faster, 0 changed below 10 %, 1 same, 1 inconclusive, 2 not measured, 3 skipped by filter, 5 for other shards";
+        let words = "1 slower, 1 unchanged (within +-10 %), 1 inconclusive, 2 not measured, 3 skipped by filter, 5 in other shards";
         assert!(summary.contains(words), "{summary}");
         let page = text(Format::Markdown);
-        assert!(
-            page.contains("1 same, 1 inconclusive, 2 not measured, 3 skipped by filter, 5 for other shards"),
-            "{page}"
-        );
+        assert!(page.contains("1 inconclusive, 2 not measured, 3 skipped by filter, 5 in other shards"), "{page}");
         let page = text(Format::Html);
-        for (tests, kind) in [(2, "not measured"), (3, "skipped by filter"), (4, "unaffected"), (5, "for other shards")]
+        for (tests, kind) in [(2, "not measured"), (3, "skipped by filter"), (4, "unaffected"), (5, "in other shards")]
         {
             assert!(page.contains(&format!("<b>{tests}</b> {kind}")), "{kind}");
         }

@@ -59,7 +59,7 @@ fn summary(checkup: &Checkup) -> Text {
     let meaning = match worst(checkup) {
         Level::Ok => "ready to measure",
         Level::Warn => "verdicts are reliable, but may take longer or be less precise",
-        Level::Bad => "fix what is bad first",
+        Level::Bad => "fix bad findings first",
     };
     Text::plain(format!("{findings}, {warn} to look at, {bad} bad: {meaning}"))
 }

@@ -328,7 +328,7 @@ mod tests {
                  500 ns →    900 ns                   lexer::word (src/lexer.rs:12) x3
 ────────────
       Slower  mycrate b  1.00 µs → 1.41 µs  +41.0 % [+40.0 %, +42.0 %]
-              not explained: whole processes were measured, and only calls can be explained
+              not explained: whole processes were measured, but only calls can be explained
 ────────────
      Summary  1 of 2 tests explained
 

@@ -1,7 +1,7 @@
 //! A measured test as a row of figures.
 
 use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
-use super::{causes, metrics};
+use super::{causes, counts, metrics};
 use anstyle::Style;
 use perfunit_decide::FIRST_LOOK;
 use perfunit_model::format::{self, Glyphs};
@@ -53,7 +53,7 @@ pub fn row(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Row 
         Some(_) => ("Unchanged", GOOD),
         None => status(outcome.verdict, Words::of(run.gates_of(outcome))),
     };
-    let within = within.map(|bound| format!("within {}", format::threshold(bound)));
+    let within = within.map(|within| counts::bound(within, glyphs));
     let reason = outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string()));
     let remark: Vec<String> = within.into_iter().chain(reason).collect();
     Row {
@@ -89,7 +89,7 @@ pub(super) fn status(verdict: Verdict, words: Words) -> (&'static str, Style) {
         (Verdict::Faster, Words::OfTime) => ("Faster", GOOD),
         (Verdict::Faster, Words::OfAny) => ("Better", GOOD),
         (Verdict::ChangedBelowThreshold, _) => ("Changed", WARN),
-        (Verdict::Same, _) => ("Same", GOOD),
+        (Verdict::Same, _) => ("Unchanged", GOOD),
         (Verdict::Inconclusive, _) => ("Inconclusive", WARN),
         (Verdict::NotMeasured, _) => ("Not measured", STRONG),
     }

@@ -26,7 +26,7 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     };
     let stacks = stacks(explanation, factor);
     if stacks.is_empty() {
-        return Err(Error::setup(format!("there is nothing to draw in {}", explanation.test)));
+        return Err(Error::setup(format!("nothing to draw for {}", explanation.test)));
     }
     let mut options = Options::default();
     options.title = explanation.test.to_string();

@@ -101,7 +101,7 @@ mod tests {
         let run = compared();
         assert_eq!(headline(&run).unwrap(), "1 of 2 generated calls slower");
         let text = written(&run, &[Kind::Generated], Detail::Brief);
-        let counts = "1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured";
+        let counts = "1 slower, 1 unchanged (within +-10 %)";
         let made = format!("   Generated  2 calls for 1 function that no test executes: {counts}\n");
         assert!(text.contains(&made), "{text}");
         assert!(text.contains("Slower  mycrate sum_7_0_n256") && text.contains("calls sum\n"), "{text}");

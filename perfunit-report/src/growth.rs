@@ -144,13 +144,13 @@ pub fn said(finding: &GrowthFinding) -> String {
         format!("a term that grows as {} was added to {}", power(finding.added.estimate), power(base))
     };
     let argument = one_line(&finding.argument);
-    format!("{how}: {} times at n = {} (length of `{argument}`)", times(finding.ratio), finding.length)
+    format!("{how}: {} times as much at n = {} (length of `{argument}`)", times(finding.ratio), finding.length)
 }
 
 /// Describes how the time of a workload with a parameter grows.
 pub fn scaled(scaling: &model::Scaling) -> String {
     let Sides { base, head } = scaling.exponent.map(|exponent| power(exponent.estimate));
-    format!("time grows as {head} instead of {base}: {} times at {}", times(scaling.ratio), scaling.largest)
+    format!("time grows as {head} instead of {base}: {} times as long at {}", times(scaling.ratio), scaling.largest)
 }
 
 fn power(exponent: f64) -> String {
@@ -202,8 +202,8 @@ mod tests {
         let place = place(&finding().function);
         let growth =
             model::Growth { findings: vec![finding()], compared: samples::functions(12), ..model::Growth::default() };
-        let expected = "      Growth  Work grows with a larger power of an input's length in 1 function:
-                Parser::parse: work grows as n^2.1, was n^1.0: 31 times at n = 300 (length of `input`)  PLACE
+        let expected = "      Growth  Work grows faster with the length of an input in 1 function:
+                Parser::parse: work grows as n^2.1, was n^1.0: 31 times as much at n = 300 (length of `input`)  PLACE
 ";
         check(growth, &expected.replace("PLACE", &place));
     }
@@ -214,7 +214,7 @@ mod tests {
             model::Growth { compared: samples::functions(12), ..model::Growth::default() },
             "      Growth  work grows as before in 12 functions\n",
         );
-        check(model::Growth::default(), "      Growth  no function was seen at lengths over four octaves\n");
+        check(model::Growth::default(), "      Growth  no function was called with lengths over four octaves\n");
     }
 
     #[test]
@@ -238,9 +238,9 @@ mod tests {
         check(
             growth,
             "      Growth  work grows as before in 1 function
-                not known: a, c: it returns an iterator, which does the work later
                 not known: b: lengths of `text` from 3 to 40 do not spread over four octaves from 4 on
-                not known: 1 test: its harness is its own
+                not known: a, c: returns an iterator, which does the work later
+                not known: 1 test: it has its own test harness
 ",
         );
     }
@@ -249,7 +249,10 @@ mod tests {
     fn a_term_that_is_light_yet_is_said_to_be_added() {
         let exponent = Sides { head: model::Exponent { estimate: 1.2, low: 1.1, high: 1.3 }, ..finding().exponent };
         let said = said(&GrowthFinding { exponent, ratio: 1.26, ..finding() });
-        assert!(said.starts_with("a term that grows as n^2.2 was added to n^1.0: 1.3 times at n = 300"), "{said}");
+        assert!(
+            said.starts_with("a term that grows as n^2.2 was added to n^1.0: 1.3 times as much at n = 300"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -260,7 +263,7 @@ mod tests {
             ..finding()
         };
         assert!(
-            said(&finding).starts_with("work grows as n^2.1, was constant: 4.3 times at n = 300"),
+            said(&finding).starts_with("work grows as n^2.1, was constant: 4.3 times as much at n = 300"),
             "{}",
             said(&finding)
         );
@@ -269,6 +272,6 @@ mod tests {
     #[test]
     fn a_series_of_workloads_says_how_its_time_grows() {
         let said = scaled(&samples::scaling());
-        assert_eq!(said, "time grows as n^2.0 instead of n^1.1: 310 times at 4096");
+        assert_eq!(said, "time grows as n^2.0 instead of n^1.1: 310 times as long at 4096");
     }
 }

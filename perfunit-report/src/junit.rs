@@ -7,7 +7,7 @@
 use super::counts::is_unaffected;
 use super::figures::{phrase, possible, statistics, times, unexplained};
 use super::sections::{Kind, Section, Sections, is_failing};
-use super::{causes, metrics};
+use super::{causes, counts, metrics};
 use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
 use perfunit_model::{Denied, Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -195,7 +195,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
         .as_ref()
         .map(|measured| format!("threshold {}; {}", threshold(measured.threshold), statistics(measured)));
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
-    let bound = run.unchanged_within(outcome).map(|bound| format!("unchanged within {}", threshold(bound)));
+    let bound = run.unchanged_within(outcome).map(|bound| counts::unchanged_within(bound, glyphs));
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
     let first = if is_failing(outcome) {
@@ -276,7 +276,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         </testcase>
         <testcase name="net::tests::roundtrip" classname="mycrate" time="0.000">
             <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [-14.2 %, +20.4 %]
-too noisy to tell within its budget (--per-test-budget)
+too noisy for its budget (--per-test-budget)
 may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
         </testcase>
@@ -291,8 +291,8 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         </testcase>
         <testcase name="net::tests::handshake" classname="mycrate" time="0.000">
             <system-out>inconclusive: 51.2 µs → 51.7 µs, +0.90 % [-1.8 %, +3.6 %]
-too noisy to tell within its budget (--per-test-budget)
-unchanged within 5 %
+too noisy for its budget (--per-test-budget)
+unchanged (within ±5 %)
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
         </testcase>
     </testsuite>

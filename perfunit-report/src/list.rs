@@ -191,7 +191,7 @@ fn summary(listing: &Listing) -> Text {
     }
     let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
     let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
-    let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more are for other shards")) } else { text };
+    let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more in other shards")) } else { text };
     let filtered = listing.tests.iter().filter(|listed| listed.reason == Some(Reason::Filtered)).count();
     let text = if filtered > 0 { text.and(format!("; {filtered} excluded by the filter")) } else { text };
     match reachable.saturating_sub(*executed) {

@@ -61,7 +61,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         }
     }
     if let Some(within) = sections.get(Kind::Within) {
-        tables(within, run, &format!("unchanged within {}", threshold(run.bound)), 0, &mut page);
+        tables(within, run, &counts::unchanged_within(run.bound, Glyphs::Unicode), 0, &mut page);
     }
     sections.of_kinds(&BELOW).for_each(|below| section(below, &mut page));
     details(run, &sections, &mut page);
@@ -243,7 +243,7 @@ fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
-    let within = run.unchanged_within(outcome).map(|bound| format!("within {}", threshold(bound)));
+    let within = run.unchanged_within(outcome).map(|bound| counts::bound(bound, Glyphs::Unicode));
     let possible = possible(outcome, run).map(|possible| plain(&possible));
     responsible
         .into_iter()
@@ -290,7 +290,7 @@ fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
             let items = sections.items(kind).iter().filter(|item| item.name == name);
             items.map(|item| item.text.as_str()).collect::<Vec<_>>()
         };
-        list("Growth not known", &texts(Kind::GrowthUnknown, ""), page);
+        list("Unknown growth", &texts(Kind::GrowthUnknown, ""), page);
         list("Note", &texts(Kind::Caveats, "Note"), page);
         list("Warning", &texts(Kind::Caveats, "Warning"), page);
         if let Some(repeat) = &run.repeat {
@@ -300,24 +300,13 @@ fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
 }
 
 fn decided(run: &Run) -> String {
-    let verdicts = [
-        (Verdict::ChangedBelowThreshold, "changed below it"),
-        (Verdict::Same, "same"),
-        (Verdict::Inconclusive, "inconclusive"),
-    ];
-    let unmeasured = Unmeasured::of(run);
-    let others = [(unmeasured.not_measured, "not measured")].into_iter().chain(unmeasured.others());
-    let tests = |verdict| match verdict {
-        Verdict::Inconclusive => run.inconclusive().count(),
-        verdict => run.count(verdict),
-    };
-    let verdicts = verdicts.into_iter().map(|(verdict, word)| format!("{} {word}", tests(verdict)));
-    let within =
-        counts::within(run).map(|(bound, tests)| format!("{} unchanged within {}", tests.len(), threshold(bound)));
-    let others = others.map(|(tests, word)| format!("{tests} {word}"));
-    let tests: Vec<String> = verdicts.chain(within).chain(others).collect();
+    // The headline and the tables have the slower and the faster tests.
+    let verdicts = counts::by_verdict(run, Glyphs::Unicode).into_iter().filter(|(verdict, _)| !verdict.is_change());
+    let others = Unmeasured::of(run).others().map(|(tests, label)| format!("{tests} {label}"));
+    let tests: Vec<String> = verdicts.map(|(_, text)| text).chain(others).collect();
     let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
-    format!("Decided by {}, threshold {}: {}.", gates.join(", "), threshold(run.threshold), tests.join(", "))
+    let rule = format!("Decided by {}, threshold {}", gates.join(", "), threshold(run.threshold));
+    if tests.is_empty() { format!("{rule}.") } else { format!("{rule}: {}.", tests.join(", ")) }
 }
 
 /// Counts the tests without figures by reason, except tests that cannot have changed.

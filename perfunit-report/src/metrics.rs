@@ -64,7 +64,7 @@ fn program_line(program: &StartedProgram, glyphs: Glyphs) -> String {
     };
     let name = format::one_line(&program.name);
     let Some(times) = &program.times else {
-        let why = if base > 0.0 && head > 0.0 { ": its end was not seen, so its time is not known" } else { "" };
+        let why = if base > 0.0 && head > 0.0 { ": its end was not observed, so its time is unknown" } else { "" };
         return format!("{name} (started {starts}){why}");
     };
     let deciding = times.deciding();
@@ -107,7 +107,7 @@ pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
 pub fn for_none(outcomes: &[Outcome]) -> Vec<String> {
     let missing = outcomes.iter().flat_map(besides_time).filter_map(|(metric, metered)| {
         let why = metered.as_ref().err().filter(|why| is_for_all(why))?;
-        Some(format!("no {metric}: {why}"))
+        Some(format!("{metric}: {why}"))
     });
     missing.collect::<BTreeSet<_>>().into_iter().collect()
 }
@@ -428,10 +428,10 @@ mod tests {
             "metrics: CPU time 1.21 us -> 1.30 us (inconclusive), allocations 12 -> 18 (+50.0 %), \
              bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %), peak heap 640 B, \
              page faults 12 -> 10 to 14 (varies from call to call)",
-            "no bytes written: further calls would take too much of the test's budget (--per-test-budget)",
+            "no bytes written: more calls would exceed the test's budget (--per-test-budget)",
         ];
         assert_eq!(all(&sample(), Glyphs::Ascii), expected);
-        assert_eq!(for_none(&[sample(), sample()]), ["no instructions: not asked for"]);
+        assert_eq!(for_none(&[sample(), sample()]), ["instructions: not requested"]);
     }
 
     #[test]
@@ -472,7 +472,7 @@ mod tests {
             "fd (started 3 times): 1.50 ms -> 1.20 ms  -20.0 % [-20.0 %, -20.0 %], CPU time",
             "rg (started once): 2.00 ms -> 2.00 ms  +0.00 % [+0.00 %, +0.00 %] (inconclusive)",
             "new (started 0 -> 2 times)",
-            "daemon (started once): its end was not seen, so its time is not known",
+            "daemon (started once): its end was not observed, so its time is unknown",
         ];
         assert_eq!(programs(&started, Glyphs::Ascii), expected);
         assert_eq!(changed(&started, &[Metric::Time], Glyphs::Ascii), None);
@@ -506,7 +506,7 @@ mod tests {
             },
             "instructions": {
                 "verdict": "unavailable", "unit": "count", "base": null, "head": null, "change": null, "threshold": null,
-                "basis": null, "readings": null, "unavailable": {"kind": "switched-off", "text": "not asked for"},
+                "basis": null, "readings": null, "unavailable": {"kind": "switched-off", "text": "not requested"},
             },
         });
         assert_eq!(serde_json::to_value(metrics(&sample)).unwrap(), expected);

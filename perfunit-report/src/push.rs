@@ -65,12 +65,12 @@ fn word(verdict: Verdict, run: &Run) -> String {
 /// Describes how many pushes went unchecked, and how to check them.
 pub fn unchecked(pushes: usize, base: &str) -> String {
     let said = match pushes {
-        1 => "this push went unchecked".to_owned(),
-        more => format!("{more} pushes went unchecked since one was measured"),
+        1 => "this push was not checked".to_owned(),
+        more => format!("{more} pushes were not checked since the last measured one"),
     };
     format!(
-        "{said}, as the budget was used up: `cargo perfunit diff {base}` checks without one, \
-         `cargo perfunit hook install --budget TIME` stores a longer one"
+        "{said} because the time budget was used up; `cargo perfunit diff {base}` checks without a budget, \
+         `cargo perfunit hook install --budget TIME` sets a longer one"
     )
 }
 
@@ -85,7 +85,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Concl
     let why = match conclusion {
         Conclusion::Uncovered => {
             let (headline, names) = headline_and_names(Kind::Uncovered);
-            format!("{headline}, which is denied: {names}")
+            format!("{headline} (--deny uncovered): {names}")
         }
         Conclusion::Slower => {
             let (tests, names) = headline_and_names(Kind::Tests(Verdict::Slower));
@@ -98,7 +98,7 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Concl
         Conclusion::FailsOnHead => {
             let (_, names) = headline_and_names(Kind::Failing);
             let tests = count(sections.items(Kind::Failing).len(), "test");
-            format!("{tests} failing that pass at {base}: {names}")
+            format!("{tests} newly failing compared with {base}: {names}")
         }
         _ => open(base, run, denied),
     };
@@ -123,7 +123,7 @@ pub fn not_looked_at(run: &Run, (conclusion, denied): (Conclusion, Denied)) -> O
     let is_alone = conclusion == Conclusion::Undecided && !denied.comparisons(run).any(is_open);
     let sections = Sections::of(run, denied);
     let lines = sections.items(Kind::Undecided).iter().map(|item| item.text.clone());
-    is_alone.then(|| format!("what is denied could not be looked at: {}", some(lines)))
+    is_alone.then(|| format!("denied facts could not be checked: {}", some(lines)))
 }
 
 /// Describes the reason for blocking a push without a test that is slower than base.
@@ -145,7 +145,7 @@ pub fn not_checked(branch: &str, run: &Run, code: ExitCode) -> String {
     let sections = Sections::of(run, Denied::default());
     let further = sections.bad(Kind::Ratchet).or_else(|| sections.bad(Kind::Generated));
     let why = further.map_or_else(|| code.meaning().to_owned(), |section| section.headline.clone());
-    format!("push of {branch} blocked, as it was not checked (--strict): {why}")
+    format!("push of {branch} blocked because it was not checked (--strict): {why}")
 }
 
 fn names(outcomes: &[&Outcome]) -> impl ExactSizeIterator<Item = String> {
@@ -188,7 +188,7 @@ mod tests {
         let fails = |side| Some(Reason::Fails { side, how: Failure::Said("no".into()), intermittent: false });
         let run =
             run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
-        let line = "push of main blocked: 1 test failing that pass at origin/main (1a2b3c4): mycrate a::broken";
+        let line = "push of main blocked: 1 test newly failing compared with origin/main (1a2b3c4): mycrate a::broken";
         assert_eq!(blocked("main", BASE, &run, (Conclusion::FailsOnHead, Denied::default())), line);
     }
 
@@ -264,9 +264,9 @@ mod tests {
         let run = Run { growth: Some(samples::growth()), ..run(Vec::new()) };
         let denied = Denied { growth: true, ..Denied::default() };
         let text = blocked("main", BASE, &run, (Conclusion::Grows, denied));
-        assert!(text.starts_with("push of main blocked: Work grows with a larger power"), "{text}");
+        assert!(text.starts_with("push of main blocked: Work grows faster with the length of an input"), "{text}");
         assert!(text.ends_with("in 1 function: Parser::parse"), "{text}");
-        let why = "what is denied could not be looked at: how work grows is not known: its harness is its own (1 test)";
+        let why = "denied facts could not be checked: growth is unknown: it has its own test harness (1 test)";
         assert_eq!(not_looked_at(&run, (Conclusion::Undecided, denied)).as_deref(), Some(why));
         assert_eq!(not_looked_at(&run, (Conclusion::Grows, denied)), None);
     }
@@ -292,17 +292,14 @@ mod tests {
         let mut run = run(vec![same(), samples::open_within("a::bounded", 1e3, -0.02, 0.04)]);
         let line = passed("main", BASE, &run);
         let expected = "main: 2 tests measured against origin/main (1a2b3c4), none slower; \
-                        nothing slower by 5 % or more in 2 of 2 tests";
+                        2 of 2 tests are not slower by 5 % or more";
         assert_eq!(line, expected);
         let denied = Denied { inconclusive: true, ..Denied::default() };
         assert!(is_fine(&run, &Sections::of(&run, denied), denied));
         run.outcomes.push(samples::open_within("a::noisy", 1e3, -0.1, 0.2));
         run.outcomes.push(samples::open_within("a::worst", 1e3, -0.1, 0.4));
         let line = passed("main", BASE, &run);
-        assert!(
-            line.ends_with("none slower, 2 inconclusive; nothing slower by 10 % or more in 2 of 4 tests"),
-            "{line}"
-        );
+        assert!(line.ends_with("none slower, 2 inconclusive; 2 of 4 tests are not slower by 10 % or more"), "{line}");
         // The largest possible slowdown comes first; bounded tests are not denied.
         let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
         assert!(text.ends_with("which is denied: mycrate a::worst, mycrate a::noisy"), "{text}");
@@ -311,7 +308,7 @@ mod tests {
     #[test]
     fn unchecked_pushes_are_counted_with_what_to_do() {
         let said = unchecked(3, "origin/main");
-        assert!(said.starts_with("3 pushes went unchecked since one was measured"), "{said}");
+        assert!(said.starts_with("3 pushes were not checked since the last measured one"), "{said}");
         assert!(said.contains("`cargo perfunit diff origin/main`"), "{said}");
     }
 }

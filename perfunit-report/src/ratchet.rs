@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(items, expected);
         let expected = "\
 ------------
-     Ratchet  since v1.2.0 (1f2a91c): 3 slower, 0 faster, 0 changed below 10 %, 2 same, 0 inconclusive, 0 not measured
+     Ratchet  since v1.2.0 (1f2a91c): 3 slower, 2 unchanged (within +-10 %)
       Slower  mycrate b  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]
       Slower  mycrate c  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]  beyond +3.0 % accepted on 2026-11-23: checks for overflow
     Accepted  mycrate d  +3.0 % [+2.0 %, +4.0 %], +3.0 % accepted on 2026-11-23: checks for overflow
@@ -213,7 +213,7 @@ mod tests {
             assert_eq!(is_bad(&run), !is_base);
         };
         check(NotCompared::IsBase, "it is base");
-        check(NotCompared::HeadChanged, "the working tree changed meanwhile");
+        check(NotCompared::HeadChanged, "the working tree changed in the meantime");
         check(
             NotCompared::DoesNotBuild { side: Side::Base, error: "error: no".into() },
             "it does not build: error: no",
@@ -266,7 +266,8 @@ mod tests {
         assert_eq!(ratchet["comparison"]["tests"].as_array().unwrap().len(), 5);
         let missing = without(NotCompared::HeadChanged);
         let document: serde_json::Value = serde_json::from_str(&json::render(&missing)).unwrap();
-        let not_compared = serde_json::json!({"kind": "head-changed", "text": "the working tree changed meanwhile"});
+        let not_compared =
+            serde_json::json!({"kind": "head-changed", "text": "the working tree changed in the meantime"});
         assert_eq!(document["ratchet"]["not_compared"], not_compared);
         assert_eq!(document["ratchet"]["comparison"], serde_json::Value::Null);
     }

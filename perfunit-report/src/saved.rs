@@ -70,7 +70,7 @@ pub fn render(runs: &[Saved], format: ListFormat) -> String {
 
 fn text(runs: &[Saved], glyphs: Glyphs) -> String {
     if runs.is_empty() {
-        return "no run of this workspace is saved: `cargo perfunit diff` makes one\n".to_owned();
+        return "no saved runs in this workspace; `cargo perfunit diff` saves one\n".to_owned();
     }
     let mut text = String::new();
     for Saved { id, run, .. } in runs {
@@ -79,7 +79,7 @@ fn text(runs: &[Saved], glyphs: Glyphs) -> String {
             Ok(run) => {
                 let (base, head) = (one_line(&run.base.label), one_line(&run.head.label));
                 let lost = ratchet::found(run).map(|found| format!(", {found}")).unwrap_or_default();
-                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), counted(run))
+                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), counted(run, glyphs))
             }
             Err(error) => writeln!(text, "{id}  {}", one_line(error.message())),
         };
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_line_tells_what_was_compared_and_what_came_out() {
         let expected = "\
-2-0  main -> working tree: 2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not measured
+2-0  main -> working tree: 2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within +-10 %), 1 inconclusive, 2 not measured
 1-0  runs/1-0 is damaged: EOF
 ";
         assert_eq!(without_escapes(&render(&runs(), ListFormat::Text(Glyphs::Ascii))), expected);

@@ -3,7 +3,7 @@
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
 use super::{caveats, counts, generated, growth, ratchet};
-use perfunit_model::format::{count, first, one_line, threshold};
+use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
     Denied, Function, LeftOutBy, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
     UnmeasuredTarget, Verdict,
@@ -218,7 +218,7 @@ fn within(run: &Run) -> Option<Section<'_>> {
         tests.into_iter().map(item)
     });
     let items: Vec<_> = items.collect();
-    let headline = format!("{} unchanged within {}", count(number, "test"), threshold(run.bound));
+    let headline = format!("{} {}", count(number, "test"), counts::unchanged_within(run.bound, Glyphs::Unicode));
     (number > 0).then(|| Section { is_bad: false, ..Section::new(Kind::Within, headline, items) })
 }
 
@@ -246,8 +246,8 @@ fn uncovered(selection: &Selection) -> Option<Section<'_>> {
 fn because(because: UncoveredBecause) -> &'static str {
     match because {
         UncoveredBecause::Unreached => "no test can reach it",
-        UncoveredBecause::NotExecuted => "tests can reach it, and do not execute it",
-        UncoveredBecause::NewTestCode => "only new test code leads to it, and tests are measured with base's",
+        UncoveredBecause::NotExecuted => "tests can reach it but do not execute it",
+        UncoveredBecause::NewTestCode => "only new test code calls it, but base's test code is measured",
         UncoveredBecause::NotMeasured => "the tests that may execute it cannot be measured",
     }
 }
@@ -265,7 +265,7 @@ fn not_compiled(selection: &Selection) -> Option<Section<'_>> {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
         _ => by.concat(),
     };
-    let headline = format!("{changes} left out of the build by {by}");
+    let headline = format!("{changes} excluded from the build by {by}");
     Some(Section::new(Kind::NotCompiled, headline, items))
 }
 
@@ -280,14 +280,14 @@ fn growth(run: &Run) -> Option<Section<'_>> {
     let items: Vec<_> =
         run.growing().map(|finding| Item::of_function(&finding.function, growth::said(finding))).collect();
     let functions = count(items.len(), "function");
-    let headline = format!("Work grows with a larger power of an input's length in {functions}");
+    let headline = format!("Work grows faster with the length of an input in {functions}");
     (!items.is_empty()).then(|| Section::new(Kind::Growth, headline, items))
 }
 
 fn growth_unknown(run: &Run) -> Option<Section<'_>> {
     let lines = run.growth.iter().flat_map(growth::unknown);
     let items: Vec<_> = lines.map(|line| Item::remark("", line)).collect();
-    let section = || Section::new(Kind::GrowthUnknown, "Growth that is not known".to_owned(), items);
+    let section = || Section::new(Kind::GrowthUnknown, "Unknown growth".to_owned(), items);
     (!run.growth.iter().all(|growth| growth.unseen.is_empty() && growth.not_counted.is_empty())).then(section)
 }
 

@@ -323,12 +323,12 @@ mod tests {
         let mut screen = Screen::new(36, Glyphs::Ascii);
         screen.bar();
         screen.bar();
-        screen.status("Same", GOOD, &Text::plain("31 tests: no change of 10 % or more"));
+        screen.status("Unchanged", GOOD, &Text::plain("31 tests (within +-10 %)"));
         screen.below(16, &Text::plain("as far as one can see"));
         let expected = "\
 ------------
-        Same  31 tests: no change of
-              10 % or more
+   Unchanged  31 tests (within
+              +-10 %)
                 as far as one can
                 see
 ";

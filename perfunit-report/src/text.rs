@@ -125,12 +125,16 @@ fn tests(run: &Run, screen: &mut Screen) {
         text = text.and(format!(" in {} of {targets}", selection.targets_reached));
     }
     let idle = selection.reachable - selection.executed;
-    let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - idle;
+    let data = run.outcomes.iter().filter(|outcome| counts::is_only_data_changed(outcome)).count();
+    let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - idle - data;
     if unaffected > 0 {
         text = text.and(format!(", {unaffected} cannot have changed"));
     }
     if idle > 0 {
         text = text.and(format!(", {idle} do not execute changed code"));
+    }
+    if data > 0 {
+        text = text.and(format!(", {data} differ only in data files"));
     }
     let measured = counts::measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
@@ -255,7 +259,8 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
     write(&inconclusive, screen);
     write(&within, screen);
     for (bound, tests) in counts::within(run) {
-        let text = Text::new(STRONG, count(tests.len(), "test")).and(format!(" within {}", threshold(bound)));
+        let text =
+            Text::new(STRONG, count(tests.len(), "test")).and(format!(" ({})", counts::bound(bound, screen.glyphs())));
         screen.status("Unchanged", GOOD, &text);
     }
     write(&same, screen);
@@ -283,7 +288,7 @@ fn explained_line(run: &Run, screen: &mut Screen) {
     // A missing explanation with a reason is not open.
     let is_open = slower.iter().any(|outcome| outcome.explanation.is_none() && outcome.unexplained.is_none());
     if known > 0 && is_open {
-        let text = format!("{known} of {} that got slower: `cargo perfunit explain` explains all", slower.len());
+        let text = format!("{known} of {}; `cargo perfunit explain` explains all", count(slower.len(), "slower test"));
         screen.status("Explained", GOOD, &Text::plain(text));
     }
 }
@@ -314,7 +319,7 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
     let Some(largest) = changed.first() else { return };
     if Words::of(&run.all_gates()) == Words::OfAny {
-        let text = Text::new(STRONG, count(changed.len(), "test")).and(" below the threshold (-v)");
+        let text = Text::new(STRONG, count(changed.len(), "test")).and(" by less than the threshold (-v)");
         return screen.status("Changed", WARN, &text);
     }
     let which = if changed.len() == 1 { ": " } else { ", the largest is " };
@@ -353,8 +358,8 @@ fn same_line(run: &Run, screen: &mut Screen) {
     }
     for (gates, same) in by_gates {
         let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
-        let text = Text::new(STRONG, count(same.len(), "test")).and(format!(": no change of {}", gates.join(", ")));
-        screen.status("Same", GOOD, &text);
+        let text = Text::new(STRONG, count(same.len(), "test")).and(format!(" ({})", gates.join(", ")));
+        screen.status("Unchanged", GOOD, &text);
     }
     // Tests with a larger margin each have their own.
     let own = by_margin.split_off(&(run.threshold.margin().to_bits() + 1));
@@ -362,12 +367,14 @@ fn same_line(run: &Run, screen: &mut Screen) {
     let own = range.map(|range| (range, own.into_values().flatten().collect()));
     let by_margin = by_margin.into_iter().map(|(bits, same)| ((bits, bits), same));
     for ((low, high), same) in by_margin.chain(own) {
-        let [low, high] = [low, high].map(|bits| threshold(f64::from_bits(bits)));
-        let range = if low == high { low } else { format!("{low} to {high}") };
+        let bound = match [low, high].map(f64::from_bits) {
+            [low, high] if threshold(low) == threshold(high) => counts::bound(low, screen.glyphs()),
+            [low, high] => format!("within their margins of {} to {}", threshold(low), threshold(high)),
+        };
         let text = Text::new(STRONG, count(same.len(), "test"))
-            .and(format!(": no change of {range} or more"))
+            .and(format!(" ({bound})"))
             .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
-        screen.status("Same", GOOD, &text);
+        screen.status("Unchanged", GOOD, &text);
     }
 }
 

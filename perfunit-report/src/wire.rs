@@ -257,11 +257,11 @@ mod tests {
             &R::TestChanged { item: TestCodeItem::Function("t".into()) },
             &json!({"kind": "test-changed", "item": "t"}),
         );
-        let runtime = "runtime of another version";
+        let runtime = "built with another version of the runtime";
         check(&R::NotCaptured { why: NotCaptured::OtherRuntime }, &json!({"kind": "not-captured", "detail": runtime}));
         check(
             &R::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::Varies },
-            &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "it differs from call to call"}),
+            &json!({"kind": "metric-unknown", "metric": "instructions", "detail": "it varies from call to call"}),
         );
     }
 

@@ -62,15 +62,13 @@ mod tests {
             assert_eq!(unused.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
         };
         check("long", false, false, &[]);
-        check("long", true, false, &["no test found is called `long`: did you mean parser::long?"]);
+        check("long", true, false, &["no tests are called `long`: did you mean parser::long?"]);
         check(
             "lonng",
             false,
             true,
-            &[
-                "no test found in the targets that the change can reach has `lonng` in its name: did you mean parser::long?",
-            ],
+            &["no tests in the targets that the change can reach match `lonng`: did you mean parser::long?"],
         );
-        check("xyz", false, false, &["no test found has `xyz` in its name"]);
+        check("xyz", false, false, &["no tests match `xyz`"]);
     }
 }

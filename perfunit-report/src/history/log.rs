@@ -80,8 +80,8 @@ fn counts_of_tests(step: &Step) -> String {
     let verdicts = [
         (Verdict::Slower, "slower"),
         (Verdict::Faster, "faster"),
-        (Verdict::ChangedBelowThreshold, "changed below the threshold"),
-        (Verdict::Same, "same"),
+        (Verdict::ChangedBelowThreshold, "changed by less than the threshold"),
+        (Verdict::Same, "unchanged"),
         (Verdict::Inconclusive, "inconclusive"),
         (Verdict::NotMeasured, "not measured"),
     ];

@@ -97,7 +97,7 @@ fn commits_and_summary_in_words() {
         without_escapes(&text),
         snapbox::str![[r#"
       Slower  0000001 2023-11-14 Parse lazily
-              2 tests of 7: 1 slower, 1 same
+              2 tests of 7: 1 slower, 1 unchanged
               p tests::long  1.00 µs → 1.12 µs  +12.0 % slower  [+11.0 %, +13.0 %]  Parser::line
    Unchanged  0000002 2023-11-14 Words
               no test can have changed: only comments, documentation comments and formatting differ
@@ -227,7 +227,7 @@ fn searches_in_words() {
       Commit  0000005 2023-11-14 Parse lazily
               p tests::long  1.00 µs → 1.12 µs  +12.0 % slower  [+11.0 %, +13.0 %]
               p tests::b  unchanged code
-              note: no function accounts for a part of the difference for certain
+              note: no function certainly accounts for part of the difference
               src/parser.rs:88
               -    once(text)
               +    twice(text) // ```
@@ -242,7 +242,7 @@ fn searches_in_words() {
               0000005 2023-11-14 Parse lazily
               p tests::long  1.00 µs → 1.12 µs  +12.0 % slower  [+11.0 %, +13.0 %]
               p tests::b  unchanged code
-              note: no function accounts for a part of the difference for certain
+              note: no function certainly accounts for part of the difference
               src/parser.rs:88
               -    once(text)
               +    twice(text) // ```
@@ -250,7 +250,7 @@ fn searches_in_words() {
       Commit  0000007 2023-11-14 Undo
               p tests::long  1.00 µs → 950 ns  -5.0 % faster  [-6.0 %, -4.0 %]
               p tests::b  unchanged code
-              note: no function accounts for a part of the difference for certain
+              note: no function certainly accounts for part of the difference
               src/parser.rs:88
               -    once(text)
               +    twice(text) // ```
@@ -296,7 +296,7 @@ fn searches_to_paste_into_an_issue() {
 | `p tests::long` | 1.00 µs | 1.12 µs | **+12.0 %** | +11.0 % to +13.0 % |
 | `p tests::b` | | | unchanged code | |
 
-- note&#58; no function accounts for a part of the difference for certain
+- note&#58; no function certainly accounts for part of the difference
 
 `src/parser.rs:88`:
 

@@ -7,7 +7,7 @@ use crate::rendering::with_conclusion;
 use crate::sections::{Item, Kind, Section, Sections, unmeasured_targets};
 use crate::{metrics, ratchet, text};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use perfunit_model::format::{self, count, first, one_line};
+use perfunit_model::format::{self, Glyphs, count, first, one_line};
 use perfunit_model::{Conclusion, Denied, Run, Verdict, VersionName};
 
 const STYLE: &str = include_str!("style.css");
@@ -149,7 +149,7 @@ pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Mar
                         Group::Within => @for (bound, tests) in counts::within(run) {
                             li class=(group.class()) {
                                 (group.sign()) " "
-                                b { (tests.len()) } " unchanged within " (format::threshold(bound))
+                                b { (tests.len()) } " " (counts::unchanged_within(bound, Glyphs::Unicode))
                             }
                         }
                     }

@@ -75,7 +75,7 @@ impl Group {
     pub fn word(self, words: Words) -> String {
         match self {
             Self::Of(verdict) => word(verdict, words),
-            Self::Within => format!("{} Unchanged within a bound", self.sign()),
+            Self::Within => format!("{} Unchanged (wider bound)", self.sign()),
         }
     }
 }
@@ -311,7 +311,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
         }
     }
     let within = run.unchanged_within(outcome);
-    sentences.extend(within.map(|bound| format!("Unchanged within {}.", threshold(bound))));
+    sentences.extend(within.map(|bound| format!("Unchanged within ±{}.", threshold(bound))));
     sentences.extend(outcome.reason.as_ref().map(|reason| sentence(&one_line(&reason.to_string()))));
     sentences.extend(figures::possible(outcome, run).map(|possible| sentence(&possible)));
     sentences.extend(outcome.cross_check.as_ref().map(|check| sentence(&check.to_string())));
@@ -327,16 +327,18 @@ fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
         return match verdict {
             Verdict::Slower => format!("Worse by the deciding metrics: {gates}."),
             Verdict::Faster => format!("Better by the deciding metrics: {gates}."),
-            Verdict::ChangedBelowThreshold => format!("The deciding metrics ({gates}) changed below the threshold."),
+            Verdict::ChangedBelowThreshold => {
+                format!("The deciding metrics ({gates}) changed by less than the threshold.")
+            }
             Verdict::Same => format!("No change of the deciding metrics ({gates})."),
             Verdict::Inconclusive | Verdict::NotMeasured => format!("The deciding metrics ({gates}) are inconclusive."),
         };
     }
     match verdict {
-        Verdict::Slower => format!("Slower by {threshold} or more, and fresh pairs confirmed it."),
-        Verdict::Faster => format!("Faster by {threshold} or more, and fresh pairs confirmed it."),
-        Verdict::ChangedBelowThreshold => format!("Changed for certain, but by less than {margin}."),
-        Verdict::Same => format!("No change of {margin} or more."),
+        Verdict::Slower => format!("Slower by {threshold} or more, confirmed by fresh pairs."),
+        Verdict::Faster => format!("Faster by {threshold} or more, confirmed by fresh pairs."),
+        Verdict::ChangedBelowThreshold => format!("Changed, but by less than {margin}."),
+        Verdict::Same => format!("Unchanged within ±{margin}."),
         Verdict::Inconclusive | Verdict::NotMeasured => "The interval is too wide for a verdict.".to_owned(),
     }
 }
@@ -353,7 +355,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
                 h4 { (title) }
                 (plots::changes(measured, outcome.verdict))
                 @if measured.sample.estimates.is_empty() && measured.bound.is_none() {
-                    p.note { "The estimates were not kept." }
+                    p.note { "The estimates were not saved." }
                 }
                 p.note { (statistics(measured)) "." }
                 @if let Some(throughput) = throughput(measured, Glyphs::Unicode) {
@@ -517,8 +519,8 @@ fn metric_verdict(verdict: MetricVerdict) -> (Option<&'static str>, &'static str
     match verdict {
         MetricVerdict::More => (Some("slower"), "▲ more"),
         MetricVerdict::Less => (Some("faster"), "▼ less"),
-        MetricVerdict::ChangedBelowThreshold => (Some("changed"), "below the threshold"),
-        MetricVerdict::Same => (None, "same"),
+        MetricVerdict::ChangedBelowThreshold => (Some("changed"), "by less than the threshold"),
+        MetricVerdict::Same => (None, "unchanged"),
         MetricVerdict::Inconclusive => (None, "inconclusive"),
         MetricVerdict::Varies => (None, "varies from call to call"),
     }
@@ -606,9 +608,9 @@ mod tests {
     fn verdicts_are_sentences() {
         let time = [Metric::Time];
         let figures = "A run takes 1.31 µs instead of 1.00 µs: +30.6 % [+29.6 %, +31.6 %].";
-        let slower = format!("{figures} Slower by 10 % or more, and fresh pairs confirmed it.");
+        let slower = format!("{figures} Slower by 10 % or more, confirmed by fresh pairs.");
         assert_eq!(told(Verdict::Slower, &time), slower);
-        assert!(told(Verdict::Same, &time).ends_with("No change of 10 % or more."));
+        assert!(told(Verdict::Same, &time).ends_with("Unchanged within ±10 %."));
         assert!(told(Verdict::Slower, &[Metric::Allocations]).ends_with("Worse by the deciding metrics: allocations."));
     }
 
@@ -617,7 +619,7 @@ mod tests {
         let mut noisy = outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)));
         noisy.reason = Some(Reason::TooNoisy);
         let told = super::verdict(&run(Vec::new()), &noisy);
-        assert!(told.ends_with("Too noisy to tell within its budget (--per-test-budget)."), "{told}");
+        assert!(told.ends_with("Too noisy for its budget (--per-test-budget)."), "{told}");
     }
 
     #[test]
@@ -652,8 +654,8 @@ mod tests {
         run.gates = vec![Metric::Allocations];
         let table = metrics(&run, &outcome).0;
         assert!(table.contains("<td>12</td><td>18</td><td class=\"slower\">+50.0 %</td>"), "{table}");
-        assert!(table.contains(">▲ more; decides<") && table.contains(">same<"), "{table}");
-        assert!(table.contains("No bytes written, no instructions: not asked for."), "{table}");
+        assert!(table.contains(">▲ more; decides<") && table.contains(">unchanged<"), "{table}");
+        assert!(table.contains("No bytes written, no instructions: not requested."), "{table}");
         assert_eq!(table.matches("<tr>").count(), 3);
     }
 }

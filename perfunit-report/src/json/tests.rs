@@ -68,7 +68,7 @@ fn the_frame_has_every_promised_field() {
             "failing_on_head": 0, "failing_on_base": 0, "measured": 8, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
             "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
         },
-        "warnings": ["there is only one core to use: the same certainty takes longer"],
+        "warnings": ["only one core is available; measuring takes longer for the same precision"],
         "interrupted": false,
         "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
         "sharding": null,

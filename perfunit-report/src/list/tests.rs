@@ -98,7 +98,7 @@ mycrate:
     macro    parser::tests::long  names changed Parser::line (src/parser.rs:88)
     macro    all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored all measures it)]
     macro    lexer::tests::tiny   cannot have changed
-    -        lexer::tests::tokio  [not captured: another macro makes this test, and this toolchain or crate does not take our test runner]
+    -        lexer::tests::tokio  [not captured: defined by another macro, and this toolchain or crate does not support our test runner]
 
 mycrate::api:
     runner   roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
@@ -222,8 +222,8 @@ fn why_shows_the_path_and_what_changed_and_the_stage_that_left_a_test_out() {
 
 mycrate:
     parser::tests::long  names changed Parser::line (src/parser.rs:88)
-    lexer::tests::tiny   [cannot have changed: all machine code that it can reach is the same]
-    lexer::tests::tokio  [not captured: another macro makes this test, and this toolchain or crate does not take our test runner]
+    lexer::tests::tiny   [cannot have changed: all reachable machine code is identical]
+    lexer::tests::tokio  [not captured: defined by another macro, and this toolchain or crate does not support our test runner]
 
 mycrate::api:
     roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
@@ -253,8 +253,8 @@ fn when_nothing_is_selected_each_change_can_be_explained() {
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
 
      Changes  src/a.rs: only comments, documentation or formatting differ
-              changed Parser::line (src/parser.rs:88): no test target in scope depends on it
-     Summary  0 of 412 tests can have changed: no test can reach machine code that differs
+              changed Parser::line (src/parser.rs:88): no selected test target depends on it
+     Summary  0 of 412 tests can have changed: no test can reach changed machine code
 
 "]],
     );

@@ -9,13 +9,13 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r"
+    assert_data_eq!(told(&full()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
 
-**Nothing slower by 10 % or more in 5 of 10 tests.**
+**5 of 10 tests are not slower by 10 % or more.**
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
@@ -32,21 +32,21 @@ fn a_comment_reads_like_this() {
 
 | inconclusive | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy to tell within its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
 
 </details>
 
-<details><summary>1 unchanged within 10 %</summary>
+<details><summary>1 unchanged (within ±10 %)</summary>
 
-| unchanged within 10 % | base | head | change | interval | responsible |
+| unchanged (within ±10 %) | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within 5 %<br>`too noisy to tell within its budget (--per-test-budget)` |
+| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
 </details>
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 1 unchanged within 5 %, 2 not measured.
+- Decided by time, threshold 10 %: 2 changed by less than 10 %, 2 unchanged (within ±10 %), 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 ignored
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
@@ -60,29 +60,29 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r"
+"#]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
 
-**Nothing slower by 10 % or more in 5 of 10 tests.**
+**5 of 10 tests are not slower by 10 % or more.**
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
-**Growth**: `mycrate sort/*`: time grows as n^2.0 instead of n^1.1: 310 times at 4096.
+**Growth**: `mycrate sort/*`: time grows as n^2.0 instead of n^1.1: 310 times as long at 4096.
 
-**Work grows with a larger power of an input's length in 1 function**:
+**Work grows faster with the length of an input in 1 function**:
 
-- `Parser::parse` (`src/idle.rs:7`): work grows as n&#94;2.1, was n&#94;1.0&#58; 31 times at n &#61; 300 (length of &#96;input&#96;)
+- `Parser::parse` (`src/idle.rs:7`): work grows as n&#94;2.1, was n&#94;1.0&#58; 31 times as much at n &#61; 300 (length of &#96;input&#96;)
 
 - `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
 - `not explained`: 1 test slower, +14.6 %
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data |
+| `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement |
 | `mycrate lexer::tests::tiny` | 8.20 ns | 9.40 ns | **+14.6 %** | +13.6 % to +15.6 % |  |
 
 | faster | base | head | change | interval | responsible |
@@ -93,30 +93,30 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 | inconclusive | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy to tell within its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
 
 </details>
 
-<details><summary>1 unchanged within 10 %</summary>
+<details><summary>1 unchanged (within ±10 %)</summary>
 
-| unchanged within 10 % | base | head | change | interval | responsible |
+| unchanged (within ±10 %) | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within 5 %<br>`too noisy to tell within its budget (--per-test-budget)` |
+| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
 </details>
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed below it, 1 same, 1 inconclusive, 1 unchanged within 5 %, 2 not measured.
+- Decided by time, threshold 10 %: 2 changed by less than 10 %, 2 unchanged (within ±10 %), 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 too-long
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
 - Changed: `changed Cargo.lock`
-- Growth not known: <code>idle&#58;&#58;Pool&#58;&#58;drain&#58; lengths of &#96;text&#96; from 3 to 40 do not spread over four octaves from 4 on</code>
-- Growth not known: `1 test: its harness is its own`
+- Unknown growth: <code>idle&#58;&#58;Pool&#58;&#58;drain&#58; lengths of &#96;text&#96; from 3 to 40 do not spread over four octaves from 4 on</code>
+- Unknown growth: `1 test: it has its own test harness`
 - Note: `code layout not controlled in mycrate: the linker ld refuses: no such option`
 - Note: `3 verdicts below 40 % rest on one layout: code placement alone can cause such a change`
-- Warning: `there is only one core to use: the same certainty takes longer`
+- Warning: `only one core is available; measuring takes longer for the same precision`
 
 ```sh
 cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1b2c3 parser:: --threshold 0.1
@@ -124,7 +124,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"]].raw());
+"#]].raw());
 }
 
 /// Renders HTML like GitHub, without its sanitizing.
@@ -260,8 +260,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
     let growing = Run { growth: Some(samples::growth()), ..fine.clone() };
     assert!(render(&growing, &silent).contains("`Parser::parse`"));
     let denied = Rendering { denied: Denied { growth: true, ..Denied::default() }, ..silent };
-    let heading =
-        "### No test got slower or faster; work grows with a larger power of an input&#39;s length in 1 function\n";
+    let heading = "### No test got slower or faster; work grows faster with the length of an input in 1 function\n";
     assert!(render(&growing, &denied).contains(heading), "{}", render(&growing, &denied));
     let noisy = run(vec![outcome("a", Verdict::Inconclusive, Some(measured(1e3, 0.0)))]);
     assert_eq!(render(&noisy, &silent), "");
@@ -356,7 +355,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, allocations, threshold 10 %: 0 changed below it, 0 same, 0 inconclusive, 0 not measured.
+- Decided by time, allocations, threshold 10 %.
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
 - Changed: `changed Cargo.lock`

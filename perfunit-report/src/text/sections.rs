@@ -1,15 +1,15 @@
 //! Sections of a report and its last lines in the terminal.
 
 use crate::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
-use crate::figures::{Detail, Words, row, status, word};
+use crate::figures::{Detail, Words, row, status};
 use crate::ratchet::accepted_of;
 use crate::sections::{Kind, Section, Sections, place, unmeasured_targets};
-use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, PLAIN, Row, STRONG, Screen, Text, WARN, test_id};
+use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use crate::{causes, caveats, sections};
-use perfunit_model::format::{self, count, one_line, threshold};
+use perfunit_model::format::{self, Glyphs, count, one_line};
 use perfunit_model::{
-    Conclusion, Denied, Function, GeneratedCalls, Generation, Measured, Outcome, Part, Run, Selection, Sharding, Side,
-    Stages, Verdict, WithoutWorkload,
+    Conclusion, Denied, Function, GeneratedCalls, Generation, Outcome, Part, Run, Selection, Sharding, Stages, Verdict,
+    WithoutWorkload,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ fn growth(run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Scree
             let functions = count(growth.compared.len(), "function");
             screen.status("Growth", DIM, &Text::plain(format!("work grows as before in {functions}")));
         }
-        None => screen.status("Growth", WARN, &Text::plain("no function was seen at lengths over four octaves")),
+        None => screen.status("Growth", WARN, &Text::plain("no function was called with lengths over four octaves")),
     }
     let shown = if detail == Detail::Full { usize::MAX } else { GROWING };
     let (growing, unknown) = (sections.items(Kind::Growth), sections.items(Kind::GrowthUnknown));
@@ -163,7 +163,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
         Some(commit) => since.and(format!(" ({commit}): ")),
         None => since.and(": "),
     };
-    screen.status("Ratchet", GOOD, &since.join(counted(second)));
+    screen.status("Ratchet", GOOD, &since.join(counted(second, screen.glyphs())));
     let shown = if detail == Detail::Full { usize::MAX } else { SHOWN };
     let others = second.outcomes.iter().filter(|outcome| {
         detail == Detail::Full && outcome.measured.is_some() && !lost.iter().any(|(lost, _)| lost.test == outcome.test)
@@ -206,7 +206,7 @@ fn generated(run: &Run, detail: Detail, screen: &mut Screen) {
         let functions = count(reached.len(), "function");
         let made =
             Text::new(STRONG, count(workloads.len(), "call")).and(format!(" for {functions} that no test executes: "));
-        screen.status("Generated", GOOD, &made.join(counted(compared)));
+        screen.status("Generated", GOOD, &made.join(counted(compared, screen.glyphs())));
         let measured = compared.outcomes.iter().filter(|outcome| outcome.measured.is_some());
         let rows: Vec<Row> = measured.map(|outcome| call_row(generated, compared, outcome, detail, screen)).collect();
         write_rows(&rows, screen);
@@ -297,13 +297,7 @@ pub fn written(run: &Run, kinds: &[Kind], detail: Detail) -> String {
 
 /// Writes the line of counts.
 pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
-    let text = if counts::nothing_because(run).is_some() { Text::plain("nothing to measure") } else { counted(run) };
-    let failing = run.failing(Side::Head).count();
-    let text = if failing > 0 {
-        text.and(format!(", {failing} of them fail{} on head only", if failing == 1 { "s" } else { "" }))
-    } else {
-        text
-    };
+    let text = counted(run, screen.glyphs());
     let style = match conclusion {
         Conclusion::Passed if run.inconclusive().next().is_none() => GOOD,
         Conclusion::Passed | Conclusion::Interrupted => WARN,
@@ -315,55 +309,23 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     let text =
         stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
     if let Some(excluded) = Excluded::beyond_verdicts(run) {
-        screen.status("Excluded", GOOD, &Text::plain(excluded.to_string()));
+        screen.status("Bound", GOOD, &Text::plain(excluded.to_string()));
     }
     screen.status("Summary", style, &text);
 }
 
-/// Returns how many tests have which verdict.
-pub fn counted(run: &Run) -> Text {
-    let words = Words::of(&run.all_gates());
-    let below = match words {
-        Words::OfTime => format!("changed below {}", margins(run)),
-        Words::OfAny => "changed below the threshold".to_owned(),
-    };
-    let (unmeasured, probable) = (Unmeasured::of(run), run.probably_slower().count());
-    let texts = Verdict::ALL.map(|verdict| {
-        let n = match verdict {
-            Verdict::NotMeasured => unmeasured.not_measured,
-            Verdict::Inconclusive => run.inconclusive().count(),
-            _ => run.count(verdict),
-        };
-        // Calm where the status word is green for good news.
-        let style = if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
-        let word = match verdict {
-            Verdict::ChangedBelowThreshold => below.clone(),
-            Verdict::Inconclusive if probable > 0 => format!("inconclusive ({probable} probably slower)"),
-            _ => word(verdict, words),
-        };
-        let text = Text::new(if n > 0 { style } else { PLAIN }, format!("{n} {word}"));
-        let within = unchanged_within(run).filter(|_| verdict == Verdict::Inconclusive);
-        within.map(|within| Text::new(STRONG, within).and(", ")).unwrap_or_default().join(text)
-    });
-    let others = unmeasured.others().map(|(n, words)| Text::plain(format!("{n} {words}")));
-    texts.into_iter().chain(others).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
-}
-
-/// Counts the tests that are unchanged within a bound.
-fn unchanged_within(run: &Run) -> Option<String> {
-    let tests = run.count(Verdict::Inconclusive) - run.inconclusive().count();
-    (tests > 0).then(|| format!("{tests} unchanged within {}", threshold(run.bound)))
-}
-
-/// Returns the margin of the changed tests: the run's, unless some of them have another one.
-fn margins(run: &Run) -> String {
-    let changed = run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::ChangedBelowThreshold);
-    let mut own = changed.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
-    if own.all(|own| own.to_bits() == run.threshold.margin().to_bits()) {
-        threshold(run.threshold.margin())
-    } else {
-        "their thresholds".to_owned()
+/// Formats the counts of tests by verdict.
+pub fn counted(run: &Run, glyphs: Glyphs) -> Text {
+    if counts::nothing_because(run).is_some() {
+        return Text::plain("nothing to measure");
     }
+    let words = Words::of(&run.all_gates());
+    // Unchanged tests are not highlighted, although their status word is.
+    let style = |verdict| if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
+    let verdicts = counts::by_verdict(run, glyphs).into_iter().map(|(verdict, text)| Text::new(style(verdict), text));
+    let others = Unmeasured::of(run).others().map(|(tests, label)| Text::plain(format!("{tests} {label}")));
+    let all = verdicts.chain(others).reduce(|all, text| all.and(", ").join(text));
+    all.unwrap_or_else(|| Text::plain("nothing to measure"))
 }
 
 /// Returns the stages that took place, with their times.

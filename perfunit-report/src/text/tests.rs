@@ -21,7 +21,7 @@ fn every_verdict_has_its_place() {
     check(
         &full(),
         WIDE,
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
 ────────────
@@ -29,10 +29,10 @@ fn every_verdict_has_its_place() {
       Slower  mycrate lexer::tests::tiny     8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ... and 1 more (-v)
-Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [-14.2 %, +20.4 %]  too noisy to tell within its budget (--per-test-budget)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [-14.2 %, +20.4 %]  too noisy for its budget (--per-test-budget)
               may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
-   Unchanged  1 test within 5 %
-        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Unchanged  1 test (within ±5 %)
+   Unchanged  1 test (within ±10 %); smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
@@ -42,10 +42,10 @@ Not measured  1 test: fails on both: no network
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ────────────
-    Excluded  nothing slower by 10 % or more in 5 of 10 tests
-     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+       Bound  5 of 10 tests are not slower by 10 % or more
+     Summary  2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within ±10 %), 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
@@ -56,7 +56,7 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
     check(
         &run,
         TextOptions { width: 116, unicode: false, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
 ------------
@@ -67,10 +67,10 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ...
               and 1 more (-v)
 Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [-14.2 %, +20.4 %]
-              too noisy to tell within its budget (--per-test-budget)
+              too noisy for its budget (--per-test-budget)
               may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
-   Unchanged  1 test within 5 %
-        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Unchanged  1 test (within +-5 %)
+   Unchanged  1 test (within +-10 %); smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
@@ -80,11 +80,11 @@ Not measured  1 test: fails on both: no network
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
         Note  3 verdicts below 40 % rest on one layout: code placement alone can cause such a change
 ------------
-    Excluded  nothing slower by 10 % or more in 5 of 10 tests
-     Summary  2 slower, 1 faster, 2 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not
+       Bound  5 of 10 tests are not slower by 10 % or more
+     Summary  2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within +-10 %), 1 inconclusive, 2 not
               measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
@@ -105,8 +105,7 @@ fn eighty_columns_put_figures_below_names() {
               8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
       Faster  mycrate cache::tests::first
               2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
-        Same  1 test: no change of 10 % or more; smallest detectable change
-              0.41 %
+   Unchanged  1 test (within ±10 %); smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no
@@ -114,8 +113,8 @@ Not measured  doc tests of mycrate: measured on request (--doc)
         Note  3 verdicts below 40 % rest on one layout: code placement alone can
               cause such a change
 ────────────
-     Summary  2 slower, 1 faster, 0 changed below 10 %, 1 same, 0 inconclusive,
-              0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  2 slower, 1 faster, 1 unchanged (within ±10 %)  [prepare 0.4 s,
+              build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -149,7 +148,7 @@ fn verbose_tells_everything_about_every_test() {
     check(
         &run,
         TextOptions { verbose: true, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 6 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
@@ -167,18 +166,18 @@ fn verbose_tells_everything_about_every_test() {
      Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
-Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-14.2 %, +20.4 %]  too noisy to tell within its budget (--per-test-budget)
+Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-14.2 %, +20.4 %]  too noisy for its budget (--per-test-budget)
               may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
-   Unchanged  mycrate net::tests::handshake  51.2 µs → 51.7 µs   +0.90 %  [ -1.8 %,  +3.6 %]  within 5 %: too noisy to tell within its budget (--per-test-budget)
+   Unchanged  mycrate net::tests::handshake  51.2 µs → 51.7 µs   +0.90 %  [ -1.8 %,  +3.6 %]  within ±5 %: too noisy for its budget (--per-test-budget)
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
-   Unchanged  1 test within 5 %
-        Same  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+   Unchanged  1 test (within ±5 %)
+   Unchanged  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               selected: names changed Parser::line (src/parser.rs:88)
-        Same  1 test: no change of 10 % or more; smallest detectable change 0.41 %
+   Unchanged  1 test (within ±10 %); smallest detectable change 0.41 %
    Uncovered  1 changed function is executed by no test:
                 idle::Pool::drain  src/idle.rs:7, no test can reach it
 Not measured  1 test: fails on both: no network
@@ -195,10 +194,10 @@ Not measured  1 test: fails on both: no network
               mycrate net::tests::roundtrip  1.5 s, 80 pairs
               mycrate net::tests::handshake  1.5 s, 80 pairs
 ────────────
-    Excluded  nothing slower by 10 % or more in 4 of 8 tests
-     Summary  1 slower, 1 faster, 1 changed below 10 %, 1 same, 1 unchanged within 10 %, 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+       Bound  4 of 8 tests are not slower by 10 % or more
+     Summary  1 slower, 1 faster, 1 changed by less than 10 %, 2 unchanged (within ±10 %), 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
@@ -256,13 +255,13 @@ fn an_interrupted_run_shows_what_it_has() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
-        Same  4 tests: no change of 10 % or more; smallest detectable change 0.21 % to 3.1 %, median 0.60 %
+   Unchanged  4 tests (within ±10 %); smallest detectable change 0.21 % to 3.1 %, median 0.60 %
 Not measured  2 tests: interrupted
                 mycrate e, mycrate f
  Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
-     Warning  there is only one core to use: the same certainty takes longer
+     Warning  only one core is available; measuring takes longer for the same precision
 ────────────
-     Summary  0 slower, 0 faster, 0 changed below 10 %, 4 same, 0 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  4 unchanged (within ±10 %), 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -285,19 +284,19 @@ fn a_long_list_of_inconclusive_tests_is_cut_unless_verbose() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 12 measured
 ────────────
-Inconclusive  mycrate t00  1.00 µs → 1.20 µs   +20.0 %  [+19.0 %, +21.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t01  1.00 µs → 1.19 µs   +19.0 %  [+18.0 %, +20.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t02  1.00 µs → 1.18 µs   +18.0 %  [+17.0 %, +19.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t03  1.00 µs → 1.17 µs   +17.0 %  [+16.0 %, +18.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t04  1.00 µs → 1.16 µs   +16.0 %  [+15.0 %, +17.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t05  1.00 µs → 1.15 µs   +15.0 %  [+14.0 %, +16.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t06  1.00 µs → 1.14 µs   +14.0 %  [+13.0 %, +15.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t07  1.00 µs → 1.13 µs   +13.0 %  [+12.0 %, +14.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t08  1.00 µs → 1.12 µs   +12.0 %  [+11.0 %, +13.0 %]  a change was seen first and could not be confirmed on fresh pairs
-Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  a change was seen first and could not be confirmed on fresh pairs
+Inconclusive  mycrate t00  1.00 µs → 1.20 µs   +20.0 %  [+19.0 %, +21.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t01  1.00 µs → 1.19 µs   +19.0 %  [+18.0 %, +20.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t02  1.00 µs → 1.18 µs   +18.0 %  [+17.0 %, +19.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t03  1.00 µs → 1.17 µs   +17.0 %  [+16.0 %, +18.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t04  1.00 µs → 1.16 µs   +16.0 %  [+15.0 %, +17.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t05  1.00 µs → 1.15 µs   +15.0 %  [+14.0 %, +16.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t06  1.00 µs → 1.14 µs   +14.0 %  [+13.0 %, +15.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t07  1.00 µs → 1.13 µs   +13.0 %  [+12.0 %, +14.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t08  1.00 µs → 1.12 µs   +12.0 %  [+11.0 %, +13.0 %]  a change was seen but not confirmed by fresh pairs
+Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  a change was seen but not confirmed by fresh pairs
               ... and 2 more (-v)
 ────────────
-     Summary  0 slower, 0 faster, 0 changed below 10 %, 0 same, 12 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  12 inconclusive  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -321,7 +320,7 @@ fn figures_that_are_no_numbers_do_not_break_the_page() {
       Slower  mycrate a  ? → ?   ?  [?, ?]
       Slower  mycrate b
 ────────────
-     Summary  2 slower, 0 faster, 0 changed below 10 %, 0 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  2 slower  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -380,8 +379,8 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
 ────────────
       Slower  mycrate a  1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
               bytes allocated 640 B → 1.25 KiB (+100.0 %)
-              suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
-        Same  7 tests: no change of 10 % or more; smallest detectable change 1.0 %
+              suspect: allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement
+   Unchanged  7 tests (within ±10 %); smallest detectable change 1.0 %
    More work  mycrate t0: allocations 12 → 18 (+50.0 %), although its time is about the same
    More work  mycrate t1: allocations 12 → 18 (+50.0 %), although its time is about the same
    More work  mycrate t2: allocations 12 → 18 (+50.0 %), although its time is about the same
@@ -389,7 +388,7 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
    More work  mycrate t4: allocations 12 → 18 (+50.0 %), although its time is about the same
               ... and 2 more (-v)
 ────────────
-     Summary  1 slower, 0 faster, 0 changed below 10 %, 7 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  1 slower, 7 unchanged (within ±10 %)  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );
@@ -397,32 +396,32 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
     check(
         &run,
         TextOptions { verbose: true, ..WIDE },
-        str![[r"
+        str![[r#"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 2 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
       Layout  mycrate: matched, 899 of 900 common functions at equal addresses, 2099 of 2100 constants and variables, 2 of 3 changed functions anchored; 14 of 15 loops of changed functions in place; 2.4 MB of code linked in 0.30 s
-     Without  no instructions: not asked for
+     Without  instructions: not requested
      Changes  changed Parser::line (src/parser.rs:88)
               changed Cargo.lock
 ────────────
       Slower  mycrate a   1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
               metrics: bytes allocated 640 B → 1.25 KiB (+100.0 %)
-              suspect: allocations and instructions are the same; what is left are caches, branches, waiting, and the place of code and data
+              suspect: allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement
               selected: names changed Parser::line (src/parser.rs:88)
-        Same  mycrate t0   310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+   Unchanged  mycrate t0   310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 1.0 %, steady state
               metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B
               warning: more allocations, although its time is about the same
               selected: names changed Parser::line (src/parser.rs:88)
-        Same  1 test: no change of 10 % or more; smallest detectable change 1.0 %
+   Unchanged  1 test (within ±10 %); smallest detectable change 1.0 %
    Most time  mycrate a  1.5 s, 80 pairs
               mycrate t0  1.5 s, 80 pairs
 ────────────
-     Summary  1 slower, 0 faster, 0 changed below 10 %, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  1 slower, 1 unchanged (within ±10 %)  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"]],
+"#]],
     );
 }
 
@@ -444,10 +443,10 @@ fn verdicts_by_other_metrics_than_time_are_not_called_slower() {
        Worse  mycrate a  310 ns → 310 ns   +0.10 %  [-0.90 %, +1.1 %]
               allocations 12 → 18 (+50.0 %)
               warning: more allocations, although its time is about the same
-     Changed  1 test below the threshold (-v)
-        Same  1 test: no change of allocations, peak heap
+     Changed  1 test by less than the threshold (-v)
+   Unchanged  1 test (allocations, peak heap)
 ────────────
-     Summary  1 worse, 0 better, 1 changed below the threshold, 1 same, 0 inconclusive, 0 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+     Summary  1 worse, 1 changed by less than the threshold, 1 unchanged  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
 "]],
     );

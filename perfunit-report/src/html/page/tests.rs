@@ -129,7 +129,7 @@ fn the_headline_is_the_answer() {
     let grows = Run { growth: Some(growth()), ..run(vec![outcome("a", Verdict::Same, figures())]) };
     assert_eq!(of(&grows, Denied::default()), "No test got slower");
     let denied = Denied { growth: true, ..Denied::default() };
-    let said = "No test got slower; work grows with a larger power of an input's length in 1 function";
+    let said = "No test got slower; work grows faster with the length of an input in 1 function";
     assert_eq!(of(&grows, denied), said);
     assert!(
         header(&grows, &Sections::of(&grows, denied), Conclusion::of(&grows, denied)).0.contains("h1 class=\"slower\"")
@@ -168,11 +168,11 @@ fn tests_within_a_bound_have_a_count_a_filter_and_a_part_of_the_headline() {
     let page = |run: &Run| header(run, &Sections::of(run, Denied::default()), Conclusion::Passed).0;
     let full = full();
     let text = page(&full);
-    assert!(text.contains("≤ <b>1</b> unchanged within 5 %") && text.contains("? <b>1</b> inconclusive"), "{text}");
+    assert!(text.contains("≤ <b>1</b> unchanged (within ±5 %)") && text.contains("? <b>1</b> inconclusive"), "{text}");
     let filter = filter(&full).0;
-    assert!(filter.contains("value=\"within\" checked") && filter.contains("≤ Unchanged within a bound"), "{filter}");
+    assert!(filter.contains("value=\"within\" checked") && filter.contains("≤ Unchanged (wider bound)"), "{filter}");
     let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.04)]));
-    assert!(text.contains("<h1>No test got slower; nothing slower by 5 % or more in 1 of 1 test</h1>"), "{text}");
+    assert!(text.contains("<h1>No test got slower; 1 of 1 test is not slower by 5 % or more</h1>"), "{text}");
     let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.3)]));
     assert!(text.contains("<h1>No test got slower, 1 inconclusive</h1>"), "{text}");
 }

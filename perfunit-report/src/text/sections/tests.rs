@@ -74,10 +74,10 @@ fn what_no_build_holds_is_named() {
     coverage(&one, Detail::Full, &mut screen);
     coverage(&twice, Detail::Brief, &mut screen);
     let expected = "\
-Not compiled  the change to 1 function is left out of the build by the features (--features): udivmod
-Not compiled  the change to 1 function is left out of the build by the features (--features):
+Not compiled  the change to 1 function is excluded from the build by the features (--features): udivmod
+Not compiled  the change to 1 function is excluded from the build by the features (--features):
                 udivmod  src/udiv.rs:7
-Not compiled  the changes to 2 functions are left out of the build by the features (--features), the platform or the profile (debug assertions): open
+Not compiled  the changes to 2 functions are excluded from the build by the features (--features), the platform or the profile (debug assertions): open
 ";
     assert_eq!(without_escapes(&screen.finish()), expected);
 }
@@ -127,7 +127,7 @@ fn failures_come_first_each_with_its_message() {
 Not measured  2 tests: fail on base and pass on head
                 mycrate a  on base: no network
                 mycrate b  on base: exit 3
-              1 test: new, and does not build or pass on base: there is nothing to compare with
+              1 test: new, does not build or pass on base
                 mycrate n
 ";
     check_reasons(&reasons, Detail::Brief, expected);
@@ -137,7 +137,7 @@ Not measured  2 tests: fail on base and pass on head
 fn folded_tests_are_a_list_until_everything_is_asked_for() {
     let reasons = [("a", Some(Reason::FoldedAway { ns: 0.3 })), ("b", Some(Reason::FoldedAway { ns: 0.6 }))];
     let heading =
-        "Not measured  2 tests: too short to measure: the optimiser removed the work, or there is hardly any\n";
+        "Not measured  2 tests: too short to measure: the optimizer removed the work, or there is almost none\n";
     check_reasons(&reasons, Detail::Brief, &format!("{heading}                mycrate a, mycrate b\n"));
     let each = "                mycrate a  0.3 ns per run\n                mycrate b  0.6 ns per run\n";
     check_reasons(&reasons, Detail::Full, &format!("{heading}{each}"));
@@ -200,6 +200,6 @@ fn what_was_denied_and_not_looked_at_is_said_below_the_summary() {
     assert_eq!(text(Denied::default()), "");
     assert_eq!(
         text(Denied { growth: true, ..Denied::default() }),
-        "   Undecided  how work grows is not known: its harness is its own (2 tests)\n"
+        "   Undecided  growth is unknown: it has its own test harness (2 tests)\n"
     );
 }

@@ -111,14 +111,14 @@ fn functions_without_a_body_are_not_listed() {
 fn const_functions_are_left_out() {
     check_left_out("impl S { pub const unsafe fn f() {} }", &["S::f:1 a const fn cannot read the clock"]);
     check_left_out("#[const_trait] trait T { fn f() {} }", &["T::f:1 a const fn cannot read the clock"]);
-    check_left_out("impl const T for S { fn f() {} }", &["lib.rs:1 not Rust that we can parse"]);
+    check_left_out("impl const T for S { fn f() {} }", &["lib.rs:1 cannot be parsed"]);
 }
 
 #[test]
 fn functions_without_a_body_of_their_own_kind_are_left_out() {
-    check_left_out("#[naked] fn f() {}", &["f:1 a naked function has no body of Rust"]);
-    check_left_out("#[unsafe(naked)] extern \"C\" fn f() {}", &["f:1 a naked function has no body of Rust"]);
-    check_left_out("#[cfg_attr(a, unsafe(naked))] fn f() {}", &["f:1 a naked function has no body of Rust"]);
+    check_left_out("#[naked] fn f() {}", &["f:1 a naked function has no Rust body"]);
+    check_left_out("#[unsafe(naked)] extern \"C\" fn f() {}", &["f:1 a naked function has no Rust body"]);
+    check_left_out("#[cfg_attr(a, unsafe(naked))] fn f() {}", &["f:1 a naked function has no Rust body"]);
     check_left_out("unsafe extern \"C\" fn f(a: u8, ...) {}", &["f:1 a function with variable arguments"]);
 }
 
@@ -148,7 +148,7 @@ fn an_async_function_below_an_attribute_macro_is_left_out() {
 
 #[test]
 fn functions_that_cannot_name_the_probe_are_left_out() {
-    let why = "f:1 below no_implicit_prelude, where the probe has no name";
+    let why = "f:1 below no_implicit_prelude, where probes cannot be named";
     check_left_out("#![no_implicit_prelude] fn f() {}", &[why]);
     check_left_out("#[no_implicit_prelude] mod m { impl S { fn f() {} } }", &[&format!("m::S::{why}")]);
 }
@@ -164,8 +164,8 @@ fn functions_written_by_macros_are_left_out() {
 
 #[test]
 fn a_file_that_does_not_parse_stays_as_it_is() {
-    check_left_out("fn f( {}", &["lib.rs:1 not Rust that we can parse"]);
-    check_left_out("gen fn f() {}", &["lib.rs:1 not Rust that we can parse"]);
+    check_left_out("fn f( {}", &["lib.rs:1 cannot be parsed"]);
+    check_left_out("gen fn f() {}", &["lib.rs:1 cannot be parsed"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `cargo perfunit archive`: builds and selects as `diff` would, and packs what measuring needs.
+//! `cargo perfunit archive`: builds and selects like `diff`, and packs what measuring needs.
 
 use super::archived::{self, Archive, DISPATCHER, METER, PARTS, Recipe, SEEDS};
 use super::open::{Opened, open};
@@ -20,17 +20,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Archived {
     pub versions: Sides<VersionName>,
-    /// Tests to measure, all shards together.
+    /// Number of tests to measure, over all shards.
     pub tests: usize,
-    /// Why there are none, if selection found that none can have changed.
+    /// The reason if no test can have changed.
     pub nothing_because: Option<NothingBecause>,
     /// Size of the archive in bytes.
     pub bytes: u64,
-    /// What the user should know.
+    /// Warnings about the builds and the selection.
     pub warnings: Vec<Warning>,
 }
 
-/// Makes an archive of what `diff` with these options would measure.
+/// Creates an archive of what `diff` with these options would measure.
 pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Archived> {
     if file.is_dir() {
         return Err(Error::usage(format!("--archive-file {} is a folder", file.display()))
@@ -61,7 +61,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
     Ok(Archived { versions: versions.names(), tests, nothing_because, bytes, warnings })
 }
 
-/// All files to pack, by their path from our folder.
+/// Returns all files to pack, by their path relative to our folder.
 fn entries(ours: &Path, recipes: &[Recipe], plan: Option<&Plan>) -> Result<Vec<Entry>> {
     let mut files = BTreeSet::new();
     let names: BTreeSet<&str> = recipes.iter().flat_map(Recipe::sides).collect();
@@ -84,7 +84,7 @@ fn entries(ours: &Path, recipes: &[Recipe], plan: Option<&Plan>) -> Result<Vec<E
     Ok(entries)
 }
 
-/// Links to folders are not followed: they may lead in circles.
+/// Lists files without following links to folders, which may form cycles.
 fn list_files(folder: &Path, files: &mut BTreeSet<PathBuf>) -> Result<()> {
     for path in fs::list_dir(folder)? {
         if path.is_file() {

@@ -1,27 +1,27 @@
 //! The attempts to measure a test, in order: with base's test code on both versions, then with head's.
 //!
-//! The first attempt that measures the test decides. [`Fallback::after`] says whether head's test code gets a turn after
-//! base's, [`Fallback::decide`] which outcome the test ends with. Both attempts use the data files of the version that the
-//! test code is from; [`may_be_for_other_data`] says whether the data files of the other version get a turn.
+//! The first attempt that measures the test decides. [`Fallback::after`] decides if head's test code is tried after
+//! base's, and [`Fallback::decide`] which outcome the test has. Both attempts use the data files of the version that
+//! has the test code; [`may_be_for_other_data`] decides if the data files of the other version are tried.
 
 use perfunit_model::{Outcome, Reason, Side, TargetKind, TestCodeItem, TestId, Verdict};
 use perfunit_select::Names;
 
-/// The outcome of a test unless head's test code measures it.
+/// The outcome of a test unless it is measured with head's test code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fallback {
-    /// The outcome with base's test code, if only a measurement replaces it.
+    /// The outcome with base's test code, if only a measurement can replace it.
     outcome: Option<Outcome>,
-    /// The reason for a test that does not pass on base with head's test code: it has no base.
+    /// The reason for a test that does not pass on base with head's test code.
     pub reason: Reason,
 }
 
 impl Fallback {
-    /// The fallback of a test that base does not have.
+    /// The fallback of a test that is not in base.
     pub const OF_NEW_TEST: Self = Self { outcome: None, reason: Reason::New };
 
     /// Returns the fallback of a test that ended like this with base's test code, or `None` if this outcome is final.
-    /// `new_code` returns the item of the test's own code that differs and may be why.
+    /// `new_code` returns the changed item of the test's own code that may be the cause.
     pub fn after(first: &Outcome, new_code: impl FnOnce() -> Option<TestCodeItem>) -> Option<Self> {
         let by_new_code = |outcome| Some(Self { outcome, reason: Reason::TestChanged { item: new_code()? } });
         match &first.reason {
@@ -48,30 +48,30 @@ impl Fallback {
     }
 }
 
-/// Returns whether head's list of tests says more about a test that it excludes than base's: more than that the versions
-/// have no common test code.
+/// Returns true if head's list of tests has a more specific reason for excluding a test than base's, other than that
+/// the versions have no common test code.
 pub fn says_more(first: &Outcome, second: &Outcome) -> bool {
     let lacks_code = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(lacks_common_code);
     lacks_code(first) && !lacks_code(second) && second.reason != Some(Reason::Removed)
 }
 
-/// Returns whether a test has no code that both versions can run, which other test code may change.
+/// Returns true if a test has no code that both versions can run, which other test code may change.
 pub fn lacks_common_code(reason: &Reason) -> bool {
     matches!(reason, Reason::New | Reason::TestChanged { .. })
 }
 
-/// Returns the item of a test's own code that differs, if head still has the test.
+/// Returns the changed item of a test's own code, if head still has the test.
 pub fn new_code(test: &TestId, names: &Names<'_>) -> Option<TestCodeItem> {
     let is_there = test.target.kind == TargetKind::Bench || names.test(Side::Head, test).is_some();
     if is_there { names.changed_code(test) } else { None }
 }
 
-/// Returns whether a test fails on one version alone that does not have its data files: it may pass with them.
+/// Returns true if a test fails on one version only, whose data files it did not use. It may pass with them.
 pub fn may_be_for_other_data(reason: &Reason, data: Side) -> bool {
     matches!(reason, Reason::Fails { .. }) && reason.failing_side() == Some(data.other())
 }
 
-/// Returns whether a test always fails, or does not end on head. Its code may have old expectations or a mistake.
+/// Returns true if a test always fails or times out on head, where its code may be outdated or wrong.
 fn is_failed(outcome: &Outcome) -> bool {
     let always_fails = |reason: &Reason| reason.always_fails_on().is_some();
     let bound = outcome.measured.as_ref().and_then(|measured| measured.bound.as_ref());
@@ -104,14 +104,15 @@ mod tests {
         Reason::TestChanged { item: item() }
     }
 
-    /// A test that takes longer on head than the limit.
+    /// Returns an outcome of a test that exceeds the limit on head.
     fn endless() -> Outcome {
         samples::outcome("t", Verdict::Slower, Some(samples::bounded(1e3, 9e3, Some(9e3))))
     }
 
     #[test]
     fn the_second_attempt_follows_what_other_test_code_may_change() {
-        // With base's test code; the fallback: its reason, and whether base's outcome holds until the test is measured.
+        // An outcome with base's test code, with the expected fallback: its reason, and whether base's outcome stays
+        // until the test is measured.
         let cases = [
             (unmeasured("t", Some(Reason::New)), Some((Reason::New, false))),
             (unmeasured("t", Some(test_changed())), Some((test_changed(), false))),
@@ -131,7 +132,7 @@ mod tests {
             let fallback = Fallback::after(&first, || Some(item()));
             let found = fallback.as_ref().map(|fallback| (fallback.reason.clone(), holds(fallback)));
             assert_eq!(found, expected, "{:?}", first.reason);
-            // A test with the same code in both versions needs no other.
+            // A test with the same code in both versions needs no other code.
             let needs_none = !first.reason.as_ref().is_some_and(lacks_common_code);
             assert!(!needs_none || Fallback::after(&first, || None).is_none(), "{:?}", first.reason);
         }

@@ -1,4 +1,4 @@
-//! One comparison of two versions, from opening them to what was measured.
+//! Compares two versions: opens them, selects and measures tests.
 
 use super::news::Announce;
 use super::open::{Lock, Opened, open};
@@ -17,20 +17,20 @@ use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// A comparison that was made.
+/// A completed comparison.
 pub struct Compared {
     pub run: Run,
-    /// Keys of the versions' contents.
+    /// Keys of the versions' content.
     pub contents: Sides<String>,
-    /// The same of the comparison with the ratchet's version, if there was one.
+    /// The keys in the comparison with the ratchet's version, if there was one.
     pub of_ratchet: Option<Sides<String>>,
-    /// Our folder.
+    /// Our folder in the target folder.
     pub ours: PathBuf,
-    /// Unless the caller holds it.
+    /// The lock of our folder, unless the caller holds it.
     pub lock: Option<Lock>,
 }
 
-/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+/// Checks that this machine can provide what the options request, before anything is built.
 pub fn check(options: &Options) -> Result<()> {
     measure::check(&options.measuring)?;
     perfunit_explain::check(options.explaining)
@@ -38,14 +38,14 @@ pub fn check(options: &Options) -> Result<()> {
 
 /// Compares two versions. Takes the [`lock`] of our folder unless the caller holds it.
 pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, announce: Announce<'_>) -> Result<Compared> {
-    // `log` and `bisect` make many comparisons, and every text that was parsed would be kept for its spans.
+    // `log` and `bisect` make many comparisons; otherwise proc_macro2 keeps every parsed text for its spans.
     proc_macro2::extra::invalidate_current_thread_spans();
     let started = Instant::now();
     check(options)?;
     compare_opened(open(options, terminal, held)?, options, started, announce)
 }
 
-/// Compares two versions whose files are read.
+/// Compares two opened versions.
 pub fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
     let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
@@ -66,8 +66,8 @@ pub fn compare_opened(opened: Opened, options: &Options, started: Instant, annou
     Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
 }
 
-/// Builds and measures what was selected. Returns all tests of the run, if it measures one shard of them, and the functions to
-/// which few tests lead.
+/// Builds and measures the selected tests. Returns all tests of the run if it is one shard of several, and the
+/// functions that only few tests reach.
 fn measure_all(
     session: &Session<'_>,
     builder: &mut Builder<'_>,
@@ -81,7 +81,7 @@ fn measure_all(
     run.selection = plan.describe(std::mem::take(&mut run.selection), &unseen, session);
     run.warnings.extend(plan.warnings());
     let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
-    // Names may yet be those of generated calls.
+    // Names may still match generated calls.
     if session.options.generated == Generated::Never {
         show(&unused, session.context.terminal);
     }
@@ -105,7 +105,7 @@ fn measure_all(
     Ok((dealt, unseen.led_to))
 }
 
-/// What selection did before anything is built; of a change that reaches no target no test executes anything.
+/// Returns the selection before anything is built. If the change reaches no target, no test executes it.
 pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {

@@ -1,4 +1,4 @@
-//! What the figures depend on, for the report.
+//! Describes the environment of a run for the report.
 
 use super::options::Options;
 use perfunit_measure::{Bench, kernel};
@@ -6,7 +6,7 @@ use perfunit_model::Environment;
 use perfunit_project::cargo::Context;
 use std::collections::BTreeMap;
 
-/// Describes toolchain and machine; core and address space are those of the bench.
+/// Describes toolchain and machine. Core and address space come from the bench.
 pub fn describe(context: &Context, options: &Options, bench: Option<&Bench>) -> Environment {
     Environment {
         rustc: context.rustc(),

@@ -1,4 +1,5 @@
-//! `cargo perfunit explain`: the tests of the last run, explained as recorded or anew; and where their time goes.
+//! `cargo perfunit explain`: explains tests of the last run, from saved explanations or by measuring again, and
+//! profiles them.
 
 use super::generated;
 use super::open::{Opened, home, open};
@@ -19,53 +20,53 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A comparison of a run.
+/// The comparison of a run to explain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Against {
     #[default]
     Base,
-    /// The ratchet's version.
+    /// The comparison with the ratchet's version.
     Ratchet,
-    /// Base, by generated calls.
+    /// The comparison of generated calls with base.
     Generated,
 }
 
-/// What to explain of the last run.
+/// Tests of the last run to explain.
 #[derive(Debug, Clone, Default)]
 pub struct ExplainRequest {
-    /// Where the user stands.
+    /// The user's current folder.
     pub folder: PathBuf,
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
-    /// Which comparison of the last run.
+    /// The comparison to explain.
     pub against: Against,
-    /// Names of tests or parts of them; all that are slower or faster if there are none.
+    /// Names of tests or parts of them; empty for all slower and faster tests.
     pub tests: Vec<String>,
-    /// The names are whole.
+    /// True to match whole names only.
     pub exact: bool,
-    /// How; what is recorded is enough unless something is asked for.
+    /// Options for explaining. Without options, saved explanations are used.
     pub explaining: Explaining,
-    /// Explain anew what is recorded.
+    /// True to ignore saved explanations.
     pub again: bool,
-    /// Longest run, builds included.
+    /// Time budget for the whole command, builds included.
     pub budget: Option<Duration>,
 }
 
 impl ExplainRequest {
-    /// By what to find out where costs are: time, unless something else is asked for.
+    /// Returns the engine for profiles: probes, unless another one is requested.
     fn profiled_by(&self) -> Engine {
         self.explaining.engine.unwrap_or(Engine::Probes)
     }
 }
 
-/// Where the time of tests goes.
+/// Profiles of tests.
 #[derive(Debug)]
 pub struct Profiles {
-    /// What all were profiled by.
+    /// The engine of all profiles.
     pub engine: Engine,
-    /// By test, both versions.
+    /// The profiles of both versions, by test.
     pub tests: Vec<Explanation>,
-    /// What the user should know.
+    /// Warnings of the profiling.
     pub warnings: Vec<Warning>,
 }
 
@@ -83,11 +84,11 @@ pub fn explain(request: &ExplainRequest, terminal: Terminal) -> Result<Explanati
             None => explained = Some(calls),
         }
     }
-    // One of the two there is always.
+    // At least one of the two exists.
     explained.map_or_else(|| explain_part(request, terminal), Ok)
 }
 
-/// Splits a request into what it asks of the tests and what of the generated calls of the last run.
+/// Splits a request into the parts for tests and for generated calls of the last run.
 fn split(request: &ExplainRequest) -> Result<[Option<ExplainRequest>; 2]> {
     let whole = || [Some(request.clone()), None];
     if request.against != Against::Base {
@@ -119,7 +120,7 @@ fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanat
     Ok(Explanations { versions, tests, warnings: answers.warnings })
 }
 
-/// Profiles tests of the last run: those that are named, or all that were measured.
+/// Profiles the named tests of the last run, or all measured tests.
 pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
     let engine = request.profiled_by();
     let (saved, chosen, answers) = ask(request, Goal::Profile, terminal)?;
@@ -141,7 +142,7 @@ pub fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles
     Ok(Profiles { engine, tests, warnings })
 }
 
-/// Returns the last run, the indices of the tests that are meant, and what was found out anew about them.
+/// Returns the last run, the indices of the matching tests, and new answers about them.
 fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Record, Vec<usize>, Answers)> {
     let started = Instant::now();
     check(request.explaining)?;
@@ -165,7 +166,7 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
     options.measuring.budget = request.budget;
     let mut answers = answer(&options, &comparison, &open, deadline, terminal)?;
     if !answers.tests.is_empty() {
-        // Another `explain` may have kept something meanwhile.
+        // Another `explain` may have saved results in the meantime.
         saved = runs::read(&path).unwrap_or(saved);
         remember(&mut saved, request.against, goal, &answers);
         if let Err(error) = runs::save(&path, &saved) {
@@ -178,16 +179,16 @@ fn ask(request: &ExplainRequest, goal: Goal, terminal: Terminal) -> Result<(Reco
 /// A comparison in a saved run.
 struct Comparison<'a> {
     run: &'a Run,
-    /// Keys of the versions' contents.
+    /// Keys of the versions' content.
     contents: &'a Sides<String>,
-    /// The generated calls that were in both versions, if these were compared.
+    /// The compared generated calls, if there are any.
     calls: Option<&'a Generation>,
-    /// The saved profiles, which are those of the run itself.
+    /// The saved profiles, which belong to the run's own comparison.
     profiles: Option<&'a BTreeMap<TestId, Explanation>>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Finds a comparison in a saved run.
+    /// Returns a comparison of a saved run.
     fn of(saved: &'a Record, against: Against) -> Result<Self> {
         let Record { run, contents, .. } = saved;
         let of_run = Self { run, contents, calls: None, profiles: None };
@@ -196,8 +197,8 @@ impl<'a> Comparison<'a> {
             Against::Ratchet => {
                 let compared = run.against_ratchet().zip(saved.of_ratchet.as_ref());
                 compared.map(|(run, contents)| Self { run, contents, ..of_run }).ok_or_else(|| {
-                    Error::usage("the last run was not compared with a ratchet's version").hint(
-                        "`cargo perfunit diff --ratchet REV` does that; without --ratchet the run itself is explained",
+                    Error::usage("the last run has no comparison with a ratchet's version").hint(
+                        "run `cargo perfunit diff --ratchet REV`, or remove --ratchet to explain the comparison with base",
                     )
                 })
             }
@@ -205,21 +206,21 @@ impl<'a> Comparison<'a> {
                 let compared = run.generated.as_ref().and_then(|calls| Some((calls.run()?, &calls.generation)));
                 compared.map(|(run, calls)| Self { run, calls: Some(calls), ..of_run }).ok_or_else(|| {
                     Error::usage("the last run has no generated calls")
-                        .hint("`cargo perfunit diff --generated` compares some")
+                        .hint("run `cargo perfunit diff --generated` to compare some")
                 })
             }
         }
     }
 
-    /// Returns the saved profile of a test by this engine, all functions told apart.
+    /// Returns the saved profile of a test by this engine with all functions timed.
     fn profile(&self, outcome: &'a Outcome, engine: Engine) -> Option<&'a Explanation> {
         let saved = self.profiles.and_then(|profiles| profiles.get(&outcome.test));
         let explained = outcome.explanation.as_ref().filter(|found| found.strategy == Strategy::Complete);
         saved.into_iter().chain(explained).find(|found| found.engine == engine)
     }
 
-    /// Returns the options that repeat the comparison, given those of the run. Versions are named by the ids of commits:
-    /// a name may mean another one by now.
+    /// Returns the options that repeat the comparison, based on those of the run. Versions are named by commit ids,
+    /// because names may point to other commits by now.
     fn options(&self, of_run: &Options) -> Options {
         let mut options = match self.calls {
             Some(calls) => generated::of_generation(of_run, calls),
@@ -231,7 +232,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Adds what was found out to a saved run.
+/// Adds new answers to a saved run.
 fn remember(saved: &mut Record, against: Against, goal: Goal, answers: &Answers) {
     let found = answers.tests.iter().filter_map(|(test, answer)| Some((test, answer.as_ref().ok()?)));
     let run = match (against, goal) {
@@ -273,7 +274,7 @@ fn explained(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {
     }
 }
 
-/// Returns the indices of the tests that are meant.
+/// Returns the indices of the matching tests.
 fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>> {
     let places = |takes: &dyn Fn(&Outcome) -> bool| {
         let tests = run.outcomes.iter().enumerate();
@@ -290,7 +291,7 @@ fn choose(run: &Run, request: &ExplainRequest, goal: Goal) -> Result<Vec<usize>>
         let mut meant = places(&|test| is_meant(&test.test, name, true));
         if meant.is_empty() && !request.exact {
             let has_it = |test: &Outcome| test.test.name.contains(name.as_str());
-            // A part of a name does not mean tests that the change does not reach.
+            // Parts of names only match tests that the change reaches.
             meant = places(&|test| has_it(test) && Question::about(test).is_some());
             if meant.is_empty() {
                 meant = places(&has_it);
@@ -310,16 +311,16 @@ fn no_such_test(run: &Run, name: &str) -> Error {
     let Run { base, head, outcomes, .. } = run;
     let (base, head) = (&base.label, &head.label);
     let error = Error::usage(format!(
-        "no test of the last run ({base} against {head}, {} {}) has `{name}` in its name",
+        "no test of the last run ({base} against {head}, {} {}) matches `{name}`",
         outcomes.len(),
         if outcomes.len() == 1 { "test" } else { "tests" }
     ));
     let known = outcomes.iter().map(|test| test.test.name.as_str());
     let hint = suggest::hint(&suggest::near(name, known, "::"));
-    error.hint(hint.unwrap_or_else(|| "`explain` knows the tests that the last `cargo perfunit diff` found".to_owned()))
+    error.hint(hint.unwrap_or_else(|| "`explain` uses the tests of the last `cargo perfunit diff`".to_owned()))
 }
 
-/// Builds again what was compared, where it is not kept, and answers the questions.
+/// Builds the compared versions again if their builds are gone, and answers the questions.
 fn answer(
     options: &Options,
     comparison: &Comparison<'_>,
@@ -331,8 +332,9 @@ fn answer(
     let contents = versions.contents();
     for side in Side::BOTH {
         if contents.get(side) != comparison.contents.get(side) {
-            return Err(Error::usage(format!("{side} is not what the last run compared any longer"))
-                .hint("run `cargo perfunit diff` again"));
+            return Err(
+                Error::usage(format!("{side} has changed since the last run")).hint("run `cargo perfunit diff` again")
+            );
         }
     }
     if let Some(calls) = comparison.calls {

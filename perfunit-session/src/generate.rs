@@ -1,4 +1,4 @@
-//! `cargo perfunit generate`: calls for functions, without a comparison.
+//! `cargo perfunit generate`: generates calls for functions without a comparison.
 
 use super::compare;
 use super::generated::{self, Ground, uncovered_functions};
@@ -12,23 +12,23 @@ use perfunit_project::git::{Repository, Request};
 use perfunit_select::{Filter, select};
 use perfunit_system::term::Terminal;
 
-/// Which functions to generate calls for.
+/// The functions to generate calls for.
 #[derive(Clone)]
 pub struct GenerateRequest {
     pub options: Options,
-    /// Their names; those that no test executes if there are none.
+    /// Names of functions; empty for those that no test executes.
     pub names: Vec<String>,
-    /// All functions, whether tests execute them or not.
+    /// True for all functions, executed by tests or not.
     pub all: bool,
 }
 
-/// What `generate` found.
+/// The result of `generate`.
 pub struct Generating {
     pub versions: Sides<VersionName>,
     pub generation: Generation,
 }
 
-/// `cargo perfunit generate`.
+/// Generates calls for `cargo perfunit generate`.
 pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generating> {
     let request = &without_version(request)?;
     let GenerateRequest { options, .. } = request;
@@ -44,7 +44,7 @@ pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generat
     Ok(Generating { versions, generation })
 }
 
-/// The first word is a function if it is nothing like a version.
+/// Treats the first word as a function if it is not a version.
 fn without_version(request: &GenerateRequest) -> Result<GenerateRequest> {
     let GenerateRequest { mut options, mut names, all } = request.clone();
     let repository = Repository::discover(&options.folder)?;

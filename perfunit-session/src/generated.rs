@@ -1,5 +1,5 @@
-//! The comparison of generated calls: for changed functions that no test executes, in builds of their own, so that no test is
-//! measured in another executable because of them.
+//! Compares generated calls of changed functions that no test executes. They have separate builds, so that they do not
+//! change the executables of tests.
 
 use super::compare::{Compared, compare_opened};
 use super::list::list_opened;
@@ -26,21 +26,21 @@ use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Refuses what does not go together.
+/// Rejects combinations of options that are not supported.
 pub fn check(options: &Options) -> Result<()> {
     if options.archive.is_some() {
-        return Err(Error::usage("generated calls are built, and with --use-archive nothing is")
-            .hint("leave out --generated, or compare where both versions can be built"));
+        return Err(Error::usage("`--generated` cannot be used with `--use-archive`: it needs another build")
+            .hint("remove --generated, or compare where both versions can be built"));
     }
     if options.partition.is_some() {
-        return Err(Error::usage("generated calls are compared in one run, not in shards")
-            .hint("leave out --generated here, and run it without --partition in a job of its own"));
+        return Err(Error::usage("`--generated` cannot be used with `--partition`")
+            .hint("remove --generated here, and run it without --partition in a separate job"));
     }
     Ok(())
 }
 
-/// How to compare generated calls in the time that is left. What is said of tests means none of them; which calls are
-/// compared is for [`only`] to say.
+/// Returns the options for comparing generated calls in the remaining time, without the filters of tests. [`only`] sets
+/// the calls to compare.
 fn of_calls(options: &Options, elapsed: Duration) -> Options {
     let mut calls = second::second(options, elapsed);
     calls.all_tests = false;
@@ -49,18 +49,18 @@ fn of_calls(options: &Options, elapsed: Duration) -> Options {
     calls
 }
 
-/// What is known of the tests of the same versions.
+/// Results for the tests of the same versions.
 pub struct OfTests<'a> {
-    /// Keys of the versions' contents.
+    /// Keys of the versions' content.
     pub contents: &'a Sides<String>,
-    /// Changed functions that none of them executes, as far as filters let that be known.
+    /// Changed functions that no test executes, as far as filters allow to know.
     pub uncovered: &'a [Uncovered],
-    /// Unless it is to be taken.
+    /// The lock of our folder, unless it must be taken.
     pub lock: Option<&'a Lock>,
 }
 
-/// Compares generated calls of the functions that no test executes, so long after the run began. What was found of the tests
-/// is not lost because this cannot be done.
+/// Compares generated calls of the functions that no test executes. `elapsed` is the time since the run began. An error
+/// here does not discard the results of tests.
 pub fn compare_calls(
     options: &Options,
     elapsed: Duration,
@@ -83,7 +83,7 @@ pub fn compare_calls(
     GeneratedCalls { generation, comparison }
 }
 
-/// The generated calls that would be compared, and the functions without one.
+/// Lists the generated calls that `diff` would compare, and the functions without one.
 pub fn list_calls(
     options: &Options,
     tests: &OfTests<'_>,
@@ -92,7 +92,7 @@ pub fn list_calls(
     let Found { mut ground, generation } = match Found::find(options, Duration::ZERO, tests, terminal) {
         Ok(None) => return Ok((Vec::new(), Vec::new())),
         Ok(Some(found)) => found,
-        Err(why) => return Err(Error::setup(format!("no generated calls are listed: {why}"))),
+        Err(why) => return Err(Error::setup(format!("cannot list generated calls: {why}"))),
     };
     if generation.workloads.is_empty() {
         return Ok((Vec::new(), generation.without));
@@ -107,14 +107,14 @@ pub fn list_calls(
     Ok((calls, generation.without))
 }
 
-/// Calls, and where they can be compared.
+/// Generated calls, and the versions in which they can be compared.
 struct Found {
     ground: Ground,
     generation: Generation,
 }
 
 impl Found {
-    /// Nothing if there are no functions to find calls for.
+    /// Generates calls; `None` if there are no functions to generate calls for.
     fn find(
         options: &Options,
         elapsed: Duration,
@@ -147,14 +147,14 @@ impl Found {
     }
 }
 
-/// Whether some tests are left out, of which then nothing is known.
+/// Returns true if some tests are excluded, so that their execution is unknown.
 fn is_filtered(options: &Options) -> bool {
     let Filter { names, expressions, skip, ignored, .. } = &options.filter;
     let is_whole = names.is_empty() && expressions.is_empty() && skip.is_empty() && *ignored == Ignored::default();
     !is_whole || options.rules.default_filter.is_some()
 }
 
-/// The changed functions that no test executes, whatever tests are compared.
+/// Returns the changed functions that no test executes, regardless of filters.
 pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Function>> {
     let Opened { context, versions, .. } = opened;
     let mut versions = versions.clone();
@@ -169,7 +169,7 @@ pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Fun
     Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
 }
 
-/// Whether a warning about a filter that takes no test is none, because one of these generated calls has it.
+/// Returns true if a warning about an unmatched filter is obsolete because one of these generated calls matches it.
 pub fn is_settled<'a>(warning: &Warning, mut calls: impl Iterator<Item = &'a TestId>) -> bool {
     match warning {
         Warning::Unused(Unused::Name { name, exact, .. }) => {
@@ -180,18 +180,18 @@ pub fn is_settled<'a>(warning: &Warning, mut calls: impl Iterator<Item = &'a Tes
     }
 }
 
-/// Without what the report of the tests says already.
+/// Removes what the report of the tests already contains.
 fn without_known(mut run: Run, tests: &Run) -> Run {
     let is_new = |warning: &Warning| !matches!(warning, Warning::Unused(_)) && !tests.warnings.contains(warning);
     run.warnings.retain(is_new);
     run.selection.unmeasured_targets.clear();
-    // Their names mean nothing to a command.
+    // Commands cannot select generated calls by name.
     run.repeat = None;
     run
 }
 
-/// Returns options with only the unit tests of the packages that hold the functions in scope. Features stay those of the
-/// comparison of tests.
+/// Returns options with only the unit tests of the packages that define the selected functions. Features stay those of
+/// the comparison of tests.
 fn with_code_of(options: &Options, functions: &[Function]) -> Options {
     let scope = Scope {
         only: functions.iter().map(|function| function.package.clone()).collect(),
@@ -201,7 +201,7 @@ fn with_code_of(options: &Options, functions: &[Function]) -> Options {
     Options { scope, ..options.clone() }
 }
 
-/// Two versions, and how to build them.
+/// Two versions and the options for building them.
 pub struct Ground {
     pub opened: Opened,
     options: Options,
@@ -213,13 +213,13 @@ impl Ground {
         self.options.measuring.budget.map(|budget| self.started + budget)
     }
 
-    /// For calls of these functions.
+    /// Prepares the versions for calls of these functions.
     pub fn new(opened: Opened, options: &Options, functions: &[Function]) -> Self {
         let options = with_code_of(&of_calls(options, Duration::ZERO), functions);
         Self { opened, options, started: Instant::now() }
     }
 
-    /// What the generation for the functions depends on.
+    /// Returns the key of the generation: everything that it depends on.
     fn key(&self, functions: &[Function]) -> Result<String> {
         let Opened { context, versions, .. } = &self.opened;
         let build = &self.options.build;
@@ -230,7 +230,7 @@ impl Ground {
         Ok(with_code_settings(how, folder, &versions.repository, &build.arguments)?.finish())
     }
 
-    /// What was or is generated for the functions.
+    /// Returns the stored generation for the functions, or generates calls.
     pub fn generation(&self, functions: &[Function]) -> Result<Generation> {
         let Opened { context, versions, .. } = &self.opened;
         let store = Store::new(&context.ours);
@@ -239,7 +239,7 @@ impl Ground {
             return Ok(known);
         }
         let mut versions = versions.clone();
-        // Functions may be called where nothing has changed.
+        // Unchanged code may call the functions too.
         let wanted = Wanted { all_tests: true, ..self.options.wanted() };
         let (mut builder, selected) = select_to_build(context, &mut versions, &wanted)?;
         let generation = self.generate(&mut builder, &versions, &selected, functions)?;
@@ -272,7 +272,7 @@ impl Ground {
         generate::try_calls(builder, &trials, calls, failures)
     }
 
-    /// Compares those of the calls that are asked for as tests of both versions.
+    /// Compares the requested calls as tests of both versions.
     fn compare(self, asked: &Options, generation: &Generation, announce: Announce<'_>) -> Result<Run> {
         let Self { mut opened, options, started } = self;
         let options = only(options, asked);
@@ -286,13 +286,13 @@ impl Ground {
     }
 }
 
-/// How calls that were found are compared.
+/// Returns the options for comparing generated calls.
 pub fn of_generation(options: &Options, generation: &Generation) -> Options {
     let functions: Vec<Function> = generation.workloads.iter().map(|workload| workload.call.function.clone()).collect();
     only(with_code_of(&of_calls(options, Duration::ZERO), &functions), options)
 }
 
-/// The same for the calls that are asked for, and for no test that is there besides.
+/// Restricts the options to the requested calls, without the existing tests.
 fn only(mut options: Options, asked: &Options) -> Options {
     const CALLS: &str = "kind(generated)";
     options.filter = asked.filter.clone();
@@ -307,7 +307,7 @@ fn only(mut options: Options, asked: &Options) -> Options {
     options
 }
 
-/// Places the calls in both versions.
+/// Adds the calls to both versions.
 pub fn lay_over(versions: &mut Versions, workloads: &[GeneratedWorkload]) {
     let calls: Vec<Placing<'_>> =
         workloads.iter().map(|GeneratedWorkload { call, name, n, .. }| Placing { call, name, n: Some(*n) }).collect();
@@ -361,6 +361,6 @@ mod tests {
         let archive = Options { archive: Some("a.tar.zst".into()), ..options() };
         assert!(check(&archive).unwrap_err().to_string().contains("--use-archive"));
         let shard = Options { partition: Some("slice:1/2".parse::<Partition>().unwrap()), ..options() };
-        assert!(check(&shard).unwrap_err().to_string().contains("not in shards"));
+        assert!(check(&shard).unwrap_err().to_string().contains("cannot be used with `--partition`"));
     }
 }

@@ -1,9 +1,9 @@
-//! One comparison, from what the user asked for to a [`Run`].
+//! One comparison: from the user's options to a [`Run`].
 //!
-//! [`compare`] tells the story: open the repository, select targets, build and list the tests of the [`pairings`], measure
-//! them. What all steps share is a [`Session`](shared::Session), made once and lent; the one thing that changes is the
-//! tree of files, which a [`Builder`] owns. A comparison leaves nothing behind in the process: any number of them can be
-//! made in a row, and what is kept in our folder is used again.
+//! [`compare`] runs the stages: it opens the repository, selects targets, builds and lists the tests of the
+//! [`pairings`], and measures them. All steps share a [`Session`](shared::Session), which is created once. Only the
+//! tree of files changes, and a [`Builder`] owns it. A comparison leaves no state in the process, so that any number
+//! can be made in a row; files in our folder are reused.
 
 mod archive;
 mod archived;
@@ -49,7 +49,7 @@ use perfunit_system::term::Terminal;
 use ratchet::OlderVersion;
 use std::time::Instant;
 
-/// Compares two versions, and keeps the run for `explain` and `report`.
+/// Compares two versions, and saves the run for `explain` and `report`.
 pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Run> {
     let _span = tracing::info_span!("diff").entered();
     check(options)?;
@@ -69,14 +69,14 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
         let (folder, why) = (output.clone(), error.message().to_owned());
         record.run.warnings.push(Warning::NotWritten { folder, why });
     }
-    // What was measured is shown even where nothing can be written down.
+    // The results are shown even if they cannot be saved.
     if let Err(error) = runs::keep(&ours, &mut record) {
         record.run.warnings.push(Warning::NotKept { merged: false, why: error.message().to_owned() });
     }
     Ok(record.run)
 }
 
-/// Compares the tests, then generated calls, if they are asked for.
+/// Compares the tests and then generated calls, if requested.
 fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
     if options.generated == Generated::Never {
         return compare_both(options, terminal, announce);
@@ -91,8 +91,8 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     Ok(compared)
 }
 
-/// Compares head with base, then with the ratchet's version, if one is asked for. What the first comparison found is not
-/// lost because the second cannot be made.
+/// Compares head with base and then with the ratchet's version, if requested. An error in the second comparison does
+/// not discard the first.
 fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Result<Compared> {
     let Some(against) = OlderVersion::find(options)? else { return compare(options, terminal, None, announce) };
     let started = Instant::now();
@@ -100,7 +100,7 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
     let options = against.first(&opened.versions.names().base.commit);
     let mut first = compare_opened(opened, &options, started, announce)?;
     let second = against.second(&first.run, started.elapsed()).and_then(|options| {
-        terminal.status("Ratchet", &format!("comparing with {}, too", against.version.label));
+        terminal.status("Ratchet", &format!("also comparing with {}", against.version.label));
         compare(&options, terminal, first.lock.as_ref(), announce).map_err(|error| second::not_compared(&error))
     });
     let comparison = match second {
@@ -116,7 +116,7 @@ fn compare_both(options: &Options, terminal: Terminal, announce: Announce<'_>) -
     Ok(first)
 }
 
-/// `cargo perfunit list`: everything of `diff` but the measuring.
+/// Runs `cargo perfunit list`: all steps of `diff` except measuring.
 pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
     let options = &options::adopt_positionals(options, terminal)?;

@@ -1,4 +1,4 @@
-//! What a comparison would measure.
+//! Lists the tests that a comparison would measure.
 
 use super::compare::{show, unreached};
 use super::open::{Lock, Opened};
@@ -14,15 +14,15 @@ use std::time::Instant;
 /// The tests of two versions.
 pub struct ListOfTests {
     pub listing: Listing,
-    /// Keys of the versions' contents.
+    /// Keys of the versions' content.
     pub contents: Sides<String>,
-    /// Filters that take no test.
+    /// Warnings about filters that match no test.
     pub unused: Vec<Warning>,
-    /// Unless the caller holds it.
+    /// The lock of our folder, unless the caller holds it.
     pub lock: Option<Lock>,
 }
 
-/// The tests of two versions whose files are read.
+/// Lists the tests of two opened versions.
 pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Result<ListOfTests> {
     let Opened { context, mut versions, archive, mut warnings, lock } = opened;
     let contents = versions.contents();
@@ -47,7 +47,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     let session = Session::new(&context, &versions, &selected, options).archive(&archive);
     let plan = pairings::prepare(&session, &mut builder)?;
     show(&plan.warnings(), terminal);
-    // What was not traced would count as reached.
+    // Otherwise untraced tests would count as reached.
     interrupt::check()?;
     let unused = unused_filters(&selected, &options.scope, &plan.tests(), options.generated);
     let seconds = &mut listing.seconds;

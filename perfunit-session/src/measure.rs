@@ -1,4 +1,5 @@
-//! Measures the tests of a pairing on the same data files, first on those of the version that the tests are from.
+//! Measures the tests of a pairing with the same data files on both sides, first those of the version that has the test
+//! code.
 
 use super::attempts::{Fallback, may_be_for_other_data, new_code};
 use super::environment;
@@ -23,32 +24,32 @@ use perfunit_system::progress::Progress;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// What was found out about tests.
+/// The results of measuring tests.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// One for each test, measured or not.
+    /// One outcome for each test, measured or not.
     pub outcomes: Vec<Outcome>,
-    /// The machine as it was prepared; `None` if there was no test to measure.
+    /// The prepared machine; `None` if there was no test to measure.
     pub environment: Option<Environment>,
-    /// What the user should know.
+    /// Warnings of measuring.
     pub warnings: Vec<Warning>,
-    /// How the work of functions grows, if that was asked for.
+    /// Growth of functions' work, if requested.
     pub growth: Option<Growth>,
-    /// Time spent on building and selecting more after the first measurements.
+    /// Time for building and selecting more after the first measurements.
     pub building: Duration,
     pub selecting: Duration,
-    /// Time spent on explaining afterwards.
+    /// Time for explaining after measuring.
     pub explaining: Duration,
 }
 
 impl Measured {
-    /// Adds the tests of another pairing.
+    /// Adds the results of another pairing.
     pub fn add(&mut self, more: Self) {
         self.building += more.building;
         self.selecting += more.selecting;
         self.explaining += more.explaining;
         if let Some(growth) = &mut self.growth {
-            // They were moved to the second pairing, whose answer holds.
+            // Tests that moved to the second pairing have its outcome.
             let anew: BTreeSet<&TestId> = more.outcomes.iter().map(|outcome| &outcome.test).collect();
             growth.not_counted.retain(|(test, _)| !anew.contains(test));
         }
@@ -65,26 +66,26 @@ impl Measured {
     }
 }
 
-/// Functions are named within seconds where instructions tell, and without another build.
+/// Limit of the time reserved for explaining. Naming functions by instructions takes seconds and no build.
 const LEFT_AT_MOST: Duration = Duration::from_secs(10);
 
-/// Paths named in the warning about tests that write into the tree.
+/// Maximum number of paths in the warning about tests that write into the tree.
 const NAMED_PATHS: usize = 3;
 
-/// Whether what the user wants to know can be had here: nothing is built before that is clear.
+/// Checks that this machine can provide what the options request, before anything is built.
 pub fn check(measuring: &Measuring) -> Result<()> {
     if measuring.instructions == Instructions::Callgrind && find_valgrind().is_none() {
         return Err(Error::setup("--instructions callgrind needs valgrind, which is not in PATH")
-            .hint("install valgrind, or leave the option out to count by the processor"));
+            .hint("install valgrind, or remove the option to use the processor's counter"));
     }
     if measuring.instructions == Instructions::Never && measuring.gates.contains(&Metric::Instructions) {
-        return Err(Error::usage("instructions decide (--metric), and are not to be counted (--instructions never)")
-            .hint("leave one of the two out; `cargo perfunit show-config` tells where they are set"));
+        return Err(Error::usage("`--metric instructions` cannot be used with `--instructions never`")
+            .hint("remove one of the two; `cargo perfunit show-config` shows where they are set"));
     }
     Ok(())
 }
 
-/// Measures tests of a pairing and explains them; `others` are those that the whole run may measure besides them.
+/// Measures and explains the tests of a pairing. `others` is the number of other tests that the whole run may measure.
 pub fn run_pairing(
     session: &Session<'_>,
     builder: &mut Builder<'_>,
@@ -95,7 +96,7 @@ pub fn run_pairing(
     let began = Instant::now();
     let Session { context, options, .. } = session;
     if tests.is_empty() {
-        // Watching the cores for a quiet one takes as long as all the rest.
+        // Looking for a quiet core would take longer than the rest.
         let growth = options.growth.then(Growth::default);
         return Ok(Measured { growth, ..Measured::default() });
     }
@@ -125,7 +126,7 @@ pub fn run_pairing(
     let environment =
         Some(Environment { layouts, lto_off: built.lto_off, ..environment::describe(context, options, Some(&bench)) });
     warnings.extend(bench.remarks().into_iter().map(Warning::Machine));
-    // Explaining has a bench of its own.
+    // Explaining uses its own bench.
     drop(bench);
     let started = Instant::now();
     warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
@@ -133,7 +134,7 @@ pub fn run_pairing(
     Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed(), ..Measured::default() })
 }
 
-/// How the work of the functions grows that these tests call. Whatever goes wrong here, what was measured is not lost.
+/// Counts the growth of the functions that these tests call. Errors become reasons, so that results are kept.
 fn counted(session: &Session<'_>, builder: &mut Builder<'_>, built: &BuiltSides, outcomes: &[Outcome]) -> Growth {
     let tests: Vec<TestId> = outcomes.iter().map(|outcome| outcome.test.clone()).collect();
     growth(builder, &session.inquiry(built), &tests).unwrap_or_else(|error| {
@@ -160,8 +161,8 @@ fn config(session: &Session<'_>, others: usize) -> Config {
     }
 }
 
-/// When measuring has to end for the run to end at its deadline: a tenth of the time is left for naming functions, if that is
-/// asked for.
+/// Returns the end of measuring for a run that must end at the deadline. A tenth of the time is reserved for
+/// explaining, if requested.
 fn end_of_measuring(options: &Options, deadline: Instant) -> Instant {
     let now = Instant::now();
     let left = deadline.saturating_duration_since(now);
@@ -171,21 +172,21 @@ fn end_of_measuring(options: &Options, deadline: Instant) -> Instant {
     }
 }
 
-/// As many verdicts as pairs may give on one test, whatever the rules say of it.
+/// Returns the maximum number of verdicts by pairs on one test under all rules.
 fn most_verdicts(options: &Options) -> usize {
     let overrides = options.rules.overrides.iter().filter_map(|rule| rule.metrics.as_ref());
     let gates = overrides.chain([&options.measuring.gates]);
     gates.map(|gates| verdicts_of_pairs(gates)).max().unwrap_or(1)
 }
 
-/// The executables of the tests to measure, on both sides.
+/// Returns the executables of the tests to measure on both sides.
 fn programs<'a>(built: &'a BuiltSides, candidates: &[Candidate]) -> impl Iterator<Item = &'a TestExecutable> {
     let targets: BTreeSet<&TargetId> = candidates.iter().map(|candidate| &candidate.test.target).collect();
     let both = Side::BOTH.into_iter().flat_map(|side| &built.sides.get(side).executables);
     both.filter(move |executable| targets.contains(&executable.target))
 }
 
-/// A pairing, ready to be measured.
+/// A pairing that is ready to be measured.
 struct Round<'a> {
     session: &'a Session<'a>,
     built: &'a BuiltSides,
@@ -221,13 +222,13 @@ impl Round<'_> {
         measure_all(self.bench, config, &self.built.sides.as_ref(), &subjects, observer)
     }
 
-    /// Whether a pairing that comes later may say something else.
+    /// Returns true if a later pairing may have another result.
     fn is_open_by_code(&self, outcome: &Outcome) -> bool {
         let has_fallback = || Fallback::after(outcome, || new_code(&outcome.test, &self.session.names)).is_some();
         self.built.pairing.tests_of == Side::Base && has_fallback()
     }
 
-    /// Whether the data files of the other version may let it pass.
+    /// Returns true if the test may pass with the data files of the other version.
     fn is_open_by_data(&self, end: &Ended) -> bool {
         let files = &self.session.versions.files;
         let reason = end.reason.as_ref().filter(|_| end.figures.is_none());
@@ -235,12 +236,12 @@ impl Round<'_> {
             && files.base.changed(&files.head).iter().any(|path| !is_rust(path))
     }
 
-    /// The tests that fail on the version whose data files are not there, and may not fail with them.
+    /// Returns the tests that fail on the version with missing data files, and may pass with them.
     fn fail_on_other_data(&self, ended: &[Ended]) -> Vec<usize> {
         (0..ended.len()).filter(|index| self.is_open_by_data(&ended[*index])).collect()
     }
 
-    /// Measures these once more on the data files that are in the tree now.
+    /// Measures these tests again with the data files now in the tree.
     fn measure_again(&self, config: &Config, tests: &[Candidate], again: &[usize], ended: &mut [Ended]) -> Result<()> {
         let data = self.built.pairing.tests_of;
         let done = tests.iter().zip(&*ended).filter(|(_, end)| end.figures.is_some());
@@ -258,12 +259,13 @@ impl Round<'_> {
     }
 }
 
-/// Puts one version's files into the tree: both sides see the same, or two workloads would be compared.
+/// Puts one version's data files into the tree. Both sides must use the same files, or the workloads would differ.
 fn checkout(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<()> {
     builder.checkout(Place::Measured, &built.pairing.data_of(side), &built.injections)
 }
 
-/// Undoes what tests wrote into the tree, and says so: the next run of such a test may find another world.
+/// Reverts files that tests wrote into the tree and warns about them, because they may affect the next run of such
+/// tests.
 fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<Warning>> {
     let written = builder.restore(&built.pairing.data_of(side), &built.injections)?;
     if written.is_empty() {
@@ -305,7 +307,7 @@ fn outcome(candidate: Candidate, end: Ended, tests_of: Side) -> Outcome {
     outcome
 }
 
-/// By what else than the run's settings a test is judged.
+/// Returns notes on settings of the test that differ from the run's.
 fn own_terms(terms: &Terms, mode: Mode) -> Vec<Note> {
     let accepted = |accepted: &AcceptedLoss| {
         let accepted = accepted.clone();
@@ -317,7 +319,7 @@ fn own_terms(terms: &Terms, mode: Mode) -> Vec<Note> {
     set.chain(terms.accepted.iter().map(accepted)).collect()
 }
 
-/// All metrics: those besides time, and time as one of them.
+/// Returns all metrics, including time.
 fn with_time(figures: &Figures) -> Metrics {
     let measured = &figures.measured;
     let reading = |value: f64| Readings { value, low: value, high: value };

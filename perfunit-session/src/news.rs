@@ -1,13 +1,13 @@
-//! Verdicts that are announced while others are still measured: each once, when nothing can change it any more.
+//! Announces verdicts while other tests are still measured, each once it is final.
 
 use perfunit_model::{Outcome, Side, TestId};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// Hears of each test that got slower or faster, or that fails on head alone.
+/// Receives each test that got slower or faster or newly fails.
 pub type Announce<'a> = &'a dyn Fn(&Outcome);
 
-/// What is announced to whom, and what was.
+/// The receiver of announcements, and the tests announced so far.
 pub struct News<'a> {
     announce: Announce<'a>,
     announced: RefCell<BTreeSet<TestId>>,
@@ -18,13 +18,13 @@ impl<'a> News<'a> {
         Self { announce, announced: RefCell::default() }
     }
 
-    /// Whether this is worth a line that is not there yet.
+    /// Returns true if the outcome deserves a line and has none yet.
     pub fn are_new(&self, outcome: &Outcome) -> bool {
         let is_changed = outcome.verdict.is_change();
         (is_changed || outcome.fails_only_on(Side::Head)) && !self.announced.borrow().contains(&outcome.test)
     }
 
-    /// Announces an end that is final.
+    /// Announces a final outcome.
     pub fn announce(&self, outcome: &Outcome) {
         if self.are_new(outcome) {
             self.announced.borrow_mut().insert(outcome.test.clone());

@@ -1,4 +1,4 @@
-//! Where we are: repository, workspace, toolchains, our folder and its lock.
+//! Opens the repository, workspace and toolchains, and locks our folder.
 
 use super::archived::{self, Archive};
 use super::options::Options;
@@ -17,26 +17,26 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Between two looks at a lock that another run holds.
+/// Interval between attempts to take a lock that another run holds.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
-/// The lock of our folder, for as long as this lives.
+/// The lock of our folder. Dropping it releases the lock.
 pub struct Lock {
     _file: File,
 }
 
-/// Everything that a comparison stands on.
+/// Everything that a comparison needs.
 pub struct Opened {
     pub context: Context,
     pub versions: Versions,
     pub archive: Archive,
-    /// What the user should know.
+    /// Warnings of opening.
     pub warnings: Vec<Warning>,
-    /// Unless the caller holds it.
+    /// The lock of our folder, unless the caller holds it.
     pub lock: Option<Lock>,
 }
 
-/// Finds everything, and takes the lock of our folder unless the caller holds it.
+/// Opens everything, and takes the lock of our folder unless the caller holds it.
 pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Opened> {
     os::supported()?;
     let mut repository = Repository::discover(&options.folder)?;
@@ -44,8 +44,8 @@ pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Resul
     let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;
     if !location.workspace_root.starts_with(repository.root()) {
         let (workspace, git) = (location.workspace_root.display(), repository.root().display());
-        return Err(Error::setup(format!("the workspace root {workspace} lies outside of the git repository {git}"))
-            .hint("run the tool in a package whose workspace is part of its repository"));
+        return Err(Error::setup(format!("the workspace root {workspace} is outside the git repository {git}"))
+            .hint("run cargo-perfunit in a package with a workspace inside its repository"));
     }
     let ours = our_folder(&location, options.target_dir.as_deref())?;
     repository.exclude(&[location.target_directory.clone(), ours.clone()])?;
@@ -69,14 +69,15 @@ pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Resul
     Ok(Opened { context, versions, archive, warnings, lock })
 }
 
-/// Our folder, for who asks about runs that were.
+/// Returns the state directory that contains saved runs.
 pub fn home(folder: &Path, manifest: Option<&Path>, target_dir: Option<&Path>) -> Result<PathBuf> {
     let cargo = Cargo::find(folder)?;
     let location = cargo::locate(&cargo, folder, manifest)?;
     our_folder(&location, target_dir)
 }
 
-/// Our folder: `perfunit` below the target folder, apart by workspace where several share one target folder.
+/// Returns our folder: `perfunit` below the target folder, with a separate one for each workspace that shares a target
+/// folder.
 pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<PathBuf> {
     let target = match target_dir {
         Some(dir) => std::path::absolute(dir)
@@ -90,7 +91,7 @@ pub fn our_folder(location: &Location, target_dir: Option<&Path>) -> Result<Path
     Ok(target.join(format!("perfunit-{workspace}")).join("perfunit"))
 }
 
-/// One run at a time: they share the tree.
+/// Locks our folder. Only one run at a time may use the tree.
 pub fn lock(ours: &Path, terminal: Terminal) -> Result<Lock> {
     let path = ours.join("lock");
     let mut announced = false;
@@ -104,7 +105,7 @@ pub fn lock(ours: &Path, terminal: Terminal) -> Result<Lock> {
         }
         let file = fs::create(&path)?;
         match file.try_lock() {
-            // `clean` may have removed the file that we opened: nobody else would see our lock on it.
+            // `clean` may have removed the opened file; other processes would not see a lock on it.
             Ok(()) if is_still_there(&file, &path) => return Ok(Lock { _file: file }),
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -112,7 +113,7 @@ pub fn lock(ours: &Path, terminal: Terminal) -> Result<Lock> {
                     terminal.status("Blocking", "waiting for another `cargo perfunit` in this workspace");
                 }
                 announced = true;
-                // Not a blocking call: Ctrl-C has to end the wait.
+                // Polls, because Ctrl-C must be able to end the wait.
                 std::thread::sleep(LOCK_POLL);
             }
             Err(TryLockError::Error(error)) => {

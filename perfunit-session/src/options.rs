@@ -1,4 +1,4 @@
-//! What the user asked for, resolved: no strings with units, no choices left open.
+//! The user's options, resolved: no strings with units, no open choices.
 
 use perfunit_build as build;
 use perfunit_explain::Explaining;
@@ -17,41 +17,41 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A comparison to make.
+/// Options of a comparison.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Options {
-    /// Where the user stands.
+    /// The user's current folder.
     pub folder: PathBuf,
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
     pub request: Request,
-    /// An older version to compare with as well.
+    /// An older version to compare with too.
     #[serde(default)]
     pub ratchet: Option<RatchetRequest>,
-    /// Whether to compare generated calls, too.
+    /// Which generated calls to compare.
     #[serde(skip)]
     pub generated: Generated,
-    /// Which packages and targets.
+    /// The selected packages and targets.
     pub scope: Scope,
     pub filter: Filter,
-    /// What the configuration says of some tests and files.
+    /// The configuration's rules for tests and files.
     pub rules: Rules,
-    /// How the configuration was chosen, as it is typed.
+    /// The options that selected the configuration, as typed.
     #[serde(default)]
     pub configuration: Vec<String>,
-    /// Measure this shard only.
+    /// The shard to measure.
     #[serde(default)]
     pub partition: Option<Partition>,
-    /// Take the builds from this archive.
+    /// The archive to take the builds from.
     #[serde(skip)]
     pub archive: Option<PathBuf>,
-    /// Files and folders of results that the command names, absolute: where they lie in the project they are no change of it.
+    /// Absolute paths of files and folders for results. They are not changes of the project if they are inside it.
     #[serde(default)]
     pub results: Vec<PathBuf>,
-    /// A folder that gets the record of the run too.
+    /// An additional folder for the record of the run.
     #[serde(skip)]
     pub output: Option<PathBuf>,
-    /// Take all tests in scope, whether the change reaches them or not.
+    /// True to run all tests in scope, whether the change can reach them or not.
     pub all_tests: bool,
     /// Cargo's options.
     pub build: build::Options,
@@ -59,19 +59,19 @@ pub struct Options {
     pub measuring: Measuring,
     /// How to find the responsible functions.
     pub explaining: Explaining,
-    /// Whether to count how the work of functions grows.
+    /// True to count the growth of functions' work.
     #[serde(default)]
     pub growth: bool,
 }
 
 impl Options {
-    /// As without any option.
+    /// Returns the default options.
     pub fn new(folder: PathBuf, request: Request) -> Self {
         let build = build::Options { profile: "bench".to_owned(), ..build::Options::default() };
         Self { folder, request, build, ..Self::default() }
     }
 
-    /// Which tests are wanted.
+    /// Returns the filter of tests.
     pub fn wanted(&self) -> Wanted<'_> {
         Wanted {
             is_head_live: self.request.is_head_live(),
@@ -84,7 +84,8 @@ impl Options {
     }
 }
 
-/// The command for these versions in the repository with this root. Of uncommitted changes only their owner can repeat it.
+/// Returns the command that repeats the comparison in the repository with this root. Only the owner of uncommitted
+/// changes can repeat theirs.
 pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> Repeat {
     let Sides { base, head } = versions;
     let head = if head.dirty { String::new() } else { format!("..{}", head.commit) };
@@ -151,7 +152,7 @@ fn each<'a>(option: &'a str, values: &'a [String]) -> impl Iterator<Item = Strin
     values.iter().flat_map(move |value| [option.to_owned(), value.clone()])
 }
 
-/// The options with what was meant.
+/// Resolves the positional arguments as versions or filters.
 pub fn adopt_positionals(options: &Options, terminal: Terminal) -> Result<Options> {
     let mut options = options.clone();
     let repository = Repository::discover(&options.folder)?;
@@ -170,12 +171,12 @@ pub fn adopt_positionals(options: &Options, terminal: Terminal) -> Result<Option
         tests.iter().any(|test| filter.takes(test))
     };
     if let Some(version) = versions.iter().find(|version| !is_test(version)) {
-        return Err(Error::usage(format!("`{version}` is a revision, and no test has that in its name"))
-            .hint("`BASE..HEAD` compares two versions; `-E 'test(NAME)'` chooses tests whatever revisions there are"));
+        return Err(Error::usage(format!("no tests match `{version}`, which is a revision"))
+            .hint("use `BASE..HEAD` to compare two versions, or `-E 'test(NAME)'` to select tests that are named like a revision"));
     }
     if let Some(word) = typed.filter(|word| is_test(word)) {
-        let which = if options.filter.exact { "tests of that name" } else { "tests with that in their names" };
-        terminal.status("Filter", &format!("`{word}` is not a revision: only {which} are compared"));
+        let which = if options.filter.exact { "tests with this name" } else { "tests that match it" };
+        terminal.status("Filter", &format!("`{word}` is not a revision; comparing only {which}"));
         if let Request::Against { base, .. } = &mut options.request {
             *base = None;
         }
@@ -184,7 +185,7 @@ pub fn adopt_positionals(options: &Options, terminal: Terminal) -> Result<Option
     Ok(options)
 }
 
-/// The tests that the working tree's sources have; those that macros make are known to who builds them only.
+/// Returns the names of tests in the working tree's sources. Tests that macros define are only known after a build.
 fn tests(options: &Options, git_root: &Path) -> Result<BTreeSet<String>> {
     let cargo = Cargo::find(&options.folder)?;
     let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;

@@ -1,7 +1,7 @@
-//! The pairings of a comparison: both versions with base's test code, then both with head's.
+//! The pairings of a comparison: both versions with base's test code, and both with head's.
 //!
-//! Each test is measured in the first pairing that can. The second pairing is only for tests that the first cannot
-//! measure, and is not even built where there are none.
+//! Each test is measured in the first pairing that can measure it. The second pairing is only for tests that the first
+//! cannot measure, and is built only if there are any.
 
 use super::attempts::{Fallback, lacks_common_code, new_code, says_more};
 use super::measure::{Measured, run_pairing};
@@ -23,14 +23,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The pairings as they were built, with the tests to measure in each.
+/// The built pairings with the tests to measure in each.
 pub struct Plan {
-    /// With base's test code.
+    /// The pairing with base's test code.
     first: Prepared,
-    /// With head's, if a test may need it.
+    /// The pairing with head's test code, if a test may need it.
     second: Option<Prepared>,
     warnings: Vec<Warning>,
-    /// Time spent on comparing machine code and on tracing.
+    /// Time for comparing machine code and tracing.
     pub selecting: Duration,
     /// All candidates of the run, if it measures one shard of them.
     pub dealt: Option<Dealt>,
@@ -39,17 +39,17 @@ pub struct Plan {
 /// A pairing with its tests.
 struct Prepared {
     built: BuiltSides,
-    /// Tests to measure here, and those that are excluded for a reason. In the second pairing, these are the tests whose
-    /// attempt with base's test code left something open.
+    /// Tests to measure, and excluded tests with their reasons. In the second pairing, these are the tests without a
+    /// final outcome after the attempt with base's test code.
     candidates: Candidates,
-    /// Tests that the first pairing measures; their turn here comes if they fail there.
+    /// Tests that the first pairing measures. They are measured here if they fail there.
     spare: Vec<Candidate>,
-    /// The fallbacks of the tests to measure here after another attempt.
+    /// Fallbacks of tests to measure here after another attempt.
     fallbacks: BTreeMap<TestId, Fallback>,
 }
 
-/// Builds the pairing with base's test code and, if it leaves tests out, the one with head's; settles which of them
-/// measures which test.
+/// Builds the pairing with base's test code and, if it excludes tests, the one with head's. Decides which of them
+/// measures each test.
 pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan> {
     let pairing = session.selected.pairing(session.versions, Side::Base);
     let targets = targets_of_first(session.selected, &pairing);
@@ -59,7 +59,7 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let by_new_code = by_new_code(session, &first);
     concerned.extend(by_new_code.keys().map(|test| test.target.clone()));
     if session.archive.is_in_use() {
-        // Tests that fail with base's test code need theirs, which cannot be built later.
+        // Tests that fail with base's test code need head's, which cannot be built later.
         let tests = first.candidates.chosen.iter().map(|candidate| &candidate.test);
         let may_fail = tests.filter(|test| new_code(test, &session.names).is_some());
         concerned.extend(may_fail.map(|test| test.target.clone()));
@@ -76,7 +76,7 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let dealt = session.options.partition.map(|partition| deal(partition, &mut candidates));
     let mut warnings = Vec::new();
     let started = Instant::now();
-    // The first comes last: its files are in the tree then, where it is measured next.
+    // The first pairing comes last, so that its files are in the tree when it is measured next.
     for Prepared { built, candidates, .. } in both.into_iter().rev() {
         warnings.extend(leave_out_unexecuted(builder, built, session.selected, candidates, session.tracing())?);
     }
@@ -84,8 +84,8 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     Ok(Plan { first, second, warnings, selecting, dealt })
 }
 
-/// The tests that the change cannot have reached with base's code, with the item of theirs that differs, and that lead to
-/// changed functions with head's, which no test reaches otherwise.
+/// Returns the tests that the change cannot reach with base's test code but that reach otherwise unreached changed
+/// functions with head's, with the changed item of their own code.
 fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, TestCodeItem> {
     let Session { selected, names, .. } = session;
     if first.candidates.names_of_head.is_none() {
@@ -94,7 +94,7 @@ fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, Test
     let leading = unseen(selected, names, &[&first.candidates]).by_new_code;
     let leads = |test: &TestId| {
         let name = |name: &str| TestId { target: test.target.clone(), name: name.to_owned() };
-        // A case has the name of its function before its own.
+        // A case is named by its function and its own name.
         leading.contains(test) || test.name.rsplit_once("::").is_some_and(|(of, _)| leading.contains(&name(of)))
     };
     let unaffected =
@@ -103,21 +103,21 @@ fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, Test
     tests.filter_map(|test| Some((test.clone(), names.changed_code(test)?))).collect()
 }
 
-/// The targets that base can have.
+/// Returns the targets that base can have.
 fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId> {
-    // A target without a root on base is new: old tests around it may be all that keeps it from compiling.
+    // A target without a root in base is new; outdated tests in it may be all that prevents it from compiling.
     let has_root =
         |target: &&TargetId| selected.root(target).is_some_and(|root| pairing.data().may_have(Path::new(root)));
     selected.targets.keys().filter(|target| pairing.is_plain() || has_root(target)).cloned().collect()
 }
 
 impl Plan {
-    /// What no test says anything of.
+    /// Returns the functions that no test reveals anything about.
     pub fn unseen(&self, session: &Session<'_>) -> Unseen {
         unseen(session.selected, &session.names, &self.candidates().collect::<Vec<_>>())
     }
 
-    /// Adds what is now known to the summary of the selection.
+    /// Adds the results of both pairings to the summary of the selection.
     pub fn describe(&self, selection: Selection, unseen: &Unseen, session: &Session<'_>) -> Selection {
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
         let chosen = self.candidates().map(|candidates| candidates.chosen.len()).sum();
@@ -140,17 +140,17 @@ impl Plan {
         self.prepared().map(|prepared| &prepared.candidates)
     }
 
-    /// The pairings as they were built, that with base's test code first.
+    /// Returns the built pairings, the one with base's test code first.
     pub fn built(&self) -> impl Iterator<Item = &BuiltSides> {
         self.prepared().map(|prepared| &prepared.built)
     }
 
-    /// All tests that were found.
+    /// Returns all tests found.
     pub fn tests(&self) -> BTreeSet<&TestId> {
         self.candidates().flat_map(Candidates::tests).collect()
     }
 
-    /// What the user should know about the builds, each once.
+    /// Returns the warnings about the builds, each once.
     pub fn warnings(&self) -> Vec<Warning> {
         let builds = self.built().flat_map(|built| &built.warnings);
         let mut all: Vec<Warning> = Vec::new();
@@ -162,17 +162,17 @@ impl Plan {
         all
     }
 
-    /// Folders of the sides built with base's test code.
+    /// Returns the folders of the sides built with base's test code.
     pub fn kept(&self) -> Sides<PathBuf> {
         self.first.built.sides.as_ref().map(|side| side.folder.clone())
     }
 
-    /// The library that gives both processes of a pair the same random numbers, if there is one.
+    /// Returns the library that gives both processes of a pair the same random numbers, if there is one.
     pub fn seeds(&self) -> Option<PathBuf> {
         self.first.built.seeds.clone()
     }
 
-    /// All tests, for `list`.
+    /// Returns all tests for `list`.
     pub fn into_listed(self) -> Vec<Listed> {
         let Candidates { mut chosen, mut excluded, mut by_name, .. } = self.first.candidates;
         if let Some(Prepared { candidates, .. }) = self.second {
@@ -198,7 +198,7 @@ impl Plan {
         Ok(all)
     }
 
-    /// Measures both pairings. A test whose attempt with base's test code left something open joins the second one.
+    /// Measures both pairings. A test without a final outcome after the first pairing joins the second.
     pub fn measure(self, session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Measured> {
         let Self { first: Prepared { built, candidates, .. }, mut second, .. } = self;
         let of_second = second.as_ref().map(|second| &second.candidates);
@@ -215,7 +215,7 @@ impl Plan {
             }
         }
         measured.outcomes.extend(candidates.excluded);
-        // Whatever goes wrong from here on, what was measured is not lost.
+        // Errors from here on do not discard the measured results.
         let error = widen(session, builder, &mut second, &open, &mut measured).err();
         measured.warnings.extend(error.as_ref().and_then(|error| not_made(session, error)));
         if let Some(second) = &mut second {
@@ -238,7 +238,7 @@ impl Plan {
 }
 
 impl Prepared {
-    /// Builds a pairing, or takes it from an archive, and sorts out its tests, with the time that the latter took.
+    /// Builds a pairing or takes it from an archive, and selects its tests. Returns the time for selecting too.
     fn new(
         session: &Session<'_>,
         builder: &mut Builder<'_>,
@@ -247,7 +247,8 @@ impl Prepared {
     ) -> Result<(Self, Duration)> {
         let Session { context, versions, selected, options, names, .. } = session;
         let Selected { workspace, packages, .. } = selected;
-        // Of all selected targets, even if fewer are built: a root that changes between pairings is compiled again.
+        // Covers all selected targets, even if fewer are built, because a root that changes between pairings is
+        // compiled again.
         let roots = selected.injections();
         let variant = Variant { runner: true, probes: Probes::Without, inlining: Inlining::AsBuilt };
         let job = Job { options: &options.build, workspace, packages, targets, deadline: None };
@@ -256,7 +257,7 @@ impl Prepared {
             None => builder.pairing(&job, pairing, roots, variant)?,
         };
         if built.pairing.moves() {
-            // Tests are listed in their folders, and a version that moved is not where the other one is.
+            // Tests are listed in their own folders, which a moved version has elsewhere.
             builder.checkout(Place::Measured, built.pairing.data(), &built.injections)?;
         }
         let started = Instant::now();
@@ -264,8 +265,8 @@ impl Prepared {
         Ok((Self { built, candidates, spare: Vec::new(), fallbacks: BTreeMap::new() }, started.elapsed()))
     }
 
-    /// Keeps the tests whose attempt in the first pairing left something open, as far as this pairing says more about
-    /// them, and the tests that only head has. Removes them from the first pairing.
+    /// Takes the tests without a final outcome from the first pairing, if this pairing has a more specific one, and the
+    /// tests that only head has.
     fn take_open(&mut self, first: &mut Candidates, by_new_code: &BTreeMap<TestId, TestCodeItem>) {
         let Candidates { chosen, excluded, .. } = &mut self.candidates;
         let in_first: BTreeSet<&TestId> = first.chosen.iter().map(|candidate| &candidate.test).collect();
@@ -292,7 +293,7 @@ impl Prepared {
         first.excluded.retain(|outcome| !taken.contains(&outcome.test));
     }
 
-    /// Takes those of the tests that failed in the first pairing that this one can measure.
+    /// Takes the tests that failed in the first pairing and that this one can measure.
     fn take_failed(&mut self, failed: &mut Vec<(Outcome, Fallback)>) {
         for candidate in std::mem::take(&mut self.spare) {
             let Some(position) = failed.iter().position(|(outcome, _)| outcome.test == candidate.test) else {
@@ -304,7 +305,7 @@ impl Prepared {
         }
     }
 
-    /// Measures the second pairing and adds the outcomes of its tests; `others` are the tests that the run measures besides.
+    /// Measures the second pairing and adds its outcomes. `others` is the number of other tests that the run measures.
     fn measure_open(self, session: &Session<'_>, builder: &mut Builder<'_>, others: usize, measured: &mut Measured) {
         let Self { built, candidates: Candidates { chosen, excluded, .. }, mut fallbacks, .. } = self;
         measured.outcomes.extend(excluded);
@@ -334,8 +335,8 @@ impl Prepared {
     }
 }
 
-/// Builds the second pairing with the targets of these tests, if it lacks any of them. If that fails it stays as it is.
-/// `measured` gets the time that this takes.
+/// Builds the second pairing with the targets of these tests, if it lacks any. If that fails, the pairing stays
+/// unchanged. Adds the time to `measured`.
 fn widen(
     session: &Session<'_>,
     builder: &mut Builder<'_>,
@@ -370,11 +371,12 @@ fn announce(session: &Session<'_>, ended: &[Outcome]) {
     }
 }
 
-/// Returns the outcome of a test whose target is not built with head's test code, or not because of this error.
+/// Returns the outcome of a test whose target could not be built with head's test code because of this error, or is not
+/// built.
 fn unbuilt(session: &Session<'_>, outcome: Outcome, fallback: Fallback, error: Option<&Error>) -> Outcome {
     let is_base_broken = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);
     let reason = match is_base_broken {
-        // The test may pass with its own code: the failure is not known to be one of head.
+        // The test may pass with its own code, so the failure may not be head's.
         _ if session.is_over() => Session::stopped(),
         true => fallback.reason.clone(),
         false => return outcome,
@@ -382,7 +384,7 @@ fn unbuilt(session: &Session<'_>, outcome: Outcome, fallback: Fallback, error: O
     fallback.decide(not_measured(outcome.test, reason, outcome.capture, outcome.selected_because))
 }
 
-/// Returns the warning that the second pairing ended with an error, unless the run was stopped.
+/// Returns the warning that the second pairing failed, unless the run was stopped.
 fn not_made(session: &Session<'_>, error: &Error) -> Option<Warning> {
     let said = || match error.as_broken() {
         Some(broken) => format!("{}: {}", error.message(), broken.first_error()),
@@ -391,14 +393,14 @@ fn not_made(session: &Session<'_>, error: &Error) -> Option<Warning> {
     (!session.is_over()).then(|| Warning::NoSecondPairing { why: said() })
 }
 
-/// The targets with tests for the second pairing: new ones, those with tests that the first had to leave out, and those
-/// in which the source has tests that the first does not know.
+/// Returns the targets for the second pairing: new targets, targets with tests that the first pairing excluded, and
+/// targets with tests in their source that the first does not know.
 fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTreeSet<TargetId> {
     let Session { selected, names, .. } = session;
     let touched = |path: &str| second.overlay().contains(path);
     let may_help = |outcome: &Outcome| match &outcome.reason {
         Some(Reason::TestChanged { .. }) => true,
-        // In a file that base lacks as well nothing can be put into base.
+        // A file that base lacks cannot be added to base.
         Some(Reason::New) => names.test(Side::Head, &outcome.test).is_none_or(|test| touched(&test.path)),
         _ => false,
     };
@@ -414,7 +416,7 @@ fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTree
         match target.kind {
             _ if !first.built.targets.contains(*target) => true,
             TargetKind::Doctest => excluded.any(|outcome| outcome.reason.as_ref().is_some_and(lacks_common_code)),
-            // Its benchmarks are not in the source by their names: any may be new.
+            // Benchmarks are not in the source by name, so all may be new.
             TargetKind::Bench => touched_files().is_some(),
             _ => touched_files().is_some_and(|files| excluded.any(may_help) || is_new_test(files)),
         }
@@ -422,7 +424,7 @@ fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTree
     selected.targets.keys().filter(is_concerned).cloned().collect()
 }
 
-/// True for a test that is not known, and for macros that may make tests.
+/// Returns true for an unknown test, and for macros that may define tests.
 fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known: &dyn Fn(&str) -> bool) -> bool {
     let Some(file) = files.get(&item.path).filter(|_| item.change != ChangeKind::Removed) else { return false };
     if item.is_test {
@@ -433,7 +435,7 @@ fn may_be_new_test(item: &ChangedItem, kind: TargetKind, files: &Files, is_known
     is_test_code && matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall)
 }
 
-/// True for the name of a test or of the function that cases (`name::case_1`) are made from.
+/// Returns true for the name of a known test, or of the function of known cases (`name::case_1`).
 fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
     let cases = format!("{name}::");
     known.contains(name) || known.range(cases.as_str()..).next().is_some_and(|next| next.starts_with(&cases))

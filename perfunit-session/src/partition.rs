@@ -1,7 +1,7 @@
-//! Which of the candidates this run measures, if it is one shard of several.
+//! Selects the candidates that this run measures, if it is one shard of several.
 //!
-//! A shard is dealt before tests are traced: what a run of a test shows may differ between machines, and what the
-//! compiler made of the sources does not. All shards see the same candidates, so that each test is in one of them.
+//! Tests are divided before they are traced: traces may differ between machines, while compiled code does not. All
+//! shards see the same candidates, so that each test is in exactly one shard.
 
 use perfunit_model::{Part, Partition, PartitionKind, Reason, Run, Sharding, TestId};
 use perfunit_select::{Candidate, Candidates, LedTo, hidden, not_measured};
@@ -9,10 +9,10 @@ use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
 
-/// All tests that were dealt out, sorted.
+/// All divided tests, sorted.
 pub type Dealt = Vec<TestId>;
 
-/// Leaves out the candidates of other shards, over all rounds.
+/// Removes the candidates of other shards from all rounds.
 pub fn deal(partition: Partition, rounds: &mut [&mut Candidates]) -> Dealt {
     let chosen = rounds.iter().flat_map(|candidates| &candidates.chosen);
     let mut all: Dealt = chosen.map(|candidate| candidate.test.clone()).collect();
@@ -36,7 +36,7 @@ pub fn deal(partition: Partition, rounds: &mut [&mut Candidates]) -> Dealt {
     all
 }
 
-/// What is known of a run's shard when it ends; nothing for a run in one piece.
+/// Returns the data about a run's shard when it ends; `None` for a run that is not divided.
 pub fn sharding(partition: Option<Partition>, dealt: Option<Dealt>, led_to: LedTo, run: &Run) -> Option<Sharding> {
     let Partition { kind, shard, shards } = partition?;
     let candidates = dealt.unwrap_or_default();
@@ -53,7 +53,7 @@ pub fn sharding(partition: Option<Partition>, dealt: Option<Dealt>, led_to: LedT
     Some(Sharding { kind, shards, candidates, parts: vec![part], led_to })
 }
 
-/// The shard of a test, from 1; `position` is that among all candidates, sorted.
+/// Returns the shard of a test, from 1. `position` is its index among all sorted candidates.
 fn shard_of(partition: Partition, position: usize, test: &TestId) -> usize {
     let number = match partition.kind {
         PartitionKind::Slice => position,
@@ -62,7 +62,7 @@ fn shard_of(partition: Partition, position: usize, test: &TestId) -> usize {
     number % partition.shards + 1
 }
 
-/// SipHash-1-3 of `<target> <test>` with a key of zeros: part of what `hash:` promises, so never to be changed.
+/// Hashes `<target> <test>` by SipHash-1-3 with a key of zeros. `hash:` guarantees this, so it must never change.
 fn hash(test: &TestId) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(test.to_string().as_bytes());
@@ -96,7 +96,7 @@ mod tests {
         range.map(|number| format!("tests::case_{number:03}")).collect()
     }
 
-    /// What each of the shards takes.
+    /// Returns the tests of each shard.
     fn shards(kind: PartitionKind, count: usize, first: &[String], second: &[String]) -> Vec<Vec<String>> {
         let shard = |shard| {
             let (mut one, mut two) = (candidates(first), candidates(second));

@@ -1,4 +1,4 @@
-//! The comparison of head with an older version, after that with base, so that small losses that add up are found.
+//! Compares head with an older version after base, to detect small losses that add up.
 
 use super::options::Options;
 use super::second;
@@ -7,23 +7,23 @@ use perfunit_model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
 use perfunit_project::git::Repository;
 use std::time::Duration;
 
-/// The ratchet's version, found.
+/// The resolved version of the ratchet.
 pub struct OlderVersion<'a> {
     options: &'a Options,
     pub version: VersionName,
     accepted: &'a [AcceptedLoss],
-    /// What cannot be used of the project's file.
+    /// A warning about the project's ratchet file, if part of it is unusable.
     pub warning: Option<Warning>,
 }
 
 impl<'a> OlderVersion<'a> {
-    /// Finds the version, if one is asked for, before anything is built.
+    /// Resolves the version, if requested, before anything is built.
     pub fn find(options: &'a Options) -> Result<Option<Self>> {
         let Some(request) = &options.ratchet else { return Ok(None) };
         if let Some(file) = &options.archive {
             let file = file.display();
-            return Err(Error::usage(format!("{file} holds the builds of one comparison, not of one with a ratchet"))
-                .hint("type `--ratchet none`, and compare with the ratchet's version where both can be built"));
+            return Err(Error::usage(format!("{file} has no builds for a comparison with a ratchet"))
+                .hint("use `--ratchet none`, and compare with the ratchet's version where both can be built"));
         }
         let commit = Repository::discover(&options.folder)?.describe(&request.revision)?.id;
         let (own, other) = match &request.accepted {
@@ -38,12 +38,13 @@ impl<'a> OlderVersion<'a> {
         Ok(Some(Self { options, version: VersionName { label, commit, dirty: false }, accepted, warning }))
     }
 
-    /// How to compare with base, this commit. If it is the version, there is no second comparison to share with.
+    /// Returns the options for comparing with this base. If base is the ratchet's version, no second comparison shares
+    /// the error rate.
     pub fn first(&self, base: &str) -> Options {
         if base == self.version.commit { self.options.clone() } else { second::first(self.options) }
     }
 
-    /// How to compare with the version in the time that is left, after a comparison with base.
+    /// Returns the options for comparing with the ratchet's version in the remaining time.
     pub fn second(&self, first: &Run, elapsed: Duration) -> std::result::Result<Options, NotCompared> {
         if first.base.commit == self.version.commit {
             return Err(NotCompared::IsBase);
@@ -97,6 +98,9 @@ mod tests {
     fn an_archive_is_of_one_comparison() {
         let asked = Options { archive: Some("a.tar.zst".into()), ..options(None) };
         let error = OlderVersion::find(&asked).err().unwrap().to_string();
-        assert!(error.contains("a.tar.zst holds the builds of one comparison") && error.contains("--ratchet none"));
+        assert!(
+            error.contains("a.tar.zst has no builds for a comparison with a ratchet")
+                && error.contains("--ratchet none")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Saved runs: what was compared, how, and all that came out, for reports and questions that come later. One folder each
-//! below `runs`, named by its time, with a `run.json` in it.
+//! Saved runs: versions, options and all results, for later reports and explanations. Each has a folder below `runs`
+//! that is named by its time and contains `run.json`.
 
 use super::options::Options;
 use perfunit_model::error::{Error, Result};
@@ -11,35 +11,35 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Changes with the format; a run of another one cannot be read.
+/// Version of the format. Runs in other formats cannot be read.
 const FORMAT: u32 = 12;
 const KEPT: usize = 20;
-/// Older ones are not kept, but for the last.
+/// Older runs are removed, except the last one.
 const OLDEST: Duration = Duration::from_hours(30 * 24);
-/// What a run's folder holds.
+/// Name of the file in a run's folder.
 pub const FILE: &str = "run.json";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Record {
     format: u32,
     pub id: String,
-    /// Version of the tool that made it.
+    /// Version of the tool that saved the run.
     pub tool: String,
-    /// What was asked for.
+    /// The options of the run.
     pub options: Options,
-    /// Keys of the versions' contents.
+    /// Keys of the versions' content.
     pub contents: Sides<String>,
-    /// The same of the comparison with the ratchet's version.
+    /// The keys in the comparison with the ratchet's version.
     #[serde(default)]
     pub of_ratchet: Option<Sides<String>>,
-    /// What came out; explanations that are found later come to it.
+    /// The results. Later explanations are added.
     pub run: Run,
-    /// Where the time of tests goes, all functions timed at once, where somebody asked.
+    /// Profiles of tests with all functions timed, if requested.
     #[serde(with = "perfunit_model::json_forms::as_list")]
     pub profiles: BTreeMap<TestId, Explanation>,
 }
 
-/// What every format of a record says of itself.
+/// The part that records of every format contain.
 #[derive(Deserialize)]
 struct Header {
     format: u32,
@@ -48,7 +48,7 @@ struct Header {
 }
 
 impl Record {
-    /// Of a run that ended now.
+    /// Creates the record of a run that ended now.
     pub fn new(options: Options, contents: Sides<String>, run: Run) -> Self {
         Self {
             format: FORMAT,
@@ -63,7 +63,7 @@ impl Record {
     }
 }
 
-/// Writes a new run down, and removes those that are too many or too old.
+/// Saves a new run, and removes the oldest ones.
 pub fn keep(ours: &Path, record: &mut Record) -> Result<PathBuf> {
     let folder = folder(ours);
     fs::create_dir_all(&folder)?;
@@ -78,7 +78,7 @@ pub fn keep(ours: &Path, record: &mut Record) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A folder of our own is ignored by git: the next shard, run in the same tree, must not find another head.
+/// Creates a folder for results that git ignores, so that the next shard in the same tree has the same head.
 pub fn make_folder_of_results(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());
@@ -87,34 +87,34 @@ pub fn make_folder_of_results(folder: &Path) -> Result<()> {
     fs::write(&folder.join(".gitignore"), "*\n")
 }
 
-/// Writes a record, or what became known later.
+/// Writes a record, initially or with later results.
 pub fn save(path: &Path, record: &Record) -> Result<()> {
-    let text = serde_json::to_vec(record).map_err(|error| Error::setup(format!("cannot keep the run: {error}")))?;
+    let text = serde_json::to_vec(record).map_err(|error| Error::setup(format!("cannot save the run: {error}")))?;
     fs::write_atomically(path, text)
 }
 
-/// The last run and its file.
+/// Returns the last run and its file.
 pub fn last(ours: &Path) -> Result<(PathBuf, Record)> {
     let path = all(ours)?.pop().ok_or_else(|| {
-        Error::usage("there is no recorded run of this workspace")
-            .hint("`cargo perfunit diff BASE` makes one; `explain` and `report` tell of the last run")
+        Error::usage("no saved runs in this workspace")
+            .hint("run `cargo perfunit diff` first; `explain` and `report` use the last run")
     })?;
     let record = read(&path)?;
     Ok((path, record))
 }
 
-/// The run that is named by its id or the beginning of it, and its file.
+/// Returns the run with this id or with an id that begins like this, and its file.
 pub fn named(ours: &Path, name: &str) -> Result<(PathBuf, Record)> {
     let mut meant = all(ours)?;
     let known = meant.len();
     meant.retain(|path| id_of(path).starts_with(name));
     if meant.len() > 1 {
-        let error = Error::usage(format!("`{name}` begins the ids of {} saved runs", meant.len()));
-        return Err(error.hint("type more of it; `cargo perfunit report --list` shows them"));
+        let error = Error::usage(format!("run ID `{name}` is ambiguous ({} matches)", meant.len()));
+        return Err(error.hint("use a longer ID; `cargo perfunit report --list` lists all"));
     }
     let path = meant.pop().ok_or_else(|| {
-        Error::usage(format!("none of the {known} saved runs of this workspace has the id `{name}`"))
-            .hint("`cargo perfunit report --list` shows them; a file is named with its folder: `./run.json`")
+        Error::usage(format!("no saved run with ID `{name}` in this workspace ({known} saved)"))
+            .hint("`cargo perfunit report --list` lists all; name a file with its folder: `./run.json`")
     })?;
     let record = read(&path)?;
     Ok((path, record))
@@ -133,8 +133,8 @@ pub fn read(path: &Path) -> Result<Record> {
             Ok(header) if header.format != FORMAT => of_another_version(path, &header),
             Ok(_) => damaged(&error),
             Err(other) if other.is_data() => {
-                Error::usage(format!("{} is no saved run of cargo-perfunit: {other}", path.display()))
-                    .hint("saved runs are the `run.json` below `target/perfunit/runs`")
+                Error::usage(format!("{} is not a saved run of cargo-perfunit: {other}", path.display()))
+                    .hint("saved runs are `run.json` files below `target/perfunit/runs`")
             }
             Err(error) => damaged(&error),
         }),
@@ -151,15 +151,15 @@ fn of_another_version(path: &Path, header: &Header) -> Error {
     .hint("run `cargo perfunit diff` again")
 }
 
-/// The files of all saved runs, the last one last.
+/// Returns the files of all saved runs, the last one last.
 pub fn all(ours: &Path) -> Result<Vec<PathBuf>> {
     let folders = fs::list_dir(&folder(ours))?.into_iter();
     let files = folders.filter(|folder| is_id(&name(folder))).map(|folder| folder.join(FILE));
-    // A run that could not be written down, on a full disk for one, has left its folder only.
+    // A run that could not be saved, for example on a full disk, leaves an empty folder.
     Ok(files.filter(|file| file.is_file()).collect())
 }
 
-/// The id of a run, given its file below `runs`.
+/// Returns the id of a run from its file below `runs`.
 pub fn id_of(path: &Path) -> String {
     path.parent().map(name).unwrap_or_default()
 }
@@ -172,21 +172,21 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The last digits of an id count these.
+/// Unit of an id's last digits.
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / 0x1_0000 + 1);
 
-/// The second, and the part of it in 65,536ths, so that ids sort by time.
+/// Returns the second and its fraction in 1/65,536, so that ids sort by time.
 fn id(moment: SystemTime) -> String {
     let nanos = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
     format!("{}-{:04x}", date::stamp(moment), (u64::from(nanos) << 16) / 1_000_000_000)
 }
 
-/// Other files are not ours to read or remove.
+/// Returns true for names of our files; others are never read or removed.
 fn is_id(name: &str) -> bool {
     name.len() == id(UNIX_EPOCH).len() && name.starts_with(|c: char| c.is_ascii_digit()) && name.contains("Z-")
 }
 
-/// Whatever the clock says, the run with this id stays.
+/// Removes old runs, but never the run with this id, whatever the clock reads.
 fn prune(ours: &Path, now: SystemTime, kept: &str) -> Result<()> {
     let folders: Vec<PathBuf> =
         fs::list_dir(&folder(ours))?.into_iter().filter(|folder| is_id(&name(folder))).collect();

@@ -1,4 +1,4 @@
-//! The second comparison of a run, with an older version or of generated calls: it is made as the first, and both share
+//! The second comparison of a run, with an older version or of generated calls. It works like the first, and both share
 //! one family-wise error rate and the time.
 
 use super::options::Options;
@@ -7,10 +7,10 @@ use perfunit_model::{Generated, NotCompared};
 use perfunit_system::interrupt;
 use std::time::Duration;
 
-/// Comparisons that share.
+/// Number of comparisons that share the error rate.
 const COMPARISONS: u32 = 2;
 
-/// How to make the first one.
+/// Returns the options of the first comparison.
 pub fn first(options: &Options) -> Options {
     let mut options = options.clone();
     options.measuring.family *= COMPARISONS as usize;
@@ -18,7 +18,7 @@ pub fn first(options: &Options) -> Options {
     options
 }
 
-/// How to make the second one in the time that is left. It has none of its own.
+/// Returns the options of the second comparison in the remaining time.
 pub fn second(options: &Options, elapsed: Duration) -> Options {
     let mut second = first(options);
     second.measuring.budget = options.measuring.budget.map(|whole| whole.saturating_sub(elapsed));
@@ -28,7 +28,7 @@ pub fn second(options: &Options, elapsed: Duration) -> Options {
     second
 }
 
-/// Whether there is to be a second one after what happened until now.
+/// Returns an error if no second comparison may start after an interruption or the end of the budget.
 pub fn stopped() -> Result<(), NotCompared> {
     match (interrupt::requested(), interrupt::by_clock()) {
         (false, _) => Ok(()),
@@ -37,9 +37,9 @@ pub fn stopped() -> Result<(), NotCompared> {
     }
 }
 
-/// Why the second comparison ended with an error.
+/// Returns the reason for a failed second comparison.
 pub fn not_compared(error: &Error) -> NotCompared {
-    // Whatever failed then failed because it was stopped.
+    // Errors after a stop follow from it.
     if let Err(stopped) = stopped() {
         return stopped;
     }

@@ -1,4 +1,4 @@
-//! What all steps of a comparison share, and none changes.
+//! The immutable data that all steps of a comparison share.
 
 use super::archived::Archive;
 use super::news::{Announce, News};
@@ -13,22 +13,22 @@ use perfunit_select::{Names, Selected, Tracing, Wanted, select};
 use perfunit_system::interrupt;
 use std::time::Instant;
 
-/// A comparison for which is settled what is compared, what it can reach and how it is measured.
+/// A comparison with settled versions, targets and options.
 pub struct Session<'a> {
     pub context: &'a Context,
-    /// With the same lock file policy.
+    /// The versions, with the same lock file policy.
     pub versions: &'a Versions,
     pub selected: &'a Selected,
     pub options: &'a Options,
     pub names: Names<'a>,
-    /// When the whole run has to end.
+    /// Deadline of the whole run.
     pub deadline: Option<Instant>,
-    /// Whether builds go into an archive or come out of one.
+    /// Whether builds are packed into an archive or come from one.
     pub archive: &'a Archive,
     pub news: News<'a>,
 }
 
-/// What to compare of two versions, and what builds it: their lock files are settled if anything is to be built.
+/// Selects what to compare, and returns it with its builder. Resolves the lock files if anything will be built.
 pub fn select_to_build<'a>(
     context: &'a Context,
     versions: &mut Versions,
@@ -43,7 +43,7 @@ pub fn select_to_build<'a>(
 }
 
 impl<'a> Session<'a> {
-    /// Without a deadline, with builds of its own, and announcing nothing.
+    /// Creates a session without a deadline, archive or announcements.
     pub fn new(context: &'a Context, versions: &'a Versions, selected: &'a Selected, options: &'a Options) -> Self {
         let names = Names::of_versions(versions, selected);
         Self {
@@ -73,12 +73,12 @@ impl<'a> Session<'a> {
         Self { deadline, ..self }
     }
 
-    /// True if nothing more is to be started.
+    /// Returns true if no further step may start.
     pub fn is_over(&self) -> bool {
         interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Why nothing more is started.
+    /// Returns the reason why no further step may start.
     pub fn stopped() -> Reason {
         if interrupt::by_user() { Reason::Interrupted } else { Reason::BudgetUsedUp }
     }
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
         Tracing { timeout: measuring.timeout, deadline: self.deadline }
     }
 
-    /// How to explain tests that were measured in a pairing.
+    /// Returns the settings for explaining tests of a pairing.
     pub fn inquiry<'b>(&'b self, built: &'b BuiltSides) -> Inquiry<'b> {
         Inquiry {
             versions: self.versions,

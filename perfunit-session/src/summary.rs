@@ -1,4 +1,4 @@
-//! What selection did, summed up.
+//! Summarizes the selection.
 
 use perfunit_model::{
     ChangedPart, Effect, Listed, NothingBecause, Outcome, Reason, SelectedBecause, Selection, TestId, variant_name,
@@ -6,7 +6,7 @@ use perfunit_model::{
 use perfunit_select::Candidate;
 use std::collections::BTreeSet;
 
-/// Adds to the summary what the built targets have shown; `targets` of them were built.
+/// Adds the results of the built targets to the summary; `targets` is their number.
 pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], targets: usize) -> Selection {
     selection.found = chosen + excluded.len();
     selection.executed = chosen;
@@ -27,7 +27,7 @@ pub fn describe(mut selection: Selection, chosen: usize, excluded: &[&Outcome], 
     selection
 }
 
-/// Why no test can have changed although targets were built; `None` if some can, but were left out.
+/// Returns the reason if no test of the built targets can have changed; `None` if some can but were excluded.
 fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecause> {
     let all = |kinds: &[Reason]| {
         let of_kind = kinds.iter().filter_map(|kind| selection.left_out.get(&variant_name(kind.kind())));
@@ -45,7 +45,7 @@ fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecau
     })
 }
 
-/// All tests, for `list`.
+/// Returns all tests for `list`.
 pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTreeSet<TestId>) -> Vec<Listed> {
     let chosen = chosen.into_iter().map(|Candidate { test, because, why, capture, .. }| Listed {
         by_name: by_name.contains(&test),
@@ -59,7 +59,7 @@ pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTreeSet
         by_name: by_name.contains(&test),
         test,
         capture,
-        // It counts as changed, although there is nothing to compare.
+        // The test counts as changed, although there is nothing to compare.
         selected_because: match &reason {
             Some(Reason::DataChanged { .. }) => Some(SelectedBecause::DataFile),
             _ => None,

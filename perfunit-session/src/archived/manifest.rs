@@ -1,4 +1,4 @@
-//! What an archive says of itself.
+//! The manifest of an archive.
 
 use crate::options::Options;
 use perfunit_build as build;
@@ -14,30 +14,30 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Changes with the format of the manifest.
+/// Version of the manifest's format.
 const FORMAT: u32 = 2;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest {
     format: u32,
-    /// Version of the tool that made it.
+    /// Version of the tool that created the archive.
     tool: String,
-    /// Key of what the tool links into test executables.
+    /// Key of the code that the tool links into test executables.
     parts: String,
-    /// Output of `rustc -vV`, of both sides where it differs.
+    /// Output of `rustc -vV`, of both sides if it differs.
     pub compiler: String,
-    /// The toolchain's folder: links that are made again take the standard library from it.
+    /// The toolchain's folder. Repeated links take the standard library from it.
     pub sysroot: PathBuf,
-    /// Our folder: executables know where they were built.
+    /// Our folder. Executables contain the path where they were built.
     pub ours: PathBuf,
     pub versions: Sides<VersionName>,
-    /// Keys of the versions' contents.
+    /// Keys of the versions' content.
     pub contents: Sides<String>,
     pub asked: Asked,
     pub recipes: Vec<Recipe>,
 }
 
-/// What of the options decided the builds.
+/// The options that determine the builds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Asked {
     pub request: Request,
@@ -46,14 +46,14 @@ pub struct Asked {
     pub build: build::Options,
 }
 
-/// What the compilers of both sides say of themselves.
+/// Returns the version output of both sides' compilers.
 pub fn compilers(context: &Context) -> String {
     let base = context.base_cargo.as_ref();
     let base = base.map(|base| format!("base: {}{}\n", base.version, base.sysroot.display()));
     context.cargo.version.clone() + &base.unwrap_or_default()
 }
 
-/// What an archive is to say of itself: how its builds came about, of what was asked for and found here.
+/// Builds the manifest from the recipes of the builds, the options and this machine.
 pub fn note(
     options: &Options,
     context: &Context,
@@ -76,7 +76,7 @@ pub fn note(
     serde_json::to_vec(&manifest).map_err(|error| Error::setup(error.to_string()))
 }
 
-/// What every format of a manifest says.
+/// The part that manifests of every format contain.
 #[derive(Deserialize)]
 struct Header {
     format: u32,
@@ -99,13 +99,16 @@ impl Manifest {
         let note = packed::note(archive)?;
         let damaged = |error: serde_json::Error| {
             Error::usage(format!("{} is damaged: {error}", archive.display()))
-                .hint("make it anew with `cargo perfunit archive`")
+                .hint("create it again with `cargo perfunit archive`")
         };
         let header: Header = serde_json::from_slice(&note).map_err(damaged)?;
         let (own, theirs) = (env!("CARGO_PKG_VERSION"), &header.tool);
         let other = |what: &str| {
-            Error::usage(format!("{} was made by {what} of cargo-perfunit, {theirs}; this is {own}", archive.display()))
-                .hint("install the same version on all machines, or make the archive anew")
+            Error::usage(format!(
+                "{} was created by {what} of cargo-perfunit ({theirs}); this is {own}",
+                archive.display()
+            ))
+            .hint("install the same version on all machines, or create the archive again")
         };
         if header.format != FORMAT || *theirs != own {
             return Err(other("another version"));
@@ -119,23 +122,23 @@ impl Manifest {
 pub enum Archive {
     None,
     Making,
-    /// It uses this one.
+    /// The builds come from this archive.
     Using {
         file: PathBuf,
-        /// How its builds came about.
+        /// The recipes of its builds.
         recipes: Vec<Recipe>,
     },
 }
 
 impl Archive {
-    /// The recipe for a pairing; none if builds are made. An archive without it is an error.
+    /// Returns the recipe for a pairing, or `None` if builds are made here. An archive without the recipe is an error.
     pub fn recipe(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Result<Option<Recipe>> {
         let Self::Using { file, recipes } = self else { return Ok(None) };
         let found = recipes.iter().find_map(|recipe| recipe.narrowed(tests_of, targets));
         found.map(Some).ok_or_else(|| missing(file, targets))
     }
 
-    /// True if both pairings are to be ready before anything is measured.
+    /// Returns true if both pairings must be ready before anything is measured.
     pub fn is_in_use(&self) -> bool {
         !matches!(self, Self::None)
     }
@@ -143,41 +146,42 @@ impl Archive {
 
 fn missing(file: &Path, targets: &BTreeSet<TargetId>) -> Error {
     let names: Vec<String> = targets.iter().map(ToString::to_string).collect();
-    Error::setup(format!("{} holds no build of {}", file.display(), names.join(", ")))
-        .hint("leave out --use-archive to build here, or make the archive anew with the same options")
+    Error::setup(format!("{} contains no build of {}", file.display(), names.join(", ")))
+        .hint("remove --use-archive to build here, or create the archive again with the same options")
 }
 
-/// The libraries that measured processes load and the program that stands in for binaries, below our folder and in archives.
+/// Folder of the libraries that measured processes load and of the program that stands in for binaries, below our
+/// folder and in archives.
 pub const PARTS: &str = "parts";
 pub const SEEDS: &str = "libperfunit_seeds.so";
 pub const METER: &str = "libperfunit_meter.so";
 pub const DISPATCHER: &str = "perfunit_dispatcher";
 
-/// One pairing as it was built in the end.
+/// The final build of one pairing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     tests_of: Side,
     targets: BTreeSet<TargetId>,
-    /// Crate roots that could not stand our `#[test]`.
+    /// Crate roots that do not compile with our `#[test]`.
     without_macro: BTreeSet<String>,
     /// Tests that do not compile with our `#[test]`.
     #[serde(default)]
     called_whole: CalledWhole,
-    /// Targets with benchmarks that were left out.
+    /// Bench targets that were left out.
     left_out: BTreeMap<TargetId, NoBench>,
     runner: bool,
-    /// The link-time optimization of the profile that was left out.
+    /// The profile's link-time optimization if it was left out.
     #[serde(default)]
     lto_off: Option<LtoKind>,
-    /// Files of the overlaid version that got their own content back.
+    /// Files of the overlaid version with their original content.
     given_up: BTreeSet<String>,
-    /// Folders below `sides`; none where a version has none of the targets.
+    /// Folders below `sides`; `None` if a version has none of the targets.
     sides: Sides<Option<String>>,
     warnings: Vec<Warning>,
 }
 
 impl Recipe {
-    /// How these were built.
+    /// Returns the recipe of finished builds.
     pub fn of(built: &BuiltSides) -> Self {
         let folder = |side: &SideBuild| {
             let name = side.folder.file_name().filter(|_| !side.executables.is_empty());
@@ -197,7 +201,7 @@ impl Recipe {
         }
     }
 
-    /// Finds what was built of head's `workspace`; `roots` and `variant` are as they were before anything had to be given up.
+    /// Locates the builds of head's `workspace`. `roots` and `variant` are those before anything was left out.
     pub fn follow(
         &self,
         ours: &Path,
@@ -229,13 +233,14 @@ impl Recipe {
         })
     }
 
-    /// The recipe for these targets of a pairing, if it has them: a filter may need fewer than there are.
+    /// Returns the recipe for these targets of a pairing, if it contains them. A filter may need only some of the
+    /// targets.
     pub fn narrowed(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Option<Self> {
         let has_them = self.tests_of == tests_of && self.targets.is_superset(targets);
         has_them.then(|| Self { targets: targets.clone(), ..self.clone() })
     }
 
-    /// The folders below `sides` that it needs.
+    /// Returns the folders below `sides` that the recipe needs.
     pub fn sides(&self) -> impl Iterator<Item = &str> {
         Side::BOTH.into_iter().filter_map(|side| self.sides.get(side).as_deref())
     }

@@ -1,8 +1,8 @@
-//! What is in an archive: builds that are made on one machine and measured on others.
+//! Archives: builds that are made on one machine and measured on others.
 //!
-//! An archive holds what `diff` would have kept: executables and link inputs of both versions in each pairing, what
-//! machine code and tracing said about them, and how the builds came about. Where it is used a comparison runs as ever,
-//! and finds all that it would have built; what it does not find is an error and never a build.
+//! An archive contains what `diff` would have stored: executables and link inputs of both versions in each pairing, the
+//! results of comparing machine code and of tracing, and the recipes of the builds. A comparison with an archive runs
+//! as usual and finds all its builds. A missing build is an error.
 
 mod manifest;
 mod take;

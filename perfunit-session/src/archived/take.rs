@@ -1,4 +1,5 @@
-//! `diff --use-archive`: sees that an archive is of what is asked for, and puts its files where `diff` looks for them.
+//! `diff --use-archive`: checks that an archive matches the options, and unpacks its files to where `diff` looks for
+//! them.
 
 use super::manifest::{Archive, Asked, DISPATCHER, Manifest, PARTS, compilers};
 use crate::options::Options;
@@ -13,32 +14,33 @@ use perfunit_system::archive as packed;
 use perfunit_system::{cache, fs};
 use std::path::{Path, PathBuf};
 
-/// What an archive may hold.
+/// Top-level entries that an archive may contain.
 const FOLDERS: [&str; 4] = ["sides", "selection", "parts", "Cargo.lock"];
 
-/// The options with what the archive decides: the versions if none are named, and everything that decides a build.
+/// Returns the options with those that the archive determines: the versions, if none are named, and all options of
+/// builds.
 pub fn adopt(options: &Options) -> Result<Options> {
     let Some(file) = &options.archive else { return Ok(options.clone()) };
     if options.explaining.explain == Explain::Always {
-        return Err(Error::usage("--explain always needs another build, and --use-archive makes none")
-            .hint("type `--explain never`; `cargo perfunit explain` builds what it needs where it is started"));
+        return Err(Error::usage("`--explain always` cannot be used with `--use-archive`: it needs another build")
+            .hint("use `--explain never`, and run `cargo perfunit explain` where both versions can be built"));
     }
     if options.growth {
-        return Err(Error::usage("--growth needs another build, and --use-archive makes none").hint(
-            "leave it out, or `PERFUNIT_GROWTH=false` where the configuration has it; another job counts growth",
+        return Err(Error::usage("`--growth` cannot be used with `--use-archive`: it needs another build").hint(
+            "remove it, or set `PERFUNIT_GROWTH=false` if the configuration enables it; use another job for growth",
         ));
     }
     let Manifest { asked, versions, .. } = Manifest::read(file)?;
     let typed = Asked::of(options);
     let neutral = Asked::of(&Options::new(PathBuf::new(), Request::default()));
     let differs = [
-        ("the choice of packages and targets", typed.scope != neutral.scope && typed.scope != asked.scope),
+        ("the selection of packages and targets", typed.scope != neutral.scope && typed.scope != asked.scope),
         ("--all-tests", typed.all_tests && !asked.all_tests),
-        ("what is passed to cargo", typed.build != neutral.build && typed.build != asked.build),
+        ("the list of cargo options", typed.build != neutral.build && typed.build != asked.build),
     ];
     if let Some((what, _)) = differs.into_iter().find(|(_, differs)| *differs) {
-        return Err(Error::usage(format!("{} was made otherwise: {what} differs", file.display()))
-            .hint("leave that out, as the archive decides it; filters of tests and --partition may be given"));
+        return Err(Error::usage(format!("{} was created with other options: {what} differs", file.display()))
+            .hint("remove these options, which the archive determines; test filters and --partition are allowed"));
     }
     let request = if typed.request == Request::default() { exactly(&versions, asked.request) } else { typed.request };
     Ok(Options {
@@ -51,7 +53,8 @@ pub fn adopt(options: &Options) -> Result<Options> {
     })
 }
 
-/// The commits that were archived, whatever branches are called here; uncommitted changes have to be here too.
+/// Returns a request for exactly the archived commits, whatever branches point to here. Uncommitted changes must be
+/// present here too.
 fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
     let commit = |version: &VersionName| Some(version.commit.clone()).filter(|_| !version.dirty);
     match (commit(&versions.base), commit(&versions.head)) {
@@ -60,7 +63,7 @@ fn exactly(versions: &Sides<VersionName>, request: Request) -> Request {
     }
 }
 
-/// Unpacks the archive into our folder, all of it or nothing. The versions are called then as they were where it was made.
+/// Unpacks the archive into our folder, completely or not at all, and takes the versions' names from it.
 pub fn install(context: &Context, versions: &mut Versions, file: &Path) -> Result<Archive> {
     let manifest = Manifest::read(file)?;
     check(context, versions, &manifest, file)?;
@@ -73,21 +76,21 @@ pub fn install(context: &Context, versions: &mut Versions, file: &Path) -> Resul
     Ok(Archive::Using { file: file.to_owned(), recipes: manifest.recipes })
 }
 
-/// Whether what was built there would have been built here.
+/// Checks that the archived builds equal those that this machine would make.
 fn check(context: &Context, versions: &Versions, manifest: &Manifest, file: &Path) -> Result<()> {
     let other = |what: String, hint: &str| Err(Error::usage(format!("{} {what}", file.display())).hint(hint));
     if manifest.compiler != compilers(context) {
         let release = manifest.compiler.lines().next().unwrap_or_default();
-        let what = format!("was made with {release}, and here is {}", context.rustc());
-        return other(what, "use the same toolchain on all machines: rust-toolchain.toml in the project says which");
+        let what = format!("was created with {release}, but this is {}", context.rustc());
+        return other(what, "use the same toolchain on all machines, for example by a rust-toolchain.toml");
     }
     for (what, there, here) in [
         ("the target folder", &manifest.ours, &context.ours),
         ("the toolchain", &manifest.sysroot, &context.cargo.sysroot),
     ] {
         if there != here {
-            let what = format!("was made with {what} at {}, and here it is at {}", there.display(), here.display());
-            let hint = "executables know where they were built: use equal paths on all machines, in containers or with links \
+            let what = format!("was created with {what} at {}, but here it is at {}", there.display(), here.display());
+            let hint = "executables contain the paths of their build: use equal paths on all machines, in containers or with links \
                         (RUSTUP_HOME for the toolchain)";
             return other(what, hint);
         }
@@ -97,7 +100,7 @@ fn check(context: &Context, versions: &Versions, manifest: &Manifest, file: &Pat
         if contents.get(side) != manifest.contents.get(side) {
             let (there, here) = (manifest.versions.get(side), &versions.sides.get(side).name);
             let what = format!("is of another {side}: {} there, {} here", named(there), named(here));
-            let hint = "leave out BASE to compare what was archived, or make the archive anew; uncommitted changes have to be \
+            let hint = "remove BASE to compare the archived versions, or create the archive again; uncommitted changes have to be \
                         the same on all machines";
             return other(what, hint);
         }
@@ -111,13 +114,13 @@ fn named(version: &VersionName) -> String {
     format!("{} ({commit}{changes})", version.label)
 }
 
-/// Moves what was unpacked to its place. A side's folder is complete or not there.
+/// Moves the unpacked files to their place. A side's folder is moved as a whole.
 fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     for path in fs::list_dir(draft)? {
         if !FOLDERS.iter().any(|known| name(&path) == *known) {
             return Err(Error::usage(format!(
-                "{} was not made by cargo-perfunit: it holds `{}`",
+                "{} was not created by cargo-perfunit: it contains `{}`",
                 file.display(),
                 name(&path).display()
             )));
@@ -126,8 +129,8 @@ fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()
     for recipe in &manifest.recipes {
         for side in recipe.sides() {
             if !draft.join("sides").join(side).is_dir() {
-                return Err(Error::usage(format!("{} is incomplete: no build `{side}` is in it", file.display()))
-                    .hint("make it anew with `cargo perfunit archive`"));
+                return Err(Error::usage(format!("{} is incomplete: build `{side}` is missing", file.display()))
+                    .hint("create it again with `cargo perfunit archive`"));
             }
         }
     }
@@ -142,7 +145,7 @@ fn put(ours: &Path, draft: &Path, manifest: &Manifest, file: &Path) -> Result<()
     move_files(draft, ours)
 }
 
-/// Moves files one by one: other runs have left theirs beside them.
+/// Moves files one by one, because other runs have files in the same folder.
 fn move_files(from: &Path, to: &Path) -> Result<()> {
     for path in fs::list_dir(from)? {
         let place: PathBuf = to.join(path.file_name().unwrap_or_default());

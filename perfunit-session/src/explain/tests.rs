@@ -31,7 +31,7 @@ fn a_whole_name_means_one_test_and_a_part_all_that_have_it() {
     assert_eq!(chosen(&["a::sums"], false).unwrap(), [0]);
     assert_eq!(chosen(&["mycrate a::sums"], true).unwrap(), [0]);
     assert_eq!(chosen(&["sums"], false).unwrap(), [0, 1]);
-    // Nothing else has it in its name.
+    // The only test with this part in its name.
     assert_eq!(chosen(&["b::s"], false).unwrap(), [3]);
     assert_eq!(chosen(&["prints", "b::", "up"], false).unwrap(), [1, 2]);
 }
@@ -41,7 +41,7 @@ fn a_name_that_no_test_has_is_an_error_with_the_nearest() {
     let error = |name, exact| chosen(&[name], exact).unwrap_err().to_string();
     assert!(error("b::print", true).contains("did you mean b::prints?"), "{}", error("b::print", true));
     assert!(error("sumz", false).contains("did you mean a::sums"), "{}", error("sumz", false));
-    assert!(error("xyzzy", false).contains("`explain` knows"), "{}", error("xyzzy", false));
+    assert!(error("xyzzy", false).contains("`explain` uses"), "{}", error("xyzzy", false));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Whether saved runs are the shards of one run, all of them, each once.
+//! Checks that saved runs are the shards of one run: complete, and each of them once.
 
 use crate::options::Options;
 use crate::runs::Record;
@@ -9,7 +9,7 @@ use perfunit_select::{Filter, Scope};
 use perfunit_system::cache;
 use std::path::{Path, PathBuf};
 
-/// The shards by number, or what is wrong with them.
+/// Sorts the shards by number, or returns what is wrong with them.
 pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
     let mut numbered = Vec::new();
     for shard in shards {
@@ -17,7 +17,7 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
     }
     numbered.sort_by_key(|(partition, _)| partition.shard);
     let Some((one, first)) = numbered.first() else {
-        return Err(Error::usage("there is nothing to merge").hint("name the files or folders of all shards"));
+        return Err(Error::usage("no runs to merge").hint("name the files or folders of all shards"));
     };
     for (other, shard) in &numbered[1..] {
         same_partition((*one, &first.path), (*other, &shard.path))?;
@@ -31,8 +31,8 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
         let [(one, first), (two, second)] = pair else { continue };
         if one.shard == two.shard {
             let (first, second) = (first.path.display(), second.path.display());
-            return Err(Error::usage(format!("shard {one} is there twice: {first} and {second}"))
-                .hint("leave one of them out; a shard that was measured again replaces the first one"));
+            return Err(Error::usage(format!("shard {one} occurs twice: {first} and {second}"))
+                .hint("remove one of them; a repeated shard replaces the first one"));
         }
     }
     let missing: Vec<String> = (1..=one.shards)
@@ -49,7 +49,7 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
             one.shards
         ))
         .hint(format!(
-            "run `cargo perfunit diff` with `--partition {}:{}/{}`, or see why that job left nothing",
+            "run `cargo perfunit diff` with `--partition {}:{}/{}`, or check why that job wrote nothing",
             one.kind, missing[0], one.shards
         )));
     }
@@ -59,10 +59,10 @@ pub(super) fn in_order(shards: Vec<Shard>) -> Result<Vec<Shard>> {
 fn partition(shard: &Shard) -> Result<Partition> {
     let path = shard.path.display();
     match &shard.record.run.sharding {
-        None => Err(Error::usage(format!("{path} is no shard but a run of all its tests"))
-            .hint("shards are what `cargo perfunit diff --partition slice:1/4` leaves")),
+        None => Err(Error::usage(format!("{path} is not a shard, but a run of all tests"))
+            .hint("create shards with `cargo perfunit diff --partition slice:1/4`")),
         Some(sharding) => sharding.single().ok_or_else(|| {
-            Error::usage(format!("{path} is no shard but a merged run")).hint("merge the shards that it was made of")
+            Error::usage(format!("{path} is not a shard, but a merged run")).hint("merge its shards instead")
         }),
     }
 }
@@ -75,8 +75,8 @@ fn same_partition(first: (Partition, &Path), other: (Partition, &Path)) -> Resul
     Err(foreign(first.1, other.1, "the partition", &first.0.to_string(), &other.0.to_string()))
 }
 
-/// What decides which tests there are and what a verdict means must be the same. Budgets and limits of time need not:
-/// machines differ.
+/// Checks that the settings that determine the tests and their verdicts are equal. Budgets and timeouts may differ,
+/// like machines do.
 fn same_terms(first: &Shard, other: &Shard) -> Result<()> {
     let contents = |shard: &Shard| shard.record.contents.clone();
     for side in Side::BOTH {
@@ -103,10 +103,10 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("the host", run.environment.host.clone()),
         ("cargo's profile", options.build.profile.clone()),
         ("--lto", word_of(&options.build.lto)),
-        ("what is passed to cargo", format!("`{}`", options.build.arguments.join(" "))),
-        ("the choice of packages and targets", scope(&options.scope)),
+        ("the list of cargo options", format!("`{}`", options.build.arguments.join(" "))),
+        ("the selection of packages and targets", scope(&options.scope)),
         ("the filter", filter(&options.filter)),
-        ("what the configuration says of some tests", rules_key(options)),
+        ("the configuration's rules for tests", rules_key(options)),
         ("--all-tests", options.all_tests.to_string()),
         ("--threshold", measuring.threshold.to_string()),
         ("--bound", measuring.bound.to_string()),
@@ -118,20 +118,20 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The version, and which losses are accepted.
+/// Describes the ratchet's version and the accepted losses.
 fn ratchet(record: &Record) -> String {
     let Some(Ratchet { version, .. }) = &record.run.ratchet else { return "none".to_owned() };
     let accepted = serde_json::to_vec(&record.options.ratchet).unwrap_or_default();
     format!("{} (accepted {})", version.commit.get(..7).unwrap_or(&version.commit), cache::hash(&accepted))
 }
 
-/// Rules are long: that they differ has to do.
+/// Returns a key of the rules, which are too long to be shown.
 fn rules_key(options: &Options) -> String {
     let rules = serde_json::to_vec(&options.rules).unwrap_or_default();
     format!("rules {}", cache::hash(&rules))
 }
 
-/// As it could be typed.
+/// Formats the scope as command line options.
 fn scope(scope: &Scope) -> String {
     let Scope { packages, workspace, exclude, targets, only: _ } = scope;
     let packages = packages.iter().map(|package| format!("--package {package}"));
@@ -147,7 +147,7 @@ fn scope(scope: &Scope) -> String {
     typed(packages.chain(workspace).chain(exclude).chain(targets))
 }
 
-/// As it could be typed.
+/// Formats the filter as command line options.
 fn filter(filter: &Filter) -> String {
     let Filter { names, expressions, exact, skip, ignored } = filter;
     let expressions = expressions.iter().map(|expression| format!("--filterset '{expression}'"));
@@ -162,7 +162,7 @@ fn typed(words: impl Iterator<Item = String>) -> String {
     if words.is_empty() { "none".to_owned() } else { format!("`{}`", words.join(" ")) }
 }
 
-/// A version and the key of its content, however it was called.
+/// Describes a version with the key of its content, regardless of its name.
 fn version(side: Side, record: &Record) -> String {
     let name = Sides { base: &record.run.base, head: &record.run.head };
     let name: &VersionName = name.get(side);
@@ -171,7 +171,7 @@ fn version(side: Side, record: &Record) -> String {
     format!("{}{changes} (content {content})", name.commit.get(..7).unwrap_or(&name.commit))
 }
 
-/// Slices are cut from a list; shards that saw different lists may have cut differently.
+/// Checks that two shards divided the same list of tests. Slices of different lists may overlap or leave gaps.
 fn same_candidates([first, other]: [&Shard; 2], of: impl Fn(&Run) -> Option<&Run>) -> Result<()> {
     let list = |shard: &Shard| of(&shard.record.run)?.sharding.as_ref().map(|sharding| sharding.candidates.clone());
     let (Some(one), Some(two)) = (list(first), list(other)) else { return Ok(()) };
@@ -180,16 +180,16 @@ fn same_candidates([first, other]: [&Shard; 2], of: impl Fn(&Run) -> Option<&Run
         difference.or_else(|| two.iter().find(|test| !one.contains(test)).map(|test| (test, &other.path, &first.path)));
     let Some((test, with, without)) = difference else { return Ok(()) };
     Err(Error::usage(format!(
-        "the shards do not agree about the tests to share out: {test} is one in {}, and not in {}",
+        "the shards disagree about the tests to divide: {test} is one in {}, but not in {}",
         with.display(),
         without.display()
     ))
-    .hint("the machines compile differently; build once with `cargo perfunit archive`, or deal tests out by `hash:`"))
+    .hint("the machines compile differently; build once with `cargo perfunit archive`, or divide tests by `hash:`"))
 }
 
 fn foreign(first: &Path, other: &Path, what: &str, one: &str, two: &str) -> Error {
     let (first, other) = (first.display(), other.display());
-    Error::usage(format!("{other} is not of the same run as {first}: {what} differs, {two} there and {one} here"))
+    Error::usage(format!("{other} is not of the same run as {first}: {what} differs ({two} there, {one} here)"))
         .hint("merge takes the shards of one run: the same two versions, compared with the same options")
 }
 

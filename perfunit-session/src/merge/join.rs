@@ -1,4 +1,4 @@
-//! One run out of shards that are known to belong together.
+//! Joins the checked shards of a run.
 
 use super::check::Shard;
 use crate::summary;
@@ -10,7 +10,7 @@ use perfunit_model::{
 use perfunit_select::Unseen;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Joins the shards, which are in order.
+/// Joins the shards, which are sorted.
 pub(super) fn join(shards: &[Shard]) -> Run {
     let runs: Vec<&Run> = shards.iter().map(|shard| &shard.record.run).collect();
     let mut run = joined(&runs);
@@ -20,7 +20,7 @@ pub(super) fn join(shards: &[Shard]) -> Run {
     run
 }
 
-/// What all shards have seen of functions. Each has judged those that its tests call.
+/// Joins the growth of functions. Each shard judged the functions that its tests call.
 fn growth(runs: &[&Run]) -> Option<Growth> {
     let seen = runs.iter().filter_map(|run| run.growth.clone());
     seen.reduce(|mut all, more| {
@@ -29,7 +29,7 @@ fn growth(runs: &[&Run]) -> Option<Growth> {
     })
 }
 
-/// The comparison with the ratchet's version, which all shards have made. If one of them could not, the whole was not made.
+/// Joins the comparisons with the ratchet's version. If one shard has none, the whole has none.
 fn ratchet(runs: &[&Run]) -> Option<Ratchet> {
     let all: Vec<&Ratchet> = runs.iter().filter_map(|run| run.ratchet.as_ref()).collect();
     let version = all.first()?.version.clone();
@@ -56,10 +56,10 @@ fn joined(runs: &[&Run]) -> Run {
     run
 }
 
-/// Each test as its own shard saw it; what no shard was to measure as the first one saw it.
+/// Returns each test's outcome from its own shard, and from the first shard for tests of no shard.
 fn outcomes(runs: &[&Run]) -> Vec<Outcome> {
     let mut known: BTreeSet<&TestId> = BTreeSet::new();
-    // Builds of shards may differ: that a test cannot have changed is the last word only if no shard had one for it.
+    // Builds of shards may differ: a test is unaffected only if no shard has another reason for it.
     let rank = |outcome: &&Outcome| match outcome.reason {
         _ if outcome.verdict != Verdict::NotMeasured => 0,
         Some(Reason::SameExecutable | Reason::SameCode) => 3,
@@ -69,7 +69,7 @@ fn outcomes(runs: &[&Run]) -> Vec<Outcome> {
     let mut all: Vec<&Outcome> = runs.iter().flat_map(|run| &run.outcomes).collect();
     all.sort_by_key(rank);
     let joined = all.into_iter().filter(|outcome| known.insert(&outcome.test));
-    // What was measured comes first, in the order of the shards.
+    // Measured tests come first, in the order of the shards.
     let (measured, not): (Vec<&Outcome>, Vec<&Outcome>) =
         joined.partition(|outcome| outcome.verdict != Verdict::NotMeasured);
     measured.into_iter().chain(not).cloned().collect()
@@ -86,7 +86,7 @@ fn sharding(runs: &[&Run]) -> Option<Sharding> {
     })
 }
 
-/// The same sums as in a run in one piece. Of the tests that were dealt out only tracing has left out some.
+/// Returns the sums for the whole run. Among divided tests, only tracing excluded some.
 fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -> Selection {
     let dealt: BTreeSet<&TestId> = sharding.iter().flat_map(|sharding| &sharding.candidates).collect();
     let is_left_out = |outcome: &&Outcome| {
@@ -94,7 +94,7 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
         outcome.verdict == Verdict::NotMeasured && (traced || !dealt.contains(&outcome.test))
     };
     let left_out: Vec<&Outcome> = outcomes.iter().filter(is_left_out).collect();
-    // A shard without tests has said of each change that it measures nothing.
+    // A shard without tests reports for each change that it measures nothing.
     let fewest = runs.iter().map(|run| &run.selection).min_by_key(|selection| selection.effects.len());
     let mut selection = fewest.cloned().unwrap_or_default();
     selection.left_out.clear();
@@ -111,7 +111,7 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
     summary::describe(selection, outcomes.len() - left_out.len(), &left_out, targets)
 }
 
-/// The first shard's, with what all have found out about layouts, the worse of two figures.
+/// Returns the first shard's environment with the layouts of all shards, using the worse of two figures.
 fn environment(runs: &[&Run]) -> Environment {
     let mut layouts: BTreeMap<TargetId, Result<LayoutMatch, NoLayout>> = BTreeMap::new();
     for (target, found) in runs.iter().flat_map(|run| &run.environment.layouts) {
@@ -131,7 +131,7 @@ fn environment(runs: &[&Run]) -> Environment {
     }
 }
 
-/// As if the shards ran side by side: the longest of each stage.
+/// Returns the longest time of each stage, as if the shards ran side by side.
 fn stages(runs: &[&Run]) -> Stages {
     let longest =
         |of: fn(&Stages) -> std::time::Duration| runs.iter().map(|run| of(&run.stages)).max().unwrap_or_default();
@@ -144,7 +144,7 @@ fn stages(runs: &[&Run]) -> Stages {
     }
 }
 
-/// The numbers of the shards by processor.
+/// Returns the numbers of the shards by processor.
 fn processors(runs: &[&Run]) -> BTreeMap<String, Vec<String>> {
     let mut processors: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for run in runs {
@@ -177,7 +177,7 @@ fn warnings(runs: &[&Run], outcomes: &[Outcome]) -> Vec<Warning> {
     warnings
 }
 
-/// Shards by hash may see other candidates, as each test has its shard whatever the others are.
+/// Returns a warning if shards by hash have different candidates, which does not change their division.
 fn disagreement(runs: &[&Run]) -> Option<Warning> {
     let mut lists = runs.iter().filter_map(|run| run.sharding.as_ref()).map(|sharding| &sharding.candidates);
     let first = lists.next()?;

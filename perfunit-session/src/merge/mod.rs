@@ -1,7 +1,7 @@
-//! `cargo perfunit merge`: the runs of all shards become one, as if one machine had measured all tests.
+//! `cargo perfunit merge`: joins the runs of all shards, as if one machine had measured all tests.
 //!
-//! Nothing is measured or judged anew: each test has the verdict of its shard, which was found at the error rate of the
-//! whole run. So all that is to be done is to see that the shards are of one run, and that each is there once.
+//! Nothing is measured or judged again. Each test has the verdict of its shard, which was made at the error rate of the
+//! whole run. It only remains to check that the shards belong to one run, each exactly once.
 
 mod check;
 mod join;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, Default)]
 pub struct MergeRequest {
-    /// Saved runs, or folders with saved runs somewhere below.
+    /// Saved runs, or folders that contain saved runs.
     pub shards: Vec<PathBuf>,
-    /// Where to write the merged run; beside the other runs of the workspace if absent.
+    /// Folder for the merged run; defaults to the workspace's saved runs.
     pub output: Option<PathBuf>,
-    /// Where the user stands.
+    /// The user's current folder.
     pub folder: PathBuf,
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub fn merge(request: &MergeRequest) -> Result<Run> {
     for shard in &shards {
         record.profiles.extend(shard.record.profiles.clone());
     }
-    // A verdict is never lost because it cannot be written down.
+    // The results are reported even if they cannot be saved.
     if let Err(error) = keep(request, &mut record) {
         record.run.warnings.push(Warning::NotKept { merged: true, why: error.message().to_owned() });
     }
@@ -65,7 +65,7 @@ fn keep(request: &MergeRequest, record: &mut Record) -> Result<()> {
     runs::keep(&ours, record).map(drop)
 }
 
-/// The files that are meant, each once.
+/// Returns the named files, each once.
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in named {
@@ -76,17 +76,17 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let before = found.len();
         search(path, &mut found)?;
         if found.len() == before {
-            return Err(Error::usage(format!("there is no {} in {} or below", runs::FILE, path.display()))
-                .hint("`cargo perfunit diff --partition .. --output DIR` writes one to DIR"));
+            return Err(Error::usage(format!("no {} in {} or below", runs::FILE, path.display()))
+                .hint("run `cargo perfunit diff --partition .. --output DIR` to write one to DIR"));
         }
     }
-    // A folder may be named beside one of its own files.
+    // A folder and one of its files may both be named.
     let mut seen = std::collections::BTreeSet::new();
     found.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
     Ok(found)
 }
 
-/// Links to folders are not followed: they may lead in circles.
+/// Searches without following links to folders, which may form cycles.
 fn search(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     for path in fs::list_dir(folder)? {
         if path.is_dir() && !path.is_symlink() {

@@ -13,7 +13,7 @@ fn not_measured(name: &str, reason: Reason) -> Outcome {
     samples::unmeasured(name, Some(reason))
 }
 
-/// A shard of five candidates dealt out in turn, of which the others are not its own; and a test of no shard.
+/// Builds a shard of five candidates divided in turn, and a test of no shard.
 fn shard(number: usize, shards: usize) -> Shard {
     let outcome = |(position, name): (usize, &&str)| {
         let owner = position % shards + 1;
@@ -91,7 +91,7 @@ fn a_function_is_uncovered_if_no_shard_could_measure_a_test_of_it() {
         let run = merged(shards.into()).unwrap();
         run.selection.uncovered.iter().map(|uncovered| uncovered.function.line).collect::<Vec<_>>()
     };
-    // `a` is of the first shard, `b` of the second.
+    // `a` belongs to the first shard, `b` to the second.
     assert_eq!(uncovered(&[]), [9]);
     assert_eq!(uncovered(&[(1, "a")]), [9]);
     assert_eq!(uncovered(&[(1, "a"), (2, "b")]), [1, 9]);
@@ -120,13 +120,13 @@ fn what_one_shard_measured_is_not_lost_where_another_saw_no_change() {
 fn a_missing_shard_is_named() {
     refused(vec![shard(1, 3), shard(3, 3)], &["shard 2 of 3 is missing: 2 of 3 were given", "--partition slice:2/3"]);
     refused(vec![shard(2, 4)], &["shards 1, 3, 4 of 4 are missing"]);
-    refused(Vec::new(), &["nothing to merge"]);
+    refused(Vec::new(), &["no runs to merge"]);
 }
 
 #[test]
 fn a_doubled_shard_is_named_with_both_files() {
     let again = Shard { path: "again/run.json".into(), ..shard(1, 2) };
-    refused(vec![shard(1, 2), again, shard(2, 2)], &["shard slice:1/2 is there twice", "shard-1/run.json", "again/"]);
+    refused(vec![shard(1, 2), again, shard(2, 2)], &["shard slice:1/2 occurs twice", "shard-1/run.json", "again/"]);
 }
 
 #[test]
@@ -143,11 +143,11 @@ fn what_is_of_another_run_is_named_with_what_differs() {
     );
     refused(
         with(&|record| record.options.measuring.threshold = "50%".parse().unwrap()),
-        &["--threshold differs, 50% there and 1% here"],
+        &["--threshold differs (50% there, 1% here)"],
     );
-    refused(with(&|record| record.tool = "9.9.9".to_owned()), &["the version of cargo-perfunit differs, 9.9.9 there"]);
+    refused(with(&|record| record.tool = "9.9.9".to_owned()), &["the version of cargo-perfunit differs (9.9.9 there"]);
     refused(with(&|record| record.run.environment.rustc = "rustc 1.80".to_owned()), &["the compiler differs"]);
-    refused(vec![shard(1, 2), shard(2, 3)], &["the partition differs, slice:2/3 there and slice:1/2 here"]);
+    refused(vec![shard(1, 2), shard(2, 3)], &["the partition differs (slice:2/3 there, slice:1/2 here)"]);
 }
 
 #[test]
@@ -162,11 +162,11 @@ fn budgets_may_differ() {
 fn what_is_no_shard_is_refused() {
     let mut whole = shard(1, 2);
     whole.record.run.sharding = None;
-    refused(vec![whole, shard(2, 2)], &["shard-1/run.json is no shard but a run of all its tests"]);
+    refused(vec![whole, shard(2, 2)], &["shard-1/run.json is not a shard, but a run of all tests"]);
     let mut joined = shard(1, 2);
     let part = joined.record.run.sharding.as_ref().unwrap().parts[0].clone();
     joined.record.run.sharding.as_mut().unwrap().parts.push(part);
-    refused(vec![joined], &["is no shard but a merged run"]);
+    refused(vec![joined], &["is not a shard, but a merged run"]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn slices_of_different_lists_do_not_go_together_and_hashed_shards_do() {
             shard
         })
     };
-    refused(other(PartitionKind::Slice).into(), &["do not agree", "mycrate a is one in shard-1/run.json"]);
+    refused(other(PartitionKind::Slice).into(), &["disagree", "mycrate a is one in shard-1/run.json"]);
     let run = merged(other(PartitionKind::Hash).into()).unwrap();
     assert!(run.warnings.contains(&Warning::Shards(Shards::Disagree)), "{:?}", run.warnings);
     assert_eq!(run.sharding.unwrap().candidates.len(), 5);
@@ -213,7 +213,7 @@ fn shards_are_found_below_folders_each_once() {
     let found = files(&[folder.path().to_owned(), path("one/run.json")]).unwrap();
     assert_eq!(found, [path("one/run.json"), path("two/deeper/run.json")]);
     std::fs::create_dir(path("empty")).unwrap();
-    assert!(files(&[path("empty")]).unwrap_err().to_string().contains("there is no run.json"));
+    assert!(files(&[path("empty")]).unwrap_err().to_string().contains("no run.json"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ fn record(run: Run) -> Record {
     Record::new(Options::default(), Sides { base: "1".to_owned(), head: "2".to_owned() }, run)
 }
 
-/// A saved run with this id.
+/// Saves a run with this id.
 fn saved(ours: &Path, id: &str) -> Record {
     let mut record = record(samples::run(Vec::new()));
     id.clone_into(&mut record.id);
@@ -81,15 +81,15 @@ fn runs_are_found_by_the_beginning_of_their_id() {
     assert_eq!(last(ours.path()).unwrap().1.id, ids[1]);
     assert_eq!(named(ours.path(), &ids[0]).unwrap().1.id, ids[0]);
     let error = |name: &str| named(ours.path(), name).unwrap_err().to_string();
-    assert!(error(&now[..10]).contains("begins the ids of 2 saved runs"), "{}", error(&now[..10]));
-    assert!(error("xyz").contains("none of the 2 saved runs"), "{}", error("xyz"));
+    assert!(error(&now[..10]).contains("is ambiguous (2 matches)"), "{}", error(&now[..10]));
+    assert!(error("xyz").contains("no saved run with ID `xyz`"), "{}", error("xyz"));
 }
 
 #[test]
 fn old_runs_go_but_never_the_last() {
     let ours = tempfile::tempdir().unwrap();
     saved(ours.path(), "20200101T000000Z-0000");
-    // It was the last while it was kept.
+    // It was the last run when it was saved.
     assert_eq!(all(ours.path()).unwrap().len(), 1);
     std::fs::write(folder(ours.path()).join("notes.txt"), "mine").unwrap();
     let now = id(SystemTime::now());
@@ -120,13 +120,13 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn what_cannot_be_read_says_why_and_what_to_do() {
     let ours = tempfile::tempdir().unwrap();
-    assert!(last(ours.path()).unwrap_err().to_string().contains("no recorded run"));
+    assert!(last(ours.path()).unwrap_err().to_string().contains("no saved runs"));
     let whole = serde_json::to_string(&record(samples::whole())).unwrap();
     check(&whole[..whole.len() / 2], "is damaged: EOF while parsing");
     check(&whole.replace("\"outcomes\"", "\"outcome\""), "is damaged: missing field `outcomes`");
     check("", "is damaged");
-    check("{\"schema_version\": 1}", "is no saved run of cargo-perfunit: missing field `format`");
-    check("\"run\"", "is no saved run");
+    check("{\"schema_version\": 1}", "is not a saved run of cargo-perfunit: missing field `format`");
+    check("\"run\"", "is not a saved run");
     let older = "{\"format\": 2, \"tests\": []}";
     check(older, "was written by another version of cargo-perfunit, in format 2; this one reads format 12");
     let newer = whole.replacen("\"format\":12", "\"format\":13", 1).replace("0.1.0", "0.9.0");

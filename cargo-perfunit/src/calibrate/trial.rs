@@ -42,6 +42,7 @@ impl Trial {
             alpha: terms.alpha,
             alpha_of_change,
             threshold,
+            distance: 0.0,
             bias: 0.0,
             looks: Looks::OF_PAIRS,
         };

@@ -16,7 +16,9 @@ use super::trial::{Settled, Trial};
 use super::work::{Comparison, clock_bias, uncertainty};
 use perfunit_build::TestClock;
 use perfunit_model::error::{Result, Stop, Tried};
-use perfunit_model::{Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note, Reason, Sides, Verdict};
+use perfunit_model::{
+    Capture, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Metric, Note, Reason, Sides, Verdict,
+};
 use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
 use std::rc::Rc;
@@ -50,6 +52,9 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     }
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok(Look::Unknown(FirstCallUnknown::BudgetUsedUp));
+    }
+    if way.starts_processes && !pairs_show_apart(config, later) {
+        return Ok(Look::Unremarkable);
     }
     let pilot = Pilot::run(trial, way.capture, way.clock, random)?;
     if interrupt::requested() {
@@ -88,6 +93,14 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         Ok(_) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why: open.unwrap_or(Reason::TooNoisy) }),
         Err(why) => Look::Unknown(FirstCallUnknown::OnePairDiffers { why }),
     })
+}
+
+/// Returns whether the first calls of the pairs, which every child makes before its timed ones, differ more than later calls
+/// do. Calls that start processes take so long that what a forked child adds to its first one hides nothing.
+fn pairs_show_apart(config: &Config, later: &Figures) -> bool {
+    let of_pairs = later.metrics.get(&Metric::Cold).and_then(|metered| metered.as_ref().ok());
+    let ns = of_pairs.map(|metered| metered.readings.as_ref().map(|reading| reading.value));
+    ns.is_none_or(|ns| is_apart(config.threshold, ns, &later.measured))
 }
 
 /// Returns the terms of first calls that are compared alongside later ones.

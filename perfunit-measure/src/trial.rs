@@ -25,11 +25,9 @@ pub struct Trial<'a> {
 pub const LEAST_NS: f64 = 1.0;
 /// The same where the instructions changed in the direction of the time: about one cycle.
 pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
-/// The smallest threshold of whole processes, which are noisier and only partly consist of the test.
+/// The smallest threshold of whole processes, which are noisier and only partly consist of the test, and of tests that start
+/// processes: the layout of started programs is not controlled, and no instructions can confirm a smaller change.
 pub const PROCESS_THRESHOLD: f64 = 0.05;
-/// The smallest threshold of tests that start processes: the layout of started programs is not controlled, and the
-/// instructions that could confirm a smaller change are not known.
-const STARTED_THRESHOLD: f64 = 0.03;
 
 /// The way a test is measured, as its pilot settled it.
 #[derive(Debug, Clone)]
@@ -61,7 +59,7 @@ impl Settled {
     /// Returns the smallest change that counts, as a fraction, given the time of a run on base.
     pub fn least_change(&self, base_ns: f64) -> f64 {
         let of_clock = self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE);
-        if self.starts_processes { of_clock.max(STARTED_THRESHOLD) } else { of_clock }
+        if self.starts_processes { of_clock.max(PROCESS_THRESHOLD) } else { of_clock }
     }
 
     /// Draws the random shifts and seeds that both processes of the next pair share.

@@ -1,7 +1,7 @@
-//! The command line of `cargo perfunit`: what is typed, what runs, and which exit code follows.
+//! The command line of `cargo perfunit`: parses arguments, runs subcommands and returns exit codes.
 //!
-//! The order of the modules is that of the data: a module uses only modules above it (`tests/it/tidy.rs` checks it). The
-//! stages of a comparison are crates of their own, from `perfunit-model` to `perfunit-report`.
+//! Modules are in the order of the data: a module uses only modules above it (`tests/it/tidy.rs` checks this). The
+//! stages of a comparison are separate crates, from `perfunit-model` to `perfunit-report`.
 
 pub mod hook;
 

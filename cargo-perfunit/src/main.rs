@@ -1,5 +1,5 @@
-//! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper, rustdoc and the test runner; for
-//! rustc the linker; for `doctor` a workload; for all of them the keeper.
+//! One executable, several roles: cargo's subcommand for people; for cargo the rustc wrapper, rustdoc and the test
+//! runner; for rustc the linker; for `doctor` a workload; and for all of them the keeper.
 
 use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
@@ -33,7 +33,7 @@ fn main() -> std::process::ExitCode {
     std::process::ExitCode::from(cli::exit_code(outcome) as u8)
 }
 
-/// The panic's message is on the screen by now.
+/// Returns the error for a panic, which is already printed.
 fn bug() -> Error {
     Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit")
         .hint("please report it with the message above and the output of `rustc -vV`")

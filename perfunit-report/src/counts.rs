@@ -38,14 +38,9 @@ pub fn within(run: &Run) -> impl Iterator<Item = (Threshold, Vec<&Outcome>)> {
     groups.filter(|(_, tests)| !tests.is_empty())
 }
 
-/// Formats the bound of unchanged tests: `within ±2 %`.
-pub fn bound(bound: impl Into<f64>, glyphs: Glyphs) -> String {
-    format!("within {}{}", glyphs.plus_minus(), threshold(bound))
-}
-
 /// Formats the label of tests that are unchanged within a bound: `unchanged (within ±2 %)`.
 pub fn unchanged_within(within: impl Into<f64>, glyphs: Glyphs) -> String {
-    format!("unchanged ({})", bound(within, glyphs))
+    format!("unchanged ({})", figures::within_bound(within, glyphs))
 }
 
 /// Counts the tests of a run by verdict, each count with its label. Zero counts are left out, as are unaffected tests.

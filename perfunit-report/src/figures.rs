@@ -1,7 +1,7 @@
 //! A measured test as a row of figures.
 
 use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
-use super::{causes, counts, metrics};
+use super::{causes, metrics};
 use anstyle::Style;
 use perfunit_decide::FIRST_LOOK;
 use perfunit_model::format::{self, Glyphs};
@@ -53,7 +53,7 @@ pub fn row(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Row 
         Some(_) => ("Unchanged", GOOD),
         None => status(outcome.verdict, Words::of(run.gates_of(outcome))),
     };
-    let within = within.map(|within| counts::bound(within, glyphs));
+    let within = within.map(|bound| within_bound(bound, glyphs));
     let reason = outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string()));
     let remark: Vec<String> = within.into_iter().chain(reason).collect();
     Row {
@@ -79,6 +79,11 @@ impl Words {
     pub fn of(gates: &[Metric]) -> Self {
         if gates.iter().all(|metric| *metric == Metric::Time) { Self::OfTime } else { Self::OfAny }
     }
+}
+
+/// Formats the bound of unchanged tests: `within ±2 %`.
+pub fn within_bound(bound: impl Into<f64>, glyphs: Glyphs) -> String {
+    format!("within {}{}", glyphs.plus_minus(), format::threshold(bound))
 }
 
 /// Returns the status word of a verdict, with its style.

@@ -5,7 +5,7 @@
 
 use super::by_cause::Group;
 use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
-use super::figures::{Words, at_least, possible, times, word};
+use super::figures::{Words, at_least, possible, times, within_bound, word};
 use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
 use super::sections::{Item, Kind, Section, Sections};
 use super::{causes, metrics, ratchet};
@@ -243,7 +243,7 @@ fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
-    let within = run.unchanged_within(outcome).map(|bound| counts::bound(bound, Glyphs::Unicode));
+    let within = run.unchanged_within(outcome).map(|bound| within_bound(bound, Glyphs::Unicode));
     let possible = possible(outcome, run).map(|possible| plain(&possible));
     responsible
         .into_iter()

@@ -6,7 +6,7 @@ mod sections;
 pub(super) use sections::written;
 pub(super) use sections::{counted, coverage, stages, unreached};
 
-use super::figures::{Detail, Words, phrase, row, sorted, status};
+use super::figures::{Detail, Words, phrase, row, sorted, status, within_bound};
 use super::sections::{Kind, Section, Sections};
 use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use super::{counts, metrics};
@@ -260,7 +260,7 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
     write(&within, screen);
     for (bound, tests) in counts::within(run) {
         let text =
-            Text::new(STRONG, count(tests.len(), "test")).and(format!(" ({})", counts::bound(bound, screen.glyphs())));
+            Text::new(STRONG, count(tests.len(), "test")).and(format!(" ({})", within_bound(bound, screen.glyphs())));
         screen.status("Unchanged", GOOD, &text);
     }
     write(&same, screen);
@@ -368,7 +368,7 @@ fn same_line(run: &Run, screen: &mut Screen) {
     let by_margin = by_margin.into_iter().map(|(bits, same)| ((bits, bits), same));
     for ((low, high), same) in by_margin.chain(own) {
         let bound = match [low, high].map(f64::from_bits) {
-            [low, high] if threshold(low) == threshold(high) => counts::bound(low, screen.glyphs()),
+            [low, high] if threshold(low) == threshold(high) => within_bound(low, screen.glyphs()),
             [low, high] => format!("within their margins of {} to {}", threshold(low), threshold(high)),
         };
         let text = Text::new(STRONG, count(same.len(), "test"))

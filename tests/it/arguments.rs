@@ -34,7 +34,7 @@ fn a_positional_argument_may_be_a_revision_or_a_part_of_a_test_name() {
     says(
         &run,
         &[
-            "Filter `mixes_too` is not a revision: only tests with that in their names",
+            "Filter `mixes_too` is not a revision; comparing only tests that match it",
             "Comparing `HEAD` with its parent",
         ],
     );
@@ -48,10 +48,7 @@ fn a_positional_argument_may_be_a_revision_or_a_part_of_a_test_name() {
     says(&list(&["mian"]).expect(102), &["unknown revision `mian`", "did you mean `main`?"]);
     says(&list(&["mixes", "--exact"]).expect(102), &["unknown revision `mixes`"]);
     // `git diff` accepts two revisions as two words.
-    says(
-        &list(&["HEAD~1", "HEAD"]).expect(2),
-        &["`HEAD` is a revision, and no test has that in its name", "`BASE..HEAD`"],
-    );
+    says(&list(&["HEAD~1", "HEAD"]).expect(2), &["no tests match `HEAD`, which is a revision", "`BASE..HEAD`"]);
 }
 
 #[test]
@@ -168,7 +165,7 @@ fn unselected_members_that_the_change_reaches_are_named() {
         project.write("core/src/lib.rs", source(rounds));
         project.commit("version");
     }
-    let warning = "the change can reach tests of app, which are not selected: `--workspace` adds them";
+    let warning = "the change can reach tests of app, which are not selected; `--workspace` adds them";
     let list = |arguments: &[&str]| project.perfunit(["list", "HEAD~1"].iter().chain(arguments)).expect(0).stderr;
     assert!(list(&[]).contains(warning), "{}", list(&[]));
     assert!(list(&["-p", "core-part"]).contains(warning));
@@ -205,7 +202,7 @@ fn a_report_opens_in_the_browser() {
 
     fs::write(&opener, "#!/bin/sh\nexit 3\n").unwrap();
     says(&open(&folder).expect(102), &["`xdg-open` opened no browser: exit status: 3", "the report is written: "]);
-    says(&project.perfunit(["report", "--open", "--format", "json"]).expect(2), &["--open is for HTML, not for json"]);
+    says(&project.perfunit(["report", "--open", "--format", "json"]).expect(2), &["--open requires HTML, not json"]);
 }
 
 #[test]
@@ -224,7 +221,7 @@ fn generate_refuses_options_that_choose_tests() {
     let project = Project::empty();
     for option in [&["--skip", "x"][..], &["--exact"], &["-E", "all()"]] {
         let run = project.perfunit(["generate"].iter().chain(option)).expect(2);
-        says(&run, &["chooses tests, and `generate` makes calls of functions"]);
+        says(&run, &["cannot be used with `generate`: it selects tests"]);
     }
 }
 

@@ -55,7 +55,7 @@ fn folder_beside(project: &Project, name: &str) -> PathBuf {
 #[test]
 fn deny_growth_without_growth() {
     let run = project().perfunit(["diff", "HEAD~1", "--deny", "growth"]);
-    refused(run, 2, &["growth is denied, and not asked for", "`--growth`", "growth = true"]);
+    refused(run, 2, &["`--deny growth` requires `--growth`", "growth = true"]);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn tests_that_all_fail_on_base() {
 fn a_project_without_tests() {
     let code = |value: u32| format!("pub fn value() -> u32 {{ {value} }}\n");
     let project = Project::library(&code(1), &code(2));
-    assert!(project.perfunit(["diff", "HEAD~1"]).expect(0).stdout.contains("holds no tests"));
+    assert!(project.perfunit(["diff", "HEAD~1"]).expect(0).stdout.contains("has no tests"));
     project.perfunit(["diff", "HEAD~1", "--no-tests=fail"]).expect(4);
 }
 

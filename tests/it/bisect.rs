@@ -133,10 +133,10 @@ fn what_cannot_be_searched_is_refused() {
         assert!(run.stderr.contains(part), "{arguments:?}: {}", run.stderr);
     };
     refused(&["of_first", "--good", "HEAD~2"], 2, "is faster at the bad end");
-    refused(&["of_first", "--good", "HEAD~2"], 2, "hint: `--faster` searches the commit that made it faster");
-    refused(&["of_first", "--good", "HEAD~7", "--bad", "HEAD~4", "--faster"], 2, "without `--faster`");
-    refused(&["of_second", "--good", "HEAD~7", "--bad", "HEAD~4"], 2, "no test with `of_second` in its name");
-    refused(&["tests", "--good", "HEAD~7"], 2, "tests with `tests` in their names got slower");
+    refused(&["of_first", "--good", "HEAD~2"], 2, "hint: use `--faster` to search the commit that made it faster");
+    refused(&["of_first", "--good", "HEAD~7", "--bad", "HEAD~4", "--faster"], 2, "remove `--faster`");
+    refused(&["of_second", "--good", "HEAD~7", "--bad", "HEAD~4"], 2, "matches `of_second`");
+    refused(&["tests", "--good", "HEAD~7"], 2, "tests that got slower match `tests`");
     refused(&["of_first", "--good", "HEAD~3"], 102, "the good end");
     refused(&["of_first", "--good", "HEAD", "--bad", "HEAD~2"], 2, "is not an ancestor of");
     refused(&["of_first", "--function", "first"], 2, "--function");

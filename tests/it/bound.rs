@@ -116,10 +116,10 @@ fn a_hang_on_head_is_a_failure_if_single_calls_would_take_too_long() {
     let diff = ["diff", "HEAD~1", "--timeout", "2s", "--per-test-budget", "1s"];
     let run = project.perfunit(diff).expect(104);
     assert!(run.stdout.contains("1 test passes on base and fails on head"), "{}", run.stdout);
-    assert!(run.stdout.contains("sample tests::works  does not end within 2 s (--timeout)"), "{}", run.stdout);
+    assert!(run.stdout.contains("sample tests::works  times out after 2 s (--timeout)"), "{}", run.stdout);
     // If a call of base takes almost as long, the outcome is unknown.
     let run = project.perfunit(["diff", "HEAD~1", "--timeout", "600ms", "--per-test-budget", "1s"]).expect(0);
-    assert!(run.stdout.contains("did not end within 0.6 s on head"), "{}", run.stdout);
+    assert!(run.stdout.contains("timed out after 0.6 s on head"), "{}", run.stdout);
 }
 
 #[test]

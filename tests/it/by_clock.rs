@@ -101,7 +101,7 @@ fn judged(document: &Value, name: &str) -> (String, bool) {
     let test = tests.iter().find(|test| test["name"] == format!("tests::{name}"));
     let test = test.unwrap_or_else(|| panic!("no {name}: {document}"));
     let notes = test["notes"].as_array().unwrap();
-    let by_clock = notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("until a time has passed")));
+    let by_clock = notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("runs for a fixed time")));
     (test["verdict"].as_str().unwrap().to_owned(), by_clock)
 }
 

@@ -100,7 +100,7 @@ fn there_is_nothing_to_show_without_a_calibration_or_of_another_form() {
     assert!(run.stderr.contains("hint: run `cargo perfunit calibrate`"), "{}", run.stderr);
     fs::write(place.profile(), r#"{"schema_version": 0}"#).unwrap();
     let run = place.run(&["--show"]).expect(102);
-    assert!(run.stderr.contains("its form is version 0"), "{}", run.stderr);
+    assert!(run.stderr.contains("its format is version 0"), "{}", run.stderr);
     place.run(&["--show", "--quick"]).expect(2);
 }
 

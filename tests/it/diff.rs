@@ -169,7 +169,7 @@ fn a_workload_that_reads_the_source_is_named() {
     let code = "const TEXT: &str = include_str!(\"../src/lib.rs\");\n#[test]\nfn reads() {\n    assert!(TEXT.contains(\"fn\"));\n}\n";
     project.write("tests/own.rs", code);
     let run = project.diff(&["-E", "test(reads)", "--explain", "never"]);
-    let warning = "sample::own includes src/lib.rs as data, which changed";
+    let warning = "sample::own includes src/lib.rs as data, and the file changed";
     assert!(run.stderr.contains(warning) || run.stdout.contains(warning), "{}{}", run.stdout, run.stderr);
 }
 

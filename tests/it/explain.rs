@@ -181,7 +181,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
     let head = LIBRARY.replace(LONGER.0, LONGER.1);
     let project = Project::library(LIBRARY, &head);
     let none = project.perfunit(["explain"]).expect(2);
-    assert!(none.stderr.contains("no recorded run") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
+    assert!(none.stderr.contains("no saved runs") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
     let mut command = Project::tool(project.path());
     command.args(["diff", "HEAD~1", "--explain", "always"]).env("GITHUB_ACTIONS", "true");
     let text = Run::of(command).expect(100);
@@ -232,5 +232,5 @@ fn a_version_that_no_longer_exists_cannot_be_explained() {
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
     project.write("src/lib.rs", LIBRARY);
     let gone = project.perfunit(["explain"]).expect(2);
-    assert!(gone.stderr.contains("head is not what the last run compared"), "{}", gone.stderr);
+    assert!(gone.stderr.contains("head has changed since the last run"), "{}", gone.stderr);
 }

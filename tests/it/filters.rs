@@ -108,10 +108,10 @@ fn an_expression_that_is_wrong_is_shown_with_its_place() {
 fn a_filter_that_matches_no_test_is_reported() {
     let project = project();
     let run = list(&project, &["-p", "parser", "lonng"]).expect(0);
-    assert!(run.stderr.contains("warning: no test found in the targets that the change can reach has `lonng`"));
+    assert!(run.stderr.contains("warning: no tests in the targets that the change can reach match `lonng`"));
     assert!(run.stderr.contains("did you mean tests::long?"), "{}", run.stderr);
     let run = list(&project, &["--workspace", "-E", "test(nosuch)"]).expect(0);
-    assert!(run.stderr.contains("--filterset `test(nosuch)` matches none of the 5 tests found"), "{}", run.stderr);
+    assert!(run.stderr.contains("--filterset `test(nosuch)` matches none of the 5 tests"), "{}", run.stderr);
     let run = list(&project, &["-E", "none()"]).expect(0);
-    assert!(run.stderr.contains("the filters leave no test target"), "{}", run.stderr);
+    assert!(run.stderr.contains("the filters exclude all test targets"), "{}", run.stderr);
 }

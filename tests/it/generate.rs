@@ -232,6 +232,6 @@ fn bad_input_is_refused_with_a_hint() {
         assert!(said.iter().all(|said| run.stderr.contains(said)) && run.stderr.contains("hint:"), "{}", run.stderr);
     };
     check(&["generate", "HEAD~1", "chekcsum"], &["no function `chekcsum`", "checksum"]);
-    check(&["diff", "HEAD~1", "--generated", "--partition", "slice:1/2"], &["not in shards"]);
-    check(&["diff", "HEAD~1", "--generated", "--use-archive", "x.tar.zst"], &["generated calls are built"]);
+    check(&["diff", "HEAD~1", "--generated", "--partition", "slice:1/2"], &["cannot be used with `--partition`"]);
+    check(&["diff", "HEAD~1", "--generated", "--use-archive", "x.tar.zst"], &["cannot be used with `--use-archive`"]);
 }

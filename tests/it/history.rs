@@ -283,8 +283,8 @@ fn stores_that_cannot_be_used_are_named() {
     refused(&project, &["--import", "target/short.sqlite"], 2, "cannot read the history target/short.sqlite");
     let newer = rusqlite::Connection::open(&store).unwrap();
     newer.pragma_update(None, "user_version", 9).unwrap();
-    refused(&project, &["--store", theirs], 2, "has version 9 of the schema");
-    refused(&project, &["--import", theirs], 2, "has version 9 of the schema");
+    refused(&project, &["--store", theirs], 2, "has schema version 9");
+    refused(&project, &["--import", theirs], 2, "has schema version 9");
     refused(&project, &["--store", "target/i.sqlite", "--export", "/proc/e.sqlite"], 102, "/proc");
 }
 

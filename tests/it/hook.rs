@@ -114,7 +114,7 @@ fn a_head_that_hangs_or_fails_blocks_the_push() {
     pushing.project.write("src/lib.rs", with("panic!(\"broken\")"));
     pushing.project.commit("broken");
     let blocked = pushing.git(["push", "origin", "main"]).expect(1);
-    says(&blocked, &["1 test passes on base and fails on head", "push of main blocked: 1 test failing that pass"]);
+    says(&blocked, &["1 test passes on base and fails on head", "push of main blocked: 1 test newly failing"]);
 }
 
 #[test]
@@ -278,14 +278,14 @@ fn a_push_is_let_through_when_its_time_is_over() {
     says(
         &first,
         &[
-            "warning: this push went unchecked, as the budget was used up",
+            "warning: this push was not checked because the time budget was used up",
             "`cargo perfunit hook install --budget TIME`",
         ],
     );
-    says(&push(), &["2 pushes went unchecked since one was measured"]);
+    says(&push(), &["2 pushes were not checked since the last measured one"]);
     let third = push();
     let last = third.stderr.lines().rfind(|line| !line.starts_with("To ") && !line.starts_with(' '));
-    assert!(last.unwrap().starts_with("warning: 3 pushes went unchecked"), "{}", third.stderr);
+    assert!(last.unwrap().starts_with("warning: 3 pushes were not checked"), "{}", third.stderr);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn an_existing_hook_runs_first_and_is_restored() {
     fs::write(hooks.join("pre-push"), own).unwrap();
     fs::set_permissions(hooks.join("pre-push"), fs::Permissions::from_mode(0o750)).unwrap();
     says(&pushing.hook(&["install"]).expect(0), &["pre-push.before-perfunit, and runs first"]);
-    says(&pushing.hook(&["install"]).expect(0), &["is installed already"]);
+    says(&pushing.hook(&["install"]).expect(0), &["is already installed"]);
     says(&pushing.hook(&["status"]).expect(0), &["Installed", "First  .git/hooks/pre-push.before-perfunit"]);
 
     let mut refused = pushing.command(pushing.project.path(), "git");
@@ -324,10 +324,10 @@ fn an_existing_hook_runs_first_and_is_restored() {
     let seen = fs::read_to_string(hooks.join("seen")).unwrap();
     assert!(seen.starts_with("refs/heads/main ") && seen.ends_with('\n') && seen.lines().count() == 1, "{seen}");
 
-    says(&pushing.hook(&["uninstall"]).expect(0), &["the hook from before is back"]);
+    says(&pushing.hook(&["uninstall"]).expect(0), &["the earlier hook is restored"]);
     assert_eq!(fs::read_to_string(hooks.join("pre-push")).unwrap(), own);
     assert_eq!(hooks.join("pre-push").metadata().unwrap().permissions().mode() & 0o777, 0o750);
-    says(&pushing.hook(&["uninstall"]).expect(0), &["no hook of ours is installed"]);
+    says(&pushing.hook(&["uninstall"]).expect(0), &["cargo-perfunit's hook is not installed"]);
     assert!(!hooks.join("pre-push.before-perfunit").exists());
 }
 
@@ -356,7 +356,7 @@ fn configured_folders_of_hooks_are_respected() {
     let shared = pushing.outside.path().join("hooks");
     pushing.git(["config", "core.hooksPath", shared.to_str().unwrap()]).expect(0);
     let refused = pushing.hook(&["install"]).expect(102);
-    says(&refused, &["outside of this repository", "hint: `git config core.hooksPath .git/hooks`"]);
+    says(&refused, &["outside this repository", "hint: `git config core.hooksPath .git/hooks`"]);
     assert!(!shared.exists());
     pushing.hook(&["install", "--force"]).expect(0);
     assert!(shared.join("pre-push").exists());
@@ -385,7 +385,7 @@ fn install_prints_the_command_for_hook_managers() {
     assert!(told.stdout.contains("run: 'cargo perfunit hook run --base main {1} {2}'"), "{}", told.stdout);
     assert!(!hook.exists());
     pushing.project.write("lefthook.yml", &told.stdout);
-    says(&pushing.hook(&["install"]).expect(0), &["lefthook runs it already"]);
+    says(&pushing.hook(&["install"]).expect(0), &["lefthook already runs it"]);
     says(&pushing.hook(&["status"]).expect(0), &["Installed  in lefthook.yml, which lefthook reads"]);
     says(&pushing.hook(&["uninstall"]).expect(2), &["hint: remove `cargo perfunit hook run` from lefthook.yml"]);
     pushing.hook(&["install", "--force"]).expect(0);

@@ -97,7 +97,10 @@ fn a_project_that_gnu_ld_links_is_measured_by_lld() {
     let project = project(config, &files, [&sources[0], &sources[1]]);
     let document = check_matched(&project, "rust-lld");
     let text = document.to_string();
-    assert!(!text.contains("\"kind\":\"fails\"") && !text.contains("project's linker made it"), "{document}");
+    assert!(
+        !text.contains("\"kind\":\"fails\"") && !text.contains("project's own executable was measured"),
+        "{document}"
+    );
 }
 
 #[test]
@@ -186,7 +189,7 @@ fn a_test_that_fails_after_our_link_is_measured_with_the_projects_link() {
     let test = |name: &str| document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
     let looks = test("looks_at_itself");
     assert_ne!(looks["verdict"], "not-measured", "{looks}");
-    assert!(looks["notes"].to_string().contains("as the project's linker made it"), "{looks}");
+    assert!(looks["notes"].to_string().contains("the project's own executable was measured"), "{looks}");
     assert!(!test("tests::sums")["notes"].to_string().contains("linker"), "{document}");
 }
 

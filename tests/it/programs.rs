@@ -235,7 +235,7 @@ fn check(document: &Value) {
                 assert_eq!(because, expected, "{test}");
             }
             "looks_up" => {
-                let expected = "executes machine code that differs, tool::look_up in tool, which it starts";
+                let expected = "executes changed machine code, tool::look_up in tool, which it starts";
                 assert_eq!(because, expected, "{test}");
             }
             "idles" => {
@@ -249,7 +249,7 @@ fn check(document: &Value) {
                     "starts_what_only_head_has" => "it starts fresh, which only one version has",
                     _ => "something opens tool and is not seen to start it",
                 };
-                assert!(because.starts_with("may execute changed code, its runs do not tell: "), "{test}");
+                assert!(because.starts_with("may execute changed code; tracing cannot tell: "), "{test}");
                 assert!(because.ends_with(why), "{test}");
             }
         }
@@ -261,8 +261,8 @@ fn check(document: &Value) {
 fn what_tests_execute_in_programs_decides() {
     let (project, server) = (project(), Server::start());
     let first = list(&project, server.folder.path());
-    if first.stderr.contains("which tests execute the change was not looked at") {
-        return skipped("the system does not let us trace");
+    if first.stderr.contains("tests were not traced to see which execute the change") {
+        return skipped("the system does not allow tracing");
     }
     check(&first.json());
     // From the kept results.
@@ -286,7 +286,7 @@ fn without_tracing_every_test_that_can_start_a_changed_program_is_measured() {
     command.args(["list", "HEAD~1", "--message-format", "json"]);
     refuse(&mut command, &[(libc::SYS_ptrace, None)]);
     let run = Run::of(command).expect(0);
-    assert!(run.stderr.contains("which tests execute the change was not looked at"), "{}", run.stderr);
+    assert!(run.stderr.contains("tests were not traced to see which execute the change"), "{}", run.stderr);
     assert_eq!(run.json()["tests"][0]["selected"], true, "{}", run.stdout);
 }
 
@@ -334,12 +334,12 @@ fn a_program_that_opens_a_changed_library_is_measured() {
         project.commit("a version");
     }
     let run = project.perfunit(["list", "HEAD~1", "--message-format", "json"]).expect(0);
-    if run.stderr.contains("which tests execute the change was not looked at") {
-        return skipped("the system does not let us trace");
+    if run.stderr.contains("tests were not traced to see which execute the change") {
+        return skipped("the system does not allow tracing");
     }
     let document = run.json();
     let of = |name: &str| document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
-    let expected = "may execute changed code, its runs do not tell: it starts opens, which loads libraries that differ";
+    let expected = "may execute changed code; tracing cannot tell: it starts opens, which loads libraries that differ";
     assert_eq!(of("opens_the_library")["selected_because"], expected, "{document}");
     assert_eq!(of("starts_nothing")["reason"]["kind"], "not-executed", "{document}");
 }

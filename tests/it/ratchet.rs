@@ -135,11 +135,11 @@ fn what_is_wrong_is_refused_before_anything_is_built() {
     };
     check(&["diff", "HEAD~1", "--ratchet", "v9"], 102, "unknown revision `v9`");
     check(&["ratchet", "set", "v9"], 102, "unknown revision `v9`");
-    check(&["ratchet", "accept", "mixes", "--reason", "why"], 2, "there is no .config/perfunit-ratchet.toml");
-    assert!(project.perfunit(["ratchet", "show"]).expect(0).stdout.contains("nothing is accepted"));
+    check(&["ratchet", "accept", "mixes", "--reason", "why"], 2, "no .config/perfunit-ratchet.toml");
+    assert!(project.perfunit(["ratchet", "show"]).expect(0).stdout.contains("no baseline is set"));
     project.perfunit(["ratchet", "set", "HEAD~1"]).expect(0);
     check(&["ratchet", "accept", "mixes", "--reason", " "], 2, "the reason is empty");
-    check(&["ratchet", "accept", "mixes", "--reason", "why"], 2, "there is no recorded run");
+    check(&["ratchet", "accept", "mixes", "--reason", "why"], 2, "no saved runs");
     let shown = project.perfunit(["show-config"]).expect(0).stdout;
     assert!(shown.lines().any(|line| line.contains("ratchet") && line.contains(&format!("{FILE}:4"))), "{shown}");
     project.write(FILE, "format = 1\nrevision = \"v1\"\ncommit = 5\n");

@@ -9,16 +9,16 @@ use std::fs;
 fn a_saved_run_is_reported_in_every_format() {
     let project = Project::library(&source(500), &source(1500));
     let none = project.perfunit(["report"]).expect(2);
-    assert!(none.stderr.contains("no recorded run") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
+    assert!(none.stderr.contains("no saved runs") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
     let empty = project.perfunit(["report", "--list"]).expect(0);
-    assert!(empty.stdout.contains("no run of this workspace is saved"), "{}", empty.stdout);
+    assert!(empty.stdout.contains("no saved runs in this workspace"), "{}", empty.stdout);
 
     let document = project.diff(&["--explain", "never"]).expect(100).json();
     let report = |arguments: &[&str]| project.perfunit(["report"].iter().chain(arguments));
     // A regression in a run is not a failure of its report.
     assert_eq!(report(&["--format", "json"]).expect(0).json(), document);
     let text = report(&[]).expect(0).stdout;
-    assert!(text.contains("Slower  sample tests::mixes") && text.contains("1 slower, 0 faster"), "{text}");
+    assert!(text.contains("Slower  sample tests::mixes") && text.contains("Summary  1 slower"), "{text}");
     let markdown = report(&["--format", "markdown"]).expect(0).stdout;
     assert!(markdown.starts_with("<!-- cargo-perfunit -->\n### 1 test got slower\n"), "{markdown}");
     let annotations = report(&["--format", "github"]).expect(0).stdout;
@@ -42,7 +42,7 @@ fn a_saved_run_is_reported_in_every_format() {
     project.perfunit(["diff", "HEAD..HEAD"]).expect(0);
     assert_eq!(report(&["--format", "markdown", "--when-fine", "silent"]).expect(0).stdout, "");
     let other = report(&["--format", "json", "--when-fine", "silent"]).expect(2);
-    assert!(other.stderr.contains("--when-fine is for Markdown, not for json"), "{}", other.stderr);
+    assert!(other.stderr.contains("--when-fine requires `--format markdown`, not json"), "{}", other.stderr);
 }
 
 #[test]
@@ -115,15 +115,15 @@ fn runs_are_listed_and_found_by_id_or_file() {
     assert_eq!(told(folder), told(id));
 
     let itself = project.perfunit(["report", "--format", "json", "--run", path, "--output", path]).expect(2);
-    assert!(itself.stderr.contains("would replace the saved run"), "{}", itself.stderr);
+    assert!(itself.stderr.contains("would overwrite the saved run"), "{}", itself.stderr);
 
     let wrong = |run: &str| project.perfunit(["report", "--run", run]).expect(2).stderr;
-    assert!(wrong("19990101").contains("none of the 2 saved runs"), "{}", wrong("19990101"));
-    assert!(wrong("2").contains("`2` begins the ids of 2 saved runs"), "{}", wrong("2"));
+    assert!(wrong("19990101").contains("no saved run with ID `19990101`"), "{}", wrong("19990101"));
+    assert!(wrong("2").contains("`2` is ambiguous (2 matches)"), "{}", wrong("2"));
     fs::write(path, "{}").unwrap();
-    assert!(wrong(id).contains("is no saved run of cargo-perfunit"), "{}", wrong(id));
+    assert!(wrong(id).contains("is not a saved run of cargo-perfunit"), "{}", wrong(id));
     let text = project.perfunit(["report", "--list"]).expect(0).stdout;
-    assert!(text.contains("is no saved run"), "{text}");
+    assert!(text.contains("is not a saved run"), "{text}");
     project.perfunit(["report", "--run", "no/such/run.json"]).expect(102);
 }
 

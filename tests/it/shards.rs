@@ -89,7 +89,7 @@ fn shards_of_different_runs_are_not_merged() {
     fs::create_dir(&copy).unwrap();
     fs::copy(format!("{one}/run.json"), copy.join("run.json")).unwrap();
     let doubled = merge(&project, &[one, copy.to_str().unwrap()]).expect(2);
-    assert!(doubled.stderr.contains("shard slice:1/2 is there twice"), "{}", doubled.stderr);
+    assert!(doubled.stderr.contains("shard slice:1/2 occurs twice"), "{}", doubled.stderr);
     let text = fs::read(copy.join("run.json")).unwrap();
     fs::write(copy.join("run.json"), &text[..text.len() / 2]).unwrap();
     let damaged = merge(&project, &[one, copy.to_str().unwrap()]).expect(2);
@@ -110,13 +110,13 @@ fn a_listing_shows_the_tests_of_a_shard() {
     let shown = |partition: &str| project.perfunit(["list", "HEAD~1", "--partition", partition]).expect(0).stdout;
     let text = shown("slice:2/2");
     assert!(text.contains("tests::banana") && !text.contains("tests::apple"), "{text}");
-    assert!(text.contains("1 of 4 tests can have changed") && text.contains("1 more are for other shards"), "{text}");
+    assert!(text.contains("1 of 4 tests can have changed") && text.contains("1 more in other shards"), "{text}");
     let shards = [1, 2, 3].map(|number| shown(&format!("hash:{number}/3")));
     for test in ["tests::apple", "tests::banana"] {
         assert_eq!(shards.iter().filter(|text| text.contains(test)).count(), 1, "{test}");
     }
     let wrong = project.perfunit(["list", "--partition", "slice:3/2"]).expect(2);
-    assert!(wrong.stderr.contains("no shard 3 of 2"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("shard 3 of 2 does not exist"), "{}", wrong.stderr);
 }
 
 #[test]
@@ -166,14 +166,14 @@ fn an_archive_of_something_else_is_refused() {
         assert!(run.stderr.contains("hint: "), "{}", run.stderr);
     };
     refused(&["HEAD..HEAD"], 2, &["all.tar.zst is of another base: HEAD~1 (", "there, HEAD ("]);
-    refused(&["--lib"], 2, &["the choice of packages and targets differs"]);
-    refused(&["--all-features"], 2, &["what is passed to cargo differs"]);
-    refused(&["--explain", "always"], 2, &["--explain always needs another build"]);
-    refused(&["--growth"], 2, &["--growth needs another build"]);
+    refused(&["--lib"], 2, &["the selection of packages and targets differs"]);
+    refused(&["--all-features"], 2, &["the list of cargo options differs"]);
+    refused(&["--explain", "always"], 2, &["`--explain always` cannot be used with `--use-archive`"]);
+    refused(&["--growth"], 2, &["`--growth` cannot be used with `--use-archive`"]);
     refused(
         &["--target-dir", "target/elsewhere"],
         2,
-        &["was made with the target folder at", "target/elsewhere/perfunit"],
+        &["was created with the target folder at", "target/elsewhere/perfunit"],
     );
     project.write("src/lib.rs", four_tests(700));
     refused(&["HEAD~1"], 2, &["all.tar.zst is of another head"]);

@@ -47,7 +47,7 @@ fn has_rustup() -> bool {
 fn a_missing_toolchain_is_reported_and_both_are_built_with_heads() {
     let run = list(&project("channel = \"nightly-2015-05-15\"")).expect(0);
     assert_eq!(selected(&run), ["tests::mixes"]);
-    let why = if has_rustup() { "that of base is not installed" } else { "rustup is not there" };
+    let why = if has_rustup() { "that of base is not installed" } else { "rustup is not installed" };
     for words in ["different toolchains (base for nightly-2015-05-15, head for none)", "both are built with rustc", why]
     {
         assert!(run.stderr.contains(words), "{words}: {}", run.stderr);

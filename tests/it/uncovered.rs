@@ -55,7 +55,7 @@ fn functions_without_their_feature_are_listed_separately_and_not_denied() {
     let text = project.perfunit(["diff", "HEAD~1"]).expect(0).stdout;
     // The condition of a whole file is not evaluated.
     let by = "the features (--features), the platform or the profile (debug assertions)";
-    assert!(text.contains(&format!("the changes to 3 functions are left out of the build by {by}")), "{text}");
+    assert!(text.contains(&format!("the changes to 3 functions are excluded from the build by {by}")), "{text}");
     let document = project.diff(&["--features", "wide", "--deny", "uncovered"]).expect(106).json();
     assert_eq!((names(&document), not_compiled(&document)), (vec!["narrow", "partly", "divide"], vec![]));
 }
@@ -76,7 +76,7 @@ fn debug_assertions_are_those_of_the_build() {
         }
         let document = project.diff(&[]).expect(0).json();
         let text = project.perfunit(["report"]).expect(0).stdout;
-        assert!(text.contains("is left out of the build by the profile (debug assertions): "), "{text}");
+        assert!(text.contains("is excluded from the build by the profile (debug assertions): "), "{text}");
         let names_of = |key: &str| {
             let functions = document["selection"][key].as_array().unwrap();
             functions.iter().map(|function| function["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()

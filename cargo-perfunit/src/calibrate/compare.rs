@@ -1,7 +1,7 @@
-//! What other rules make of the same pairs of tests, given as much wall time as our verdicts took.
+//! Decides the same pairs of tests by other rules, given as much wall time as our verdicts took.
 //!
-//! Mann-Whitney, Welch's t and the overlap of intervals look at the times of the processes of lockstep pairs, the very
-//! ones that were recorded, and again, with the plain mean, at processes that ran one after the other, as Peass runs them.
+//! Mann-Whitney, Welch's t and the overlap of intervals look at the times of the processes of the recorded lockstep
+//! pairs. They and the plain mean also look at processes that ran one after the other, as in Peass.
 
 use super::recording::Recorded;
 use super::trial::Trial;
@@ -12,20 +12,21 @@ use perfunit_model::{Cell, Change, Compared, DecisionRule, Processes, Share, Sid
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
-/// No rule can do with fewer processes a side.
+/// Minimum number of processes a side for all rules.
 const FEWEST: usize = 8;
 
-/// What a rule says, if it says that there is a change.
+/// The direction of a change that a rule claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Claim {
     Slower,
     Faster,
 }
 
-/// A rule: the times of base's processes, of head's, the level, and the effect that is looked for.
+/// A decision rule: takes the times of base's and head's processes, the level, and the expected effect.
 type Decide = fn(&Sides<Vec<f64>>, f64, f64) -> Option<Claim>;
 
-/// Ours, then the others, on all kinds of work at one effect; nothing if no sequential processes were recorded.
+/// Returns the verdicts of all rules, ours first, on all kinds of work at one effect; empty if no sequential processes
+/// were recorded.
 pub fn rules(terms: &Terms, effect: f64, cells: &[Cell], changed: &[&Recorded], equal: &[&Recorded]) -> Vec<Compared> {
     if changed.iter().all(|recorded| recorded.sequential.is_empty()) {
         return Vec::new();
@@ -66,7 +67,7 @@ fn seconds_per_verdict(tally: &Tally) -> f64 {
     tally.seconds / tally.experiments.max(1) as f64
 }
 
-/// What a rule says about consecutive, disjoint stretches of so many seconds.
+/// Returns a rule's claims about consecutive, disjoint stretches of this many seconds.
 fn claims(
     recorded: &Recorded,
     processes: Processes,
@@ -86,7 +87,7 @@ fn claims(
         .collect()
 }
 
-/// What is left at the end is too short and does not count.
+/// Splits pairs into stretches. The rest at the end is too short and does not count.
 fn stretches(pairs: &[RecordedPair], seconds: f64) -> Vec<&[RecordedPair]> {
     let (mut stretches, mut start, mut sum) = (Vec::new(), 0, 0.0);
     for (index, pair) in pairs.iter().enumerate() {
@@ -102,7 +103,7 @@ fn stretches(pairs: &[RecordedPair], seconds: f64) -> Vec<&[RecordedPair]> {
 fn by_ranks(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
     let method = MannWhitneyUMethod::AsymptoticInclContinuityCorrection;
     let (of_base, p_value) = mannwhitneyu(&times.base, &times.head, method, Alternative::TwoSided).ok()?;
-    // The pairs of a value of each side in which base's is the larger one.
+    // Expected number of pairs with the larger time on base if nothing changed.
     let without_change = (times.base.len() * times.head.len()) as f64 / 2.0;
     (p_value <= alpha).then(|| direction(without_change - of_base))
 }
@@ -117,7 +118,8 @@ fn by_intervals(times: &Sides<Vec<f64>>, alpha: f64, _: f64) -> Option<Claim> {
     (base.high < head.low || head.high < base.low).then(|| direction(head.estimate - base.estimate))
 }
 
-/// The means differ by more than half of the effect: the best bound for who knows what to expect, which nobody does.
+/// Claims a change if the means differ by more than half of the effect. This is an upper bound on accuracy, because the
+/// effect is not known in practice.
 fn by_plain_mean(times: &Sides<Vec<f64>>, _: f64, effect: f64) -> Option<Claim> {
     let mean = times.as_ref().map(|times| decide::trimmed_mean(times, 0.0));
     let change = mean.head / mean.base - 1.0;
@@ -128,10 +130,10 @@ fn direction(difference: f64) -> Claim {
     if difference > 0.0 { Claim::Slower } else { Claim::Faster }
 }
 
-/// Level of the interval around a change that was measured over all pairs.
+/// Level of the interval around a change measured over all pairs.
 const CHANGE_ALPHA: f64 = 0.05;
 
-/// What the rule with this threshold makes of one kind of work, where head does more and where it does as much.
+/// Returns the results of the rule with this threshold on one kind of work, for changed and for equal tests.
 pub fn cell(terms: &Terms, threshold: f64, changed: &Recorded, equal: &Recorded) -> Cell {
     Cell {
         workload: changed.workload.to_owned(),
@@ -142,8 +144,8 @@ pub fn cell(terms: &Terms, threshold: f64, changed: &Recorded, equal: &Recorded)
     }
 }
 
-/// Each verdict begins with the pair after the last one's. No verdict reaches over the break between two visits; the one
-/// that a break cuts off does not count.
+/// Counts consecutive verdicts, each beginning after the last one's final pair. Verdicts do not span the break between
+/// two visits; a verdict that a break interrupts does not count.
 fn tally(terms: &Terms, threshold: f64, visits: &[Vec<RecordedPair>]) -> Tally {
     let mut tally = Tally::default();
     for pairs in visits {
@@ -161,7 +163,7 @@ fn tally(terms: &Terms, threshold: f64, visits: &[Vec<RecordedPair>]) -> Tally {
     tally
 }
 
-/// The change over all pairs, which should be what the numbers of operations say.
+/// Returns the change over all pairs, which should match the numbers of operations.
 fn change(visits: &[Vec<RecordedPair>]) -> Option<Change> {
     let log_ratios: Vec<f64> = visits.iter().flatten().map(|pair| pair.log_ratio).collect();
     let interval = Estimate::of(&log_ratios)?.interval(CHANGE_ALPHA);

@@ -1,8 +1,8 @@
-//! Proves the error rates on this machine, in the way of Peass: pairs of artificial tests, of which we know whether
-//! they differ and by how much.
+//! Measures the error rates on this machine like Peass does: with pairs of artificial tests that differ by a known
+//! amount, or not at all.
 //!
-//! Input: how long it may take. Output: a [`Calibration`], and the machine's [profile](keep). The tests are built by the
-//! pipeline and measured by the engine like any other; then, for every effect size, the rule decides over consecutive,
+//! Input: the time limit. Output: a [`Calibration`], and the machine's [profile](keep). The tests are built by the
+//! pipeline and measured by the engine like all others. Then the rule decides, for every effect size, over consecutive,
 //! disjoint stretches of the recorded pairs. `trial`, `tally` and `compare` are pure.
 
 mod compare;
@@ -29,10 +29,10 @@ use std::time::{Duration, Instant};
 
 /// Probability of a false verdict before confirmation, as in `diff`.
 const ALPHA: f64 = 0.01;
-/// Longest life of one measured process, as in `diff`.
+/// Timeout of one measured process, as in `diff`.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Builds the tests, records, and evaluates.
+/// Builds the tests, records pairs and evaluates them.
 pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
     let started = Instant::now();
     let mut machine = Machine::look();
@@ -49,7 +49,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         others: 0,
         family: 1,
         seed: terms.seed,
-        // The versions differ in a number that all of them read: their code lies at the same places.
+        // The versions differ only in a number that all tests read, so their code has equal addresses.
         placement: Placement::Natural,
         accepted: None,
         metering: None,
@@ -71,7 +71,7 @@ fn terms(options: &Options) -> Terms {
         quick: options.quick,
         seed: options.seed,
         alpha: ALPHA,
-        // As of a run that measures these tests and no others.
+        // The level of a run that measures exactly these tests.
         confirmation_alpha: decide::confirmation_alpha(ALPHA, project::WORKLOADS.len()),
         verdict_seconds: options.verdict_budget.as_secs_f64(),
     }

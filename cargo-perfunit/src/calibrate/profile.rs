@@ -9,9 +9,9 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Its name in the cache folder, which `clean --cache` removes.
+/// Name of the file in the cache folder. `clean --cache` removes it.
 const NAME: &str = "calibration.json";
-/// Version of its form; 2 was a document as `calibrate --message-format json` prints it.
+/// Version of the file format; version 2 was the document of `calibrate --message-format json`.
 const SCHEMA_VERSION: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
@@ -20,7 +20,7 @@ struct Profile {
     calibration: Calibration,
 }
 
-/// Keeps a calibration, instead of an earlier one; says where.
+/// Saves a calibration in place of the last one, and returns its path.
 pub fn keep(calibration: Calibration) -> Result<PathBuf> {
     let path = path()?;
     fs::write_atomically(&path, text(calibration)?)?;
@@ -40,7 +40,7 @@ fn text(calibration: Calibration) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(&profile).map_err(|error| Error::setup(error.to_string()))
 }
 
-/// A profile of another form is refused: its figures may mean something else.
+/// Parses a profile. Other versions are refused, because their figures may have another meaning.
 fn parse(text: &[u8], path: &Path) -> Result<Calibration> {
     let refused = |why: String| {
         Error::setup(format!("cannot use the profile {}: {why}", path.display()))
@@ -48,7 +48,7 @@ fn parse(text: &[u8], path: &Path) -> Result<Calibration> {
     };
     let value: Value = serde_json::from_slice(text).map_err(|error| refused(error.to_string()))?;
     if value["schema_version"] != SCHEMA_VERSION {
-        return Err(refused(format!("its form is version {}, not {SCHEMA_VERSION}", value["schema_version"])));
+        return Err(refused(format!("its format is version {}, not {SCHEMA_VERSION}", value["schema_version"])));
     }
     let profile: Profile = serde_json::from_value(value).map_err(|error| refused(error.to_string()))?;
     Ok(profile.calibration)
@@ -56,18 +56,17 @@ fn parse(text: &[u8], path: &Path) -> Result<Calibration> {
 
 fn path() -> Result<PathBuf> {
     let folder = cache::users_folder()?.ok_or_else(|| {
-        Error::setup("no folder of yours can be written to keep the machine's profile in")
-            .hint("name a folder in PERFUNIT_CACHE_DIR")
+        Error::setup("no writable folder for the machine's profile").hint("set PERFUNIT_CACHE_DIR to a writable folder")
     })?;
     Ok(folder.join(NAME))
 }
 
-/// What could be seen before measuring.
+/// The machine's state before measuring.
 pub struct Machine {
     date: String,
     cpu: String,
     kernel: String,
-    /// Load average over a minute, once the builds are done.
+    /// Load average over one minute, taken after the builds.
     pub load_before: Option<f64>,
 }
 
@@ -82,7 +81,7 @@ impl Machine {
         }
     }
 
-    /// With what is known at the end.
+    /// Adds what is known at the end.
     pub fn circumstances(self, rustc: &str, bench: &Bench) -> Circumstances {
         Circumstances {
             date: self.date,
@@ -98,35 +97,35 @@ impl Machine {
     }
 }
 
-/// Processes that wanted to run over the last minute, ours included.
+/// Returns the number of runnable processes over the last minute, ours included.
 pub fn load() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|first| first.parse().ok())
 }
 
-/// Operations of base's tests.
+/// Number of operations in base's tests.
 pub const BASE: u32 = 300;
-/// Operations of head's tests that are to be found.
+/// Numbers of operations in head's tests, one for each effect size.
 pub const CHANGED: [u32; 4] = [301, 303, 315, 450];
-/// The threshold of the rule that is to find an effect, as a part of the effect: just below it.
+/// The threshold of the rule as a fraction of the effect: just below it.
 const THRESHOLD_OF_EFFECT: f64 = 0.9;
 
-/// What the user asked for.
+/// Options of a calibration.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// A rough answer: less time for a verdict.
+    /// True for a quick result with less time per verdict.
     pub quick: bool,
-    /// How long the whole run may take, builds included; overrun by the verdicts that are under way.
+    /// Time budget of the whole run, builds included. Verdicts in progress may exceed it.
     pub budget: Duration,
-    /// Longest measuring for a verdict, and again for its confirmation.
+    /// Time limit of a verdict's measurement, and again of its confirmation.
     pub verdict_budget: Duration,
-    /// Let other rules decide, too.
+    /// True to compare with other decision rules.
     pub compare: bool,
     /// Seed of the random shifts.
     pub seed: u64,
 }
 
-/// The threshold that is used to look for an effect of this size.
+/// Returns the threshold of the rule for an effect of this size.
 pub fn threshold(operations: u32) -> f64 {
     THRESHOLD_OF_EFFECT * effect(operations)
 }
@@ -135,7 +134,7 @@ pub fn effect(operations: u32) -> f64 {
     f64::from(operations) / f64::from(BASE) - 1.0
 }
 
-/// Ctrl-C before there was anything to report.
+/// Returns the error for Ctrl-C before there are results.
 pub fn interrupted() -> Error {
     Error::new(ExitCode::Interrupted, "interrupted before anything was measured")
 }
@@ -153,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_profile_of_another_form_is_refused() {
-        check(r#"{"schema_version": 999}"#, "its form is version 999, not");
-        check(r#"{"schema_version": null}"#, "its form is version null");
+        check(r#"{"schema_version": 999}"#, "its format is version 999, not");
+        check(r#"{"schema_version": null}"#, "its format is version null");
         check("no document", "calibration.json");
         check(&format!(r#"{{"schema_version": {SCHEMA_VERSION}}}"#), "missing field");
     }

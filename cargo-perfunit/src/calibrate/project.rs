@@ -1,4 +1,4 @@
-//! The artificial tests: a crate with a version for each number of operations, built by the pipeline like any project.
+//! The artificial tests: a crate with a version for each number of operations, built by the pipeline like all projects.
 
 use super::profile::{BASE, CHANGED, interrupted};
 use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
@@ -19,22 +19,22 @@ const LIBRARY: &str = include_str!("project/lib.rs.txt");
 /// The package's name.
 const PACKAGE: &str = "artificial";
 
-/// The kinds of work: names of the tests.
+/// The kinds of work, which are the names of the tests.
 pub const WORKLOADS: [&str; 5] = ["add", "allocate", "format", "print", "hash_and_sort"];
 
-/// The built project. Nothing is left of it when it is dropped.
+/// The built project. Dropping it removes its folder.
 pub struct Project {
     folder: TempDir,
     rustc: String,
-    /// What gives both processes of a pair the same random numbers.
+    /// The library that gives both processes of a pair the same random numbers.
     seeds: Option<PathBuf>,
     base: SideBuild,
-    /// By operations; with as many as base first.
+    /// Builds of head by number of operations; the first has as many as base.
     heads: Vec<(u32, SideBuild)>,
 }
 
 impl Project {
-    /// Makes and builds all versions.
+    /// Creates the project and builds all versions.
     pub fn build(terminal: Terminal) -> Result<Self> {
         let temporary = fs::temporary_dir("perfunit-calibrate-")?;
         let folder = &real(temporary.path())?;
@@ -54,44 +54,45 @@ impl Project {
         Ok(Self { folder: temporary, rustc, seeds, base, heads })
     }
 
-    /// The two executables to compare with each other.
+    /// Returns the two builds to compare.
     pub fn sides(&self, operations: u32) -> Result<Sides<&SideBuild>> {
         let head = self.heads.iter().find(|(known, _)| *known == operations);
-        let (_, head) = head.ok_or_else(|| Error::setup(format!("no version of {operations} operations was built")))?;
+        let (_, head) =
+            head.ok_or_else(|| Error::setup(format!("no version with {operations} operations was built")))?;
         Ok(Sides { base: &self.base, head })
     }
 
-    /// The tool's folder below the project's target folder.
+    /// Returns the tool's folder below the project's target folder.
     pub fn ours(&self) -> PathBuf {
         self.folder.path().join("target/perfunit")
     }
 
-    /// The library that gives both processes of a pair the same random numbers, if there is one.
+    /// Returns the library that gives both processes of a pair the same random numbers, if there is one.
     pub fn seeds(&self) -> Option<&Path> {
         self.seeds.as_deref()
     }
 
-    /// First line of `rustc -vV`.
+    /// Returns the first line of `rustc -vV`.
     pub fn rustc(&self) -> &str {
         &self.rustc
     }
 }
 
-/// How the test of a kind of work is called.
+/// Returns the id of the test of a kind of work.
 pub fn test(workload: &str) -> TestId {
     let target = TargetId { package: PACKAGE.to_owned(), kind: TargetKind::Lib, name: PACKAGE.to_owned() };
     TestId { target, name: format!("tests::{workload}") }
 }
 
-/// A folder's path without links.
+/// Returns a folder's path without symbolic links.
 fn real(folder: &Path) -> Result<PathBuf> {
     folder.canonicalize().map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
 }
 
-/// Base's commit, and those of its heads with their numbers of operations.
+/// Commits all versions, and returns base's commit and those of its heads with their numbers of operations.
 fn make_history(folder: &Path) -> Result<(Oid, Vec<(u32, Oid)>)> {
     let failed = |error: git2::Error| {
-        Error::setup(format!("cannot make a repository in {}: {}", folder.display(), error.message()))
+        Error::setup(format!("cannot create a repository in {}: {}", folder.display(), error.message()))
     };
     fs::write(&folder.join("Cargo.toml"), MANIFEST)?;
     fs::write(&folder.join(".gitignore"), "/target\n/Cargo.lock\n")?;
@@ -120,7 +121,7 @@ fn commit(repository: &Repository, message: &str) -> std::result::Result<Oid, gi
     repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents.iter().collect::<Vec<_>>())
 }
 
-/// Builds two versions as `diff` would; the second is the library for equal random numbers.
+/// Builds two versions like `diff`. The second result is the library for equal random numbers.
 fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Option<PathBuf>)> {
     let quiet = Terminal { quiet: true };
     let listing = session::list(&options(folder, base, head)?, quiet)?;
@@ -130,7 +131,7 @@ fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Optio
     let kept = listing.kept.ok_or_else(|| Error::setup("the artificial tests were not built"))?;
     let unusable = listing.tests.iter().find(|listed| listed.selected_because.is_none());
     if let Some(listed) = unusable {
-        // The versions differ in what every test reads: the selection itself is at fault.
+        // The versions differ in a value that every test reads, so selection itself must have failed.
         return Err(Error::setup(format!("{} was not selected", listed.test)));
     }
     Ok((kept.try_map(|_, folder| SideBuild::open(&folder))?, listing.seeds))

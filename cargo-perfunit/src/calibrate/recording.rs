@@ -1,4 +1,4 @@
-//! Runs all pairs of tests for as long as there is time, a share of it for each.
+//! Records all pairs of tests, each for a share of the time.
 
 use super::profile::{BASE, CHANGED, Options, interrupted, threshold};
 use super::project::{self, Project, WORKLOADS};
@@ -11,10 +11,10 @@ use perfunit_system::progress::Progress;
 use perfunit_system::term::Terminal;
 use std::time::{Duration, Instant};
 
-/// How often each pair of tests is visited, so that a noisy minute does not fall on one of them alone.
+/// Number of visits to each pair of tests. Several visits spread a noisy minute over all pairs.
 const ROUNDS: usize = 3;
 
-/// What was recorded of one pair of tests: for each visit what followed without a break.
+/// The recorded process pairs of one pair of tests: one list per visit.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
     /// The kind of work.
@@ -22,32 +22,32 @@ pub struct Recorded {
     /// Operations of head's test.
     pub operations: u32,
     pub pairs: Vec<Vec<RecordedPair>>,
-    /// One after the other; empty unless there is something to compare.
+    /// Pairs that ran one after the other; empty without `--compare`.
     pub sequential: Vec<Vec<RecordedPair>>,
 }
 
 pub struct Recordings(Vec<Recorded>);
 
-/// Where and how to record.
+/// The settings of a recording.
 pub struct Studio<'a> {
     pub project: &'a Project,
     pub bench: &'a Bench,
-    /// How each pair is run.
+    /// How each pair runs.
     pub config: &'a Config,
-    /// What the rule is.
+    /// The settings of the rule.
     pub terms: &'a Terms,
 }
 
 /// One of several visits to a pair of tests.
 struct Visit {
-    /// Its place in the recordings.
+    /// Index into the recordings.
     index: usize,
-    /// The part of the time that it gets, against the others.
+    /// Share of the time relative to other visits.
     weight: u32,
 }
 
 impl Recordings {
-    /// Records until the deadline, and then until the verdict under way is there.
+    /// Records until the deadline, and then until the verdict in progress is complete.
     pub fn make(studio: &Studio<'_>, options: &Options, deadline: Instant, terminal: Terminal) -> Result<Self> {
         let mut all = empty();
         let visits = plan(&all, if options.quick { 1 } else { ROUNDS });
@@ -71,7 +71,7 @@ impl Recordings {
         Ok(Self(all))
     }
 
-    /// All kinds of work with so many operations in head, in the order of [`WORKLOADS`].
+    /// Returns the recordings of all kinds of work with this many operations in head, in the order of [`WORKLOADS`].
     pub fn of(&self, operations: u32) -> impl Iterator<Item = &Recorded> {
         self.0.iter().filter(move |recorded| recorded.operations == operations)
     }
@@ -88,8 +88,8 @@ fn plan(all: &[Recorded], rounds: usize) -> Vec<Visit> {
     (0..rounds).flat_map(|_| round()).collect()
 }
 
-/// Small effects take long, and every one of them is held against the equal tests. So do the kinds of work in which the
-/// kernel or random seeds take part.
+/// Returns the share of time. Small effects take long, and equal tests are compared at every effect. Kinds of work with
+/// kernel time or random seeds also take long.
 fn weight(recorded: &Recorded) -> u32 {
     let by_effect = match recorded.operations {
         0..=301 => 6,
@@ -100,7 +100,7 @@ fn weight(recorded: &Recorded) -> u32 {
 }
 
 impl Studio<'_> {
-    /// Records one pair of tests for so long.
+    /// Records one pair of tests for this long.
     fn visit(&self, recorded: &mut Recorded, share: Duration, compare: bool, seed: u64) -> Result<()> {
         let sides = self.project.sides(recorded.operations)?;
         let test = project::test(recorded.workload);
@@ -120,10 +120,11 @@ impl Studio<'_> {
         Ok(())
     }
 
-    /// Pairs until then, and on to the end of the verdict under way: to cut it off would favour the short ones.
+    /// Records pairs until this time, and then until the verdict in progress is complete; cutting it off would favor
+    /// quick verdicts.
     fn pairs(&self, tape: &mut Recorder<'_>, operations: u32, until: Instant) -> Result<Vec<RecordedPair>> {
         let mut pairs = Vec::new();
-        // Equal tests are held against all effects; the smallest one takes longest.
+        // Equal tests serve all effects; the smallest takes longest.
         let mut trial = Trial::new(self.terms, threshold(operations.max(CHANGED[0])));
         while let Some(pair) = tape.pair()? {
             pairs.push(pair);

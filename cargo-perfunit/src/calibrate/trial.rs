@@ -1,6 +1,6 @@
-//! One verdict as `diff` comes to it, from pairs that were recorded: screening, then confirmation on the pairs after.
+//! One verdict made like `diff` makes it, but from recorded pairs: screening, then confirmation on the following pairs.
 //!
-//! The looks, the early ends and the levels are those of `measure`; the clock is that of the recording.
+//! Looks, early ends and levels are those of `measure`; the clock is that of the recording.
 
 use perfunit_decide as decide;
 use perfunit_decide::{FIRST_LOOK, Looks, Rule, Sequential, Step};
@@ -9,22 +9,22 @@ use perfunit_model::{Terms, Verdict};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
-    /// What is said in the end.
+    /// The final verdict.
     pub verdict: Verdict,
-    /// The estimate behind it, as a fraction of base.
+    /// The estimated change, as a fraction of base.
     pub estimate: f64,
-    /// Pairs used, confirmation included.
+    /// Number of pairs used, confirmation included.
     pub pairs: usize,
     pub seconds: f64,
 }
 
-/// A verdict in the making.
+/// A verdict in progress.
 #[derive(Debug, Clone)]
 pub struct Trial {
     confirmation: Rule,
     budget: f64,
     stage: Stage,
-    /// What screening said, if that needs confirmation.
+    /// The result of screening, if it needs confirmation.
     flagged: Option<Ended>,
     screening: Rule,
 }
@@ -36,7 +36,7 @@ struct Stage {
 }
 
 impl Trial {
-    /// The rule with this threshold, with no pairs yet.
+    /// Starts a verdict by the rule with this threshold.
     pub fn new(terms: &Terms, threshold: f64) -> Self {
         let rule = |alpha_of_change| Rule {
             alpha: terms.alpha,
@@ -51,7 +51,7 @@ impl Trial {
         Self { confirmation, budget, stage: Stage::new(screening), flagged, screening }
     }
 
-    /// Takes the next pair; the end, if there is enough now.
+    /// Adds the next pair, and returns the verdict once it is final.
     pub fn add(&mut self, pair: &RecordedPair) -> Option<Ended> {
         let ended = self.stage.add(pair, self.budget)?;
         let is_flagged = ended.verdict.is_change();
@@ -81,7 +81,7 @@ impl Stage {
         let pairs = self.sequential.log_ratios().len() + 1;
         let affordable = decide::affordable(pairs, self.seconds, budget - self.seconds);
         let Step::Ended(decision) = self.sequential.push(pair.log_ratio, affordable) else { return None };
-        // Without a single look there is nothing to say.
+        // Without a look there is no result.
         let (verdict, estimate) = match decision {
             Some(decision) if pairs >= FIRST_LOOK => (decision.verdict, decision.change.estimate),
             _ => (Verdict::Inconclusive, 0.0),
@@ -98,7 +98,7 @@ pub mod tests {
     pub const TERMS: Terms =
         Terms { quick: false, seed: 1, alpha: 0.01, confirmation_alpha: 0.001, verdict_seconds: 10.0 };
 
-    /// A pair of 10 ms whose head is that much slower, give or take `noise`.
+    /// Builds a pair of 10 ms in which head is slower by `change`, with some noise.
     pub fn pair(change: f64, noise: f64, index: usize) -> RecordedPair {
         let wobble = [0.9, -0.4, 0.1, -1.0, 0.5, -0.1, -0.7, 0.7][index % 8];
         let ns = Sides { base: 1000.0, head: 1000.0 * (1.0 + change) * (noise * wobble).exp() };
@@ -115,7 +115,7 @@ pub mod tests {
 
     #[test]
     fn what_is_flagged_is_confirmed_on_the_pairs_after() {
-        // Eight pairs screen; at the level of confirmation sixteen are the fewest that decide.
+        // Screening takes 8 pairs; at the confirmation's level 16 pairs are the minimum.
         check(0.5, 0.001, 0.1, Verdict::Slower, 24);
         check(-0.5, 0.001, 0.1, Verdict::Faster, 24);
     }
@@ -128,7 +128,7 @@ pub mod tests {
 
     #[test]
     fn an_end_without_an_answer_is_inconclusive() {
-        // 4 % of noise cannot tell 0.1 % from nothing in 10 s.
+        // With 4 % noise, 0.1 % cannot be distinguished from zero in 10 s.
         let mut trial = Trial::new(&TERMS, 0.001);
         let ended = (0..2000).find_map(|index| trial.add(&pair(0.0, 0.04, index))).unwrap();
         assert_eq!(ended.verdict, Verdict::Inconclusive);

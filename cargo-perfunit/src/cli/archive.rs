@@ -13,27 +13,29 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit archive main --archive-file perfunit.tar.zst   build here ..
-  cargo perfunit diff --use-archive perfunit.tar.zst            .. and measure elsewhere
+  cargo perfunit archive main --archive-file perfunit.tar.zst   build on one machine
+  cargo perfunit diff --use-archive perfunit.tar.zst            measure on another
 
-What it needs there is described in docs/sharding.md.
+See docs/sharding.md for the requirements.
 ")]
 pub struct ArchiveArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub common: CommonArguments,
-    /// Where to write the archive, a `.tar.zst`.
+    /// Write the archive to FILE (a `.tar.zst`).
     #[arg(long, value_name = "FILE")]
     pub archive_file: PathBuf,
 }
 
 impl ArchiveArguments {
-    /// Builds both versions, packs them, and says what is in the archive.
+    /// Builds and packs both versions, and reports the content of the archive.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         if let Some(partition) = &self.common.partition {
-            return Err(Error::usage(format!("--partition {partition}: an archive is for all shards"))
-                .hint("give --partition to `diff --use-archive`"));
+            return Err(Error::usage(format!(
+                "--partition {partition} cannot be used with `archive`: an archive serves all shards"
+            ))
+            .hint("give --partition to `diff --use-archive`"));
         }
         let resolved = self.common.resolved(Layer::default())?;
         let results = vec![folder()?.join(&self.archive_file)];

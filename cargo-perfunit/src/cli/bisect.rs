@@ -13,22 +13,22 @@ use std::path::PathBuf;
 /// Arguments of `bisect`.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("base", |arg| arg.value_name("TEST").required_unless_present("function").help("Test that got slower: its name, or a part that no other slower test has").long_help(None::<&str>)),
+    mut_arg("base", |arg| arg.value_name("TEST").required_unless_present("function").help("Slower test: its name, or a part that matches only one slower test").long_help(None::<&str>)),
     mut_arg("filter", |arg| arg.hide(true)),
     mut_arg("head", |arg| arg.hide(true).value_parser(refuse::<String>)),
     mut_arg("partition", |arg| arg.hide(true).value_parser(refuse::<Partition>)),
     after_long_help = "\
 Examples:
-  cargo perfunit bisect parser::long                  among the commits since the last tag
-  cargo perfunit bisect parser::long --good v1.2.0    among the commits since a release
+  cargo perfunit bisect parser::long                  search the commits since the last tag
+  cargo perfunit bisect parser::long --good v1.2.0    search the commits since a release
   cargo perfunit bisect parser::long --good v1.2.0 --bad v1.3.0
-                                                      between two releases
-  cargo perfunit bisect --function Parser::line       by the slower tests that execute a function
-  cargo perfunit bisect parser::long --all            each commit that changed the test
+                                                      search the commits between two releases
+  cargo perfunit bisect --function Parser::line       search by the slower tests that execute a function
+  cargo perfunit bisect parser::long --all            find each commit that changed the test
   cargo perfunit bisect parser::long --message-format markdown
-                                                      a text to paste into an issue
+                                                      print Markdown for an issue
 
-The ends are compared first. Working tree, index and HEAD stay as they are.
+The ends are compared first. Working tree, index and HEAD do not change.
 "
 )]
 pub struct BisectArguments {
@@ -38,24 +38,25 @@ pub struct BisectArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub measuring: MeasuringArguments,
-    /// Search by the slower tests that execute this function instead: by the one that changed most.
+    /// Search with the slower tests that execute this function, led by the one that changed most.
     ///
-    /// A name, or the end of a path: `line`, `Parser::line`. What the commit did to the other tests is reported as well.
+    /// A function's name or the end of its path: `line`, `Parser::line`. The result includes the effect on the other
+    /// tests.
     #[arg(long, short, value_name = "NAME", conflicts_with = "base", help_heading = "History")]
     pub function: Option<String>,
-    /// Search each step beyond the threshold, slower and faster, the largest first.
+    /// Search all changes beyond the threshold, slower and faster, the largest first.
     #[arg(long, help_heading = "History")]
     pub all: bool,
-    /// Search what made the test faster.
+    /// Search for the commit that made the test faster.
     #[arg(long, help_heading = "History")]
     pub faster: bool,
-    /// Commit before the change [default: the last tag].
+    /// A commit before the change [default: the last tag].
     #[arg(long, visible_alias = "old", value_name = "REV", help_heading = "History")]
     pub good: Option<String>,
-    /// Commit after the change [default: HEAD].
+    /// A commit after the change [default: HEAD].
     #[arg(long, visible_alias = "new", value_name = "REV", help_heading = "History")]
     pub bad: Option<String>,
-    /// File that keeps what was found out [default: target/perfunit/history.sqlite].
+    /// File that stores results [default: target/perfunit/history.sqlite].
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
     /// Output format of the result on stdout.
@@ -72,12 +73,12 @@ pub enum BisectFormat {
     Text,
     /// One versioned JSON document.
     Json,
-    /// A text for an issue.
+    /// Markdown for an issue.
     Markdown,
 }
 
 impl BisectArguments {
-    /// Searches and prints.
+    /// Searches and prints the result.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         if let Some(more) = self.common.filter.first() {

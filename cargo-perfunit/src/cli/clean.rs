@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit clean           what belongs to this project
-  cargo perfunit clean --cache   also what is kept for all projects
+  cargo perfunit clean           remove the files of this project
+  cargo perfunit clean --cache   also remove files shared by all projects
 ")]
 pub struct CleanArguments {
-    /// Also remove what is kept for all projects.
+    /// Also remove what is shared by all projects.
     ///
-    /// The runtime and macros, built once for each toolchain, and the machine's calibration.
+    /// The runtime and macros, which are built once per toolchain, and the machine's calibration.
     #[arg(long)]
     pub cache: bool,
     /// Path to Cargo.toml.
@@ -37,7 +37,7 @@ impl CleanArguments {
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
         let ours = session::home(&folder, manifest.as_deref(), self.target_dir.as_deref())?;
         let cache = self.cache.then(|| cache::folder(&ours)).transpose()?;
-        // Not under the feet of a run.
+        // Waits for runs in progress.
         let _lock = ours.exists().then(|| session::lock(&ours, terminal)).transpose()?;
         remove(&ours, terminal)?;
         cache.map_or(Ok(()), |cache| remove(&cache, terminal))?;
@@ -45,7 +45,7 @@ impl CleanArguments {
     }
 }
 
-/// Removes a folder, and says whether there was one.
+/// Removes a folder, and reports what was removed.
 fn remove(folder: &Path, terminal: Terminal) -> Result<()> {
     let path = folder.display();
     if folder.exists() {

@@ -1,7 +1,8 @@
-//! `cargo perfunit completions`: scripts with which a shell completes `cargo-perfunit X` and, where the shell lets us, `cargo perfunit X`.
+//! `cargo perfunit completions`: scripts for completing `cargo-perfunit X` and, if the shell supports it, `cargo
+//! perfunit X`.
 //!
-//! The second needs a place in cargo's own completion. zsh's calls the function of a subcommand if there is one; to those
-//! of bash and fish a few lines are added; elvish and PowerShell have no such place.
+//! The latter needs an extension point in cargo's own completion. zsh calls the function of a subcommand if there is
+//! one; for bash and fish the scripts contain extra lines; elvish and PowerShell have no such point.
 
 use super::man::{BINARY, renamed};
 use clap::Args;
@@ -9,7 +10,7 @@ use clap_complete::Shell;
 use perfunit_model::error::ExitCode;
 use perfunit_system::term;
 
-/// Hands `cargo perfunit ..` to the completion of `cargo-perfunit ..`, and all else to cargo's own.
+/// Completes `cargo perfunit ..` like `cargo-perfunit ..`, and everything else by cargo's completion.
 const BASH_CARGO: &str = include_str!("completions/cargo.bash");
 const FISH_CARGO: &str = include_str!("completions/cargo.fish");
 
@@ -24,10 +25,10 @@ Examples:
   cargo-perfunit completions powershell | Out-String | Invoke-Expression
                                                                 PowerShell, in $PROFILE
 
-docs/commands/completions.md says what is completed where.
+See docs/commands/completions.md for the shells' support.
 ")]
 pub struct CompletionsArguments {
-    /// Shell to complete for.
+    /// Shell to generate the script for.
     #[arg(value_enum)]
     pub shell: Shell,
 }
@@ -45,8 +46,8 @@ fn completions(command: clap::Command, shell: Shell) -> String {
     clap_complete::generate(shell, &mut renamed(command), BINARY, &mut script);
     let script = String::from_utf8_lossy(&script);
     match shell {
-        // clap_complete 4.6 spells the state in two ways if the name has a hyphen, and then completes no option of a
-        // subcommand: https://github.com/clap-rs/clap/issues/6421. To be removed with the version that mends it.
+        // clap_complete 4.6 spells the state in two ways if the name contains a hyphen, and then completes no options
+        // of subcommands: https://github.com/clap-rs/clap/issues/6421. Remove this with the version that fixes it.
         Shell::Bash => script.replace("cargo__subcmd__perfunit", "cargo__perfunit") + BASH_CARGO,
         Shell::Fish => script.into_owned() + FISH_CARGO,
         _ => script.into_owned(),

@@ -1,4 +1,4 @@
-//! `cargo perfunit demo`: a small project with a real two-commit history, and `diff` run on it.
+//! `cargo perfunit demo`: runs `diff` on a small project with a history of two commits.
 
 use super::arguments::text_options;
 use super::output::{self, RunOutput};
@@ -20,18 +20,18 @@ const HEAD: &str = include_str!("demo/head.rs.txt");
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit demo             in a new folder
-  cargo perfunit demo wordcount   in a folder of your choice
+  cargo perfunit demo             create the project in a temporary folder
+  cargo perfunit demo wordcount   create the project in `wordcount`
 ")]
 pub struct DemoArguments {
-    /// Folder to make the project in [default: a new one in the temporary folder].
+    /// Folder for the project [default: a new temporary folder].
     ///
-    /// It must not exist yet, or be empty.
+    /// It must be new or empty.
     pub folder: Option<PathBuf>,
 }
 
 impl DemoArguments {
-    /// Makes the project, or fails if the folder is in use, and compares its two commits.
+    /// Creates the project and compares its two commits; fails if the folder is in use.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = Terminal::default();
         let folder = match &self.folder {
@@ -46,7 +46,7 @@ impl DemoArguments {
         options.build.arguments.push("--offline".to_owned());
         options.measuring.seed = fastrand::u64(..);
         let rendering = Rendering { text: text_options(false), ..Rendering::default() };
-        // The regression is the point of the demonstration, not a failure of the command.
+        // The regression is intended, so it does not fail the command.
         RunOutput { rendering, ..RunOutput::default() }.conclude(&output::diff(&options, terminal)?, terminal);
         terminal
             .status("Next", &format!("`cd {}`, `git show`, change something, `cargo perfunit diff`", folder.display()));
@@ -56,9 +56,7 @@ impl DemoArguments {
 
 fn empty_folder(folder: &Path) -> Result<PathBuf> {
     if !fs::list_dir(folder)?.is_empty() {
-        return Err(
-            Error::usage(format!("{} is not empty", folder.display())).hint("name a folder that does not exist yet")
-        );
+        return Err(Error::usage(format!("{} is not empty", folder.display())).hint("name a new folder"));
     }
     fs::create_dir_all(folder)?;
     folder.canonicalize().map_err(|error| Error::setup(format!("{}: {error}", folder.display())))
@@ -70,7 +68,7 @@ fn fresh_folder() -> Result<PathBuf> {
 
 fn make_history(folder: &Path) -> Result<()> {
     let failed = |error: git2::Error| {
-        Error::setup(format!("cannot make a repository in {}: {}", folder.display(), error.message()))
+        Error::setup(format!("cannot create a repository in {}: {}", folder.display(), error.message()))
     };
     fs::write(&folder.join("Cargo.toml"), MANIFEST)?;
     fs::write(&folder.join(".gitignore"), "/target\n/Cargo.lock\n")?;

@@ -15,23 +15,23 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit diff                      the working tree against upstream or default branch
-  cargo perfunit diff main                 the working tree against where it left `main`
-  cargo perfunit diff HEAD~1               the last commit, and what is not committed yet
-  cargo perfunit diff v1.2.0..v1.3.0       two versions against each other
-  cargo perfunit diff main parser::        only tests whose name contains `parser::`
+  cargo perfunit diff                      compare the working tree with the upstream or default branch
+  cargo perfunit diff main                 compare the working tree with its merge base with `main`
+  cargo perfunit diff HEAD~1               compare the last commit and uncommitted changes with its parent
+  cargo perfunit diff v1.2.0..v1.3.0       compare two versions
+  cargo perfunit diff main parser::        only measure tests with `parser::` in their name
   cargo perfunit diff main -E 'package(core) & test(/^long/)'
-                                           tests that match this filterset, in nextest's language
-  cargo perfunit diff main -p core --lib   only the unit tests of one library
-  cargo perfunit diff main --budget 60s    as many tests as fit, the likeliest first
+                                           only measure tests that match a filterset
+  cargo perfunit diff main -p core --lib   only measure the unit tests of one library
+  cargo perfunit diff main --budget 60s    measure as many tests as fit into a minute
   cargo perfunit diff main --ratchet v1.2.0
-                                           small losses since a release, too
-  cargo perfunit diff main --growth        functions that became quadratic, on small inputs
+                                           also detect small losses since a release
+  cargo perfunit diff main --growth        detect functions that became quadratic
   cargo perfunit diff main --metric time,allocations
-                                           more allocations are a regression, too
+                                           also treat more allocations as a regression
 
-Exit codes: 0 no regression, 100 at least one test got slower; the others are in docs/exit-codes.md.
-docs/method.md describes how it measures, docs/limits.md what it cannot do.
+Exit codes: 0 no regression, 100 at least one test got slower. See docs/exit-codes.md for all of them.
+See docs/method.md for how it measures, and docs/limits.md for its limits.
 ")]
 pub struct DiffArguments {
     #[command(flatten)]
@@ -41,37 +41,37 @@ pub struct DiffArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub measuring: MeasuringArguments,
 
-    /// Older version to compare with as well, or `none`, so that small losses that add up are found [default: none].
+    /// Also compare with this older version, or `none`, to detect small losses that add up [default: none].
     ///
-    /// Each test that the changes since then can reach is compared with both versions, and fails the run if it is slower
-    /// than either. `cargo perfunit ratchet set` keeps the version in the project.
+    /// Each test that changes since then can reach is compared with both versions, and fails the run if it is slower
+    /// than either. `cargo perfunit ratchet set` stores the version in the project.
     #[arg(long, value_name = "REV", value_parser = Revision::read, help_heading = "Measuring")]
     pub ratchet: Option<Revision>,
-    /// Also compare calls that the tool makes up, for changed functions that no test executes [default: never].
+    /// Also compare generated calls of changed functions that no test executes [default: never].
     ///
-    /// They run in a cage: without files, network and other processes. What they find does not fail the run, unless
-    /// `--deny generated` says so. `cargo perfunit generate` shows them.
+    /// Generated calls run in a sandbox without files, network and other processes. Slower calls do not fail the run
+    /// without `--deny generated`. `cargo perfunit generate` shows the calls.
     #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "uncovered", help_heading = "Tests")]
     pub generated: Option<Generated>,
-    /// Count how the work of functions grows with the length of their input, in another build of both versions.
+    /// Count how the work of functions grows with the length of their input, in an additional build of both versions.
     ///
-    /// A function whose work grows with a larger power than before is a finding beside the verdicts: it is slow on inputs
-    /// larger than those of the tests.
+    /// Functions with work that grows with a larger power than on base are reported: they are slow for inputs larger
+    /// than those of the tests.
     #[arg(long, help_heading = "Measuring")]
     pub growth: bool,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: Format,
-    /// Also write a report to a file; may be given several times.
+    /// Also write a report to a file; can be repeated.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<Format>::parse, help_heading = "Output")]
     pub report: Vec<ReportFile>,
-    /// What to do when there is nothing to measure [default: pass].
+    /// What to do if there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION", help_heading = "Output")]
     pub no_tests: Option<NoTests>,
-    /// Measure what `archive` has built elsewhere; nothing is built here.
+    /// Measure the builds of an archive from `archive`, without building.
     #[arg(long, value_name = "FILE", help_heading = "Build", hide_short_help = true)]
     pub use_archive: Option<PathBuf>,
-    /// Write the run to DIR/run.json too, for `merge` and `report` elsewhere.
+    /// Also write the run to DIR/run.json, for `merge` and `report` elsewhere.
     #[arg(long, value_name = "DIR", help_heading = "Output", hide_short_help = true)]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -79,20 +79,20 @@ pub struct DiffArguments {
     pub reporting: ReportingArguments,
 }
 
-/// What to compare, and what becomes of the run.
+/// A comparison and the use of its result.
 pub struct DiffRequest {
     pub options: Options,
     pub output: RunOutput,
 }
 
 impl DiffArguments {
-    /// Compares and prints.
+    /// Compares the versions and prints the result.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         let DiffRequest { options, output: reporting } = self.resolve()?;
         let budget = options.measuring.budget;
         if let Some(whole) = budget {
-            // Builds know of no end.
+            // Builds do not check the budget.
             interrupt::stop_after(whole + output::GRACE);
         }
         let run = output::diff(&options, terminal);
@@ -103,18 +103,18 @@ impl DiffArguments {
         Ok(reporting.conclude(&run, terminal))
     }
 
-    /// What was typed, with the environment and the configuration.
+    /// Resolves the typed options with the environment and the configuration.
     pub fn resolve(&self) -> Result<DiffRequest> {
         let typed = &self.measuring;
         let layer = typed.layer().or(self.reporting.layer(self.no_tests)).or(self.layer());
         let resolved = self.common.resolved(layer)?;
         let settings = &resolved.settings;
         if settings.deny.value.contains(&Deny::Growth) && !settings.growth.value {
-            return Err(Error::usage("growth is denied, and not asked for")
+            return Err(Error::usage("`--deny growth` requires `--growth`")
                 .hint("add `--growth`, or `growth = true` to the configuration"));
         }
         if settings.deny.value.contains(&Deny::Generated) && settings.generated.value == Generated::Never {
-            return Err(Error::usage("generated calls are denied, and not asked for")
+            return Err(Error::usage("`--deny generated` requires `--generated`")
                 .hint("add `--generated`, or `generated = \"uncovered\"` to the configuration"));
         }
         let output = RunOutput::new(self.message_format, &self.report, &self.reporting, self.common.verbose, settings)?;
@@ -139,7 +139,7 @@ impl DiffArguments {
         }
     }
 
-    /// What it reads and writes besides the project.
+    /// Returns the files that the command reads and writes outside the project.
     fn results(&self) -> Result<Vec<PathBuf>> {
         let folder = folder()?;
         let named = self.use_archive.iter().chain(&self.output).chain(self.report.iter().map(|report| &report.path));

@@ -11,22 +11,22 @@ use perfunit_system::term::{self, ColorChoice};
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit doctor                         what could be better, and how
-  cargo perfunit doctor --message-format json   the same, for a script
+  cargo perfunit doctor                         check the machine and show advice
+  cargo perfunit doctor --message-format json   print the findings for a script
 
-The findings are explained in docs/doctor.md. The exit code is 0, whatever is found.
+See docs/doctor.md for all findings. The exit code is always 0.
 ")]
 pub struct DoctorArguments {
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: MessageFormat,
-    /// Coloring of the output.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }
 
 impl DoctorArguments {
-    /// Examines this machine and prints what was found. Findings are no failure.
+    /// Examines this machine and prints the findings, which do not fail the command.
     pub fn run(&self) -> Result<ExitCode> {
         let checkup = doctor::examine(&folder()?, terminal(self.color, false));
         term::print(&match self.message_format {

@@ -1,23 +1,24 @@
-//! Exit codes: of a push that the hook checks, of several, and of the process. That of a run follows from its
-//! [`Conclusion`](perfunit_model::Conclusion).
+//! Exit codes: of a push that the hook checks, of several pushes, and of the process. The exit code of a run follows
+//! from its [`Conclusion`](perfunit_model::Conclusion).
 
 use crate::hook::OnFailure;
 use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_system::interrupt;
 use perfunit_system::term;
 
-/// With reports to write, one of which may have failed. A bad verdict is worse news than a missing report; a good one is
-/// not, as somebody waits for the report.
+/// Returns the exit code of a run with reports. A bad verdict takes precedence over a report that could not be written,
+/// which takes precedence over a good verdict.
 pub fn with_reports(verdict: ExitCode, failed: Option<ExitCode>) -> ExitCode {
     if verdict == ExitCode::Success { failed.unwrap_or(verdict) } else { verdict }
 }
 
-/// True if the hook blocks a push because of its tests.
+/// Returns true if the hook blocks a push because of its tests.
 pub fn blocks_push(code: ExitCode) -> bool {
     matches!(code, ExitCode::Regression | ExitCode::Inconclusive | ExitCode::TestsFailOnHead | ExitCode::Uncovered)
 }
 
-/// The exit code of the hook for a run with this one: what is neither about tests nor an interruption is a failure of ours.
+/// Returns the hook's exit code for a run. Codes other than those about tests and interruptions count as a failed
+/// check.
 pub fn of_push(code: ExitCode, failure: OnFailure) -> ExitCode {
     if blocks_push(code) || code == ExitCode::Interrupted || failure == OnFailure::Block {
         code
@@ -26,17 +27,17 @@ pub fn of_push(code: ExitCode, failure: OnFailure) -> ExitCode {
     }
 }
 
-/// Of several codes the first bad news, unless a regression follows.
+/// Returns a regression if there is one, otherwise the first failure.
 pub fn worst(codes: impl IntoIterator<Item = ExitCode>) -> ExitCode {
     let worse = |worst, code| if worst == ExitCode::Success || code == ExitCode::Regression { code } else { worst };
     codes.into_iter().fold(ExitCode::Success, worse)
 }
 
-/// The exit code of the process; prints what failed.
+/// Returns the exit code of the process, and prints the error if there is one.
 pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
     outcome.unwrap_or_else(|error: Error| {
         if interrupt::by_user() {
-            // Whatever failed, it failed because Ctrl-C ended what we had started.
+            // All failures after Ctrl-C follow from it.
             term::error("interrupted before anything was measured");
             return ExitCode::Interrupted;
         }
@@ -44,7 +45,7 @@ pub fn of_process(outcome: Result<ExitCode>) -> ExitCode {
     })
 }
 
-/// Prints what failed; the exit code that goes with it.
+/// Prints an error, and returns its exit code.
 pub fn told(error: &Error) -> ExitCode {
     if let Some(broken) = error.as_broken() {
         term::eprint(&broken.output);

@@ -20,54 +20,54 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit explain                           what the last `diff` found slower or faster
-  cargo perfunit explain parser::long              only tests whose name contains `parser::long`
-  cargo perfunit explain --ratchet                 what it found slower than the ratchet's version
-  cargo perfunit explain --engine callgrind        in instructions: exact, and for inlined functions
-  cargo perfunit explain --function Parser::line   which tests a function affects, and how much
-  cargo perfunit explain --hot                     which functions take the tests' time
+  cargo perfunit explain                           explain all slower and faster tests of the last `diff`
+  cargo perfunit explain parser::long              only explain tests with `parser::long` in their name
+  cargo perfunit explain --ratchet                 explain the comparison with the ratchet's version
+  cargo perfunit explain --engine callgrind        count instructions: exact, includes inlined functions
+  cargo perfunit explain --function Parser::line   show which tests a function affects
+  cargo perfunit explain --hot                     show which functions take most of the tests' time
   cargo perfunit explain parser::long --flamegraph line.svg
-                                                   where the time goes, head against base
+                                                   draw a flamegraph, head against base
 
-docs/method.md describes how responsible functions are found.
+See docs/method.md for how responsible functions are found.
 ")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ExplainArguments {
-    /// Tests and generated calls of the last `diff`: whole names, or parts of them.
+    /// Tests and generated calls of the last `diff`: names, or parts of names.
     #[arg(value_name = "TEST")]
     pub tests: Vec<String>,
-    /// Explain the comparison with the ratchet's version instead of that with base.
+    /// Explain the comparison with the ratchet's version instead of base.
     #[arg(long)]
     pub ratchet: bool,
-    /// TESTs must be whole names.
+    /// Match TESTs against whole test names.
     #[arg(long)]
     pub exact: bool,
-    /// Show the tests that a function affects instead.
+    /// Show the tests that a function affects.
     ///
-    /// By its name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`.
+    /// A function's name or the end of its path: `line`, `Parser::line`, `parser::Parser::line`.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["hot", "flamegraph"])]
     pub function: Option<String>,
-    /// Show the functions that take most of the tests' time instead, and all tests' calls in one tree.
+    /// Show the functions that take most of the tests' time, and the calls of all tests as one tree.
     #[arg(long, conflicts_with = "flamegraph")]
     pub hot: bool,
-    /// Also write where the time of one test goes, head against base.
+    /// Also write a flamegraph of one test, head against base.
     ///
-    /// An .svg is a differential flamegraph (in a build with `--features flamegraph`); any other file gets stacks, one a
-    /// line, for other tools.
+    /// An .svg file is a differential flamegraph (requires a build with `--features flamegraph`). All other files
+    /// contain folded stacks, one per line, for other tools.
     #[arg(long, value_name = "FILE")]
     pub flamegraph: Option<PathBuf>,
     /// What to count to find the responsible functions.
     ///
-    /// If it is given, tests that were explained already are explained again. --function, --hot and --flamegraph show time
-    /// unless it is `callgrind`.
+    /// Tests that are already explained are explained again. --function, --hot and --flamegraph show time unless it is
+    /// `callgrind`.
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<Auto<Engine>>,
     /// Which functions to time to find the responsible ones.
     ///
-    /// If it is given, tests that were explained already are explained again.
+    /// Tests that are already explained are explained again.
     #[arg(long, value_name = "STRATEGY")]
     pub strategy: Option<Auto<Strategy>>,
-    /// Longest run, builds included.
+    /// Time budget for the entire run, including builds.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
     /// Output format of the result on stdout.
@@ -79,16 +79,16 @@ pub struct ExplainArguments {
     /// Directory for all generated artifacts.
     #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
-    /// Print the result only.
+    /// Only print the result.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Coloring of the output.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }
 
 impl ExplainArguments {
-    /// Answers about tests of the last run and prints the answer. What is not found out is no failure.
+    /// Explains tests of the last run and prints the result. Missing explanations are not a failure.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(self.color, self.quiet);
         let (request, options) = (self.request()?, text_options(true));
@@ -136,18 +136,18 @@ impl ExplainArguments {
     }
 }
 
-/// Where head's time goes, or its instructions, by test.
+/// Profiles head's tests by time or instructions.
 fn profiles(request: &ExplainRequest, terminal: Terminal) -> Result<Profiles> {
     let found = session::profiles(request, terminal)?;
     found.warnings.iter().for_each(|warning| terminal.warning(&warning.to_string()));
     if found.tests.is_empty() {
-        return Err(Error::usage("the last run has no test whose calls could be timed")
-            .hint("`cargo perfunit diff --all-tests` measures all tests"));
+        return Err(Error::usage("the last run has no test with calls that can be timed")
+            .hint("run `cargo perfunit diff --all-tests` to measure all tests"));
     }
     Ok(Profiles::of(found.engine, &found.tests, Side::Head))
 }
 
-/// Draws where the time of the only test that is meant goes, all functions timed.
+/// Draws the flamegraph of the only matching test, with all functions timed.
 fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()> {
     let is_picture = path.extension().is_some_and(|extension| extension == "svg");
     if is_picture {

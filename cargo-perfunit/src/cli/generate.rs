@@ -16,8 +16,8 @@ use std::process::Command;
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("filter", |argument| argument.value_name("FUNCTION").help("Functions to make calls for, by the end of their path").long_help(
-        "Functions to make calls for, by the end of their path.\n\n`next_line` or `Parser::next_line`, whether tests execute them or not."
+    mut_arg("filter", |argument| argument.value_name("FUNCTION").help("Functions to generate calls for, by the end of their path").long_help(
+        "Functions to generate calls for, by the end of their path.\n\nFor example `next_line` or `Parser::next_line`; tests may execute them or not."
     )),
     mut_arg("filterset", |argument| argument.hide(true)),
     mut_arg("exact", |argument| argument.hide(true)),
@@ -27,25 +27,25 @@ use std::process::Command;
     mut_arg("ignore_default_filter", |argument| argument.hide(true)),
     after_long_help = "\
 Examples:
-  cargo perfunit generate                      calls for changed functions that no test executes
-  cargo perfunit generate main Parser::next    calls for one function
+  cargo perfunit generate                      generate calls for changed functions without tests
+  cargo perfunit generate main Parser::next    generate calls for one function
   cargo perfunit generate --write tests/generated.rs
-                                               as tests to keep
+                                               write the calls as tests
 "
 )]
 pub struct GenerateArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub common: CommonArguments,
-    /// All functions of the libraries and binaries in scope, whether tests execute them or not.
+    /// Generate calls for all functions of the selected libraries and binaries, executed by tests or not.
     #[arg(long, conflicts_with = "filter", help_heading = "Tests")]
     pub all: bool,
-    /// Longest whole run, builds included, or `none` [default: none].
+    /// Time budget for the entire run, including builds, or `none` [default: none].
     #[arg(long, value_name = "TIME", value_parser = Limit::read, help_heading = "Measuring")]
     pub budget: Option<Limit>,
-    /// Also write the calls as plain tests, which assert what base returns where that can be printed.
+    /// Also write the calls as plain tests that assert base's results where these can be printed.
     ///
-    /// A new file; put it where its functions are in reach, as its first line says.
+    /// FILE must be new; put it where it can access its functions, as its first line describes.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub write: Option<PathBuf>,
     /// Output format of the result on stdout.
@@ -54,7 +54,7 @@ pub struct GenerateArguments {
 }
 
 impl GenerateArguments {
-    /// Refuses what chooses among tests.
+    /// Rejects options that select tests.
     fn check(&self) -> Result<()> {
         let CommonArguments { filterset, exact, skip, run_ignored, ignore_default_filter, .. } = &self.common;
         let given = [
@@ -65,18 +65,18 @@ impl GenerateArguments {
             ("--ignore-default-filter", *ignore_default_filter),
         ];
         let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) else { return Ok(()) };
-        Err(Error::usage(format!("{name} chooses tests, and `generate` makes calls of functions"))
-            .hint("name the functions: `cargo perfunit generate BASE FUNCTION`"))
+        Err(Error::usage(format!("{name} cannot be used with `generate`: it selects tests, not functions"))
+            .hint("name functions: `cargo perfunit generate BASE FUNCTION`"))
     }
 
-    /// Generates and prints.
+    /// Generates and prints the calls.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         self.check()?;
         let file = self.write.as_ref().map(|path| Ok::<_, Error>(folder()?.join(path))).transpose()?;
         if let Some(file) = file.as_ref().filter(|file| file.exists()) {
-            return Err(Error::usage(format!("{} exists already", file.display()))
-                .hint("--write makes a new file: name another one, or remove this one"));
+            return Err(Error::usage(format!("{} already exists", file.display()))
+                .hint("name a new file with `--write`, or remove this one"));
         }
         let resolved = self.common.resolved(Layer::default())?;
         let budget = self.budget.as_ref().and_then(|budget| budget.0);
@@ -86,7 +86,7 @@ impl GenerateArguments {
         let Generating { versions, generation } = session::generate(&request, terminal)?;
         if let Some(file) = file {
             fs::write(&file, perfunit_generate::written(&generation.workloads))?;
-            // Without rustfmt its lines are longer, and nothing else.
+            // Without rustfmt, only the formatting differs.
             let _ = process::output(Command::new("rustfmt").args(["--edition", "2021"]).arg(&file));
         }
         term::print(&match self.message_format {

@@ -14,29 +14,29 @@ use perfunit_system::term;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit list main                      what `diff main` would measure, and why
-  cargo perfunit list main --why parser::long   what changed for a test, or what left it out
-  cargo perfunit list main --explain-none       why nothing would be measured
-  cargo perfunit list --all                     all tests, with how they were captured
+  cargo perfunit list main                      list the tests that `diff main` would measure
+  cargo perfunit list main --why parser::long   explain the selection of a test
+  cargo perfunit list main --explain-none       explain why nothing would be measured
+  cargo perfunit list --all                     list all tests with their capture method
 
-docs/method.md describes how tests are selected.
+See docs/method.md for how tests are selected.
 ")]
 pub struct ListArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub common: CommonArguments,
-    /// List every test in the workspace, with how it was captured.
+    /// List all tests in the workspace with their capture method.
     #[arg(long, help_heading = "Tests")]
     pub all: bool,
-    /// Explain each test, or those whose name contains TEST.
+    /// Explain each test, or tests with TEST in their name.
     ///
-    /// What changed for it and the path from the test to the change, or which stage left it out.
+    /// Shows the changes that affect the test and the call path to the nearest one, or the stage that dropped it.
     #[arg(long, value_name = "TEST", num_args = 0..=1, default_missing_value = "", help_heading = "Tests")]
     pub why: Option<String>,
-    /// If no test is selected, explain for each change why it selects none.
+    /// If no test is selected, explain each change.
     #[arg(long, help_heading = "Tests")]
     pub explain_none: bool,
-    /// Also list calls that the tool makes up, for changed functions that no test executes [default: never].
+    /// Also list generated calls of changed functions that no test executes [default: never].
     #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "uncovered", help_heading = "Tests")]
     pub generated: Option<Generated>,
     /// Output format of the result on stdout.
@@ -45,7 +45,7 @@ pub struct ListArguments {
 }
 
 impl ListArguments {
-    /// Selects and prints.
+    /// Selects tests and prints the list.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
         let typed = Layer { generated: self.generated.map(Sourced::typed), ..Layer::default() };
@@ -69,12 +69,12 @@ impl ListArguments {
     }
 }
 
-/// A name that no test has is a mistake, unless there are no tests to have it.
+/// Returns an error if no test has this name, unless there are no tests.
 fn check_name(listing: &Listing, why: Option<&str>) -> Result<()> {
     let Some(part) = why else { return Ok(()) };
     if listing.tests.is_empty() || listing.tests.iter().any(|listed| listed.test.name.contains(part)) {
         return Ok(());
     }
-    Err(Error::usage(format!("no test found has `{part}` in its name"))
+    Err(Error::usage(format!("no tests match `{part}`"))
         .hint("`--why` takes the name of a test; put the version to compare with before it: `list main --why`"))
 }

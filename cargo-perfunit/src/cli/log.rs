@@ -17,24 +17,24 @@ use std::time::{Duration, SystemTime};
 /// Arguments of `log`.
 #[derive(Debug, Args)]
 #[command(
-    mut_arg("base", |arg| arg.value_name("RANGE").help("Commits to compare: BASE..HEAD, or BASE for all since then [default: since the last tag]").long_help(None::<&str>)),
+    mut_arg("base", |arg| arg.value_name("RANGE").help("Commits to compare: BASE..HEAD, or BASE for all commits since then [default: since the last tag]").long_help(None::<&str>)),
     mut_arg("head", |arg| arg.hide(true).value_parser(refuse::<String>)),
     mut_arg("partition", |arg| arg.hide(true).value_parser(refuse::<Partition>)),
     after_long_help = "\
 Examples:
-  cargo perfunit log                       what each commit since the last tag changed
-  cargo perfunit log v1.2.0..v1.3.0        the commits between two releases
-  cargo perfunit log HEAD~50 --budget 10m  as many of the last 50 as fit, the youngest first; again goes on
-  cargo perfunit log HEAD~20 parser::      only tests whose name contains `parser::`
-  cargo perfunit log --message-format csv  a row for each test of each commit
+  cargo perfunit log                       compare each commit since the last tag with the previous one
+  cargo perfunit log v1.2.0..v1.3.0        compare the commits between two releases
+  cargo perfunit log HEAD~50 --budget 10m  compare as many of the last 50 as fit; repeat to continue
+  cargo perfunit log HEAD~20 parser::      only measure tests with `parser::` in their name
+  cargo perfunit log --message-format csv  print a row for each test of each commit
   cargo perfunit log --stored --report html=log.html
-                                           a page with the courses of tests, from what is kept
-  cargo perfunit log --since '2 weeks ago' the commits of two weeks
-  cargo perfunit log v1.0.0 --by-tag       what each release since then changed
+                                           write a page with plots from stored results
+  cargo perfunit log --since '2 weeks ago' compare the commits of two weeks
+  cargo perfunit log v1.0.0 --by-tag       compare each release with the previous one
   cargo perfunit log v1.2.0 --import a.sqlite --import b.sqlite
-                                           with what two other machines found out (--export)
+                                           import results of other machines (--export)
 
-What was found out is kept; a second call compares only what is new.
+Results are stored; the next call only compares new commits.
 "
 )]
 pub struct LogArguments {
@@ -44,52 +44,53 @@ pub struct LogArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub measuring: MeasuringArguments,
-    /// Only the youngest N commits of the range.
+    /// Limit to the N most recent commits of the range.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "History")]
     pub max: Option<u32>,
-    /// Only commits that change something below PATH, relative to the repository's root; may be given several times.
+    /// Limit to commits that change files below PATH, relative to the repository's root; can be repeated.
     #[arg(long, value_name = "PATH", help_heading = "History")]
     pub paths: Vec<String>,
-    /// Show what is kept and nothing else: build and measure nothing.
+    /// Only show stored results, without building and measuring.
     #[arg(long, conflicts_with = "budget", help_heading = "History")]
     pub stored: bool,
-    /// Only commits since then: `2024-05-01`, `2024-05-01T12:00:00Z`, `yesterday`, `2 weeks ago`; days begin in UTC.
+    /// Limit to commits since this time: `2024-05-01`, `2024-05-01T12:00:00Z`, `yesterday`, `2 weeks ago`; days begin
+    /// in UTC.
     #[arg(long, value_name = "DATE", value_parser = moment, help_heading = "History")]
     pub since: Option<i64>,
-    /// Only merge commits, each against its first parent.
+    /// Limit to merge commits, each compared with its first parent.
     #[arg(long, help_heading = "History")]
     pub merges: bool,
-    /// Compare each tag with the one before it, instead of each commit.
+    /// Compare each tag with the previous one instead of comparing commits.
     ///
-    /// Shown beside the commits that made a test slower or faster, as far as `log` has looked at them. Without a range:
-    /// since the tag before the last.
+    /// Also names the commits that made a test slower or faster, as far as `log` has compared them. The default range
+    /// begins at the tag before the last.
     #[arg(long, conflicts_with_all = ["merges", "paths", "max"], help_heading = "History")]
     pub by_tag: bool,
-    /// File that keeps what was found out [default: target/perfunit/history.sqlite].
+    /// File that stores results [default: target/perfunit/history.sqlite].
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub store: Option<PathBuf>,
-    /// First take over what another machine found out, a file of --export or --store; may be given several times.
+    /// Import results before running, from a file of --export or --store; can be repeated.
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub import: Vec<PathBuf>,
-    /// In the end write all that is known to FILE, for --import on another machine.
+    /// Export all results to FILE, for --import on another machine.
     #[arg(long, value_name = "FILE", help_heading = "History")]
     pub export: Option<PathBuf>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     pub message_format: HistoryFormat,
-    /// Also write a report to a file; may be given several times.
+    /// Also write a report to a file; can be repeated.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<HistoryFormat>::parse, help_heading = "Output")]
     pub report: Vec<ReportFile<HistoryFormat>>,
 }
 
 impl LogArguments {
-    /// Compares and prints.
+    /// Compares the commits and prints the results.
     pub fn run(&self) -> Result<ExitCode> {
         let resolved = self.common.resolved(self.measuring.layer())?;
         output::check_files(&self.report)?;
         let mut options = self.measuring.options(&self.common, &resolved)?;
         if self.stored {
-            // Without any time only what is known is had.
+            // Without time, only stored results are used.
             options.measuring.budget = Some(Duration::ZERO);
         }
         let request = LogRequest {
@@ -120,7 +121,7 @@ impl LogArguments {
         }
     }
 
-    /// Returns the exit code of reports that could not be written.
+    /// Compares the commits, and returns the exit code of reports that could not be written.
     fn commits(&self, request: &LogRequest) -> Result<Option<ExitCode>> {
         let (terminal, text) = (self.common.terminal(), text_options(self.common.verbose > 0));
         let is_human = self.message_format == HistoryFormat::Text;
@@ -132,7 +133,7 @@ impl LogArguments {
         })?;
         let courses = history::courses(&history);
         term::print(&match self.message_format {
-            // Its commits were printed as they were known.
+            // The entries were printed when they became known.
             HistoryFormat::Text => report::history::summary(&history, &courses, &text),
             format => report::history::render(&history, &courses, format, &text),
         });
@@ -142,8 +143,8 @@ impl LogArguments {
     fn releases(&self, request: &LogRequest) -> Result<()> {
         let format = self.message_format;
         if matches!(format, HistoryFormat::Markdown | HistoryFormat::Html) || !self.report.is_empty() {
-            return Err(Error::usage("releases are printed as text, json or csv only")
-                .hint("leave out --by-tag for a page with the releases as marks"));
+            return Err(Error::usage("--by-tag supports text, json and csv only")
+                .hint("without --by-tag, a page marks the releases"));
         }
         let (terminal, text) = (self.common.terminal(), text_options(self.common.verbose > 0));
         let is_human = format == HistoryFormat::Text;
@@ -162,7 +163,7 @@ impl LogArguments {
     }
 }
 
-/// How far it is, on standard error.
+/// Prints the progress on standard error.
 fn show(progress: &Progress<'_>, terminal: Terminal) {
     match *progress {
         Progress::Joined { file, joined } => {

@@ -1,4 +1,4 @@
-//! `cargo perfunit man`: pages made from the tree of subcommands.
+//! `cargo perfunit man`: generates pages from the tree of subcommands.
 
 mod facts;
 mod page;
@@ -17,17 +17,17 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit man ~/.local/share/man/man1    where `man cargo-perfunit` finds them
-  cargo perfunit man pages                      anywhere, for a package
+  cargo perfunit man ~/.local/share/man/man1    write pages to where `man` finds them
+  cargo perfunit man pages                      write pages to a folder, such as for a package
 ")]
 pub struct ManArguments {
-    /// Folder to write the pages to; made where it is missing.
+    /// Folder for the pages; created if it does not exist.
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }
 
 impl ManArguments {
-    /// Writes the pages of the command line into a folder, which is made where it is missing.
+    /// Writes the pages into a folder, which is created if it does not exist.
     pub fn run(&self, command: clap::Command) -> Result<ExitCode> {
         let folder = &self.folder;
         fs::create_dir_all(folder)?;

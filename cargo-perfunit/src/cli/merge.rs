@@ -15,26 +15,26 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit merge shards                             every run.json below a folder
-  cargo perfunit merge shard-1/run.json shard-2/run.json  files by name
-  cargo perfunit merge shards --report markdown=perf.md   with a comment for a pull request
+  cargo perfunit merge shards                             merge all run.json files below a folder
+  cargo perfunit merge shard-1/run.json shard-2/run.json  merge files by name
+  cargo perfunit merge shards --report markdown=perf.md   also write a pull request comment
 
-How shards are made is described in docs/sharding.md.
+See docs/sharding.md for how to create shards.
 ")]
 pub struct MergeArguments {
-    /// Saved runs of all shards: their `run.json`, or folders with such somewhere below.
+    /// Saved runs of all shards: `run.json` files, or folders that contain them.
     #[arg(required = true, value_name = "DIR|FILE")]
     pub shards: Vec<PathBuf>,
-    /// Write the merged run to DIR/run.json instead of beside the workspace's other runs.
+    /// Write the merged run to DIR/run.json instead of saving it in the workspace.
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     /// Output format of the result on stdout.
     #[arg(long, alias = "format", value_enum, default_value_t, value_name = "FORMAT")]
     pub message_format: Format,
-    /// Also write a report to a file; may be given several times.
+    /// Also write a report to a file; can be repeated.
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::<Format>::parse)]
     pub report: Vec<ReportFile>,
-    /// What to do when there is nothing to measure [default: pass].
+    /// What to do if there is nothing to measure [default: pass].
     #[arg(long, value_enum, value_name = "ACTION")]
     pub no_tests: Option<NoTests>,
     #[command(flatten)]
@@ -49,19 +49,19 @@ pub struct MergeArguments {
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH", hide_short_help = true)]
     pub manifest_path: Option<PathBuf>,
-    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
+    /// Print more details: p-value, effect size, pairs and reason for selection of each test.
     #[arg(long, short, action = ArgAction::Count)]
     pub verbose: u8,
-    /// Print the result only.
+    /// Only print the result.
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Coloring.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }
 
 impl MergeArguments {
-    /// Joins the shards of a run, and prints it as `diff` would have.
+    /// Joins the shards of a run and prints the result like `diff`.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(self.color, self.quiet);
         let (folder, manifest) = place(self.manifest_path.as_deref())?;

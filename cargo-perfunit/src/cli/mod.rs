@@ -1,7 +1,7 @@
-//! The command line: what was typed comes in, the exit code goes out; results are printed on the way.
+//! The command line: parses arguments, prints results and returns the exit code.
 //!
-//! Each subcommand has a file that says what can be typed, what runs and how it ends. What several of them take is in
-//! `arguments`, what becomes of a finished run in `output`, and every exit code is decided in `exit_code`.
+//! Each subcommand has a file with its arguments, its actions and its exit code. `arguments` has what several of them
+//! share, `output` the use of a finished run, and `exit_code` all exit codes.
 
 mod archive;
 mod arguments;
@@ -52,21 +52,20 @@ use report::ReportArguments;
 use show_config::ShowConfigArguments;
 use std::ffi::OsString;
 
-/// What to try first.
+/// First examples to try.
 const EXAMPLES: &str = "\
 Examples:
-  cargo perfunit demo          an example project, to see what a result looks like
-  cargo perfunit doctor        whether this machine can measure, and how well
-  cargo perfunit diff          your work against the branch that it will be merged into
-  cargo perfunit diff HEAD~1   what the last commit did
-  cargo perfunit explain       which functions are responsible
+  cargo perfunit demo          run an example project to see a result
+  cargo perfunit doctor        check how well this machine can measure
+  cargo perfunit diff          compare your work with the branch it will be merged into
+  cargo perfunit diff HEAD~1   compare the last commit with its parent
+  cargo perfunit explain       show the responsible functions
 ";
 
-/// Which of my tests got slower? Performance regression testing without benchmarks.
+/// Performance regression testing without benchmarks: your unit tests are the workloads.
 ///
-/// The unit tests of your project are the workloads: cargo-perfunit finds those that a change can reach, runs both
-/// versions of them against each other, and judges the difference. Nothing is added to your project, and your tree is
-/// not touched.
+/// cargo-perfunit finds the unit tests that a change can reach, runs both versions of them against each other, and
+/// decides which got slower or faster. It adds nothing to your project and does not touch your tree.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo perfunit",
@@ -78,12 +77,12 @@ Examples:
     after_long_help = format!("{EXAMPLES}\n{}", exit_codes())
 )]
 pub struct Arguments {
-    /// What to do.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// One line for the end of the help.
+/// Returns the exit codes in one line for the end of the help.
 fn exit_codes() -> String {
     let codes = ExitCode::ALL.map(|code| format!("{} {}", code as u8, code.meaning()));
     format!("Exit codes: {}", codes.join(", "))
@@ -92,100 +91,99 @@ fn exit_codes() -> String {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Compare the tests' performance between two versions.
+    /// Compare the performance of tests between two versions.
     ///
-    /// Base is the merge base of BASE and head; head is the working tree with its uncommitted changes.
-    /// Without BASE: on a branch its upstream or the default branch; on the default branch HEAD if there are uncommitted
-    /// changes, else the parent commit.
+    /// Base is the merge base of BASE and head; head is the working tree with its uncommitted changes. The default BASE
+    /// is the upstream or the default branch on a branch, HEAD on the default branch if there are uncommitted changes,
+    /// and otherwise the parent commit.
     ///
-    /// The tests that the change can reach are built in both versions and run against each other. Those that got slower
-    /// or faster are reported with the change, its interval and the responsible functions.
+    /// Tests that the change can reach are built in both versions and run against each other. Slower and faster tests
+    /// are reported with the change, its confidence interval and the responsible functions.
     #[command(visible_alias = "d")]
     Diff(Box<DiffArguments>),
-    /// Show which functions are responsible for what the last `diff` found.
+    /// Explain which functions made tests of the last `diff` slower or faster.
     ///
-    /// For each test that got slower or faster: the functions that take more or less time than before, with their calls.
-    /// Without TEST: all that are slower or faster. What `diff` has explained already is shown again.
+    /// Shows, for each slower or faster test, the functions that take more or less time than before, with their calls.
+    /// Without TEST, explains all slower and faster tests. Explanations of `diff` are shown again.
     Explain(Box<ExplainArguments>),
-    /// List the tests that `diff` would measure, and why.
+    /// List the tests that `diff` would measure, with the reasons.
     ///
-    /// Arguments are those of `diff`. Both versions are built, nothing is measured.
+    /// Takes the arguments of `diff`. Builds both versions, but measures nothing.
     List(Box<ListArguments>),
-    /// Make up calls for changed functions that no test executes, so that `diff --generated` can compare these, too.
+    /// Generate workloads for changed functions without test coverage, for `diff --generated`.
     ///
-    /// Without FUNCTION: those that no test executes. Every call is tried in a cage, without files, network and other
-    /// processes, on both versions; those that pass, and do the same each time, are kept for `diff --generated`. Your tree
-    /// is not touched, unless `--write` names a file.
+    /// Without FUNCTION, generates calls of changed functions that no test executes. Each call is tried in a sandbox,
+    /// without files, network and other processes, on both versions; calls that pass and do the same work each time are
+    /// kept for `diff --generated`. Your tree is not touched unless `--write` names a file.
     Generate(Box<GenerateArguments>),
-    /// Compare each commit of a range with the one before it.
+    /// Compare each commit of a range with the previous one.
     ///
-    /// The youngest first, along first parents. Commits that do not build are skipped; what was found out is kept, so that
-    /// an interrupted call goes on where it stopped. The courses of tests that moved are the products of their steps; tests
-    /// that changed in several commits are compared directly over all of them, too.
+    /// Compares the most recent commit first, along first parents. Commits that do not build are skipped. Results are
+    /// stored, so that an interrupted command continues where it stopped. The course of a test over the range is the
+    /// product of its steps; tests that changed in several commits are also compared directly over all of them.
     Log(Box<LogArguments>),
     /// Find the commit that made a test slower.
     ///
-    /// Both ends are compared first. Then commits between them are compared until one is left, around those that do not
-    /// build or in which the test fails.
+    /// Compares both ends first, then commits in between until one is left. Skips commits that do not build or in which
+    /// the test fails.
     Bisect(Box<BisectArguments>),
-    /// Accept the speed of a version, so that small losses since then are found, and accept losses on purpose.
+    /// Pin a baseline to catch gradual regressions, and accept losses on purpose.
     ///
-    /// Both stand in `.config/perfunit-ratchet.toml`, which is to be committed.
+    /// Both are stored in `.config/perfunit-ratchet.toml`; commit this file.
     Ratchet(RatchetArguments),
-    /// Report a saved run again: for people, for programs or for a pull request.
+    /// Print a saved run again, for people, programs or a pull request.
     ///
-    /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 of the last 30 days.
+    /// Every `diff` saves its run below `target/perfunit/runs`: the last 20 runs of the last 30 days.
     Report(Box<ReportArguments>),
-    /// Manage a `pre-push` hook of git that blocks pushes with tests that got slower.
+    /// Manage a git `pre-push` hook that blocks pushes if a test got slower.
     Hook(HookArguments),
-    /// Write a ready job for continuous integration.
+    /// Write a job for continuous integration.
     Ci(CiArguments),
-    /// Build both versions and pack what measuring needs, for `diff --use-archive` on other machines.
+    /// Build both versions and pack them for `diff --use-archive` on other machines.
     ///
     /// Takes the versions, packages and build options of `diff`. The other machines need the same toolchain, the same
-    /// paths and a clone with both versions, and build nothing.
+    /// paths and a clone with both versions; they build nothing.
     Archive(Box<ArchiveArguments>),
-    /// Join the runs of all shards (`diff --partition`) into one.
+    /// Merge the runs of all shards (`diff --partition`) into one.
     ///
-    /// Each test keeps the verdict of its shard, decided at the error rate of the whole run; a shard that is missing, duplicated, damaged or of another run is an
-    /// error. The exit code is that of `diff`.
+    /// Each test keeps the verdict of its shard, which was decided at the error rate of the whole run. Missing,
+    /// duplicate or damaged shards, and shards of different runs, are errors. The exit code is that of `diff`.
     Merge(MergeArguments),
-    /// Measure the error rates on this machine, with tests whose answer is known.
+    /// Measure the error rates of verdicts on this machine.
     ///
-    /// Artificial tests that differ by a known amount, or not at all, are compared as `diff` compares tests.
-    /// Prints F1, missed changes, false alarms and seconds per verdict by effect size, and keeps them as the machine's
-    /// profile. Needs no project.
+    /// Compares artificial tests that differ by a known amount, or not at all. Prints F1, missed changes, false alarms
+    /// and seconds per verdict by effect size, and saves them as the machine's profile. Needs no project.
     Calibrate(CalibrateArguments),
-    /// Show the settings in force, and where each comes from.
+    /// Show the effective settings and the source of each.
     ///
-    /// The command line overrides variables of the environment (`PERFUNIT_THRESHOLD` for `threshold`), which override the
-    /// chosen profile of `.config/perfunit.toml`, then its profile `default`, then the built-in values. Options of `diff`
-    /// may be given to see their effect.
+    /// The command line overrides environment variables (`PERFUNIT_THRESHOLD` for `threshold`), which override the
+    /// selected profile of `.config/perfunit.toml`, then its profile `default`, then the built-in values. Accepts
+    /// options of `diff` to show their effect.
     ShowConfig(Box<ShowConfigArguments>),
-    /// Remove everything that the tool keeps below the target folder.
+    /// Remove everything that cargo-perfunit stores below the target folder.
     ///
-    /// The next `diff` builds again. What other tools keep there stays.
+    /// The next `diff` builds everything again. Other files in the target folder stay.
     Clean(CleanArguments),
-    /// Check what this machine allows and how quiet it is, and advise what to do about it.
+    /// Check what this machine allows and how quiet it is, with advice.
     ///
     /// Takes about two seconds, needs no project and changes nothing.
     Doctor(DoctorArguments),
-    /// Make a small example project with a two-commit history and run `diff` on it.
+    /// Create a small example project with two commits and run `diff` on it.
     ///
-    /// The second commit makes one of three tests slower. The project stays there, for you to play with.
+    /// The second commit makes one of three tests slower. The project is kept for you to try things out.
     Demo(DemoArguments),
-    /// Print the script with which a shell completes our subcommands and options.
+    /// Print a shell completion script.
     ///
-    /// It goes to standard output; where it belongs depends on the shell.
+    /// Prints to standard output; the place for the script depends on the shell.
     Completions(CompletionsArguments),
     /// Write man pages.
     ///
-    /// One for the tool and one for each subcommand, to be read with `man cargo-perfunit-diff` and the like.
+    /// One page for the tool and one for each subcommand, such as `man cargo-perfunit-diff`.
     Man(ManArguments),
 }
 
 impl Arguments {
-    /// Does what was asked for.
+    /// Runs the subcommand.
     pub fn run(&self) -> Result<ExitCode> {
         match &self.command {
             Command::Diff(arguments) => arguments.run(),
@@ -211,8 +209,8 @@ impl Arguments {
     }
 }
 
-/// Parses the command line; `cargo perfunit X` and `cargo-perfunit X` are the same. Ends the process for `--help`,
-/// `--version` and wrong usage (exit code 2).
+/// Parses the command line; `cargo perfunit X` and `cargo-perfunit X` are equivalent. Exits for `--help`, `--version`
+/// and invalid arguments (exit code 2).
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Arguments {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     if arguments.get(1).is_some_and(|first| first == "perfunit") {

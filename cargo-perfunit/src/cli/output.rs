@@ -1,5 +1,5 @@
-//! What becomes of a run: verdicts are printed as they are known, and the whole is printed, published, written to files, and
-//! decides the exit code.
+//! Output of a run: prints verdicts as they become final, prints, publishes and writes the reports, and returns the
+//! exit code.
 
 use super::arguments::{ReportingArguments, text_options};
 use super::exit_code;
@@ -18,7 +18,7 @@ use perfunit_system::term::{self, Terminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Compares two versions, and prints each verdict as soon as it is final.
+/// Compares two versions, and prints each verdict when it is final.
 pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     let glyphs = text_options(false).glyphs();
     session::diff(options, terminal, &|outcome| {
@@ -28,30 +28,30 @@ pub fn diff(options: &Options, terminal: Terminal) -> Result<Run> {
     })
 }
 
-/// What ends by itself when the budget is used up has this long to do so: reporting, for one.
+/// Time for steps that end on their own after the budget is used up, such as reporting.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// That the budget was used up before there was anything to report.
+/// Returns the error for a budget that was used up before there are results.
 pub fn out_of_time(whole: Duration, how: &str) -> Error {
     Error::new(ExitCode::Inconclusive, format!("the budget of {} was used up {how}", format::seconds(whole)))
 }
 
-/// How all of the time goes into building.
-pub const BY_BUILDING: &str = "by building; what was built is kept for the next time";
+/// The reason if building used up the budget.
+pub const BY_BUILDING: &str = "by building; finished builds are reused next time";
 
-/// What to print, where, and what to fail on.
+/// Where to print a run, and which findings fail it.
 #[derive(Debug, Clone, Default)]
 pub struct RunOutput {
     /// The format on stdout.
     pub format: Format,
-    /// What that leaves open.
+    /// Options of the formats.
     pub rendering: Rendering,
-    /// Reports to write besides.
+    /// Additional reports to write.
     pub files: Vec<ReportFile>,
 }
 
 impl RunOutput {
-    /// As typed and configured; files that certainly cannot be written are refused before anything is measured for them.
+    /// Resolves typed and configured options; rejects files that cannot be written before anything is measured.
     pub fn new(
         format: Format,
         files: &[ReportFile],
@@ -65,10 +65,10 @@ impl RunOutput {
         Ok(Self { format, rendering, files: files.to_vec() })
     }
 
-    /// Prints and publishes a run, and ends with its exit code.
+    /// Prints and publishes a run, and returns its exit code.
     pub fn conclude(&self, run: &Run, terminal: Terminal) -> ExitCode {
         term::print(&report::render(run, self.format, &self.rendering));
-        // The job of a shard need not publish what the merged run says again.
+        // The merged run publishes the results of all shards.
         if !run.is_shard() {
             publish(run, self.format, &self.rendering, terminal);
         }
@@ -87,7 +87,7 @@ impl RunOutput {
     }
 }
 
-/// A report and its file; of a run, unless it is of a history.
+/// A report of a run or a history, and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportFile<F = Format> {
     pub format: F,
@@ -95,7 +95,7 @@ pub struct ReportFile<F = Format> {
 }
 
 impl<F: ValueEnum> ReportFile<F> {
-    /// Reads `FORMAT=FILE`.
+    /// Parses `FORMAT=FILE`.
     pub fn parse(typed: &str) -> Result<Self> {
         let known = || {
             let formats = F::value_variants().iter().filter_map(ValueEnum::to_possible_value);
@@ -108,13 +108,13 @@ impl<F: ValueEnum> ReportFile<F> {
             return Err(Error::usage(format!("no file given: use `{name}=FILE`")));
         }
         if path == "-" {
-            return Err(Error::usage(format!("`-` is no file: `--message-format {name}` prints on stdout")));
+            return Err(Error::usage(format!("`-` is not a file; use `--message-format {name}` to print on stdout")));
         }
         Ok(Self { format, path: PathBuf::from(path) })
     }
 }
 
-/// Refuses what certainly cannot be written, before anything is measured for it.
+/// Rejects files that cannot be written, before anything is measured.
 pub fn check_files<F>(files: &[ReportFile<F>]) -> Result<()> {
     for (index, ReportFile { path, .. }) in files.iter().enumerate() {
         if path.is_dir() {
@@ -128,7 +128,7 @@ pub fn check_files<F>(files: &[ReportFile<F>]) -> Result<()> {
     Ok(())
 }
 
-/// Writes all, and says of each that cannot be written how to make it again; the exit code of such a failure.
+/// Writes all reports, and prints how to write those that failed again; returns the exit code of a failure.
 pub fn write_all(run: &Run, files: &[ReportFile], rendering: &Rendering) -> Option<ExitCode> {
     let mut failed = None;
     for ReportFile { format, path } in files {
@@ -141,7 +141,7 @@ pub fn write_all(run: &Run, files: &[ReportFile], rendering: &Rendering) -> Opti
     failed
 }
 
-/// Writes the reports of a history, and says which cannot be written; the exit code of such a failure.
+/// Writes the reports of a history, and prints those that failed; returns the exit code of a failure.
 pub fn write_history(
     history: &History,
     courses: &[Course],
@@ -154,7 +154,7 @@ pub fn write_history(
         let report = report::history::render(history, courses, *format, &text);
         let report = if *format == HistoryFormat::Text { term::plain(&report) } else { report };
         if let Err(error) = fs::write(path, report) {
-            let hint = "the same command with --stored writes it from what is kept";
+            let hint = "run the same command with --stored to write it from stored results";
             term::error(&format!("{}\nhint: {hint}", error.message()));
             failed = Some(error.code());
         }
@@ -162,7 +162,7 @@ pub fn write_history(
     failed
 }
 
-/// Writes a report, without colours and line breaks for a terminal's width.
+/// Writes a report without colors and wrapping.
 pub fn write(run: &Run, format: Format, rendering: &Rendering, path: &Path) -> Result<()> {
     let text = TextOptions { width: 0, unicode: true, ..rendering.text };
     let report = report::render(run, format, &Rendering { text, ..*rendering });
@@ -172,7 +172,8 @@ pub fn write(run: &Run, format: Format, rendering: &Rendering, path: &Path) -> R
 /// The report's name in the folder that the runner empties after the job.
 const REPORT: &str = "perfunit.md";
 
-/// Publishes a run that was printed in this format, if a runner of GitHub Actions is there. What cannot be written is a warning: the run itself is safe.
+/// Publishes a run that was printed in this format if it runs on GitHub Actions. Failures to write are warnings,
+/// because the run itself is saved.
 pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Terminal) {
     if std::env::var_os("GITHUB_ACTIONS").is_none_or(|value| value != "true") {
         return;
@@ -197,7 +198,7 @@ pub fn publish(run: &Run, printed: Format, rendering: &Rendering, terminal: Term
     }
 }
 
-/// The file or folder that a variable names.
+/// Returns the path in a variable.
 fn path(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
@@ -235,7 +236,7 @@ mod tests {
         assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, markdown, json"));
         assert!(parsed("json").unwrap_err().contains("`json=FILE`"));
         assert!(parsed("json=").is_err());
-        assert!(parsed("json=-").unwrap_err().contains("`--message-format json` prints"));
+        assert!(parsed("json=-").unwrap_err().contains("use `--message-format json`"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `cargo perfunit ratchet`: the version whose speed the project accepts, and losses that it accepts on purpose.
+//! `cargo perfunit ratchet`: the version with the project's accepted speed, and losses accepted on purpose.
 
 use super::arguments::{place, terminal};
 use crate::history::Project;
@@ -13,45 +13,45 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit ratchet set v1.2.0     compare with this release, too, from now on
-  cargo perfunit ratchet show           what is accepted
+  cargo perfunit ratchet set v1.2.0     also compare with this release from now on
+  cargo perfunit ratchet show           show the baseline and the accepted losses
   cargo perfunit ratchet accept parser::long --reason 'checks for overflow'
-                                        accept what the last `diff` found
+                                        accept a loss that the last `diff` measured
 ")]
 pub struct RatchetArguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: RatchetCommand,
 }
 
-/// What can be done with it.
+/// Commands for the ratchet.
 #[derive(Debug, Subcommand)]
 pub enum RatchetCommand {
-    /// Accept the speed of a version: `diff` and the hook compare with it from then on.
+    /// Pin a version as the baseline: `diff` and the hook also compare with it.
     ///
-    /// Losses that were accepted before are forgotten, as they were against another version.
+    /// Removes the accepted losses, which relate to the previous baseline.
     Set {
-        /// Version: a tag, a commit, a branch as it is now.
+        /// Version: a tag, a commit, or a branch at its current commit.
         #[arg(default_value = "HEAD", value_name = "REV")]
         revision: String,
         #[command(flatten)]
         #[allow(missing_docs, reason = "flattened into the help text")]
         project: ProjectArguments,
     },
-    /// Accept the loss of a test since the accepted version, as the last `diff` measured it.
+    /// Accept the loss of a test since the baseline, as the last `diff` measured it.
     ///
-    /// Later only what goes beyond it, by the threshold or more, fails a run.
+    /// Afterwards, only a further loss of at least the threshold fails a run.
     Accept {
-        /// Test: its name, or a part that no other slower test has.
+        /// Test: its name, or a part that matches only one slower test.
         test: String,
-        /// Why the loss is accepted; shown in reports.
+        /// Reason for accepting the loss; shown in reports.
         #[arg(long, value_name = "TEXT")]
         reason: String,
         #[command(flatten)]
         #[allow(missing_docs, reason = "flattened into the help text")]
         project: ProjectArguments,
     },
-    /// Show the accepted version and the accepted losses.
+    /// Show the baseline and the accepted losses.
     Show {
         #[command(flatten)]
         #[allow(missing_docs, reason = "flattened into the help text")]
@@ -59,7 +59,7 @@ pub enum RatchetCommand {
     },
 }
 
-/// Which project is meant.
+/// The project.
 #[derive(Debug, Args)]
 pub struct ProjectArguments {
     /// Path to Cargo.toml.
@@ -78,7 +78,7 @@ impl ProjectArguments {
 }
 
 impl RatchetArguments {
-    /// Does what was asked for.
+    /// Runs the command.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(ColorChoice::default(), false);
         match &self.command {
@@ -92,7 +92,7 @@ impl RatchetArguments {
             }
             RatchetCommand::Show { project } => {
                 let accepted = project.project()?.accepted()?;
-                let none = || "nothing is accepted: `cargo perfunit ratchet set REV` names a version\n".to_owned();
+                let none = || "no baseline is set; `cargo perfunit ratchet set REV` sets one\n".to_owned();
                 term::print(&accepted.as_ref().map_or_else(none, ratchet::project));
             }
         }

@@ -13,39 +13,39 @@ use perfunit_system::term::{self, ColorChoice, Terminal};
 use perfunit_system::{browser, fs};
 use std::path::{Path, PathBuf};
 
-/// The page that --open writes.
+/// File name of the page for --open.
 const PAGE: &str = "report.html";
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit report                              the last run, for people
-  cargo perfunit report --format markdown            as a comment for a pull request
-  cargo perfunit report --format junit -o perf.xml   for a CI system
-  cargo perfunit report --open                       as a page in the browser
-  cargo perfunit report --list                       the saved runs
-  cargo perfunit report --run 20261122T08 -v         one of them, with all details
+  cargo perfunit report                              print the last run
+  cargo perfunit report --format markdown            print a pull request comment
+  cargo perfunit report --format junit -o perf.xml   write JUnit XML for a CI system
+  cargo perfunit report --open                       open a page in the browser
+  cargo perfunit report --list                       list the saved runs
+  cargo perfunit report --run 20261122T08 -v         print one of them with all details
 
-The formats are described in docs/reports.md.
+See docs/reports.md for the formats.
 ")]
 pub struct ReportArguments {
-    /// Which run: an id or the beginning of one, or the path of a `run.json` or its folder [default: the last].
+    /// Run to report: an ID or its beginning, or the path of a `run.json` or its folder [default: the last].
     #[arg(long, value_name = "ID|PATH")]
     pub run: Option<String>,
     /// Format of the report.
     #[arg(long, alias = "message-format", value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
-    /// Where to write it; `-` is stdout.
+    /// Output file; `-` is stdout.
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
-    /// Open the report in the browser: as HTML, written to --output or beside the saved run.
+    /// Open the report in the browser, as HTML written to --output or next to the saved run.
     #[arg(long, conflicts_with_all = ["list", "schema"])]
     pub open: bool,
-    /// List the saved runs and their results instead (as text or json).
+    /// List the saved runs and their results (as text or json).
     #[arg(long, conflicts_with_all = ["run", "output", "deny", "bound", "when_fine"])]
     pub list: bool,
-    /// Print the JSON Schema of a document instead.
+    /// Print the JSON Schema of a document.
     #[arg(
         long,
         value_enum,
@@ -58,7 +58,7 @@ pub struct ReportArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub reporting: ReportingArguments,
-    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
+    /// Print more details: p-value, effect size, pairs and reason for selection of each test.
     #[arg(long, short, action = ArgAction::Count)]
     pub verbose: u8,
     /// Path to Cargo.toml.
@@ -67,16 +67,16 @@ pub struct ReportArguments {
     /// Directory for all generated artifacts.
     #[arg(long, value_name = "DIRECTORY")]
     pub target_dir: Option<PathBuf>,
-    /// Print the result only.
+    /// Only print the result.
     #[arg(long, short, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Coloring.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }
 
 impl ReportArguments {
-    /// Prints or writes the report of a saved run. Its verdicts are no failure here: they are those of the run.
+    /// Prints or writes the report of a saved run. Its verdicts do not fail this command.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(self.color, self.quiet);
         if let Some(kind) = self.schema {
@@ -90,7 +90,7 @@ impl ReportArguments {
             return Ok(ExitCode::Success);
         }
         if self.reporting.when_fine != WhenFine::default() && self.format != Format::Markdown {
-            return Err(Error::usage(format!("--when-fine is for Markdown, not for {}", self.format.name()))
+            return Err(Error::usage(format!("--when-fine requires `--format markdown`, not {}", self.format.name()))
                 .hint("add `--format markdown`"));
         }
         let rendering = self.reporting.rendering(self.verbose, &self.reporting.deny);
@@ -109,12 +109,12 @@ impl ReportArguments {
 
     fn open(&self, file: &Path, run: &Run, rendering: &Rendering, terminal: Terminal) -> Result<ExitCode> {
         if !matches!(self.format, Format::Text | Format::Html) {
-            return Err(Error::usage(format!("--open is for HTML, not for {}", self.format.name()))
-                .hint("leave out --format, or --open"));
+            return Err(Error::usage(format!("--open requires HTML, not {}", self.format.name()))
+                .hint("remove --format or --open"));
         }
         let path = match self.output.as_os_str() == "-" {
             false => self.output.clone(),
-            // A file that the user named may lie in a project.
+            // A named file may be in another project.
             true if self.run.as_deref().is_some_and(is_path) => {
                 fs::temporary_dir("perfunit-report-")?.keep().join(PAGE)
             }
@@ -129,13 +129,13 @@ impl ReportArguments {
         match self.format {
             Format::Text => Ok(ListFormat::Text(text_options(false).glyphs())),
             Format::Json => Ok(ListFormat::Json),
-            other => Err(Error::usage(format!("--list cannot be printed as {}", other.name()))
+            other => Err(Error::usage(format!("--list supports text and json, not {}", other.name()))
                 .hint("`--format json` is for programs, `--format text` for people")),
         }
     }
 }
 
-/// Writes a report to a file, which must not be that of the run.
+/// Writes a report to a file other than that of the run.
 fn write(
     run: &Run,
     format: Format,
@@ -144,7 +144,7 @@ fn write(
     terminal: Terminal,
 ) -> Result<()> {
     if path.canonicalize().is_ok_and(|path| file.canonicalize().is_ok_and(|file| file == path)) {
-        return Err(Error::usage(format!("the report would replace the saved run {}", path.display()))
+        return Err(Error::usage(format!("the report would overwrite the saved run {}", path.display()))
             .hint("name another file with --output"));
     }
     output::write(run, format, rendering, path)?;
@@ -152,7 +152,7 @@ fn write(
     Ok(())
 }
 
-/// The saved runs of a project, which need not be one if a run is named by its path.
+/// Saved runs. A project is not required for a run named by its path.
 struct SavedRuns<'a> {
     folder: PathBuf,
     manifest: Option<PathBuf>,
@@ -169,7 +169,7 @@ impl<'a> SavedRuns<'a> {
         session::home(&self.folder, self.manifest.as_deref(), self.target_dir)
     }
 
-    /// The run that is meant, or the last one, with its file.
+    /// Returns the named run, or the last one, with its file.
     fn find(&self, typed: Option<&str>) -> Result<(PathBuf, Run)> {
         let (path, record) = match typed {
             None => runs::last(&self.home()?)?,
@@ -184,7 +184,7 @@ impl<'a> SavedRuns<'a> {
         Ok((path, record.run))
     }
 
-    /// Every saved run, or why it cannot be read, the last one first.
+    /// Returns every saved run, or the error that prevents reading it, the latest first.
     fn all(&self) -> Result<Vec<saved::Saved>> {
         let entry = |path: PathBuf| {
             let run = runs::read(&path).map(|record| record.run);
@@ -194,7 +194,7 @@ impl<'a> SavedRuns<'a> {
     }
 }
 
-/// True unless it is the id of a run, which has no slashes and no ending.
+/// Returns false for run IDs, which have no slashes and no extension.
 fn is_path(typed: &str) -> bool {
     typed.contains(std::path::MAIN_SEPARATOR) || Path::new(typed).extension().is_some_and(|ending| ending == "json")
 }

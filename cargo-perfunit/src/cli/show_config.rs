@@ -12,16 +12,16 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit show-config                                 what is in force, and from where
-  cargo perfunit show-config --profile ci --threshold 5%     what would be
+  cargo perfunit show-config                                 show the settings and their sources
+  cargo perfunit show-config --profile ci --threshold 5%     show the settings with other options
 
-The settings are described in docs/configuration.md.
+See docs/configuration.md for all settings.
 ")]
 pub struct ShowConfigArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub configuration: ConfigurationArguments,
-    /// Print the JSON schema of the configuration file instead, for editors.
+    /// Print the JSON schema of the configuration file, for editors.
     #[arg(long, conflicts_with_all = ["config_file", "message_format"])]
     pub schema: bool,
     /// Output format of the result on stdout.
@@ -30,7 +30,7 @@ pub struct ShowConfigArguments {
     /// Path to Cargo.toml.
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
-    /// Coloring.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub struct ShowConfigArguments {
 }
 
 impl ShowConfigArguments {
-    /// Settles and prints.
+    /// Resolves the configuration and prints it.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(self.color, false);
         if self.schema {

@@ -1,4 +1,4 @@
-//! That command lines are understood.
+//! Checks that command lines are accepted.
 
 use super::ci::{Job, Service};
 use super::*;
@@ -34,11 +34,11 @@ fn the_command_in_a_hook_is_understood() {
     let options = "--budget 1.5s --profile mine --base main --deny inconclusive --strict";
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
     let stored = Stored { options: words(options), diff: words("--threshold 5%"), failure: OnFailure::Block };
-    // Without `cargo`, as the first word is the program's.
+    // Without `cargo`, because the first word is the program's name.
     Arguments::try_parse_from(words_of(&stored.command("origin url")).into_iter().skip(1)).unwrap();
 }
 
-/// The command lines in a job that run us, with values for what the service fills in.
+/// Returns the commands in a job that run us, with example values for the service's variables.
 fn commands(text: &str) -> Vec<String> {
     let starts = ["- cargo perfunit ", "run: cargo perfunit ", "exec cargo perfunit ", "cargo perfunit "];
     let line = |line: &str| {
@@ -60,7 +60,7 @@ fn the_commands_in_jobs_are_understood() {
         {
             let text = Job { service, shards, branch: "main".to_owned(), folder: folder.to_owned() }.render();
             let commands = commands(&text);
-            // Shards are measured by one command and merged by another; on GitHub the default branch is built by one more.
+            // With shards, one command measures and another merges; on GitHub, one more builds the default branch.
             let expected = 1 + usize::from(shards.is_some()) + usize::from(service == Service::Github);
             assert_eq!(commands.len(), expected, "{text}");
             for command in commands {

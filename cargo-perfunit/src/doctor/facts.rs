@@ -1,4 +1,4 @@
-//! What the system says about itself. Reading only; what it means is said in `judge`.
+//! Facts that the system reports. Reading only; `judge` interprets them.
 
 use perfunit_build::{Linkers, build_sample};
 use perfunit_measure as measure;
@@ -11,52 +11,52 @@ use perfunit_system::{fs, os};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the names of our temporary folders begin with.
+/// Prefix of our temporary folders.
 pub const SCRATCH: &str = "perfunit-doctor-";
 
-/// Answers of the system.
+/// Facts about the system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Facts {
-    /// Operating system and processor architecture, in Rust's words.
+    /// Operating system and processor architecture, named like Rust names them.
     pub platform: (String, String),
     /// The processor's name.
     pub cpu: String,
-    /// First line of `rustc -vV`, or why there is none.
+    /// First line of `rustc -vV`, or the error.
     pub toolchain: std::result::Result<String, Error>,
-    /// What linking does; `None` without a toolchain.
+    /// Result of linking; `None` without a toolchain.
     pub linking: Option<Linking>,
-    /// Cores that we may use.
+    /// Cores that this process may use.
     pub allowed: Vec<usize>,
-    /// Cores that are there.
+    /// Number of cores in the machine.
     pub online: usize,
-    /// Whether processes may be kept on a core.
+    /// True if processes can be pinned to a core.
     pub pinning: bool,
-    /// Whether address space randomisation can be switched off.
+    /// True if address space randomization can be disabled.
     pub fixed_addresses: bool,
-    /// Whether processes can be traced, or why not.
+    /// Reason why processes cannot be traced, if so.
     pub tracing: std::result::Result<(), Untraceable>,
-    /// The hypervisor, if we run in a virtual machine.
+    /// The hypervisor, in a virtual machine.
     pub virtual_machine: Option<String>,
-    /// Share of the time since boot that the host gave to other machines.
+    /// Fraction of the time since boot that the host gave to other machines.
     pub steal: f64,
-    /// Cores' worth of time that our control group may use.
+    /// CPU limit of the control group, in cores.
     pub limit: Option<f64>,
-    /// How the frequency follows the load.
+    /// Governor of the frequency.
     pub governor: Option<String>,
-    /// Whether the processor may exceed its nominal frequency.
+    /// True if the processor may exceed its nominal frequency.
     pub turbo: Option<bool>,
-    /// Whether two cores share execution units.
+    /// True if two cores share execution units.
     pub smt: Option<bool>,
-    /// Whether instructions can be counted, or why not.
+    /// Reason why instructions cannot be counted, if so.
     pub counters: std::result::Result<(), NoCounter>,
     pub valgrind: Option<String>,
 }
 
-/// What became of linking a small program with its functions in an order of ours.
+/// Result of linking a small program with a custom order of functions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Linking {
     Ordered(MeasuringLinker),
-    /// Only in the linker's own order.
+    /// Links only in the linker's own order.
     Plain(NoLayout),
     Failed(String),
 }
@@ -88,17 +88,17 @@ pub fn read(folder: &Path) -> Facts {
     }
 }
 
-/// A file below the kernel's folder of cores, trimmed.
+/// Reads a file below the kernel's folder of cores, trimmed.
 fn cpu_file(path: &str) -> Option<String> {
     kernel::read(Path::new("/sys/devices/system/cpu").join(path)).map(|text| text.trim().to_owned())
 }
 
-/// What the firmware says about the machine.
+/// Reads a name from the firmware.
 fn dmi(name: &str) -> String {
     kernel::read(Path::new("/sys/class/dmi/id").join(name)).unwrap_or_default().trim().to_owned()
 }
 
-/// The processor knows on x86-64; elsewhere the firmware's names must do.
+/// Detects a virtual machine: by the processor on x86-64, elsewhere by the firmware's names.
 fn virtual_machine(cpuinfo: &str, vendor: &str, product: &str) -> Option<String> {
     let flagged = cpuinfo
         .lines()
@@ -125,14 +125,14 @@ fn limit() -> Option<f64> {
     new().or_else(old)
 }
 
-/// `max 100000`, `-1 100000`: no limit; `150000 100000`: one and a half cores.
+/// Parses a CPU limit: `max 100000` and `-1 100000` mean no limit, `150000 100000` one and a half cores.
 fn limit_in(text: &str) -> Option<f64> {
     let (quota, period) = text.trim().split_once(' ')?;
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
     (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
-/// Intel's driver has a switch for "off", all others one for "on".
+/// Returns true if turbo is on. Intel's driver has a switch for "off", all others have one for "on".
 fn turbo(no_turbo: Option<&str>, boost: Option<&str>) -> Option<bool> {
     no_turbo.map(|off| off == "0").or_else(|| boost.map(|on| on == "1"))
 }
@@ -143,7 +143,7 @@ fn valgrind() -> Option<String> {
     (output.status.success() && !version.is_empty()).then_some(version)
 }
 
-/// Links a small program as the measured executables of a project in this folder are linked.
+/// Links a small program like the measured executables of a project in this folder.
 fn linking(cargo: &Cargo, folder: &Path) -> Linking {
     let try_it = || -> Result<Linking> {
         let scratch = fs::temporary_dir(SCRATCH)?;
@@ -157,7 +157,7 @@ fn linking(cargo: &Cargo, folder: &Path) -> Linking {
     try_it().unwrap_or_else(|error| Linking::Failed(error.message().to_owned()))
 }
 
-/// Whether instructions of our own can be counted, or why not.
+/// Tries to count our own instructions.
 fn counters() -> std::result::Result<(), NoCounter> {
     os::count_instructions().map_err(|error| no_counter(&error))
 }

@@ -1,8 +1,8 @@
-//! What this machine allows and how quiet it is: from the system's own figures and two seconds of measuring to
-//! [`Finding`](perfunit_model::checkup::Finding)s, each with what it means for verdicts and what to do about it.
+//! Checks what this machine allows and how quiet it is: reads the system's facts, measures for two seconds, and returns
+//! [`Finding`](perfunit_model::checkup::Finding)s, each with its meaning for verdicts and advice.
 //!
-//! Reading (`facts`, `noise`, `workload`) is thin; `judge` is pure. Nothing is changed on the machine, and no project is
-//! needed.
+//! `facts`, `noise` and `workload` only read and measure; `judge` is pure. Nothing on the machine changes, and no
+//! project is needed.
 
 mod facts;
 mod judge;
@@ -16,7 +16,7 @@ use perfunit_system::progress::Progress;
 use perfunit_system::term::Terminal;
 use std::path::Path;
 
-/// Looks at everything; `folder` is where the user stands and so settles the toolchain.
+/// Examines the machine. `folder` determines the toolchain.
 pub fn examine(folder: &Path, terminal: Terminal) -> Checkup {
     let progress = Progress::spinner(terminal, "Examining");
     progress.message("the system");

@@ -1,4 +1,4 @@
-//! How quiet the machine is now, in about two seconds.
+//! Measures how quiet the machine is, in about two seconds.
 
 use super::workload;
 use perfunit_decide as decide;
@@ -9,16 +9,16 @@ use perfunit_system::progress::Progress;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Cores that are looked at: all of a small machine, the last ones of a large one.
+/// Number of cores to measure: all of a small machine, the last ones of a large machine.
 const CORES: usize = 4;
-/// For how long each of them is.
+/// Time to measure each core.
 const SPUN: Duration = Duration::from_millis(250);
-/// For how long fixed work is timed.
+/// Time to measure fixed work.
 const WORKED: Duration = Duration::from_millis(300);
-/// Steps of a piece of fixed work: about 0.1 ms.
+/// Steps in a piece of fixed work, which takes about 0.1 ms.
 const STEPS: u64 = 100_000;
 
-/// Measures on some of the cores that we may use.
+/// Measures the noise on some of the usable cores.
 pub fn measure(allowed: &[usize], progress: &Progress) -> Noise {
     let looked_at = &allowed[allowed.len().saturating_sub(CORES)..];
     let cores = looked_at.iter().filter_map(|core| Some(core_noise(*core, &cores::spin(*core, SPUN)?))).collect();
@@ -37,7 +37,7 @@ fn core_noise(core: usize, spin: &Spin) -> CoreNoise {
     }
 }
 
-/// Times of equal pieces of work that needs neither memory nor the kernel, ns.
+/// Measures the times in ns of equal pieces of work that need neither memory nor the kernel.
 fn fixed_work() -> Vec<f64> {
     let end = Instant::now() + WORKED;
     let mut times = Vec::with_capacity(16_384);

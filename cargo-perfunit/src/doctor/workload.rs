@@ -1,4 +1,4 @@
-//! Our own executable as a workload: a test of a few microseconds, measured against itself as a user's test is.
+//! Our own executable as a workload: a test of a few microseconds, compared with itself like a user's test.
 
 use super::facts::SCRATCH;
 use perfunit_build::{Inputs, SideBuild, TestExecutable};
@@ -14,15 +14,15 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The name by which the process knows its role; no test has a space in its name.
+/// Argument that selects this role; no test has a space in its name.
 const NAME: &str = "perfunit doctor";
-/// More would not tell more.
+/// More time would not add information.
 const BUDGET: Duration = Duration::from_secs(2);
 const ALPHA: f64 = 0.01;
 /// Entries of the map that the workload fills.
 const ENTRIES: u64 = 200;
 
-/// True in a process that [`against_itself`] started.
+/// Returns true in a process that [`against_itself`] started.
 pub fn is_workload() -> bool {
     std::env::var_os(TEST_VARIABLE).is_some_and(|name| name == NAME)
 }
@@ -32,10 +32,10 @@ pub fn serve_workload() -> ! {
     perfunit_runtime::__private::serve_function(NAME, false, work)
 }
 
-/// The map was not filled.
+/// The error if the map was not filled.
 struct Empty;
 
-/// A little of what tests do: allocate, look up, write text.
+/// Does typical work of tests: allocates, looks up, writes text.
 fn work() -> std::result::Result<(), Empty> {
     let mut map = BTreeMap::new();
     for entry in 0..black_box(ENTRIES) {
@@ -81,7 +81,7 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         others: 0,
         family: 1,
         seed: fastrand::u64(..),
-        // One executable has one layout.
+        // A single executable has one layout.
         placement: Placement::Natural,
         accepted: None,
         metering: None,

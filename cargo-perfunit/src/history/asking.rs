@@ -1,4 +1,4 @@
-//! What a search asks: how one test changed between two commits of the line.
+//! The question of a search: how one test changed between two commits.
 
 use super::comparing::{Compared, Comparing};
 use super::search::{Answer, Compare, LogChange};
@@ -7,22 +7,22 @@ use perfunit_model::{Change, Commit, Direction, Explain, Side, Skipped, Step, St
 use perfunit_project::git::Repository;
 use perfunit_system::term::Terminal;
 
-/// Asks for one test, and remembers what cannot be compared.
+/// Compares one test, and remembers commits that cannot be compared.
 pub struct Asking<'a> {
     pub comparing: Comparing,
     pub test: TestId,
-    /// Changes in this direction are positive.
+    /// Direction in which changes are positive.
     pub direction: Direction,
     pub line: &'a [Commit],
     pub repository: &'a Repository,
-    /// Whether to explain what is found.
+    /// Whether to explain the result.
     pub explain: Explain,
     pub skipped: Vec<(usize, Skipped)>,
     pub terminal: Terminal,
 }
 
 impl Asking<'_> {
-    /// The step between two commits that were compared before.
+    /// Returns the step between two commits that were compared before.
     pub fn step(&mut self, base: usize, head: usize) -> Result<Option<Step>> {
         match self.comparing.with_effort(1).compare(&self.line[base].id, &self.line[head].id)? {
             Compared::Step(step) => Ok(Some(step)),
@@ -46,7 +46,7 @@ impl Compare for Asking<'_> {
         Ok(match compared {
             Compared::Step(step) => match step.of(&self.test) {
                 None if !step.says_of(&self.test) => self.cannot(head, Skipped::Unlisted),
-                // The base has the test: it is in the step unless its code is equal.
+                // The base has the test, so it is in the step unless its code is equal.
                 None => Answer::Change(LogChange::NONE),
                 Some(StepTest { figures: Some(figures), .. }) => {
                     Answer::Change(log_change(figures.change, self.direction))
@@ -63,14 +63,14 @@ impl Compare for Asking<'_> {
     }
 }
 
-/// A change as a logarithm, positive in this direction.
+/// Converts a change to a logarithm that is positive in this direction.
 fn log_change(change: Change, direction: Direction) -> LogChange {
     let log = |change: f64| change.max(-0.999_999).ln_1p() * direction.sign();
     let (one, other) = (log(change.low), log(change.high));
     LogChange { estimate: log(change.estimate), low: one.min(other), high: one.max(other) }
 }
 
-/// The change that a logarithm stands for.
+/// Converts a logarithm back to a change.
 pub fn change(log: LogChange, direction: Direction) -> Change {
     let fraction = |log: f64| (log * direction.sign()).exp_m1();
     let (one, other) = (fraction(log.low), fraction(log.high));

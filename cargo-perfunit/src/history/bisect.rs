@@ -1,4 +1,4 @@
-//! Which commits changed a test.
+//! Searches the commits that changed a test.
 
 use super::asking::{self, Asking};
 use super::comparing::Comparing;
@@ -11,38 +11,38 @@ use perfunit_session::Options;
 use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 
-/// What to look for.
+/// The request of a search.
 pub struct BisectRequest {
-    /// How to compare; the budget is that of the whole search.
+    /// Options of the comparisons; the budget covers the whole search.
     pub options: Options,
     pub subject: Subject,
     pub direction: Direction,
     pub steps: Steps,
-    /// The commit before the change; none: the last tag.
+    /// The commit before the change; defaults to the last tag.
     pub good: Option<String>,
-    /// The commit after it; none: `HEAD`.
+    /// The commit after the change; defaults to `HEAD`.
     pub bad: Option<String>,
-    /// The file that keeps what was found out, unless it is the one in our folder.
+    /// The file that stores results; defaults to the one in our folder.
     pub store: Option<PathBuf>,
 }
 
-/// By what to search.
+/// The subject of a search.
 pub enum Subject {
-    /// The whole name of a test, or a part that only one changed test has.
+    /// The name of a test, or a part that matches only one changed test.
     Test(String),
-    /// A function's name or the end of its path: the changed tests that execute it.
+    /// A function's name or the end of its path, which stands for the changed tests that execute it.
     Function(String),
 }
 
-/// How many steps to search.
+/// Number of steps to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Steps {
     Largest,
-    /// Each one beyond the threshold.
+    /// All steps beyond the threshold.
     All,
 }
 
-/// Searches along first parents. Both ends are compared first, with all tests that can be meant.
+/// Searches along first parents. Both ends are compared first, with all matching tests.
 pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> {
     let repository = Repository::discover(&request.options.folder)?;
     let commits = repository.walk(&walk(request)?)?;
@@ -52,7 +52,7 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     let line: Vec<Commit> = std::iter::once(commits.base).chain(commits.commits).collect();
     let last = line.len() - 1;
     let mut options = request.options.clone();
-    // What is found in the end is explained, not what is compared on the way.
+    // Only the result is explained, not the comparisons on the way.
     options.explaining.explain = Explain::Never;
     let explain = match request.options.explaining.explain {
         Explain::Auto => Explain::Always,
@@ -131,7 +131,7 @@ fn searched(found: Found, line: &[Commit]) -> Result<Searched> {
 fn further(searched: &Searched, direction: Direction) -> Further {
     let steps = |is: fn(f64) -> bool| searched.steps.iter().filter(|step| is(step.change.estimate)).count();
     let (up, down) = match searched.rest {
-        // All were searched: those are meant that change the test besides the largest one.
+        // With all steps searched, those other than the largest are the further changes.
         Some(_) => (steps(|change| change > 0.0) > 1, steps(|change| change < 0.0) > 0),
         None => (searched.up, searched.down),
     };
@@ -141,7 +141,7 @@ fn further(searched: &Searched, direction: Direction) -> Further {
     }
 }
 
-/// Explains each step, and names what is left.
+/// Explains each step, and lists the rest.
 fn describe(searched: &Searched, bisection: &mut Bisection, asking: &mut Asking<'_>) -> Result<()> {
     let tests: Vec<TestId> =
         std::iter::once(&bisection.test).chain(bisection.others.iter().map(|(test, _)| test)).cloned().collect();

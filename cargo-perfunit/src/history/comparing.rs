@@ -1,4 +1,4 @@
-//! One commit against another, from the store or measured now.
+//! Compares two commits, with stored results if there are any.
 
 use super::store::{Key, Store};
 use perfunit_build::with_code_settings;
@@ -20,22 +20,23 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The file below our folder.
+/// File name of the store in our folder.
 const FILE: &str = "history.sqlite";
 
-/// What came of comparing two commits.
+/// The result of comparing two commits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Compared {
     Step(Step),
-    /// This side cannot be compared with anything.
+    /// This side cannot be compared with any commit.
     Broken(Side, Skipped),
-    /// The comparison failed for another reason, which may not last.
+    /// The comparison failed for another reason, which may be temporary.
     Failed(Error),
-    /// Ctrl-C or the budget ended it.
+    /// Ctrl-C or the budget stopped the comparison.
     Interrupted,
 }
 
-/// The least number of comparisons that share an error rate: a range that grows a little leaves what is known sure enough.
+/// Minimum number of comparisons that share an error rate, so that stored results remain valid if a range grows a
+/// little.
 const LEAST_FAMILY: usize = 32;
 
 /// Compares commits of one repository under the same options.
@@ -43,24 +44,24 @@ const LEAST_FAMILY: usize = 32;
 pub struct Comparing {
     options: Options,
     terminal: Terminal,
-    /// Our folder.
+    /// Our folder in the target folder.
     ours: PathBuf,
     repository: Rc<Repository>,
     project: String,
     store: Rc<Store>,
-    /// Of cargo: what is measured depends on it.
+    /// Version of cargo's toolchain, which determines the measured code.
     toolchain: String,
     terms: String,
     machine: String,
-    /// Comparisons that share one family-wise error rate.
+    /// Number of comparisons that share one family-wise error rate.
     family: usize,
     deadline: Option<Instant>,
-    /// How many times as long as usual a test may be measured.
+    /// Multiple of the usual time for measuring a test.
     effort: u32,
 }
 
 impl Comparing {
-    /// Opens the store: the one in our folder, unless another is named.
+    /// Opens the store: the named one, or the one in our folder.
     pub fn open(options: &Options, store: Option<PathBuf>, family: usize, terminal: Terminal) -> Result<Self> {
         let repository = Repository::discover(&options.folder)?;
         let project = repository.beginning()?;
@@ -83,17 +84,17 @@ impl Comparing {
         })
     }
 
-    /// Takes over what other machines found out.
+    /// Imports results of another machine.
     pub fn join(&self, file: &Path) -> Result<Joined> {
         self.store.join(file, &self.project, &self.terms)
     }
 
-    /// Writes all that is known to a file.
+    /// Exports all results to a file.
     pub fn export(&self, file: &Path) -> Result<()> {
         self.store.export(file)
     }
 
-    /// Returns the same with only the tests of these names.
+    /// Returns a copy that compares only the tests with these names.
     pub fn of_tests(&self, names: Vec<String>) -> Result<Self> {
         let mut options = self.options.clone();
         options.filter.names = names;
@@ -102,13 +103,13 @@ impl Comparing {
         Ok(Self { options, terms, ..self.clone() })
     }
 
-    /// Measures each test for so many times as long from now on.
+    /// Multiplies the time for measuring each test.
     pub fn with_effort(&mut self, effort: u32) -> &mut Self {
         self.effort = effort;
         self
     }
 
-    /// What is known of two commits; nothing is measured.
+    /// Returns the stored result for two commits without measuring.
     pub fn recall(&self, base: &str, head: &str) -> Result<Option<Compared>> {
         if let Some(step) = self.known(base, head)? {
             return Ok(Some(Compared::Step(step)));
@@ -121,8 +122,8 @@ impl Comparing {
         Ok(None)
     }
 
-    /// The step, if it was measured before. A test that is called slower or faster only if a second, surer comparison says
-    /// so, too, is falsely called so with that one's probability.
+    /// Returns the stored step. If a slower or faster test needs a second comparison at a lower error rate to count, it
+    /// is falsely reported with the error rate of that comparison.
     fn known(&self, base: &str, head: &str) -> Result<Option<Step>> {
         let terms = self.terms();
         let step = self.store.step(Key { base, head, terms: &terms, machine: &self.machine })?;
@@ -132,23 +133,23 @@ impl Comparing {
         }))
     }
 
-    /// Names what a verdict depends on besides commits and machine.
+    /// Returns the terms of a verdict: everything it depends on besides commits and machine.
     fn terms(&self) -> String {
         if self.effort == 1 { self.terms.clone() } else { format!("{} x{}", self.terms, self.effort) }
     }
 
-    /// The part of the error rate that a comparison has.
+    /// Returns the share of the error rate for one comparison.
     fn share(&self) -> f64 {
         self.options.measuring.alpha / self.family as f64
     }
 
-    /// What is known, if it is sure enough for this family.
+    /// Returns the stored result if its error rate is low enough for this family.
     fn settled(&self, base: &str, head: &str) -> Result<Option<Compared>> {
         let known = self.recall(base, head)?;
         Ok(known.filter(|known| !matches!(known, Compared::Step(step) if step.alpha > self.share())))
     }
 
-    /// Compares two commits, unless that was done before.
+    /// Compares two commits, or returns the stored result.
     pub fn compare(&self, base: &str, head: &str) -> Result<Compared> {
         if let Some(settled) = self.settled(base, head)? {
             return Ok(settled);
@@ -156,18 +157,18 @@ impl Comparing {
         let compared = match session::lock(&self.ours, self.terminal) {
             Err(_) if interrupt::requested() => Compared::Interrupted,
             Err(error) => return Err(error),
-            // Another process may have done it while this one waited.
+            // Another process may have compared them while this one waited for the lock.
             Ok(lock) => match self.settled(base, head)? {
                 Some(settled) => settled,
                 None => self.measure(base, head, &lock)?,
             },
         };
-        // Less sure than wanted, and that is said.
+        // A stored result with a higher error rate is better than none, and reports its rate.
         let known = if compared == Compared::Interrupted { self.recall(base, head)? } else { None };
         Ok(known.unwrap_or(compared))
     }
 
-    /// Compares only these tests of two commits, unless that was done before.
+    /// Compares only these tests of two commits, or returns the stored result.
     pub fn compare_tests(&self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<Compared> {
         if let Some(Compared::Step(step)) = self.settled(base, head)? {
             let tests = step.tests.into_iter().filter(|found| tests.contains(&found.test)).collect();
@@ -176,7 +177,7 @@ impl Comparing {
         self.of_tests(tests.iter().map(|test| test.name.clone()).collect())?.compare(base, head)
     }
 
-    /// How to compare two commits in the time that is left, if there is any.
+    /// Returns the options for comparing two commits in the remaining time, if there is any.
     fn options_of(&self, base: &str, head: &str) -> Option<Options> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if interrupt::requested() || left == Some(Duration::ZERO) {
@@ -201,7 +202,7 @@ impl Comparing {
                 let step = step(base, &compared.run, self.share(), (machine, started.elapsed()));
                 let key = Key { base, head, terms: &terms, machine: &self.machine };
                 self.store.keep(key, &step)?;
-                // Of two processes that share a store, but no folder, both say the same.
+                // Two processes that share a store but not a folder return the same result.
                 Ok(self.settled(base, head)?.unwrap_or(Compared::Step(step)))
             }
             Err(_) if interrupt::requested() => Ok(Compared::Interrupted),
@@ -217,8 +218,8 @@ impl Comparing {
         }
     }
 
-    /// Compares these tests of two commits once more, whatever is known, and saves the run for `report` and `explain`; `None`
-    /// if there is no time for it.
+    /// Compares these tests of two commits again despite stored results, and saves the run for `report` and `explain`;
+    /// `None` if there is no time.
     pub fn anew(&self, base: &str, head: &str, tests: &[String], explain: Explain) -> Result<Option<Run>> {
         let Some(mut options) = self.options_of(base, head) else { return Ok(None) };
         options.filter.names = tests.to_vec();
@@ -232,14 +233,13 @@ impl Comparing {
     }
 }
 
-/// One comparison has all of the error rate; more of them are counted in steps, so that a range that grows seldom asks for
-/// surer answers.
+/// Returns the size of the family. One comparison has the whole error rate; more are rounded up in steps, so that a
+/// growing range rarely needs a lower error rate.
 fn family_of(comparisons: usize) -> usize {
     if comparisons <= 1 { 1 } else { comparisons.next_power_of_two().max(LEAST_FAMILY) }
 }
 
-/// Everything but commits and machine that a verdict depends on: what was asked, the toolchain, this tool, and what the
-/// environment says of builds.
+/// Returns the terms of a verdict: options, toolchain, tool version and the environment of builds.
 fn terms(options: &Options, repository: &Repository, toolchain: &str) -> Result<String> {
     let measuring = &options.measuring;
     let asked = (
@@ -254,7 +254,7 @@ fn terms(options: &Options, repository: &Repository, toolchain: &str) -> Result<
     Ok(with_code_settings(key, folder, repository, &options.build.arguments)?.finish())
 }
 
-/// True if not all that was to be measured was.
+/// Returns true if some tests that should have been measured were not.
 fn is_cut_short(run: &Run) -> bool {
     let unfinished = |outcome: &Outcome| {
         matches!(outcome.reason, Some(Reason::BudgetUsedUp | Reason::Unconfirmed { .. } | Reason::Interrupted))
@@ -262,7 +262,7 @@ fn is_cut_short(run: &Run) -> bool {
     run.interrupted || run.outcomes.iter().any(unfinished)
 }
 
-/// What lasts of a run.
+/// Returns the part of a run that is stored.
 fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration)) -> Step {
     let tests: Vec<StepTest> =
         run.outcomes.iter().filter(|outcome| can_differ(outcome)).map(|outcome| test(run, outcome)).collect();
@@ -271,7 +271,7 @@ fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration
         found: run.selection.found,
         selected: run.selection.executed,
         nothing_because: run.selection.nothing_because,
-        // What was not measured is not judged.
+        // A step without measured tests has no false verdicts.
         alpha: if tests.iter().any(|test| test.figures.is_some()) { alpha } else { 0.0 },
         tests,
         unlisted: unlisted(&run.selection.unmeasured_targets),
@@ -280,7 +280,7 @@ fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration
     }
 }
 
-/// Targets that have tests, of which one version does not say which.
+/// Returns the targets with tests that could not be listed on one version.
 fn unlisted(targets: &[UnmeasuredTarget]) -> BTreeSet<TargetId> {
     let unlisted = targets.iter().filter_map(|unmeasured| match unmeasured {
         UnmeasuredTarget::Target { target, why } => match why {
@@ -313,7 +313,7 @@ fn can_differ(outcome: &Outcome) -> bool {
     outcome.measured.is_some() || !is_equal_or_unwanted
 }
 
-/// What a history keeps of a test.
+/// Returns the part of a test's outcome that is stored.
 pub fn test(run: &Run, outcome: &Outcome) -> StepTest {
     let figures = outcome.measured.as_ref().map(|measured| StepFigures {
         change: measured.change,

@@ -1,5 +1,5 @@
-//! The course of a test over a history: the product of its steps, with an interval that grows by what they leave open,
-//! until a direct comparison over several commits takes their place.
+//! The course of a test over a history: the product of its steps, with a growing interval, until a direct comparison
+//! over several commits replaces it.
 
 use super::comparing::{Compared, Comparing};
 use super::progress::Progress;
@@ -9,7 +9,7 @@ use perfunit_model::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The courses of all tests that moved in a step or over several, those that changed most first.
+/// Returns the courses of all tests that changed in a step or over several, the largest change first.
 pub fn courses(history: &History) -> Vec<Course> {
     let steps = history.steps().map(|(_, step)| step);
     let moved = steps.chain(history.spans.iter().map(|span| &span.step)).flat_map(Step::moved);
@@ -21,12 +21,12 @@ pub fn courses(history: &History) -> Vec<Course> {
     courses
 }
 
-/// What the steps and spans of a history say, so that a test is found without going through all others.
+/// Steps and spans of a history, indexed by test.
 struct Known<'a> {
     history: &'a History,
-    /// By test, what came of it in each entry; nothing where its code is equal or the entry was not compared.
+    /// The result of a test in each entry; `None` if its code is equal or the entry was not compared.
     steps: HashMap<&'a TestId, Vec<Option<&'a StepTest>>>,
-    /// By the entry at which they end, each with the number of entries before its base.
+    /// Spans by the entry at which they end, each with the number of entries before its base.
     spans: HashMap<usize, Vec<(&'a Span, usize)>>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What a span says about a test, if it was asked about it and has an answer.
+/// Returns the result of a span for a test, if the span covers the test.
 fn direct<'a>(span: &'a Span, start: usize, test: &TestId) -> Option<(&'a Span, usize, Change, Verdict)> {
     if !span.tests.contains(test) {
         return None;
@@ -93,18 +93,19 @@ fn direct<'a>(span: &'a Span, start: usize, test: &TestId) -> Option<(&'a Span, 
     match span.step.of(test) {
         Some(found) => found.figures.map(|figures| (span, start, figures.change, found.verdict)),
         None if !span.step.says_of(test) => None,
-        // Its code is equal at both ends.
+        // The test's code is equal at both ends.
         None => Some((span, start, Change { estimate: 0.0, low: 0.0, high: 0.0 }, Verdict::Same)),
     }
 }
 
-/// The product of steps.
+/// Returns the product of steps.
 fn product<'a>(steps: impl Iterator<Item = (&'a Entry, Option<&'a StepTest>)>, test: &TestId) -> Change {
     let Point { ratio, low, high, .. } = steps.fold(Point::START, |at, (entry, found)| after(at, entry, found, test));
     Change { estimate: ratio - 1.0, low: low - 1.0, high: high - 1.0 }
 }
 
-/// Whether the steps say what became of a test at a commit. One that does not build is part of the next step.
+/// Returns true if the steps determine what happened to a test at a commit. A commit that does not build is part of the
+/// next step.
 fn is_known(entry: &Entry, found: Option<&StepTest>, test: &TestId) -> bool {
     match &entry.outcome {
         StepOutcome::Compared(step) => found.map_or_else(|| step.says_of(test), |found| found.figures.is_some()),
@@ -120,9 +121,9 @@ fn moved(found: &StepTest) -> Option<Verdict> {
 fn after(at: Point, entry: &Entry, found: Option<&StepTest>, test: &TestId) -> Point {
     let still = Point { moved: None, is_anchored: false, ..at };
     match (&entry.outcome, found) {
-        // What the commit did shows in the next one that is compared.
+        // The effect of the commit shows in the next compared commit.
         (StepOutcome::Skipped(_) | StepOutcome::Open, _) => Point { is_known: false, ..still },
-        // Nothing that it can execute differs.
+        // No code that the test can execute differs.
         (StepOutcome::Compared(step), None) => Point { is_known: step.says_of(test), ..still },
         (StepOutcome::Compared(_), Some(found)) => match found.figures {
             None => Point { is_known: false, ..still },
@@ -132,12 +133,12 @@ fn after(at: Point, entry: &Entry, found: Option<&StepTest>, test: &TestId) -> P
 }
 
 fn times(at: Point, Change { estimate, low, high }: Change) -> Point {
-    // First calls and whole processes that could not be told apart have ends beyond -100 %.
+    // Intervals of first calls and whole processes can extend beyond -100 %.
     let factor = |change: f64| (1.0 + change).max(0.0);
     Point { ratio: at.ratio * factor(estimate), low: at.low * factor(low), high: at.high * factor(high), ..at }
 }
 
-/// Makes the direct comparisons that a history needs. `announce` hears of each before it is made, and if it cannot be.
+/// Makes the direct comparisons that a history needs. Calls `announce` before each one, and if one is not possible.
 pub fn anchor(
     history: &mut History,
     comparing: &Comparing,
@@ -148,7 +149,7 @@ pub fn anchor(
         announce(Progress::Anchoring { base: &base, head: &head, tests: tests.len() });
         match comparing.compare_tests(&base.id, &head.id, &tests)? {
             Compared::Step(step) => history.spans.push(Span { base, head, tests, step }),
-            // The course stays what its steps say.
+            // The course remains the product of its steps.
             Compared::Broken(_, why) => announce(Progress::NotAnchored { base: &base, head: &head, why }),
             Compared::Failed(error) => {
                 let why = Skipped::Failed { error: error.message().to_owned() };
@@ -163,7 +164,7 @@ pub fn anchor(
     Ok(())
 }
 
-/// A direct comparison that is worth making.
+/// A direct comparison to make.
 #[derive(Debug, PartialEq)]
 struct Wanted {
     base: Commit,
@@ -171,12 +172,13 @@ struct Wanted {
     tests: BTreeSet<TestId>,
 }
 
-/// What the steps since the beginning of a part say about a test.
+/// The steps of a test since the beginning of a part.
 #[derive(Default)]
 struct Seen {
-    /// Steps in which it can have changed.
+    /// Number of steps in which the test can have changed.
     steps: usize,
-    /// Those since the last direct comparison, and what they leave open: the sum of half their intervals, as logarithms.
+    /// Number of steps since the last direct comparison, and their uncertainty: the sum of half their intervals, as
+    /// logarithms.
     fresh: usize,
     width: f64,
     has_figures: bool,
@@ -199,16 +201,16 @@ fn wanted(history: &History, threshold: f64) -> Vec<Wanted> {
     wanted
 }
 
-/// The comparisons of a part of the entries; without a threshold at its end alone.
+/// Returns the comparisons for a part of the entries; without a threshold only one at its end.
 fn of_part(history: &History, part: std::ops::Range<usize>, threshold: Option<f64>) -> Vec<Wanted> {
     let entries = &history.entries[part.clone()];
-    // What is open will move these places.
+    // Entries that are still open will move these places.
     if entries.iter().any(|entry| entry.outcome == StepOutcome::Open) {
         return Vec::new();
     }
     let Some(last) = entries.iter().rposition(|entry| entry.step().is_some()) else { return Vec::new() };
     let Some(base) = beginning(history, part.start, entries) else { return Vec::new() };
-    // A single step is the direct comparison, unless commits beside it were left out.
+    // A single step is already a direct comparison, unless commits were excluded.
     let needed = if history.left_out == 0 { 2 } else { 1 };
     let mut seen: BTreeMap<&TestId, Seen> = BTreeMap::new();
     let mut wanted = Vec::new();
@@ -247,8 +249,7 @@ fn note<'a>(step: &'a Step, seen: &mut BTreeMap<&'a TestId, Seen>) {
     }
 }
 
-/// The commit that a part begins with: the one before it, or where that does not build the one that its first step is
-/// compared with.
+/// Returns the commit before a part: the previous one, or the commit that the first step is compared with.
 fn beginning(history: &History, start: usize, entries: &[Entry]) -> Option<Commit> {
     let at = |place: usize| place.checked_sub(1).map_or(&history.base, |index| &history.entries[index].commit);
     let first = entries.iter().find_map(Entry::step)?;
@@ -330,7 +331,7 @@ mod tests {
         let anchor = &course.anchors[0];
         assert!(anchor.is_gradual() && !anchor.is_contradiction(), "{anchor:?}");
         assert_eq!((anchor.entry, &*anchor.since.id), (3, "0"));
-        // The interval is that of the one comparison.
+        // The interval is that of the one direct comparison.
         assert!((course.total().low - 0.03).abs() < 1e-9 && (course.total().high - 0.05).abs() < 1e-9);
         assert!(anchor.product.high > 0.07, "{anchor:?}");
     }
@@ -342,13 +343,13 @@ mod tests {
             step(&[("t", Verdict::Slower, 0.10)]),
             step(&[("t", Verdict::Slower, 0.10)]),
         ]);
-        // Equal code at both ends; another test was not asked about.
+        // The first span shows equal code at both ends; the second does not cover the test.
         history.spans = vec![span(0, 2, &[], "t"), span(1, 3, &[], "u")];
         let course = courses(&history).remove(0);
         assert_eq!(per_mille(&course.points), [(1100.0, false), (1000.0, true), (1100.0, false)]);
         assert_eq!(course.anchors.len(), 1);
         assert!(course.anchors[0].is_contradiction() && !course.anchors[0].is_gradual());
-        // The steps do not have all of it: no contradiction.
+        // The steps do not cover everything, so there is no contradiction.
         history.left_out = 1;
         assert!(!courses(&history)[0].anchors[0].is_contradiction());
     }
@@ -385,7 +386,8 @@ mod tests {
         assert_eq!(per_mille(&courses(&history)[0].points), [(1500.0, false), (1500.0, false), (1200.0, true)]);
     }
 
-    /// Changes of a test by commit, each with an interval of two per cent; `None` for a commit without a step.
+    /// Builds a history with changes of a test by commit, each with an interval of two per cent; `None` for a commit
+    /// without a step.
     fn with_gaps(steps: &[Option<&[(&str, f64)]>]) -> History {
         let mut base = 0;
         let outcomes = steps.iter().zip(1..).map(|(tests, id)| {
@@ -420,11 +422,11 @@ mod tests {
 
     #[test]
     fn where_the_steps_leave_more_open_than_the_threshold_tests_are_compared_in_between() {
-        // Each step leaves 1 % open: the third passes 2.5 %.
+        // Each step adds 1 % of uncertainty, and the third exceeds 2.5 %.
         let six = with_gaps(&[BOTH, ONE, ONE, ONE, ONE, ONE]);
         check(&six, 0.025, &[("0", "3", "t"), ("0", "6", "t")]);
         check(&with_gaps(&[BOTH, BOTH, BOTH, ONE]), 0.025, &[("0", "3", "t u"), ("0", "4", "t")]);
-        // Equal code opens nothing: there is nothing new to compare at the end.
+        // Equal code adds no uncertainty, so there is nothing to compare at the end.
         check(&with_gaps(&[BOTH, BOTH, BOTH, EQUAL]), 0.025, &[("0", "3", "t u")]);
     }
 

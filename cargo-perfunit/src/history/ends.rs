@@ -1,14 +1,14 @@
-//! The ends of a search: whether they can be compared, and which tests changed between them.
+//! The ends of a search: compares them and finds the tests that changed in between.
 
 use super::comparing::{Compared, Comparing};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
 
-/// Both ends of the line, compared.
+/// The compared ends of a range.
 pub struct Ends<'a> {
     pub good: &'a Commit,
     pub bad: &'a Commit,
-    /// Changes in this direction are searched.
+    /// Direction of the searched changes.
     pub direction: Direction,
     pub step: Step,
 }
@@ -37,7 +37,7 @@ pub fn not_compared() -> Error {
 }
 
 impl Ends<'_> {
-    /// Tests that changed in the direction that is meant, the largest change first.
+    /// Returns the tests that changed in the searched direction, the largest change first.
     pub fn moved(&self) -> Vec<(TestId, Change)> {
         let changed = self.step.with(self.direction.verdict());
         let mut changed: Vec<(TestId, Change)> =
@@ -47,7 +47,7 @@ impl Ends<'_> {
         changed
     }
 
-    /// The one test that is meant by its name or a part of it; it has to have changed.
+    /// Returns the only test that matches a name or a part of one and changed in the searched direction.
     pub fn the_test(&self, name: &str) -> Result<(TestId, Change)> {
         let mut moved = self.moved();
         if self.step.tests.iter().any(|found| found.test.name == name) {
@@ -58,8 +58,8 @@ impl Ends<'_> {
             1 => Ok(moved.swap_remove(0)),
             several => {
                 let meant: Vec<String> = moved.iter().map(|(test, _)| test.to_string()).collect();
-                Err(Error::usage(format!("{several} tests with `{name}` in their names got {}", self.direction))
-                    .hint(format!("name one of {}; -p or --test tells targets apart", meant.join(", "))))
+                Err(Error::usage(format!("{several} tests that got {} match `{name}`", self.direction))
+                    .hint(format!("name one of {}; use -p or --test to select a target", meant.join(", "))))
             }
         }
     }
@@ -69,8 +69,8 @@ impl Ends<'_> {
         let exact = tests.iter().find(|found| found.test.name == name);
         let found = exact.or_else(|| tests.iter().find(|found| found.figures.is_some())).or(tests.first());
         let Some(StepTest { test, figures, reason, verdict, .. }) = found else {
-            return Error::usage(format!("no test with `{name}` in its name can have changed between the ends"))
-                .hint("`cargo perfunit list GOOD..BAD --all` shows all tests of both, and what left each of them out");
+            return Error::usage(format!("no test that can have changed between the ends matches `{name}`"))
+                .hint("run `cargo perfunit list GOOD..BAD --all` to list all tests with their reasons");
         };
         let Some(figures) = figures else { return without_figures(test, *reason) };
         let Change { estimate, low, high } = figures.change;
@@ -86,11 +86,11 @@ impl Ends<'_> {
     }
 }
 
-/// How to search for the opposite.
+/// Returns a hint to search the opposite direction.
 pub fn other_way(direction: Direction) -> &'static str {
     match direction {
-        Direction::Slower => "`--faster` searches the commit that made it faster",
-        Direction::Faster => "without `--faster` the commit that made it slower is searched",
+        Direction::Slower => "use `--faster` to search the commit that made it faster",
+        Direction::Faster => "remove `--faster` to search the commit that made it slower",
     }
 }
 
@@ -108,6 +108,6 @@ fn without_figures(test: &TestId, reason: Option<ReasonKind>) -> Error {
             "`{test}` cannot be compared at the ends ({})",
             why.map_or("unknown".into(), variant_name)
         ))
-        .hint("`cargo perfunit diff GOOD..BAD` says more; choose other ends with --good and --bad"),
+        .hint("run `cargo perfunit diff GOOD..BAD` for details, or choose other ends with --good and --bad"),
     }
 }

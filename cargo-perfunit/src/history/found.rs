@@ -1,4 +1,4 @@
-//! A step that was found: measured once more on its own, and explained.
+//! A found step: measures it again on its own, and explains it.
 
 use super::asking::Asking;
 use super::comparing;
@@ -8,10 +8,10 @@ use perfunit_model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome
 use perfunit_project::git::{DiffLine, Repository};
 use perfunit_select::source::{Place, extents};
 
-/// Lines kept of a function's difference.
+/// Maximum number of lines of a function's diff.
 const LINES: usize = 40;
 
-/// What a step did to these tests, the first of which was searched by; `None` if fresh pairs contradict the search.
+/// Returns the effect of a step on these tests, the searched test first; `None` if new pairs contradict the search.
 pub fn describe(step: Stretch, tests: &[TestId], asking: &mut Asking<'_>) -> Result<Option<FoundStep>> {
     let (base, head) = (asking.line[step.before].clone(), &asking.line[step.after].id);
     let commits = asking.line[step.before + 1..=step.after].to_vec();
@@ -42,7 +42,7 @@ pub fn describe(step: Stretch, tests: &[TestId], asking: &mut Asking<'_>) -> Res
     Ok(Some(FoundStep { commits, base, tests, source }))
 }
 
-/// Whether the whole interval is on the other side of no change.
+/// Returns true if the whole interval lies on the other side of zero.
 fn excludes(change: Change, is_slower: bool) -> bool {
     if is_slower { change.high <= 0.0 } else { change.low >= 0.0 }
 }
@@ -55,7 +55,7 @@ fn found(run: &Run, outcome: &Outcome) -> FoundTest {
     }
 }
 
-/// The difference of the function that is responsible first.
+/// Returns the diff of the first responsible function.
 fn source(explanation: &Explanation, base: &str, head: &str, repository: &Repository) -> Result<Option<SourceChange>> {
     let Some(first) = explanation.responsible.first() else { return Ok(None) };
     let function = &explanation.functions[first.function];
@@ -72,7 +72,7 @@ fn source(explanation: &Explanation, base: &str, head: &str, repository: &Reposi
     Ok(is_changed.then(|| SourceChange { file: function.file.clone(), line: function.line, diff, left_out }))
 }
 
-/// The lines of a diff that are between these of head.
+/// Returns the lines of a diff within this range of head's lines.
 fn within(lines: Vec<DiffLine>, first: usize, last: usize) -> Vec<String> {
     lines.into_iter().filter(|line| (first..=last).contains(&line.line)).map(|line| line.text).collect()
 }

@@ -1,4 +1,4 @@
-//! The tests of a function: those that changed between the ends, and to which it matters.
+//! Finds the changed tests that execute a function.
 
 use super::comparing::Comparing;
 use super::ends::{self, Ends};
@@ -9,8 +9,8 @@ use perfunit_model::suggest;
 use perfunit_model::{Change, Explain, Outcome, TestId};
 use perfunit_select::code::with_old_drop;
 
-/// Of the tests that changed between the ends, those to which the function matters, the largest change first. The ends are
-/// compared once more, with these tests alone, to explain them.
+/// Returns the tests that changed between the ends and that the function affects, the largest change first. Compares
+/// the ends again with these tests to explain them.
 pub fn tests(path: &str, ends: &Ends<'_>, comparing: &Comparing, explain: Explain) -> Result<Vec<(TestId, Change)>> {
     let moved = ends.moved();
     if moved.is_empty() {
@@ -42,15 +42,15 @@ fn none_moved(ends: &Ends<'_>) -> Error {
 
 fn no_test<'a>(path: &str, moved: usize, known: impl Iterator<Item = &'a str>) -> Error {
     let near = suggest::near(path, known, "::");
-    Error::usage(format!("none of the tests that changed ({moved}) is known to execute a function `{path}`")).hint(
+    Error::usage(format!("no changed test ({moved}) is known to execute a function `{path}`")).hint(
         suggest::hint(&near).unwrap_or_else(|| {
             "give its name or the end of its path, such as `line` or `Parser::line`; functions that are inlined everywhere are not known".to_owned()
         }),
     )
 }
 
-/// True if the test executes the function, as far as its explanation knows, or if it is among the changed functions that
-/// the test can reach or on the way to them. `path` is a function's name or the end of its path at a `::`.
+/// Returns true if the test executes the function according to its explanation, or if the function is a changed
+/// function that the test can reach, or on the path to one. `path` is a function's name or the end of its path.
 fn matters(outcome: &Outcome, path: &str) -> bool {
     let is_executed = outcome
         .explanation
@@ -60,16 +60,16 @@ fn matters(outcome: &Outcome, path: &str) -> bool {
     is_executed || reached.into_iter().any(|name| is_demangled(name, path))
 }
 
-/// Whether a path names a function of which the linker's name is known.
+/// Returns true if a path matches a demangled name.
 fn is_demangled(name: &str, path: &str) -> bool {
     let (name, of_drop) = (&with_old_drop(name), path.replace("drop_glue", "drop_in_place"));
     let is_end = |full: &str| ends_with(full, path) || ends_with(full, &of_drop);
     let plain = readable(name);
     let method = plain.strip_prefix('<').and_then(|rest| rest.split_once(">::"));
     match method {
-        // Of a type, and of the trait that it implements.
+        // The method of a type, or of the trait that the type implements.
         Some((holder, method)) => holder.split(" as ").any(|holder| is_end(&format!("{holder}::{method}"))),
-        // The name of the crate is not part of what is readable.
+        // The crate's name is not part of the readable name.
         None => is_end(&plain) || is_end(name),
     }
 }

@@ -1,4 +1,4 @@
-//! Each commit of a range against the one before it that builds, and tests that moved over the whole of it.
+//! Compares each commit of a range with the previous one that builds, and changed tests over the whole range.
 
 use super::comparing::{Compared, Comparing};
 use super::course::anchor;
@@ -12,21 +12,21 @@ use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// What to look at.
+/// The request of a log.
 pub struct LogRequest {
-    /// How to compare; which versions is for the walk to say. The budget is that of the whole log.
+    /// Options of the comparisons. The walk sets the versions; the budget covers the whole log.
     pub options: Options,
     pub walk: Walk,
-    /// The file that keeps what was found out, unless it is the one in our folder.
+    /// The file that stores results; defaults to the one in our folder.
     pub store: Option<PathBuf>,
-    /// Files of other machines to join.
+    /// Files of other machines to import.
     pub join: Vec<PathBuf>,
-    /// Where to write all that is known in the end.
+    /// File to export all results to.
     pub export: Option<PathBuf>,
 }
 
-/// Compares the commits, the youngest first. What an interruption or the budget leaves out is open, and the next call
-/// goes on with it. `announce` hears of each entry as it is known.
+/// Compares the commits, the most recent first. Commits that an interruption or the budget leaves open are compared by
+/// the next call. Calls `announce` for each entry.
 pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Progress<'_>)) -> Result<History> {
     let commits = Repository::discover(&request.options.folder)?.walk(&request.walk)?;
     if let Some(note) = &commits.note {
@@ -39,7 +39,7 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
     let mut pace = Pace::default();
     for (index, done) in commits.wanted.iter().rev().zip(1..) {
         let started = Instant::now();
-        // The base is the first of the line.
+        // The base comes first in the line.
         let outcome = outcome(&comparing, &line[..=index + 1])?;
         pace.note(started.elapsed());
         let entry = Entry { commit: commits.commits[*index].clone(), outcome };
@@ -57,12 +57,13 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
     Ok(history)
 }
 
-/// So many comparisons a log may make: each commit with the one before it and with the beginning, the last one twice.
+/// Returns the maximum number of comparisons in a log: each commit with the previous one and with the beginning, the
+/// last one twice.
 fn comparisons(commits: usize) -> usize {
     if commits == 1 { 1 } else { 2 * commits + 1 }
 }
 
-/// Opens the store, with what others found out.
+/// Opens the store, and imports results.
 pub(super) fn open(
     request: &LogRequest,
     family: usize,
@@ -70,7 +71,7 @@ pub(super) fn open(
     announce: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Comparing> {
     if let Some(file) = &request.export {
-        // Whether it can be written has to be known before hours of measuring.
+        // Checks that the file is writable before measuring for hours.
         fs::draft(file).map_err(|error| error.hint("choose a writable place for --export"))?;
     }
     let comparing = Comparing::open(&request.options, request.store.clone(), family, terminal)?;
@@ -85,7 +86,7 @@ pub(super) fn close(request: &LogRequest, comparing: &Comparing) -> Result<()> {
     request.export.as_ref().map_or(Ok(()), |file| comparing.export(file))
 }
 
-/// The last commit of a line against the one before it that builds.
+/// Compares the last commit of a line with the previous one that builds.
 pub(super) fn outcome(comparing: &Comparing, line: &[&Commit]) -> Result<StepOutcome> {
     let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
     for base in before.iter().rev() {
@@ -102,8 +103,8 @@ pub(super) fn outcome(comparing: &Comparing, line: &[&Commit]) -> Result<StepOut
     Ok(StepOutcome::Skipped(Skipped::NothingBefore))
 }
 
-/// Compares the tags on the line, and its end; the commits between them are looked up and not measured. `announce` hears of
-/// each release as it is known.
+/// Compares the tags and the end of the line. Commits in between are looked up, but not measured. Calls `announce` for
+/// each release.
 pub fn releases(
     request: &LogRequest,
     terminal: Terminal,
@@ -121,7 +122,7 @@ pub fn releases(
     let releases = (1..=last).map(|index| {
         let line_of_ends: Vec<&Commit> = ends[..=index].iter().map(|end| &line[*end]).collect();
         let outcome = outcome(&comparing, &line_of_ends)?;
-        // That before the last one may not build.
+        // The previous tag may not build.
         let compared_with = |step: &Step| line.iter().position(|commit| commit.id == step.base);
         let start = match &outcome {
             StepOutcome::Compared(step) => compared_with(step).unwrap_or(ends[index - 1]),
@@ -139,14 +140,14 @@ pub fn releases(
     Ok(Releases { releases, note: commits.note, interrupted })
 }
 
-/// The beginning, each tag, and the end.
+/// Returns the indices of the beginning, each tag and the end.
 fn ends(line: &[Commit]) -> Vec<usize> {
     let last = line.len() - 1;
     let is_end = |index: &usize| [0, last].contains(index) || !line[*index].tags.is_empty();
     (0..line.len()).filter(is_end).collect()
 }
 
-/// What is known about the last commit of a line.
+/// Returns the stored outcome of the last commit in a line.
 fn recalled(comparing: &Comparing, line: &[Commit]) -> Result<StepOutcome> {
     let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
     for base in before.iter().rev() {

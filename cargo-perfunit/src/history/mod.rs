@@ -1,8 +1,8 @@
-//! Several commits: what each changed ([`log`]), and which ones changed a test ([`bisect`]).
+//! Several commits: the changes of each ([`log`]), and the commits that changed a test ([`bisect`]).
 //!
 //! Input: options of a comparison and a range. Both compare pairs of commits by [`session::compare`](perfunit_session),
-//! one after the other, and keep each answer in a [`Store`]: what was found out once is not measured again, and an
-//! interruption loses one comparison at most. Times of different comparisons are never compared; only ratios are.
+//! one after the other, and store each result in a [`Store`]. Stored results are not measured again, and an
+//! interruption loses at most one comparison. Times of different comparisons are never compared, only ratios.
 
 mod asking;
 mod bisect;

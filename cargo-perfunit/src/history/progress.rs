@@ -1,35 +1,35 @@
-//! How far a log is, and how long the rest will take.
+//! Progress of a log, and an estimate of the remaining time.
 
 use perfunit_model::{Commit, Entry, Joined, Skipped};
 use std::path::Path;
 use std::time::Duration;
 
-/// How far a log is, and what happens in it.
+/// A step in the progress of a log.
 pub enum Progress<'a> {
-    /// A file was joined.
+    /// A file was imported.
     Joined { file: &'a Path, joined: Joined },
-    /// A commit is known.
+    /// The outcome of a commit is known.
     Commit {
         entry: &'a Entry,
         done: usize,
         of: usize,
-        /// How long the others will take, if they take as long as those that were not known before.
+        /// Estimated remaining time, based on the commits measured so far.
         left: Option<Duration>,
     },
-    /// So many tests are to be compared directly over several commits.
+    /// This many tests will be compared directly over several commits.
     Anchoring { base: &'a Commit, head: &'a Commit, tests: usize },
-    /// That is not possible.
+    /// A direct comparison is not possible.
     NotAnchored { base: &'a Commit, head: &'a Commit, why: Skipped },
 }
 
-/// How long commits take that were not known before.
+/// Measures the time of commits that were not stored.
 #[derive(Default)]
 pub struct Pace {
     times: Vec<Duration>,
 }
 
 impl Pace {
-    /// Out of the store an answer comes at once.
+    /// Lookups in the store take less than this.
     const KNOWN: Duration = Duration::from_millis(100);
 
     pub fn note(&mut self, time: Duration) {

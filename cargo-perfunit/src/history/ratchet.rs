@@ -1,4 +1,4 @@
-//! The version whose speed a project accepts, and the losses since then that it accepts on purpose: set, and added to.
+//! Sets the version with the project's accepted speed, and adds accepted losses.
 
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
@@ -14,11 +14,11 @@ use perfunit_system::date;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-const NONE: &str = "`cargo perfunit ratchet set REV` names the version whose speed is accepted";
+const NONE: &str = "run `cargo perfunit ratchet set REV` to set the baseline";
 
-/// Which project is meant.
+/// The project.
 pub struct Project {
-    /// Where the user stands.
+    /// The user's current folder.
     pub folder: PathBuf,
     pub manifest: Option<PathBuf>,
     pub target_dir: Option<PathBuf>,
@@ -30,16 +30,15 @@ impl Project {
         Ok(cargo::locate(&Cargo::find(folder)?, folder, manifest.as_deref())?.workspace_root)
     }
 
-    /// What is accepted, if anything is.
+    /// Returns the accepted version, if there is one.
     pub fn accepted(&self) -> Result<Option<AcceptedVersion>> {
         read_accepted(&self.root()?)
     }
 
-    /// Accepts a version as it is. Losses that were accepted before are part of it, or gone; a file that cannot be read is
-    /// written anew.
+    /// Accepts a version at its current speed and removes the accepted losses. Replaces a file that cannot be read.
     pub fn accept_version(&self, revision: &str) -> Result<AcceptedVersion> {
         let Commit { id: commit, tags, .. } = Repository::discover(&self.folder)?.describe(revision)?;
-        // A branch and `HEAD` mean another commit tomorrow.
+        // Branches and `HEAD` can move, so a tag or the commit is stored.
         let tag = tags.iter().find(|tag| *tag == revision).or(tags.first()).map(String::as_str);
         let revision = tag.or(commit.get(..7)).unwrap_or(&commit).to_owned();
         let accepted = AcceptedVersion { revision, commit, losses: Vec::new() };
@@ -47,17 +46,15 @@ impl Project {
         Ok(accepted)
     }
 
-    /// Accepts the loss of a test that the last run found.
+    /// Accepts the loss of a test that the last run measured.
     pub fn accept_loss(&self, test: &str, reason: &str) -> Result<AcceptedLoss> {
         let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
         if reason.is_empty() {
-            return Err(
-                Error::usage("the reason is empty").hint("say why the loss is accepted: it is shown in reports")
-            );
+            return Err(Error::usage("the reason is empty").hint("give a reason, which is shown in reports"));
         }
         let root = self.root()?;
         let mut accepted = read_accepted(&root)?
-            .ok_or_else(|| Error::usage(format!("there is no {RATCHET_FILE} in {}", root.display())).hint(NONE))?;
+            .ok_or_else(|| Error::usage(format!("no {RATCHET_FILE} in {}", root.display())).hint(NONE))?;
         let ours = home(&self.folder, self.manifest.as_deref(), self.target_dir.as_deref())?;
         let (_, record) = runs::last(&ours)?;
         let outcome = named(against(&record.run, &accepted)?, test)?;
@@ -72,18 +69,18 @@ impl Project {
     }
 }
 
-/// The comparison of a run whose base is the accepted version.
+/// Returns the comparison of a run with the accepted version as base.
 fn against<'a>(run: &'a Run, accepted: &AcceptedVersion) -> Result<&'a Run> {
     let second = run.against_ratchet();
     let compared = [Some(run), second].into_iter().flatten().find(|run| run.base.commit == accepted.commit);
     compared.ok_or_else(|| {
         let revision = &accepted.revision;
-        Error::usage(format!("the last run was not compared with {revision}, the accepted version"))
-            .hint("run `cargo perfunit diff` first: it compares with the accepted version, too")
+        Error::usage(format!("the last run did not compare with the baseline {revision}"))
+            .hint("run `cargo perfunit diff` first, which also compares with the baseline")
     })
 }
 
-/// The test that is meant: by its whole name or a part that no other slower test has.
+/// Returns the slower test with this name, or the only one with this part in its name.
 fn named<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
     let of = |takes: &dyn Fn(&Outcome) -> bool| run.outcomes.iter().filter(|test| takes(test)).collect::<Vec<_>>();
     let mut meant = of(&|test| test.test.name == name || test.test.to_string() == name);
@@ -95,25 +92,25 @@ fn named<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
         [] => {
             let known = run.outcomes.iter().map(|test| test.test.name.as_str());
             let near = suggest::hint(&suggest::near(name, known, "::"));
-            Err(Error::usage(format!("the last run has no slower test with `{name}` in its name"))
-                .hint(near.unwrap_or_else(|| "`cargo perfunit report` shows it".to_owned())))
+            Err(Error::usage(format!("no slower test of the last run matches `{name}`"))
+                .hint(near.unwrap_or_else(|| "run `cargo perfunit report` to list them".to_owned())))
         }
         _ => {
             let names: Vec<String> = meant.iter().map(|test| format!("`{}`", test.test)).collect();
-            Err(Error::usage(format!("`{name}` is the name of {} tests", names.len()))
+            Err(Error::usage(format!("`{name}` matches {} tests", names.len()))
                 .hint(format!("name one of {}", names.join(", "))))
         }
     }
 }
 
-/// What there is to accept of a test.
+/// Returns the loss of a test, or an error if there is none to accept.
 fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
     let test = &outcome.test;
     let Some(Measured { change, mode, .. }) = &outcome.measured else {
         let why =
             outcome.reason.as_ref().map(|reason| format!(": {}", variant_name(reason.kind()))).unwrap_or_default();
         return Err(Error::usage(format!("`{test}` was not measured against {revision}{why}"))
-            .hint("only a loss that was measured can be accepted"));
+            .hint("only a measured loss can be accepted"));
     };
     let Change { estimate, low, high } = *change;
     if outcome.verdict != Verdict::Slower {
@@ -121,14 +118,15 @@ fn loss(outcome: &Outcome, revision: &str) -> Result<(f64, Mode)> {
         return Err(Error::usage(format!(
             "`{test}` is not slower than {revision}: {estimate:+.1} % [{low:+.1} %, {high:+.1} %]"
         ))
-        .hint("there is nothing to accept"));
+        .hint("only losses can be accepted"));
     }
     let is_of_time = |(metric, metered): (&Metric, &std::result::Result<Metered, NotMetered>)| {
         *metric == Metric::Time && matches!(metered, Ok(metered) if metered.verdict == MetricVerdict::More)
     };
     if !outcome.metrics.iter().any(is_of_time) {
-        return Err(Error::usage(format!("`{test}` is worse than {revision} by other metrics than time"))
-            .hint("only a loss of time can be accepted; `cargo perfunit ratchet set REV` accepts a version as it is"));
+        return Err(Error::usage(format!("`{test}` is worse than {revision} by other metrics than time")).hint(
+            "only losses of time can be accepted; run `cargo perfunit ratchet set REV` to accept a whole version",
+        ));
     }
     Ok((estimate, *mode))
 }
@@ -162,13 +160,13 @@ mod tests {
     fn the_comparison_with_the_accepted_version_is_the_run_or_its_second() {
         let mut run = samples::run(vec![slower("a")]);
         assert!(against(&run, &accepted(&run.base.commit)).is_ok());
-        refused(against(&run, &accepted("1f")), &["was not compared with v1"]);
+        refused(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
         let version = VersionName { label: "v1".to_owned(), commit: "1f".to_owned(), dirty: false };
         let second = Run { base: version.clone(), ..run.clone() };
         run.ratchet = Some(Ratchet { version: version.clone(), comparison: Ok(Box::new(second)) });
         assert_eq!(against(&run, &accepted("1f")).unwrap().base.commit, "1f");
         run.ratchet = Some(Ratchet { version, comparison: Err(NotCompared::Interrupted) });
-        refused(against(&run, &accepted("1f")), &["was not compared with v1"]);
+        refused(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
     }
 
     #[test]
@@ -179,8 +177,8 @@ mod tests {
         assert_eq!(name("parse::long"), Ok("parse::long".to_owned()));
         assert_eq!(name("longer"), Ok("parse::longer".to_owned()));
         assert_eq!(name("parse::short"), Ok("parse::short".to_owned()));
-        refused(name("long"), &["`long` is the name of 2 tests", "parse::longer"]);
-        refused(name("parse::lng"), &["no slower test with `parse::lng`"]);
+        refused(name("long"), &["`long` matches 2 tests", "parse::longer"]);
+        refused(name("parse::lng"), &["no slower test of the last run matches `parse::lng`"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Steps for tests.
+//! Sample steps for tests.
 
 use perfunit_decide as decide;
 use perfunit_model::{
@@ -7,19 +7,19 @@ use perfunit_model::{
 };
 use std::collections::BTreeSet;
 
-/// Named by its number.
+/// Returns a commit named by its number.
 pub fn commit(id: usize) -> Commit {
     Commit { id: id.to_string(), subject: String::new(), seconds: 0, tags: Vec::new() }
 }
 
-/// Commits from 1 on.
+/// Returns a history with commits numbered from 1.
 pub fn history(outcomes: Vec<StepOutcome>) -> History {
     let entries = outcomes.into_iter().zip(1..);
     let entries = entries.map(|(outcome, id)| Entry { commit: commit(id), outcome }).collect();
     History { base: commit(0), entries, spans: Vec::new(), left_out: 0, note: None, interrupted: false }
 }
 
-/// A step with tests of these names, verdicts and changes.
+/// Returns a step with tests of these names, verdicts and changes.
 pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
     let tests: Vec<StepTest> = tests.iter().map(|(name, verdict, change)| test(name, *verdict, *change)).collect();
     Step {
@@ -35,10 +35,10 @@ pub fn step(base: &str, tests: &[(&str, Verdict, f64)]) -> Step {
     }
 }
 
-/// A test with figures.
+/// Returns a test with figures.
 pub fn test(name: &str, verdict: Verdict, change: f64) -> StepTest {
     let target = TargetId { package: "p".to_owned(), kind: TargetKind::Lib, name: "p".to_owned() };
-    // As exact as the store.
+    // Rounded like in the store.
     let exact = |figure: f64| (figure * 1e9).round() / 1e9;
     let change = Change { estimate: change, low: exact(change - 0.01), high: exact(change + 0.01) };
     let head_ns = exact(100.0 * (1.0 + change.estimate));

@@ -1,16 +1,15 @@
-//! The search for the steps that changed most, along a line of commits. Pure: what two commits are to each other is asked
-//! of a [`Compare`].
+//! Searches the steps that changed most, along a line of commits. Pure: a [`Compare`] compares two commits.
 //!
-//! Changes are logarithms of ratios, so that those of both halves add up to the whole. The search for [the largest](largest)
-//! step goes into the half with the larger change; where both halves changed by as much as one can tell, they are compared
-//! again with more effort. The search for [all] goes into each part that changed by more than the threshold.
-//! A commit that cannot be compared is walked around.
+//! Changes are logarithms of ratios, so that halves add up to the whole. The search for [the largest](largest) step
+//! continues in the half with the larger change. If both halves may have changed equally, they are compared again with
+//! more effort. The search for [all] steps continues in each part that changed by more than the threshold. Commits that
+//! cannot be compared are skipped.
 
 use perfunit_model::error::Result;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Efforts for one question: as usual, and more.
+/// Efforts for one comparison: normal, and increased.
 const EFFORTS: [u32; 2] = [1, 4];
 
 /// The logarithm of head's time over base's, with the ends of its interval.
@@ -22,7 +21,7 @@ pub struct LogChange {
 }
 
 impl LogChange {
-    /// Of equal code.
+    /// The change of equal code.
     pub const NONE: Self = Self { estimate: 0.0, low: 0.0, high: 0.0 };
 
     fn contains(self, value: f64) -> bool {
@@ -38,22 +37,22 @@ impl LogChange {
     }
 }
 
-/// How a test's times on two commits relate.
+/// The result of comparing a test on two commits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
     Change(LogChange),
-    /// This commit cannot be compared: it does not build, or the test is not there or fails.
+    /// This commit cannot be compared, because it does not build, or the test is missing or fails.
     Cannot(usize),
-    /// Nothing more is to be started.
+    /// The search must stop.
     Stop,
 }
 
-/// Compares commits by their place in the line, 0 being the good end.
+/// Compares commits by their place in the line; 0 is the good end.
 pub trait Compare {
     fn compare(&mut self, base: usize, head: usize, effort: u32) -> Result<Answer>;
 }
 
-/// Two commits of the line, with how the test changed from one to the other.
+/// Two commits of the line, with the change of the test between them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stretch {
     pub before: usize,
@@ -61,36 +60,36 @@ pub struct Stretch {
     pub change: LogChange,
 }
 
-/// Why a stretch that changed was not reduced to a step.
+/// Reason why a changed stretch was not reduced to a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing more was to be started.
+    /// The search was stopped.
     Stopped,
-    /// Its parts do not show the change of the whole.
+    /// The parts do not show the change of the whole.
     Lost,
 }
 
-/// Where a search ended.
+/// Result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// The ends do not differ in the direction that was meant.
+    /// The ends do not differ in the searched direction.
     NoChange(LogChange),
     /// An end cannot be compared.
     EndCannot(usize),
     Searched(Searched),
 }
 
-/// What a search has found.
+/// The steps of a completed search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Searched {
-    /// Steps: all commits inside of them cannot be compared. The largest is the first.
+    /// Steps, the largest first. The commits inside a step cannot be compared.
     pub steps: Vec<Stretch>,
     pub left: Vec<(Stretch, Left)>,
-    /// A part of the range besides the steps went up.
+    /// True if another part of the range got slower.
     pub up: bool,
-    /// One went down.
+    /// True if another part got faster.
     pub down: bool,
-    /// What the steps leave of the change of the ends, if all of them were searched.
+    /// The change of the ends that remains without the steps, if all steps were searched.
     pub rest: Option<LogChange>,
 }
 
@@ -127,7 +126,7 @@ pub fn largest(last: usize, compare: &mut impl Compare) -> Result<Found> {
     Ok(Found::Searched(searched))
 }
 
-/// Searches each step beyond the threshold, up or down: until every part that is left changed by less.
+/// Searches each step beyond the threshold, up or down, until every remaining part changed by less.
 pub fn all(last: usize, threshold: f64, compare: &mut impl Compare) -> Result<Found> {
     let whole = match ends(last, compare)? {
         ControlFlow::Continue(whole) => whole,
@@ -173,7 +172,7 @@ pub fn all(last: usize, threshold: f64, compare: &mut impl Compare) -> Result<Fo
     Ok(Found::Searched(Searched { rest: Some(rest), ..searched }))
 }
 
-/// Compares both parts; with more effort where one may be beyond the threshold and is not certain.
+/// Compares both parts, with more effort if one may exceed the threshold without being certain.
 fn parts(whole: Stretch, middle: usize, threshold: f64, compare: &mut impl Compare) -> Result<Halves> {
     let mut changes = [LogChange::NONE; 2];
     for (change, (before, after)) in changes.iter_mut().zip([(whole.before, middle), (middle, whole.after)]) {
@@ -191,7 +190,7 @@ fn parts(whole: Stretch, middle: usize, threshold: f64, compare: &mut impl Compa
     Ok(Halves::Changes { left: changes[0], right: changes[1] })
 }
 
-/// The whole line, unless it did not go up or cannot be compared.
+/// Compares the whole line; breaks if it did not go up or cannot be compared.
 fn ends(last: usize, compare: &mut impl Compare) -> Result<ControlFlow<Found, Stretch>> {
     let whole = |change| Stretch { before: 0, after: last, change };
     Ok(match compare.compare(0, last, EFFORTS[0])? {
@@ -211,8 +210,8 @@ enum Halves {
     Stop,
 }
 
-/// Compares the left half; the right one, too, if half of the whole change lies in its interval, or if it seems to have
-/// changed although the search goes left.
+/// Compares the left half. Compares the right half too if half of the whole change lies in the left one's interval, or
+/// if the left one seems changed although the search would not go there.
 fn halves(whole: Stretch, middle: usize, compare: &mut impl Compare) -> Result<Halves> {
     let mut known = None;
     for effort in EFFORTS {
@@ -239,7 +238,7 @@ fn halves(whole: Stretch, middle: usize, compare: &mut impl Compare) -> Result<H
     Ok(known.unwrap_or(Halves::Stop))
 }
 
-/// The commit nearest to the middle that can be compared, as far as one knows.
+/// Returns the commit nearest to the middle that may be comparable.
 fn middle(stretch: Stretch, cannot: &BTreeSet<usize>) -> Option<usize> {
     let middle = usize::midpoint(stretch.before, stretch.after);
     let inside = stretch.before + 1..stretch.after;

@@ -1,7 +1,7 @@
-//! What was found out about steps, in a file of `SQLite`: several processes may write it, and a crash leaves whole steps.
+//! Results of steps in a `SQLite` file. Several processes may write to it, and a crash leaves only complete steps.
 //!
-//! The schema is documented in `docs/commands/log.md`. Seconds of a step are those of its own pairs; nothing compares them
-//! with another step's.
+//! `docs/commands/log.md` documents the schema. Times of a step come from its own pairs; they are never compared with
+//! another step's.
 
 use perfunit_decide as decide;
 use perfunit_model::error::{Error, Result};
@@ -20,20 +20,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Changes with the schema.
+/// Version of the schema.
 const VERSION: u32 = 5;
-/// How long to wait for another process.
+/// Timeout for waiting on another process.
 const PATIENCE: Duration = Duration::from_mins(1);
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// The steps that are known.
+/// Stored steps.
 pub struct Store {
     path: PathBuf,
     connection: Connection,
 }
 
 impl Store {
-    /// Opens or makes the file. `project` names the repository; a store holds one.
+    /// Opens or creates the file. `project` names the repository; a store holds one.
     pub fn open(path: &Path, project: &str) -> Result<Self> {
         if let Some(folder) = path.parent() {
             perfunit_system::fs::create_dir_all(folder)?;
@@ -41,7 +41,7 @@ impl Store {
         let failed = |error: rusqlite::Error| failed(path, &error);
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
-        // Readers do not wait for writers; the last step may be lost when the machine stops, never the file.
+        // Readers do not wait for writers. A power failure may lose the last step, but never damages the file.
         write_ahead(&connection).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         let store = Self { path: path.to_owned(), connection };
@@ -62,12 +62,12 @@ impl Store {
         transaction.commit().map_err(failed)
     }
 
-    /// What is known of a step: as it was measured on this machine, else on another one.
+    /// Returns a stored step, preferably measured on this machine.
     pub fn step(&self, key: Key<'_>) -> Result<Option<Step>> {
         find(&self.connection, key).map_err(|error| self.failed(&error))
     }
 
-    /// Keeps a step, whole or not at all. Of two answers that with the smaller error rate stays, or else the first.
+    /// Stores a step atomically. Of two results, the one with the smaller error rate wins, otherwise the first.
     pub fn keep(&self, key: Key<'_>, step: &Step) -> Result<()> {
         let kept = self.transaction().and_then(|transaction| {
             let Key { base, head, terms, machine } = key;
@@ -81,12 +81,12 @@ impl Store {
         kept.map_err(|error| self.failed(&error))
     }
 
-    /// Begins a transaction. None of this store may be open: each function ends its own.
+    /// Begins a transaction. None may be open; each function ends its own.
     fn transaction(&self) -> rusqlite::Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
-    /// Why a commit cannot be compared, if that is known of this machine, else of another one.
+    /// Returns the reason why a commit cannot be compared, preferably from this machine.
     pub fn skipped(&self, commit: &str, terms: &str, machine: &str) -> Result<Option<Skipped>> {
         let found: Option<String> = self
             .connection
@@ -108,7 +108,7 @@ impl Store {
         kept.map(drop).map_err(|error| self.failed(&error))
     }
 
-    /// Takes over what another file of the same project has, all of it or nothing. What is here stays.
+    /// Imports the results in another file of the same project, atomically. Existing results stay.
     pub fn join(&self, other: &Path, project: &str, terms: &str) -> Result<Joined> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let unreadable = |error: rusqlite::Error| {
@@ -140,7 +140,7 @@ impl Store {
         Ok(joined)
     }
 
-    /// Writes all of it to another file, which is replaced at the end.
+    /// Exports everything to another file, which is replaced at the end.
     pub fn export(&self, file: &Path) -> Result<()> {
         let draft = perfunit_system::fs::draft(file)?;
         let name = draft.path().to_string_lossy();
@@ -157,12 +157,12 @@ impl Store {
 
     fn damaged(&self, why: &str) -> Error {
         Error::setup(format!("the history {} is damaged: {why}", self.path.display()))
-            .hint("remove the file; `cargo perfunit log` makes it again")
+            .hint("remove the file; `cargo perfunit log` creates a new one")
     }
 }
 
-/// Switches the journal mode. `SQLite` reads the mode first, and a reader that wants to write does not wait for another
-/// one (both might): busy at once, whatever the timeout is.
+/// Switches the journal mode. `SQLite` reads the mode first, and a reader that then wants to write does not wait for
+/// another one (both might deadlock): it reports busy at once, regardless of the timeout.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -179,13 +179,13 @@ fn version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Whether a file can be used for this project.
+/// Checks that a file belongs to this project and version.
 fn check(connection: &Connection, path: &Path, project: &str) -> Result<()> {
     let failed = |error: rusqlite::Error| failed(path, &error);
     let found = version(connection).map_err(failed)?;
     if found != VERSION {
         return Err(Error::usage(format!(
-            "{} has version {found} of the schema, and this version of cargo-perfunit knows {VERSION}",
+            "{} has schema version {found}, but this version of cargo-perfunit expects {VERSION}",
             path.display()
         )));
     }
@@ -205,24 +205,24 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             message.hint("remove the file, or name another with --store")
         }
-        Some(ErrorCode::DiskFull) => message.hint("free some disk space; what was kept stays valid"),
-        Some(ErrorCode::DatabaseBusy) => message.hint("another process has been writing it for a minute"),
+        Some(ErrorCode::DiskFull) => message.hint("free some disk space; stored results stay valid"),
+        Some(ErrorCode::DatabaseBusy) => message.hint("another process has been writing to it for a minute"),
         _ => message.hint("choose a writable file with --store"),
     }
 }
 
-/// A step's place: a commit, what it is compared with, and everything else that its result depends on.
+/// The key of a step: a commit, its base, and everything else that its result depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Key<'a> {
     pub base: &'a str,
     pub head: &'a str,
-    /// Names options and toolchain.
+    /// Hash of options and toolchain.
     pub terms: &'a str,
-    /// The model of the processor.
+    /// Processor model.
     pub machine: &'a str,
 }
 
-/// A key that lives on its own.
+/// An owned key.
 #[derive(Debug, Clone)]
 pub struct OwnedKey {
     pub base: String,
@@ -246,7 +246,7 @@ pub struct SkippedRow {
 }
 
 impl SkippedRow {
-    /// Adds the row, or returns the reason that is there.
+    /// Inserts the row, or returns the existing reason.
     pub fn insert(&self, connection: &Connection) -> rusqlite::Result<Option<String>> {
         let Self { commit, terms, machine, why } = self;
         let new = connection
@@ -259,7 +259,7 @@ impl SkippedRow {
     }
 }
 
-/// A step without its tests, and its number. Columns are those of [`all_steps`], from `base` on, behind the number.
+/// Reads a step without its tests, and its number. Columns are those of [`all_steps`] from `base` on, after the number.
 fn step(row: &Row<'_>) -> rusqlite::Result<(i64, Step)> {
     let step = Step {
         base: row.get(1)?,
@@ -280,7 +280,7 @@ fn nothing_because(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Noth
     json.map(|json| serde_json::from_str(&json).map_err(|_| unknown(column, &json))).transpose()
 }
 
-/// The step of this key: as it was measured on its machine, else on another one.
+/// Returns the step with this key, preferably from its machine.
 pub fn find(connection: &Connection, key: Key<'_>) -> rusqlite::Result<Option<Step>> {
     let found = connection
         .query_row(
@@ -294,7 +294,7 @@ pub fn find(connection: &Connection, key: Key<'_>) -> rusqlite::Result<Option<St
     with_tests(connection, id, step).map(Some)
 }
 
-/// All that is known, in the order in which it was found out.
+/// Returns all steps in the order in which they were stored.
 pub fn all_steps(connection: &Connection) -> rusqlite::Result<Vec<(OwnedKey, Step)>> {
     let mut statement = connection.prepare(
         "SELECT id, base, found, selected, nothing_because, alpha, seconds, machine, head, terms FROM step ORDER BY id",
@@ -308,7 +308,7 @@ pub fn all_steps(connection: &Connection) -> rusqlite::Result<Vec<(OwnedKey, Ste
     found.into_iter().map(|(id, key, step)| Ok((key, with_tests(connection, id, step)?))).collect()
 }
 
-/// Adds what stands in other tables.
+/// Adds the data from other tables.
 fn with_tests(connection: &Connection, id: i64, step: Step) -> rusqlite::Result<Step> {
     Ok(Step { tests: tests(connection, id)?, unlisted: unlisted(connection, id)?, ..step })
 }
@@ -319,7 +319,7 @@ fn unlisted(connection: &Connection, step: i64) -> rusqlite::Result<BTreeSet<Tar
     statement.query_map([step], target)?.collect()
 }
 
-/// The first three columns.
+/// Reads a target from the first three columns.
 fn target(row: &Row<'_>) -> rusqlite::Result<TargetId> {
     Ok(TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? })
 }
@@ -332,7 +332,7 @@ pub fn all_skipped(connection: &Connection) -> rusqlite::Result<Vec<SkippedRow>>
     statement.query_map([], read)?.collect()
 }
 
-/// The tests of a step, in the order of their names.
+/// Returns the tests of a step in the order of their names.
 fn tests(connection: &Connection, step: i64) -> rusqlite::Result<Vec<StepTest>> {
     let mut statement = connection.prepare_cached(
         "SELECT package, target_kind, target, test_name.name, verdict, reason, estimate, low, high, result.base,
@@ -345,7 +345,7 @@ fn tests(connection: &Connection, step: i64) -> rusqlite::Result<Vec<StepTest>> 
     Ok(tests)
 }
 
-/// Adds a step with its tests; false if there is one already.
+/// Inserts a step with its tests; returns false if it exists.
 pub fn insert(connection: &Connection, key: Key<'_>, step: &Step) -> rusqlite::Result<bool> {
     let (found, selected) = (step.found as u32, step.selected as u32);
     let nothing_because = step.nothing_because.map(|because| serde_json::to_string(&because)).transpose();
@@ -396,7 +396,7 @@ const OUTCOME: [&str; 2] = [
 const FUNCTION: [&str; 2] =
     ["INSERT OR IGNORE INTO function_name (name) VALUES (?1)", "SELECT id FROM function_name WHERE name = ?1"];
 
-/// The number of words that stand once, new or not.
+/// Returns the number of a unique row of words, and inserts it if needed.
 fn number(connection: &Connection, [insert, select]: [&str; 2], words: &[&str]) -> rusqlite::Result<i64> {
     let select = &mut connection.prepare_cached(select)?;
     let known = select.query_row(params_from_iter(words), |row| row.get(0)).optional()?;
@@ -419,13 +419,13 @@ fn outcome_number(connection: &Connection, found: &StepTest) -> rusqlite::Result
     number(connection, OUTCOME, &[&variant_name(found.verdict), &reason, &mode, &test_code, &metrics])
 }
 
-/// Units of figures, in which they are whole numbers.
+/// Units that make figures whole numbers.
 const BILLIONTHS: f64 = 1e9;
 const MILLIONTHS: f64 = 1e6;
-/// Of a ns.
+/// Picoseconds per nanosecond.
 const PICOSECONDS: f64 = 1e3;
 
-/// A figure in units; the largest numbers stand for what is infinite, nothing for what is no number.
+/// Converts a figure to whole units. The largest numbers stand for infinity, and `None` for NaN.
 fn whole(figure: f64, units: f64) -> Option<i64> {
     (!figure.is_nan()).then(|| (figure * units).round() as i64)
 }
@@ -475,7 +475,7 @@ fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Re
     T::deserialize(deserializer).map_err(|_| unknown(column, word))
 }
 
-/// A word of [`outcome`](OUTCOME), which is empty where there is none.
+/// Reads a word of [`outcome`](OUTCOME), which may be empty.
 fn enumerated_if_any<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
     if row.get_ref(column)?.as_str()?.is_empty() { Ok(None) } else { enumerated(row, column).map(Some) }
 }
@@ -541,7 +541,7 @@ mod tests {
         one.keep(key("b"), &steps[0]).unwrap();
         two.keep(key("b"), &steps[1]).unwrap();
         assert_eq!(two.step(key("b")).unwrap().as_ref(), Some(&steps[0]));
-        // Unless the second is surer.
+        // A second step with a smaller error rate replaces it.
         let sure = Step { alpha: steps[1].alpha / 2.0, ..steps[1].clone() };
         two.keep(key("b"), &sure).unwrap();
         assert_eq!(one.step(key("b")).unwrap(), Some(sure));
@@ -597,7 +597,7 @@ mod tests {
         let change = |head| one.step(key(head)).unwrap().unwrap().tests[0].figures.unwrap().change.estimate;
         assert_eq!([change("b"), change("c"), change("d")].map(|change| (change * 10.0).round() as u32), [1, 1, 3]);
         assert_eq!(one.skipped("e", "t", "m").unwrap(), Some(why));
-        // Again, and out of the file itself while it is open: nothing new.
+        // Importing again, even from the open file itself, adds nothing.
         assert_eq!(one.join(&path("2"), "p", "t").unwrap(), Joined { new: 0, same: 4, contradictions: 1, usable: 4 });
     }
 
@@ -610,14 +610,14 @@ mod tests {
         let message = |name: &str| store.join(&path(name), "p", "t").unwrap_err().to_string();
         assert!(message("2").contains("another project"), "{}", message("2"));
         other.connection.pragma_update(None, "user_version", 9).unwrap();
-        assert!(message("2").contains("version 9 of the schema"), "{}", message("2"));
+        assert!(message("2").contains("schema version 9"), "{}", message("2"));
         assert!(message("none").contains("cannot read the history"), "{}", message("none"));
         assert!(!path("none").exists());
         std::fs::write(path("4"), "no database, but a text that is long enough to be looked at".repeat(20)).unwrap();
         assert!(message("4").contains("not a database"), "{}", message("4"));
         std::fs::write(path("5"), "").unwrap();
         assert!(message("5").contains("cannot read the history"), "{}", message("5"));
-        // The end is missing.
+        // A truncated file.
         let whole = std::fs::read(path("1")).unwrap();
         std::fs::write(path("6"), &whole[..whole.len() / 2]).unwrap();
         assert!(message("6").contains("cannot read the history"), "{}", message("6"));
@@ -644,7 +644,7 @@ mod tests {
 
     #[test]
     fn a_place_where_nothing_can_be_written_is_named() {
-        // For everybody, root included.
+        // Not even root can create a file here.
         let error = Store::open(Path::new("/proc/h.sqlite"), "p").err().unwrap().to_string();
         assert!(error.contains("/proc/h.sqlite") && error.contains("--store"), "{error}");
     }
@@ -657,7 +657,7 @@ mod tests {
         let message = |project| Store::open(&path, project).err().unwrap().to_string();
         assert!(message("q").contains("another project"), "{}", message("q"));
         store.connection.pragma_update(None, "user_version", 9).unwrap();
-        assert!(message("p").contains("version 9 of the schema"), "{}", message("p"));
+        assert!(message("p").contains("schema version 9"), "{}", message("p"));
         drop(store);
         let damaged = folder.path().join("d.sqlite");
         std::fs::write(&damaged, "no database, but a text that is long enough to be looked at".repeat(20)).unwrap();

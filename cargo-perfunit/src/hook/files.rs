@@ -1,52 +1,52 @@
-//! The hook among the files in the folder of hooks.
+//! The hook's files in the hooks folder.
 
 use super::script::{Origin, Stored, origin};
 use perfunit_model::error::{Error, Result};
 use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
-/// The hook's name.
+/// Name of the hook.
 const NAME: &str = "pre-push";
-/// What a hook that was there before is called from then on.
+/// Name of a hook that existed before ours.
 const BEFORE: &str = "pre-push.before-perfunit";
 
-/// What there is in a folder of hooks.
+/// The state of a hooks folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
-    /// The hook's path.
+    /// Path of the hook.
     pub path: PathBuf,
-    /// Its text, as far as it is text; none if there is no hook.
+    /// Text of the hook, decoded lossily; `None` without a hook.
     pub text: Option<String>,
-    /// The hook that was there before ours.
+    /// The hook that existed before ours.
     pub before: Option<PathBuf>,
-    /// Who wrote the hook; `Foreign` also if there is none.
+    /// Author of the hook; `Foreign` without a hook.
     pub origin: Origin,
 }
 
-/// What was done to install the hook.
+/// The result of installing the hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Installed {
     New,
-    /// It was written, and runs this one first, which was there before.
+    /// The hook was written, and runs this earlier one first.
     Before(PathBuf),
-    /// It was written in the place of one of ours with other options.
+    /// The hook replaced one of ours with other options.
     Changed,
     Unchanged,
 }
 
-/// What was done to remove the hook.
+/// The result of removing the hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removed {
     Gone,
-    /// It was removed, and the one from before has its name again.
+    /// The hook was removed, and the earlier one has its name again.
     Restored,
     Nothing,
 }
 
-/// Looks at a folder of hooks.
+/// Reads the state of a hooks folder.
 pub fn state(folder: &Path) -> Result<State> {
     let path = folder.join(NAME);
-    // A link to nowhere is a file as well: it must not be overwritten.
+    // A dangling link counts as a file: it must not be overwritten.
     let exists = |path: &Path| path.symlink_metadata().is_ok();
     let bytes = fs::read_if_exists(&path)?;
     let text = match bytes {
@@ -58,38 +58,38 @@ pub fn state(folder: &Path) -> Result<State> {
     Ok(State { path, text, origin, before: exists(&before).then_some(before) })
 }
 
-/// Writes the hook; one that is not ours is renamed and called by ours.
+/// Writes the hook. A foreign hook is renamed, and ours calls it.
 pub fn install(folder: &Path, stored: &Stored) -> Result<Installed> {
     let State { path, text, origin, before } = state(folder)?;
     let script = stored.script();
     match (&text, origin) {
         (Some(text), Origin::Ours) if *text == script => {
-            // The mode may have got lost, in a copy of the repository for one.
+            // The mode may be lost, for example in a copy of the repository.
             fs::make_executable(&path)?;
             Ok(Installed::Unchanged)
         }
         (Some(_), Origin::Ours) => write(&path, &script).map(|()| Installed::Changed),
         (Some(_), Origin::Edited) => Err(edited(&path, "replaced")),
         (Some(_), Origin::Foreign) if before.is_some() => Err(Error::setup(format!(
-            "{} was written by another program after `hook install`, and {BEFORE} is still beside it",
+            "{} was written by another program after `hook install`, and {BEFORE} still exists next to it",
             path.display()
         ))
-        .hint(format!("make one hook of both, named {NAME}, remove {BEFORE}, and install again"))),
+        .hint(format!("merge both into one hook named {NAME}, remove {BEFORE}, and install again"))),
         (Some(_), Origin::Foreign) => {
             let before = folder.join(BEFORE);
             fs::rename(&path, &before)?;
             write(&path, &script).inspect_err(|_| {
-                // As it was; if that fails too, the error names the folder.
+                // Restores the hook; if that fails too, the error names the folder.
                 let _ = fs::rename(&before, &path);
             })?;
             Ok(Installed::Before(before))
         }
-        // One that is left of a hook that somebody removed by hand is called again.
+        // A hook that remains after someone removed ours manually is called again.
         (None, _) => write(&path, &script).map(|()| before.map_or(Installed::New, Installed::Before)),
     }
 }
 
-/// Removes the hook; the one that was there before gets its name back.
+/// Removes the hook. The earlier hook gets its name back.
 pub fn uninstall(folder: &Path) -> Result<Removed> {
     let State { path, text, origin, before } = state(folder)?;
     match (text, origin, before) {
@@ -102,8 +102,8 @@ pub fn uninstall(folder: &Path) -> Result<Removed> {
 }
 
 fn edited(path: &Path, verb: &str) -> Error {
-    Error::setup(format!("{} was edited since it was installed, and is not {verb}", path.display())).hint(format!(
-        "move it away (`mv {} somewhere`) and repeat; {BEFORE} beside it, if there is one, is the hook from before",
+    Error::setup(format!("{} was edited since it was installed, and was not {verb}", path.display())).hint(format!(
+        "move it away (`mv {} somewhere`) and repeat; {BEFORE} next to it is the earlier hook, if there was one",
         path.display()
     ))
 }
@@ -124,7 +124,7 @@ mod tests {
         Stored { options: vec!["--budget".to_owned(), budget.to_owned()], ..Stored::default() }
     }
 
-    /// Names, modes and contents; what a link names instead.
+    /// Returns names, modes and contents; for a link, its target.
     fn contents(folder: &TempDir) -> Vec<(String, u32, Vec<u8>)> {
         let of = |path: PathBuf| {
             let data = path.symlink_metadata().unwrap();

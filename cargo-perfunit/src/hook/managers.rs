@@ -1,5 +1,5 @@
-//! Programs that manage a repository's hooks: they write the hooks themselves, from their own configuration, so ours has
-//! to go there.
+//! Hook managers: programs that write a repository's hooks from their own configuration, so that our hook must go
+//! there.
 
 use super::script::{Stored, runs_us};
 use perfunit_system::fs;
@@ -13,17 +13,17 @@ pub enum Manager {
     CargoHusky,
 }
 
-/// A hook manager at work in a repository.
+/// A hook manager that is active in a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Managing {
     pub manager: Manager,
-    /// The file, relative to the top of the working tree, that it reads what to run from.
+    /// The manager's configuration file, relative to the root of the working tree.
     pub configuration: PathBuf,
-    /// Whether that file runs us already.
+    /// True if that file already runs our hook.
     pub runs_us: bool,
 }
 
-/// Each with what its configuration is called (the first is what we name if none is there), and what its hooks say.
+/// Hook managers with their configuration files (the first is the default), and the marker in their hooks.
 const KNOWN: [(Manager, &[&str], &str); 4] = [
     (Manager::CargoHusky, &[".cargo-husky/hooks"], "cargo-husky"),
     (Manager::Husky, &[".husky"], "husky"),
@@ -44,7 +44,7 @@ const KNOWN: [(Manager, &[&str], &str); 4] = [
 ];
 
 impl Managing {
-    /// The manager of a repository's hooks, by its files and by the text of the hook that is there.
+    /// Finds the hook manager of a repository by its files and by the text of the existing hook.
     pub fn find(root: &Path, hook: Option<&str>) -> Option<Managing> {
         let by_hook = |(_, _, word): &&(Manager, &[&str], &str)| hook.is_some_and(|text| text.contains(word));
         let by_file = |(_, names, _): &&(Manager, &[&str], &str)| names.iter().any(|name| root.join(name).exists());
@@ -70,7 +70,7 @@ impl Manager {
         }
     }
 
-    /// What to add to its configuration, to run the hook with these options.
+    /// Returns the text to add to the configuration, to run the hook with these options.
     pub fn snippet(self, stored: &Stored) -> String {
         match self {
             Self::Husky => format!("{}\n", stored.command("\"$@\"")),
@@ -80,7 +80,7 @@ impl Manager {
                 yaml(&stored.command("{1} {2}"))
             ),
             Self::PreCommit => format!(
-                "# `pre-commit install --hook-type pre-push` makes it a hook.\nrepos:\n  - repo: local\n    hooks:\n      \
+                "# Run `pre-commit install --hook-type pre-push` to activate it.\nrepos:\n  - repo: local\n    hooks:\n      \
                  - id: perfunit\n        name: tests that got slower\n        entry: {}\n        language: system\n        \
                  pass_filenames: false\n        always_run: true\n        stages: [pre-push]\n",
                 yaml(&stored.command(""))
@@ -89,7 +89,7 @@ impl Manager {
     }
 }
 
-/// A string of YAML in single quotes, in which nothing but the quote itself means anything.
+/// Returns a YAML string in single quotes, in which only the quote itself is special.
 fn yaml(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

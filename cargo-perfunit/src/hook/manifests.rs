@@ -1,12 +1,12 @@
-//! Where the Cargo project of a repository is that has none at its top.
+//! Finds the Cargo project of a repository without a manifest at its root.
 
 use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders below the top that are searched.
+/// Maximum depth of searched folders.
 const DEPTH: usize = 3;
 
-/// The manifests nearest to the top of a repository, relative to it, sorted: a single one if there is one at the top.
+/// Returns the manifests nearest to the root of a repository, relative to it and sorted; only one if it is at the root.
 pub fn manifests(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     search(root, Path::new(""), DEPTH, &mut found);
@@ -16,14 +16,14 @@ pub fn manifests(root: &Path) -> Vec<PathBuf> {
 fn search(root: &Path, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let manifest = folder.join("Cargo.toml");
     if root.join(&manifest).is_file() {
-        // What lies below is its members, or none of our business.
+        // Manifests below are members or unrelated.
         found.push(manifest);
         return;
     }
     if depth == 0 {
         return;
     }
-    // A folder that cannot be read has nothing for us.
+    // Folders that cannot be read are skipped.
     for path in fs::list_dir(&root.join(folder)).unwrap_or_default() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let is_folder = path.symlink_metadata().is_ok_and(|data| data.is_dir());

@@ -1,12 +1,12 @@
-//! The `pre-push` hook: its text, where it goes, what was there before, and who else manages hooks.
+//! The `pre-push` hook: its text, its place, earlier hooks, and hook managers.
 //!
-//! Input: the folder of hooks ([`HooksFolder`](perfunit_project::git::HooksFolder)) and what to store in the hook ([`Stored`]).
-//! Output: what is there ([`State`]) and what was done about it ([`Installed`], [`Removed`]).
+//! Input: the hooks folder ([`HooksFolder`](perfunit_project::git::HooksFolder)) and what to store in the hook
+//! ([`Stored`]). Output: the state ([`State`]) and the result of a change ([`Installed`], [`Removed`]).
 //!
 //! Invariants:
-//! - A hook that is not ours is never changed, only renamed to stand beside ours and be called first; removing ours gives it
-//!   its name back, byte for byte, with its mode.
-//! - A hook of ours that was edited is neither replaced nor removed.
+//! - A foreign hook is never changed, only renamed next to ours, which calls it first. Removing ours restores its name;
+//! content and mode stay.
+//! - A hook of ours that the user edited is neither replaced nor removed.
 
 mod files;
 mod managers;

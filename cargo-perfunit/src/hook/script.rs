@@ -3,32 +3,32 @@
 use perfunit_system::cache;
 
 const TEMPLATE: &str = include_str!("pre-push.sh");
-/// What the hook's second line begins with; a hash of all other lines follows.
+/// Beginning of the hook's second line; a hash of all other lines follows.
 const MARK: &str = "# cargo-perfunit hook 1 ";
-/// What runs us, in the hook and in the configuration of hook managers.
+/// Command that runs the check, in the hook and in the configuration of hook managers.
 const RUN: &str = "cargo perfunit hook run";
 
-/// What the user chose when the hook was installed.
+/// Options of an installed hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stored {
     /// Options of `hook run`.
     pub options: Vec<String>,
     pub diff: Vec<String>,
-    /// What becomes of a push that could not be checked.
+    /// Handling of a push that could not be checked.
     pub failure: OnFailure,
 }
 
-/// What becomes of a push that could not be checked.
+/// Handling of a push that could not be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnFailure {
-    /// It is let through, with a warning.
+    /// Let it through with a warning.
     #[default]
     Pass,
     Block,
 }
 
 impl Stored {
-    /// The hook that git runs.
+    /// Returns the hook's script.
     pub fn script(&self) -> String {
         let failure = match self.failure {
             OnFailure::Pass => "0",
@@ -40,7 +40,7 @@ impl Stored {
         format!("{first}\n{MARK}{}\n{rest}", cache::hash(body.as_bytes()))
     }
 
-    /// The command that checks a push, as a line for the shell; `given` is what git tells it on the command line.
+    /// Returns the shell command that checks a push; `given` are git's arguments.
     pub fn command(&self, given: &str) -> String {
         let mut words = vec![RUN.to_owned()];
         words.extend(self.options.iter().map(|option| quoted(option)));
@@ -53,17 +53,17 @@ impl Stored {
     }
 }
 
-/// Who wrote a hook.
+/// Author of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// We, and it is as it was.
+    /// Ours, unchanged.
     Ours,
-    /// We, and it was edited since.
+    /// Ours, but edited.
     Edited,
     Foreign,
 }
 
-/// Who wrote this text.
+/// Returns the author of a hook's text.
 pub fn origin(text: &str) -> Origin {
     let mut lines = text.splitn(3, '\n');
     let (first, mark, rest) = (lines.next(), lines.next(), lines.next());
@@ -75,22 +75,22 @@ pub fn origin(text: &str) -> Origin {
     if text.contains(MARK) { Origin::Edited } else { Origin::Foreign }
 }
 
-/// True if a hook or a hook manager's configuration runs us.
+/// Returns true if a hook or a hook manager's configuration runs our check.
 pub fn runs_us(text: &str) -> bool {
     text.contains("perfunit hook run")
 }
 
-/// The command in a hook's text that runs us.
+/// Returns the command in a hook's text that runs our check.
 pub fn command_in(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.find(RUN).map(|at| line[at..].trim_end()))
 }
 
-/// The words of such a command after the shell has read them; none if it is not one.
+/// Splits such a command into words like a shell; empty if it is invalid.
 pub fn words_of(command: &str) -> Vec<String> {
     shlex::split(command).unwrap_or_default()
 }
 
-/// As one word of the shell. The command line has no NUL, which alone cannot be quoted.
+/// Quotes a word for the shell. The command line contains no NUL, the only character that cannot be quoted.
 fn quoted(word: &str) -> String {
     shlex::try_quote(word).unwrap_or_default().into_owned()
 }

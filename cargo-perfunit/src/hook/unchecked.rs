@@ -1,10 +1,10 @@
-//! How many pushes went through unchecked for want of time since one was measured: a file in our folder.
+//! Counts the pushes that were not checked for lack of time since the last measured one, in a file in our folder.
 
 use perfunit_model::error::Result;
 use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
-/// Counts another one, and says how many these are.
+/// Increments the count and returns it.
 pub fn add(ours: &Path) -> Result<usize> {
     let text = fs::read_if_exists(&file(ours))?.unwrap_or_default();
     let before: usize = String::from_utf8_lossy(&text).trim().parse().unwrap_or(0);
@@ -13,7 +13,7 @@ pub fn add(ours: &Path) -> Result<usize> {
     Ok(before + 1)
 }
 
-/// Begins anew.
+/// Resets the count.
 pub fn forget(ours: &Path) -> Result<()> {
     fs::remove_file(&file(ours))
 }

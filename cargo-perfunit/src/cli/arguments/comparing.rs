@@ -1,4 +1,4 @@
-//! What all subcommands take that compare versions. Cargo's own flags are spelled and grouped as in cargo.
+//! Arguments of subcommands that compare versions. Cargo's own flags are spelled and grouped as in cargo.
 
 use super::output::terminal;
 use super::project::{ConfigurationArguments, place};
@@ -18,47 +18,48 @@ use std::path::PathBuf;
 pub struct CommonArguments {
     /// Version to compare with: a revision, or `BASE..HEAD`.
     ///
-    /// A revision is anything that git accepts: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge base with
-    /// that revision, so that what others did on `main` meanwhile does not count. `BASE..HEAD` compares exactly these two,
-    /// `BASE...HEAD` head with the merge base of both. A word that is no revision, and part of a test's name, is a FILTER.
-    // The order alone is lost where a subcommand words one of the two anew.
+    /// A revision is anything that git accepts: a branch, a tag, a commit, `HEAD~1`. Head is compared with its merge
+    /// base with that revision, so that other people's commits on `main` do not count. `BASE..HEAD` compares exactly
+    /// these two, `BASE...HEAD` compares head with the merge base of both. A word that is not a revision but part of a
+    /// test's name is a FILTER.
+    // The order is lost if a subcommand rewords one of the two.
     #[arg(index = 1)]
     pub base: Option<String>,
-    /// Only tests whose name contains one of these.
+    /// Only run tests with one of these in their name.
     ///
-    /// A name is what `cargo test` prints: `parser::tests::long_lines`.
+    /// Names are those that `cargo test` prints: `parser::tests::long_lines`.
     #[arg(index = 2)]
     pub filter: Vec<String>,
-    /// Version to test instead of the working tree.
+    /// Test this version instead of the working tree.
     ///
-    /// Any revision. Without it the working tree is tested, with what is not committed yet.
+    /// Any revision. Without it, the working tree is tested, including uncommitted changes.
     #[arg(long, value_name = "REV")]
     pub head: Option<String>,
-    /// Only tests that match this expression of nextest's filterset language.
+    /// Only run tests that match this filterset (nextest's expression language).
     ///
-    /// For example `package(parser) & test(/^long/)`. A test has to match one of several expressions, and one of the names
-    /// if there are any.
+    /// For example `package(parser) & test(/^long/)`. A test must match one of several expressions, and one of the
+    /// names if any are given.
     #[arg(long, short = 'E', visible_alias = "filter-expr", value_name = "EXPRESSION", help_heading = "Tests")]
     pub filterset: Vec<String>,
-    /// Filters must be whole names.
+    /// Match FILTERs against whole test names.
     #[arg(long, help_heading = "Tests")]
     pub exact: bool,
-    /// Leave out tests whose name contains this.
+    /// Skip tests with this in their name.
     #[arg(long, value_name = "FILTER", help_heading = "Tests")]
     pub skip: Vec<String>,
-    /// Only this share of the tests, as `slice:1/4` (in turn, by name) or `hash:1/4` (a test is always in the same
+    /// Only run a share of the tests: `slice:1/4` (every fourth test by name) or `hash:1/4` (each test stays in its
     /// shard); `merge` joins the runs of all shards.
     #[arg(long, value_name = "PARTITION", help_heading = "Tests", hide_short_help = true)]
     pub partition: Option<Partition>,
-    /// All tests of the chosen packages, whether the change can reach them or not.
+    /// Run all tests of the selected packages, even if the change cannot reach them.
     ///
-    /// Shows the noise of the machine where nothing changed, or checks the selection.
+    /// Shows the noise of the machine if nothing changed, or checks the selection.
     #[arg(long, help_heading = "Tests")]
     pub all_tests: bool,
     /// Which tests marked #[ignore] to run [default: default].
     #[arg(long, value_enum, value_name = "WHICH", help_heading = "Tests")]
     pub run_ignored: Option<Ignored>,
-    /// Ignore the default-filter of the configuration.
+    /// Ignore the configuration's default-filter.
     #[arg(long, help_heading = "Tests")]
     pub ignore_default_filter: bool,
 
@@ -72,13 +73,13 @@ pub struct CommonArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub cargo: CargoArguments,
 
-    /// Print more: for each test the p-value, effect size, pairs and why it was selected.
+    /// Print more details: p-value, effect size, pairs and reason for selection of each test.
     #[arg(long, short, action = ArgAction::Count, help_heading = "Output")]
     pub verbose: u8,
-    /// Print the result only.
+    /// Only print the result.
     #[arg(long, short, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
-    /// Coloring of the output.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t, help_heading = "Output")]
     pub color: ColorChoice,
 }
@@ -90,40 +91,40 @@ pub struct CommonArguments {
 pub struct PackageArguments {
     /// Package to test.
     ///
-    /// A name, a pattern (`core-*`) or a package id (`name@version`).
+    /// A name, a pattern (`core-*`) or a package ID (`name@version`).
     #[arg(long, short, value_name = "SPEC")]
     pub package: Vec<String>,
-    /// All packages in the workspace.
+    /// Test all packages in the workspace.
     #[arg(long)]
     pub workspace: bool,
     /// Exclude packages from --workspace.
     #[arg(long, value_name = "SPEC", requires = "workspace", hide_short_help = true)]
     pub exclude: Vec<String>,
-    /// Only the unit tests of libraries.
+    /// Only test the unit tests of libraries.
     #[arg(long)]
     pub lib: bool,
-    /// Only the unit tests of all binaries.
+    /// Only test the unit tests of all binaries.
     #[arg(long, hide_short_help = true)]
     pub bins: bool,
-    /// Only the unit tests of this binary, or of those that match a pattern.
+    /// Only test the unit tests of this binary, or of binaries that match a pattern.
     #[arg(long, value_name = "NAME")]
     pub bin: Vec<String>,
-    /// Only this integration test, or those that match a pattern.
+    /// Only test this integration test, or those that match a pattern.
     #[arg(long, value_name = "NAME")]
     pub test: Vec<String>,
-    /// Only the benchmarks of this bench target, or of those that match a pattern.
+    /// Only test the benchmarks of this bench target, or of bench targets that match a pattern.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// The benchmarks of all bench targets: nothing else if it is the only such option, none without it.
+    /// Test the benchmarks of all bench targets, which are skipped by default; alone, test nothing else.
     #[arg(long)]
     pub benches: bool,
-    /// Only what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
+    /// Only test what cargo calls tests: integration tests, and the unit tests of libraries and binaries.
     #[arg(long, hide_short_help = true)]
     pub tests: bool,
-    /// The doc tests of libraries: nothing else if it is the only such option, none without it.
+    /// Test the doc tests of libraries, which are skipped by default; alone, test nothing else.
     #[arg(long)]
     pub doc: bool,
-    /// All targets with tests, as without any of these.
+    /// Test all targets with tests (the default).
     #[arg(long, hide_short_help = true)]
     pub all_targets: bool,
 }
@@ -142,21 +143,21 @@ pub struct CargoArguments {
     /// Do not activate the `default` feature.
     #[arg(long, hide_short_help = true)]
     pub no_default_features: bool,
-    /// Cargo profile to build both versions with [default: bench].
+    /// Cargo profile for building both versions [default: bench].
     ///
-    /// The code that is measured should be the code that is shipped: the default is optimised. Where tests need overflow
-    /// checks or debug assertions, name a profile that has them.
+    /// Measure the code that you ship: the default is optimized. If tests need overflow checks or debug assertions,
+    /// name a profile that enables them.
     #[arg(long, value_name = "NAME")]
     pub cargo_profile: Option<String>,
     /// Whether to build with the profile's link-time optimization (LTO) [default: off].
     ///
-    /// LTO optimizes all crates of each executable together. That takes most of the time of a build, and hides which
-    /// function changed. Builds have it where it differs between the versions, and with `keep`.
+    /// LTO optimizes all crates of an executable together. It takes most of the build time, and hides which function
+    /// changed. With `off`, builds still use LTO if it differs between the versions.
     #[arg(long, value_name = "WHEN", hide_short_help = true)]
     pub lto: Option<Lto>,
     /// Directory for all generated artifacts.
     ///
-    /// Those of cargo-perfunit go to `perfunit` in it.
+    /// cargo-perfunit uses the `perfunit` folder in it.
     #[arg(long, value_name = "DIRECTORY", hide_short_help = true)]
     pub target_dir: Option<PathBuf>,
     /// Path to Cargo.toml.
@@ -185,7 +186,7 @@ impl CommonArguments {
         terminal(self.color, self.quiet)
     }
 
-    /// Settles the configuration, with what was typed on top, and warns of what is odd in it.
+    /// Resolves the configuration with the typed options on top, and prints its warnings.
     pub fn resolved(&self, typed: Layer) -> Result<Resolved> {
         let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
         let typed = self.layer().or(typed);
@@ -196,7 +197,7 @@ impl CommonArguments {
         Ok(resolved)
     }
 
-    /// What to compare.
+    /// Returns the options of the comparison.
     pub fn options(&self, resolved: &Resolved, measuring: Measuring) -> Result<Options> {
         let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
         let settings = &resolved.settings;
@@ -219,7 +220,7 @@ impl CommonArguments {
         })
     }
 
-    /// How the configuration was chosen, to be typed again.
+    /// Returns the options that selected the configuration, so that a command can repeat them.
     fn configuration_words(&self) -> Vec<String> {
         let ConfigurationArguments { profile, config_file } = &self.configuration;
         let profile = profile.iter().filter(|name| !name.is_empty()).flat_map(|name| ["--profile", name.as_str()]);
@@ -231,7 +232,7 @@ impl CommonArguments {
         words
     }
 
-    /// What was typed of the settings that the configuration knows, too.
+    /// Returns the typed options that are also settings of the configuration.
     fn layer(&self) -> Layer {
         let cargo = &self.cargo;
         Layer {
@@ -287,12 +288,12 @@ fn filter(common: &CommonArguments, settings: &Settings) -> Filter {
     }
 }
 
-/// Takes no value of an option that `diff` has, and that would mean nothing here.
+/// Rejects all values of an option that `diff` has but that has no meaning here.
 pub fn refuse<T>(_: &str) -> std::result::Result<T, &'static str> {
     Err("this command compares whole steps of a history")
 }
 
-/// The flags that go to cargo as they are.
+/// Returns the flags that are passed to cargo unchanged.
 fn cargo_arguments(cargo: &CargoArguments, features: &[String]) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut with_value = |flag: &str, value: &String| arguments.extend([flag.to_owned(), value.clone()]);
@@ -300,7 +301,7 @@ fn cargo_arguments(cargo: &CargoArguments, features: &[String]) -> Vec<String> {
         with_value("--features", features);
     }
     cargo.jobs.iter().for_each(|jobs| with_value("--jobs", jobs));
-    // A file is named from here, and cargo is run elsewhere.
+    // The path of a file is relative to this folder, but cargo runs elsewhere.
     let from_here = |config: &String| match std::path::absolute(config) {
         Ok(file) if file.is_file() => file.display().to_string(),
         _ => config.clone(),

@@ -1,4 +1,4 @@
-//! How to measure, decide and explain.
+//! Options for measuring, deciding and explaining.
 
 use super::comparing::CommonArguments;
 use clap::Args;
@@ -8,66 +8,68 @@ use perfunit_project::config::{self, Auto, Gates, Layer, Limit, Resolved, Settin
 use perfunit_session::{Explaining, Measuring, Options};
 use std::time::Duration;
 
-/// How to measure and decide. What is not typed here may be set in the environment or in the configuration.
+/// How to measure and decide. The environment or the configuration may set options that are not typed.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArguments {
-    /// Smallest change that counts as slower or faster, as `2%` or a fraction [default: 1%].
+    /// Smallest change that counts as slower or faster, such as `2%` or `0.02` [default: 1%].
     ///
-    /// Smaller changes that are certain are shown as changed, and never fail the run. First calls are judged from 5 % on,
-    /// and tests whose code placement cannot be controlled from 15 % on.
+    /// Smaller significant changes are shown as changed, and never fail the run. First calls must change by at least 5
+    /// %, and tests without controlled code placement by at least 15 %.
     #[arg(long, value_name = "CHANGE")]
     pub threshold: Option<Threshold>,
-    /// Metrics that decide whether a test got slower or faster, separated by commas [default: time].
+    /// Metrics that decide if a test got slower or faster, separated by commas [default: time].
     ///
-    /// The other metrics are measured, and shown where they changed.
+    /// All other metrics are measured too, and shown if they changed.
     #[arg(long, value_name = "METRICS", value_delimiter = ',', value_parser = config::metric())]
     pub metric: Vec<Metric>,
     /// How to count instructions [default: auto].
     ///
-    /// By the processor where it has a counter and lets us read it, or in callgrind, which is slow and needs valgrind.
+    /// Uses the processor's counter if it is available, otherwise callgrind, which is slow and needs valgrind.
     #[arg(long, value_enum, value_name = "HOW", hide_short_help = true)]
     pub instructions: Option<Instructions>,
-    /// Longest run of one measured process [default: 10s].
+    /// Timeout for each measured process [default: 10s].
     ///
-    /// A process that takes longer is killed and its test is reported; the run goes on.
+    /// A process that takes longer is killed and its test is reported; the run continues.
     #[arg(long, value_name = "TIME", value_parser = config::duration, hide_short_help = true)]
     pub timeout: Option<Duration>,
-    /// Longest whole run, builds included, or `none` [default: none].
+    /// Time budget for the entire run, including builds, or `none` [default: none].
     ///
-    /// As many tests as fit are measured, those most likely to have changed first; the others are listed.
+    /// Measures as many tests as fit, those most likely to have changed first; the others are listed.
     #[arg(long, value_name = "TIME", value_parser = Limit::read)]
     pub budget: Option<Limit>,
-    /// Longest measurement of one test, and again for its confirmation [default: 10s].
+    /// Time limit for measuring one test, and again for confirming its change [default: 10s].
     ///
-    /// Most are decided in a fraction of a second. What is not decided by then is inconclusive, with the interval so far.
+    /// Most tests take a fraction of a second. A test without a decision by then is inconclusive, with its interval so
+    /// far.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
-    /// Find the responsible functions [default: auto].
+    /// For which tests to find the responsible functions [default: auto].
     ///
-    /// By executed instructions, or by time, in separate builds. `cargo perfunit explain` does it later.
+    /// Functions are found by counting instructions, or by timing in separate builds. `cargo perfunit explain` does
+    /// this later.
     #[arg(long, value_enum, value_name = "WHEN")]
     pub explain: Option<Explain>,
     /// What to count to find the responsible functions [default: auto].
     #[arg(long, value_name = "ENGINE", hide_short_help = true)]
     pub engine: Option<Auto<Engine>>,
-    /// Which functions to time to find the responsible ones [default: auto].
+    /// Which functions to time [default: auto].
     #[arg(long, value_name = "STRATEGY", hide_short_help = true)]
     pub strategy: Option<Auto<Strategy>>,
-    /// Seed of the random shifts of address spaces and of the random numbers that tests draw [default: drawn].
+    /// Seed of the random shifts of address spaces and of the random numbers in tests [default: random].
     #[arg(long, value_name = "N", hide = true)]
     pub seed: Option<u64>,
-    /// Tests that runs besides this one measure, with which it shares one error rate: of a harness that asks for each
-    /// test by itself.
+    /// Number of tests that other runs measure and that share one error rate with this run; for harnesses that run each
+    /// test separately.
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     pub others: usize,
-    /// Where the code of both versions lies: what did not change at the same places, or wherever the linker put it.
+    /// Whether unchanged code of both versions has matching addresses, or those that the linker chooses.
     #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
     pub layout: Placement,
 }
 
 impl MeasuringArguments {
-    /// What was typed.
+    /// Returns the typed options as a layer of the configuration.
     pub fn layer(&self) -> Layer {
         Layer {
             threshold: self.threshold.map(Sourced::typed),
@@ -83,13 +85,13 @@ impl MeasuringArguments {
         }
     }
 
-    /// What to compare and how, with what was settled.
+    /// Returns the options of a comparison with the resolved settings.
     pub fn options(&self, common: &CommonArguments, resolved: &Resolved) -> Result<Options> {
         let settings = &resolved.settings;
         Ok(Options { explaining: explaining(settings), ..common.options(resolved, self.measuring(settings))? })
     }
 
-    /// How to measure and decide, with what was settled.
+    /// Returns the options for measuring from the resolved settings.
     fn measuring(&self, settings: &Settings) -> Measuring {
         Measuring {
             threshold: settings.threshold.value,
@@ -107,7 +109,7 @@ impl MeasuringArguments {
     }
 }
 
-/// How to find the responsible functions, with what was settled.
+/// Returns the options for explaining from the resolved settings.
 fn explaining(settings: &Settings) -> Explaining {
     Explaining {
         explain: settings.explain.value,

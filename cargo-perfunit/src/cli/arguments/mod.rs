@@ -1,4 +1,4 @@
-//! Arguments that several subcommands take, and what they mean to the stages.
+//! Arguments shared by several subcommands, and their meaning for the stages.
 
 mod comparing;
 mod measuring;

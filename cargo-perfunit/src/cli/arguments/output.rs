@@ -17,37 +17,37 @@ pub enum MessageFormat {
     Json,
 }
 
-/// What reports leave open.
+/// Options of reports.
 #[derive(Debug, Args)]
 pub struct ReportingArguments {
-    /// Also fail for these: in the exit code of `diff`, and as failed test cases with `junit`.
+    /// Also fail on these findings: in the exit code of `diff`, and as failed test cases with `junit`.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output")]
     pub deny: Vec<Deny>,
-    /// Report tests as inconclusive only if they may have changed by this much or more [default: 10%].
+    /// Only report tests as inconclusive if they may have changed by at least this much [default: 10%].
     ///
-    /// A test without a verdict that certainly changed by less is "unchanged within" 1, 2, 5 or 10 % or this bound, and
-    /// `--deny inconclusive` does not fail for it.
+    /// A test without a verdict that certainly changed by less is reported as unchanged within 1, 2, 5 or 10 %, or
+    /// within this bound. `--deny inconclusive` does not fail on it.
     #[arg(long, value_name = "CHANGE", help_heading = "Output")]
     pub bound: Option<Threshold>,
-    /// What Markdown says when nothing got slower or faster.
+    /// Content of Markdown reports if no test got slower or faster.
     #[arg(long, value_enum, default_value_t, value_name = "HOW", help_heading = "Output")]
     pub when_fine: WhenFine,
 }
 
 impl ReportingArguments {
-    /// With so many `-v`, and these tests counted as failures.
+    /// Returns the options for rendering.
     pub fn rendering(&self, verbose: u8, deny: &[Deny]) -> Rendering {
         Rendering { text: text_options(verbose > 0), when_fine: self.when_fine, denied: denied(deny) }
     }
 
-    /// Applies the bound that was typed to a run that was measured before.
+    /// Applies the typed bound to a saved run.
     pub fn judge(&self, run: &mut Run) {
         if let Some(bound) = self.bound {
             run.set_bound(bound);
         }
     }
 
-    /// What was typed of the settings that the configuration knows, too.
+    /// Returns the typed options that are also settings of the configuration.
     pub fn layer(&self, no_tests: Option<NoTests>) -> Layer {
         Layer {
             no_tests: no_tests.map(Sourced::typed),
@@ -65,18 +65,18 @@ fn denied(deny: &[Deny]) -> Denied {
         uncovered: deny.contains(&Deny::Uncovered),
         growth: deny.contains(&Deny::Growth),
         generated: deny.contains(&Deny::Generated),
-        // An option of its own.
+        // A separate option (`--no-tests`).
         nothing_measured: false,
     }
 }
 
-/// Fixes the use of colours, and says whether to print notes.
+/// Sets the use of colors, and whether to print notes.
 pub fn terminal(color: ColorChoice, quiet: bool) -> Terminal {
     term::set_color(color);
     Terminal { quiet }
 }
 
-/// Text for the terminal on standard output.
+/// Returns the options for text on standard output.
 pub fn text_options(verbose: bool) -> TextOptions {
     TextOptions { width: term::width(), verbose, unicode: term::unicode() }
 }

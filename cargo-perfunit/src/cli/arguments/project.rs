@@ -1,4 +1,4 @@
-//! Which project is meant, and its configuration.
+//! The project and its configuration.
 
 use clap::Args;
 use perfunit_model::error::{Error, Result};
@@ -6,11 +6,11 @@ use perfunit_project::config::{Configuration, Layer, Resolved};
 use perfunit_system::term::Terminal;
 use std::path::{Path, PathBuf};
 
-/// Which configuration to take.
+/// Which configuration to use.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct ConfigurationArguments {
-    /// Profile of the configuration: one of the file, or `default`, `hook`, `ci` [default: default].
+    /// Profile of the configuration: one of the file's, or `default`, `hook`, `ci` [default: default].
     #[arg(long, short = 'P', value_name = "NAME", env = "PERFUNIT_PROFILE")]
     pub profile: Option<String>,
     /// Configuration file to use instead of the workspace's `.config/perfunit.toml`.
@@ -19,7 +19,7 @@ pub struct ConfigurationArguments {
 }
 
 impl ConfigurationArguments {
-    /// Finds and settles the configuration of the project in a folder, and warns of what is odd in it.
+    /// Finds and resolves the configuration of the project in a folder, and prints its warnings.
     pub fn find(&self, folder: &Path, manifest: Option<&Path>, typed: Layer, terminal: Terminal) -> Result<Resolved> {
         let configuration = Configuration::find(folder, manifest, self.config_file.as_deref())?;
         let resolved = configuration.resolve(self.profile.as_deref().filter(|name| !name.is_empty()), typed)?;
@@ -28,7 +28,7 @@ impl ConfigurationArguments {
     }
 }
 
-/// Where the user stands, and the manifest that was named.
+/// Returns the current folder and the named manifest.
 pub fn place(manifest: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>)> {
     let manifest = manifest.map(real).transpose()?;
     let folder = match manifest.as_deref().and_then(Path::parent) {
@@ -38,14 +38,14 @@ pub fn place(manifest: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>)> {
     Ok((folder, manifest))
 }
 
-/// The current folder without symbolic links, as git and cargo see it.
+/// Returns the current folder without symbolic links, like git and cargo see it.
 pub fn folder() -> Result<PathBuf> {
     std::env::current_dir()
         .and_then(|dir| dir.canonicalize())
-        .map_err(|error| Error::setup(format!("cannot find the current folder: {error}")))
+        .map_err(|error| Error::setup(format!("cannot determine the current folder: {error}")))
 }
 
-/// A manifest that is named, without symbolic links.
+/// Returns a named manifest's path without symbolic links.
 pub fn real(manifest: &Path) -> Result<PathBuf> {
     if manifest.file_name().is_none_or(|name| name != "Cargo.toml") {
         return Err(Error::usage(format!(

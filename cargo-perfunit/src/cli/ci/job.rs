@@ -1,12 +1,11 @@
-//! Ready jobs for continuous integration: the text of the file that a service reads.
+//! CI jobs as files for the services that run them.
 //!
-//! All jobs have in common that base and head are measured by the same job, that only commits are
-//! compared, and that what they say is said by the exit code as well.
+//! All jobs measure base and head on one machine, compare commits only, and report failures by their exit code.
 
 use clap::ValueEnum;
 use std::num::NonZeroUsize;
 
-/// Services that run jobs.
+/// CI services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Service {
     /// GitHub Actions: `.github/workflows/perfunit.yml`.
@@ -17,26 +16,26 @@ pub enum Service {
     Generic,
 }
 
-/// A job to write.
+/// A job file.
 #[derive(Debug, Clone)]
 pub struct Job {
     pub service: Service,
-    /// Among how many machines the tests are shared out; one if absent.
+    /// Number of machines that divide the tests; one if absent.
     pub shards: Option<NonZeroUsize>,
     /// The default branch of the repository.
     pub branch: String,
-    /// The project's folder, relative to the top of the repository with `/`; empty for the top itself.
+    /// The project's folder with `/`, relative to the root of the repository; empty for the root.
     pub folder: String,
 }
 
-/// Of what GitHub caches: the newest of the same lock file is taken.
+/// Key of GitHub's cache. GitHub restores the newest entry with the same lock file.
 const KEY: &str = "perfunit-@VERSION@-${{ runner.os }}-${{ runner.arch }}-${{ steps.toolchain.outputs.key }}-\
     ${{ hashFiles('**/Cargo.lock') }}-${{ github.sha }}";
 /// The options of `diff` in all jobs.
 const OPTIONS: &str = " --profile ci";
 
 impl Service {
-    /// Where its file lies, relative to the top of the repository.
+    /// Returns the path of the job file, relative to the root of the repository.
     pub fn path(self) -> &'static str {
         match self {
             Self::Github => ".github/workflows/perfunit.yml",
@@ -47,7 +46,7 @@ impl Service {
 }
 
 impl Job {
-    /// The text of the file.
+    /// Renders the job file.
     pub fn render(&self) -> String {
         let one = self.shards.is_none();
         let (frame, parts): (&str, &[(&str, &str)]) = match self.service {

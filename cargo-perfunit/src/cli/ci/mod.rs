@@ -15,45 +15,45 @@ use perfunit_system::term::{self, Terminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Where the job goes for `GitLab` if there are other jobs already.
+/// Path of the job for `GitLab` if there are other jobs already.
 const GITLAB_INCLUDED: &str = ".gitlab/perfunit.gitlab-ci.yml";
 
 /// Arguments of `ci`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit ci init github            a workflow for pull requests
-  cargo perfunit ci init gitlab            a job for merge requests
-  cargo perfunit ci init generic           a shell script for any other service
-  cargo perfunit ci init github --print    only show it
+  cargo perfunit ci init github            write a workflow for pull requests
+  cargo perfunit ci init gitlab            write a job for merge requests
+  cargo perfunit ci init generic           write a shell script for other services
+  cargo perfunit ci init github --print    print the workflow without writing it
 
-docs/ci.md describes what the jobs do, and why.
+See docs/ci.md for a description of the jobs.
 ")]
 pub struct CiArguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: CiCommand,
 }
 
-/// What can be done for CI.
+/// Commands for CI.
 #[derive(Debug, Subcommand)]
 pub enum CiCommand {
-    /// Write a job that compares each pull request with its base, and fails for tests that got slower.
+    /// Write a job that compares each pull request with its base and fails if a test got slower.
     ///
-    /// The file is written below the top of the repository, and never over another one without --force.
+    /// The file is written below the root of the repository. An existing file is not replaced without --force.
     Init(InitArguments),
 }
 
 /// Arguments of `ci init`.
 #[derive(Debug, Args)]
 pub struct InitArguments {
-    /// The service that runs it.
+    /// CI service that runs the job.
     #[arg(value_enum)]
     pub service: Service,
-    /// Split the tests among N machines, and merge their results.
+    /// Divide the tests among N machines, and merge their results.
     #[arg(long, value_name = "N")]
     pub shards: Option<NonZeroUsize>,
-    /// Print the file instead of writing it.
+    /// Print the file without writing it.
     #[arg(long, conflicts_with = "force")]
     pub print: bool,
     /// Overwrite an existing file.
@@ -65,7 +65,7 @@ pub struct InitArguments {
 }
 
 impl CiArguments {
-    /// Does what was asked for.
+    /// Runs the command.
     pub fn run(&self) -> Result<ExitCode> {
         let CiCommand::Init(arguments) = &self.command;
         arguments.run()
@@ -73,7 +73,7 @@ impl CiArguments {
 }
 
 impl InitArguments {
-    /// Writes or prints a ready job.
+    /// Writes or prints the job.
     fn run(&self) -> Result<ExitCode> {
         let terminal = Terminal::default();
         let (folder, manifest) = place(self.manifest_path.as_deref())?;
@@ -91,8 +91,8 @@ impl InitArguments {
         let file = if service == Service::Gitlab && root.join(own).exists() { GITLAB_INCLUDED } else { own };
         let path = root.join(file);
         if !self.force && path.symlink_metadata().is_ok() {
-            return Err(Error::usage(format!("{file} exists"))
-                .hint("--force overwrites it, --print shows what would be written"));
+            return Err(Error::usage(format!("{file} already exists"))
+                .hint("use `--force` to overwrite it, or `--print` to print the job"));
         }
         fs::write(&path, text)?;
         if service == Service::Generic {
@@ -100,12 +100,10 @@ impl InitArguments {
         }
         terminal.status("Wrote", file);
         let next = match (service, file) {
-            (Service::Github, _) => "commit and push it; pull requests then have a check named perfunit",
+            (Service::Github, _) => "commit and push it to get a check named perfunit on pull requests",
             (Service::Gitlab, GITLAB_INCLUDED) => "add it to .gitlab-ci.yml and commit both:",
-            (Service::Gitlab, _) => "commit and push it; merge requests then have a job named perfunit",
-            (Service::Generic, _) => {
-                "commit it, and run it in a job that has the repository with its history, and Rust"
-            }
+            (Service::Gitlab, _) => "commit and push it to get a job named perfunit on merge requests",
+            (Service::Generic, _) => "commit it, and run it in a job with Rust and the full history of the repository",
         };
         terminal.status("Next", next);
         if file == GITLAB_INCLUDED {
@@ -115,7 +113,8 @@ impl InitArguments {
     }
 }
 
-/// The project's folder in the repository: where the user stands or what is named, else the only one that there is.
+/// Returns the project's folder in the repository: that of the named or enclosing manifest, otherwise that of the only
+/// one.
 fn project(folder: &Path, manifest: Option<&Path>, root: &Path) -> Result<String> {
     let cargo = Cargo::find(folder)?;
     let found = match cargo::locate(&cargo, folder, manifest) {
@@ -127,7 +126,7 @@ fn project(folder: &Path, manifest: Option<&Path>, root: &Path) -> Result<String
         },
     };
     let relative = found.strip_prefix(root).map_err(|_| {
-        Error::setup(format!("the workspace {} lies outside of the repository {}", found.display(), root.display()))
+        Error::setup(format!("the workspace {} is outside the repository {}", found.display(), root.display()))
             .hint("run this in a project of the repository")
     })?;
     Ok(relative.to_string_lossy().into_owned())

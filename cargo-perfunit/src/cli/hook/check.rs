@@ -1,4 +1,4 @@
-//! How a push is checked: what is typed at `hook install`, stored in the hook, and typed again by it at `hook run`.
+//! Options for checking a push: typed for `hook install`, stored in the hook, and passed to `hook run` by the hook.
 
 use super::super::diff::{DiffArguments, DiffRequest};
 use crate::hook::{OnFailure, Stored, manifests};
@@ -10,25 +10,25 @@ use perfunit_project::git::PushedPair;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The profile of the configuration, unless another one is named.
+/// The default profile of the configuration.
 const PROFILE: &str = "hook";
 
-/// How a push is checked.
+/// How to check a push.
 #[derive(Debug, Args)]
 pub struct CheckArguments {
-    /// Longest check of everything that is pushed, builds included [default: the profile's; 60s].
+    /// Time budget for checking a push, including builds [default: the profile's; 60s].
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub budget: Option<Duration>,
-    /// Profile of the configuration [default: that of the environment, or hook].
+    /// Profile of the configuration [default: the environment's, or hook].
     #[arg(long, short = 'P', value_name = "NAME")]
     pub profile: Option<String>,
-    /// Compare with the merge base with this revision instead of what the remote has.
+    /// Compare with the merge base with this revision instead of the remote's version.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
-    /// Also block pushes with such tests.
+    /// Also block pushes with these findings.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub deny: Vec<Deny>,
-    /// Also block pushes that could not be checked: those that do not build, or not within the budget.
+    /// Also block pushes that could not be checked, because they do not build or exceed the budget.
     #[arg(long)]
     pub strict: bool,
     /// Path to Cargo.toml [default: that of the only project in the repository].
@@ -44,7 +44,7 @@ impl CheckArguments {
         if self.strict { OnFailure::Block } else { OnFailure::Pass }
     }
 
-    /// As options of the hook to install, which runs the project with this manifest.
+    /// Returns the options to store in the hook, for the project with this manifest.
     pub fn stored(&self, manifest: &Path) -> Stored {
         let mut options = Vec::new();
         let mut add = |name: &str, value: String| options.extend([name.to_owned(), value]);
@@ -69,7 +69,7 @@ impl CheckArguments {
         Stored { options, diff: self.diff.clone(), failure: self.failure() }
     }
 
-    /// What `diff` does for two commits, within the time that is left if that is known already.
+    /// Resolves the options of `diff` for two commits, within the remaining time if it is known.
     pub fn resolve(&self, pair: &PushedPair, manifest: Option<&Path>, left: Option<Duration>) -> Result<DiffRequest> {
         let mut diff = self.diff_arguments()?;
         diff.common.base = Some(format!("{}..{}", pair.base, pair.head));
@@ -83,10 +83,10 @@ impl CheckArguments {
         diff.resolve()
     }
 
-    /// The options of `diff` with ours among them.
+    /// Parses the options of `diff`, with ours added.
     pub fn diff_arguments(&self) -> Result<DiffArguments> {
         let command = DiffArguments::augment_args(clap::Command::new("diff").bin_name("cargo perfunit diff"));
-        // The first word is the base, which is set later.
+        // The first word is the base, which is replaced later.
         let words = ["diff", "HEAD"].into_iter().chain(self.diff.iter().map(String::as_str));
         let typed = command.try_get_matches_from(words);
         let typed = typed.and_then(|typed| Ok((DiffArguments::from_arg_matches(&typed)?, is_typed(&typed, "profile"))));
@@ -108,31 +108,31 @@ impl CheckArguments {
     }
 }
 
-/// Whether an option was given, and not by the environment.
+/// Returns true if an option was typed, not set by the environment.
 fn is_typed(matches: &ArgMatches, name: &str) -> bool {
     matches.value_source(name) == Some(ValueSource::CommandLine)
 }
 
-/// An option that may be given before or after `--`.
+/// Merges an option that can be given before or after `--`.
 fn either<T: PartialEq>(name: &str, ours: Option<T>, of_diff: Option<T>) -> Result<Option<T>> {
     match (ours, of_diff) {
         (Some(ours), Some(of_diff)) if ours != of_diff => {
-            Err(Error::usage(format!("{name} is given twice, before and after `--`")).hint("keep the first one"))
+            Err(Error::usage(format!("{name} is given both before and after `--`")).hint("keep the first one"))
         }
         (ours, of_diff) => Ok(ours.or(of_diff)),
     }
 }
 
-/// The manifest of the only project in a repository, relative to its top.
+/// Returns the manifest of the only project in a repository, relative to its root.
 pub fn only_manifest(root: &Path) -> Result<PathBuf> {
     let mut manifests = manifests(root);
     match (manifests.pop(), &manifests[..]) {
         (Some(manifest), []) => Ok(manifest),
-        (None, _) => Err(Error::setup(format!("there is no Cargo project in {}", root.display()))
+        (None, _) => Err(Error::setup(format!("no Cargo project in {}", root.display()))
             .hint("name its Cargo.toml with `cargo perfunit hook install --manifest-path`")),
         (Some(last), others) => {
             let names: Vec<String> = others.iter().chain([&last]).map(|path| format!("`{}`", path.display())).collect();
-            Err(Error::setup(format!("there are several Cargo projects in {}: {}", root.display(), names.join(", ")))
+            Err(Error::setup(format!("several Cargo projects in {}: {}", root.display(), names.join(", ")))
                 .hint("choose one with `cargo perfunit hook install --manifest-path`"))
         }
     }
@@ -187,7 +187,12 @@ mod tests {
         let budget = |line: &str| resolved(line, None).map(|request| request.options.measuring.budget);
         assert_eq!(budget("--budget 30s").unwrap(), Some(Duration::from_secs(30)));
         assert_eq!(budget("-- --budget 30s").unwrap(), Some(Duration::from_secs(30)));
-        assert!(budget("--budget 30s -- --budget 20s").unwrap_err().to_string().contains("--budget is given twice"));
+        assert!(
+            budget("--budget 30s -- --budget 20s")
+                .unwrap_err()
+                .to_string()
+                .contains("--budget is given both before and after `--`")
+        );
     }
 
     #[test]

@@ -19,18 +19,18 @@ pub struct InstallArguments {
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub check: CheckArguments,
-    /// Install it even into a folder of hooks that other repositories share, or next to a hook manager.
+    /// Install the hook even if other repositories share the hooks folder, or next to a hook manager.
     #[arg(long)]
     pub force: bool,
-    /// Build what the remote has now, so that the first push need not wait for it.
+    /// Build the remote's version now, so that the first push is faster.
     #[arg(long)]
     pub build: bool,
 }
 
 impl InstallArguments {
-    /// Writes the hook, or says what to add to the configuration of the program that writes hooks here.
+    /// Writes the hook, or prints what to add to the hook manager's configuration.
     pub fn run(&self) -> Result<ExitCode> {
-        // What `diff` would not understand is reported now, and not at the next push.
+        // Invalid options of `diff` are reported now instead of at the next push.
         self.check.diff_arguments()?.resolve()?;
         let terminal = Terminal::default();
         let folder = folder()?;
@@ -40,7 +40,7 @@ impl InstallArguments {
         let manifest = project(&folder, self.check.manifest_path.as_deref(), root)?;
         let stored = self.check.stored(&manifest);
         let state = hook::state(&path)?;
-        // What is ours was written by us whatever else is in the repository.
+        // A hook that we wrote is ours, whatever else is in the repository.
         let foreign = state.text.as_deref().filter(|_| state.origin == Origin::Foreign);
         let managing = Managing::find(root, foreign).filter(|_| !self.force && state.origin != Origin::Ours);
         if let Some(managing) = managing {
@@ -59,8 +59,7 @@ impl InstallArguments {
         let project = manifest.parent().unwrap_or(root);
         let is_built =
             || session::home(project, Some(&manifest), target_dir).is_ok_and(|ours| ours.join("sides").exists());
-        if self.build
-            || !is_built() && term::asks("Build what the remote has now, so that the first push need not wait?")
+        if self.build || !is_built() && term::asks("Build the remote's version now, so that the first push is faster?")
         {
             self.build(&repository, &manifest, terminal)?;
         }
@@ -69,7 +68,7 @@ impl InstallArguments {
 }
 
 impl InstallArguments {
-    /// Builds the base that the next push is compared with, or else what is checked out.
+    /// Builds the version that the next push is compared with, or the checked-out version.
     fn build(&self, repository: &Repository, manifest: &Path, terminal: Terminal) -> Result<()> {
         let next = match repository.next_push()? {
             Some((remote, pushed)) => repository.pushed(&pushed, &remote, self.check.base.as_deref())?,
@@ -82,12 +81,12 @@ impl InstallArguments {
         let pair = PushedPair { head: base.clone(), base_name: base.clone(), base, same_files: true };
         let DiffRequest { options, .. } = self.check.resolve(&pair, Some(manifest), None)?;
         session::list(&Options { all_tests: true, ..options }, terminal)?;
-        terminal.status("Built", &format!("{}: a push builds what differs", pair.base_name));
+        terminal.status("Built", &format!("{}; a push only builds what changed", pair.base_name));
         Ok(())
     }
 }
 
-/// The hook's path, relative to the top of the repository if it is in it.
+/// Returns the hook's path, relative to the root of the repository if inside it.
 fn shown(hooks: &Path, root: &Path) -> String {
     let path = hooks.join("pre-push");
     path.strip_prefix(root).unwrap_or(&path).display().to_string()
@@ -98,14 +97,14 @@ fn announce(installed: &Installed, path: &str, terminal: Terminal) {
         Installed::New => terminal.status("Installed", path),
         Installed::Before(before) => {
             let before = before.file_name().unwrap_or_default().to_string_lossy();
-            terminal.status("Installed", &format!("{path}; the hook that was there is now {before}, and runs first"));
+            terminal.status("Installed", &format!("{path}; the existing hook is now {before} and runs first"));
         }
-        Installed::Changed => terminal.status("Installed", &format!("{path}, in place of one with other options")),
-        Installed::Unchanged => terminal.status("Unchanged", &format!("{path} is installed already")),
+        Installed::Changed => terminal.status("Installed", &format!("{path}, replacing one with other options")),
+        Installed::Unchanged => terminal.status("Unchanged", &format!("{path} is already installed")),
     }
 }
 
-/// Removes the hook; one that was there before gets its name back.
+/// Removes the hook. An earlier hook gets its name back.
 pub fn uninstall(folder: &Path, terminal: Terminal) -> Result<ExitCode> {
     let repository = Repository::discover(folder)?;
     let HooksFolder { path, .. } = repository.hooks_folder()?;
@@ -113,25 +112,28 @@ pub fn uninstall(folder: &Path, terminal: Terminal) -> Result<ExitCode> {
     match hook::uninstall(&path)? {
         Removed::Gone => terminal.status("Removed", &shown),
         Removed::Restored => {
-            terminal.status("Removed", &format!("{shown}; the hook from before is back in its place"));
+            terminal.status("Removed", &format!("{shown}; the earlier hook is restored"));
         }
         Removed::Nothing => match Managing::find(repository.root(), None).filter(|managing| managing.runs_us) {
             Some(Managing { manager, configuration, .. }) => {
                 let place = configuration.display();
-                return Err(Error::usage(format!("the hook is run by {}, not by a file of ours", manager.name()))
-                    .hint(format!("remove `cargo perfunit hook run` from {place}")));
+                return Err(Error::usage(format!(
+                    "{} runs the hook, not a file that `hook install` wrote",
+                    manager.name()
+                ))
+                .hint(format!("remove `cargo perfunit hook run` from {place}")));
             }
-            None => terminal.status("Unchanged", &format!("no hook of ours is installed at {shown}")),
+            None => terminal.status("Unchanged", &format!("cargo-perfunit's hook is not installed at {shown}")),
         },
     }
     Ok(ExitCode::Success)
 }
 
-/// Says what to add where.
+/// Prints what to add to a hook manager's configuration.
 fn print_snippet(managing: &Managing, stored: &Stored, terminal: Terminal) {
     let (name, place) = (managing.manager.name(), managing.configuration.display());
     if managing.runs_us {
-        terminal.status("Unchanged", &format!("{name} runs it already, as {place} says"));
+        terminal.status("Unchanged", &format!("{name} already runs it, according to {place}"));
         return;
     }
     terminal.warning(&format!(
@@ -141,8 +143,8 @@ fn print_snippet(managing: &Managing, stored: &Stored, terminal: Terminal) {
     term::print(&managing.manager.snippet(stored));
 }
 
-/// The manifest of the project, relative to the top of the repository: the one that is named, else that of the folder,
-/// else the only one.
+/// Returns the project's manifest, relative to the root of the repository: the named one, otherwise that of the folder,
+/// otherwise the only one.
 fn project(folder: &Path, named: Option<&Path>, root: &Path) -> Result<PathBuf> {
     let location = || cargo::locate(&Cargo::find(folder)?, folder, None);
     let found = match named {
@@ -152,7 +154,7 @@ fn project(folder: &Path, named: Option<&Path>, root: &Path) -> Result<PathBuf> 
     match (found.as_deref().and_then(|manifest| manifest.strip_prefix(root).ok()), named) {
         (Some(relative), _) => Ok(relative.to_owned()),
         (None, Some(named)) => {
-            Err(Error::usage(format!("{} lies outside of the repository {}", named.display(), root.display()))
+            Err(Error::usage(format!("{} is outside the repository {}", named.display(), root.display()))
                 .hint("name the Cargo.toml of a project in this repository"))
         }
         (None, None) => only_manifest(root),
@@ -161,11 +163,11 @@ fn project(folder: &Path, named: Option<&Path>, root: &Path) -> Result<PathBuf> 
 
 fn not_only_here(path: &Path) -> Error {
     Error::setup(format!(
-        "core.hooksPath is {}, outside of this repository: a hook there runs in every repository that uses that folder",
+        "core.hooksPath is {}, outside this repository: a hook there runs in every repository that uses this folder",
         path.display()
     ))
     .hint(
-        "`git config core.hooksPath .git/hooks` gives this repository hooks of its own, \
+        "`git config core.hooksPath .git/hooks` gives this repository its own hooks, \
          --force installs the hook there for all of them",
     )
 }

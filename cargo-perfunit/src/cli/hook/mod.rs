@@ -1,4 +1,4 @@
-//! `cargo perfunit hook`: the `pre-push` hook, installed, looked at, removed and run.
+//! `cargo perfunit hook`: installs, shows, removes and runs the `pre-push` hook.
 
 mod check;
 mod install;
@@ -16,39 +16,39 @@ use run::RunArguments;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit hook install                what is pushed is compared with what the remote has
-  cargo perfunit hook install --budget 30s   and a push waits at most this long
-  cargo perfunit hook status                 whether it is installed, and what else runs
-  cargo perfunit hook uninstall              as it was before
+  cargo perfunit hook install                compare each pushed version with the remote's
+  cargo perfunit hook install --budget 30s   delay a push by at most 30 s
+  cargo perfunit hook status                 show if the hook is installed, and what a push would compare
+  cargo perfunit hook uninstall              remove the hook and restore an earlier one
 
 To push anyway: `git push --no-verify`, or PERFUNIT_SKIP=1.
 ")]
 pub struct HookArguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: HookCommand,
 }
 
-/// What can be done with the hook.
+/// Commands for the hook.
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
-    /// Install the hook; one that is there already is kept and runs first.
+    /// Install the hook; an existing hook is kept and runs first.
     ///
-    /// Options are stored in the hook; those after `--` are given to `diff`.
+    /// Options are stored in the hook; those after `--` are passed to `diff`.
     Install(InstallArguments),
-    /// Remove the hook; one that was there before gets its place back.
+    /// Remove the hook; an earlier hook is restored.
     Uninstall,
-    /// Show whether the hook is installed, where, with which options, and what a push would compare now.
+    /// Show where the hook is installed, its options, and what a push would compare now.
     Status,
-    /// Compare what is pushed with what the remote has; git starts this before a push.
+    /// Compare the pushed version with the remote's; git runs this before a push.
     ///
-    /// Reads lines `<local ref> <local object> <remote ref> <remote object>` from standard input. Fails, which blocks
-    /// the push, if a test got slower (100), fails on head alone (104), or with `--deny inconclusive` is inconclusive (105).
+    /// Reads lines `<local ref> <local object> <remote ref> <remote object>` from standard input. Blocks the push if a
+    /// test got slower (exit code 100), newly fails (104), or is inconclusive with `--deny inconclusive` (105).
     Run(RunArguments),
 }
 
 impl HookArguments {
-    /// Does what was asked for.
+    /// Runs the command.
     pub fn run(&self) -> Result<ExitCode> {
         match &self.command {
             HookCommand::Install(arguments) => arguments.run(),

@@ -1,7 +1,7 @@
 //! `cargo perfunit hook run`: what git, or a hook manager, starts before a push.
 //!
-//! Only regressions block, and what the user asked to be denied: that a push could not be checked is no reason to stop
-//! it, unless `--strict` says so.
+//! Regressions and denied findings block a push. A push that could not be checked is let through, except with
+//! `--strict`.
 
 use super::super::arguments::{folder, place, terminal};
 use super::super::diff::DiffRequest;
@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Set to anything but 0, it skips the check.
+/// Skips the check if set to anything but 0.
 const SKIP_VARIABLE: &str = "PERFUNIT_SKIP";
 
 /// Arguments of `hook run`.
@@ -33,32 +33,32 @@ const SKIP_VARIABLE: &str = "PERFUNIT_SKIP";
 pub struct RunArguments {
     /// Name of the remote.
     pub remote: Option<String>,
-    /// Its address.
+    /// URL of the remote.
     pub url: Option<String>,
-    /// Check the branch that is checked out instead of what standard input says: for hook managers that do not pass it on.
+    /// Check the checked-out branch instead of reading standard input, for hook managers that do not pass it on.
     #[arg(long)]
     pub branch: bool,
     #[command(flatten)]
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub check: CheckArguments,
-    /// Print only warnings and what blocks the push.
+    /// Only print warnings and the reasons for blocking the push.
     #[arg(long, short)]
     pub quiet: bool,
-    /// Coloring.
+    /// When to color the output.
     #[arg(long, value_enum, value_name = "WHEN", env = "CARGO_TERM_COLOR", default_value_t)]
     pub color: ColorChoice,
 }
 
-/// How we know what is pushed.
+/// Source of the pushed versions.
 enum PushSource {
-    /// Lines as git writes them to a hook.
+    /// Lines that git writes to the hook.
     Lines(String),
-    /// The branch that is checked out.
+    /// The checked-out branch.
     Branch,
 }
 
 impl RunArguments {
-    /// Compares what is pushed with what the remote has.
+    /// Compares the pushed versions with the remote's.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(self.color, self.quiet);
         if std::env::var_os(SKIP_VARIABLE).is_some_and(|value| !value.is_empty() && value != "0") {
@@ -79,7 +79,7 @@ impl RunArguments {
         let mut budget = None;
         let mut codes = Vec::new();
         for (names, pair) in &pairs {
-            // What goes wrong with one branch takes nothing back of what is known of the others.
+            // An error in one branch does not affect the results of others.
             let checked = push.compare(names, pair, &mut budget).or_else(|error| push.not_checked(names, error));
             let code = checked.unwrap_or_else(|error| exit_code::told(&error));
             codes.push(code);
@@ -104,8 +104,8 @@ impl RunArguments {
         }
         let mut stdin = std::io::stdin();
         if stdin.is_terminal() {
-            return Err(Error::usage("`hook run` reads from standard input what is pushed, as git writes it")
-                .hint("`cargo perfunit hook run --branch` checks the branch that is checked out"));
+            return Err(Error::usage("`hook run` expects the pushed refs on standard input, as git writes them")
+                .hint("run `cargo perfunit hook run --branch` to check the current branch"));
         }
         let mut lines = String::new();
         stdin
@@ -115,7 +115,7 @@ impl RunArguments {
     }
 }
 
-/// pre-commit reads what git says itself, and hands one ref to its hooks in the environment.
+/// Returns the pushed ref in pre-commit's variables. pre-commit reads git's lines itself and passes one ref on.
 fn pushed_by_pre_commit() -> Option<String> {
     let variable = |name: &str| std::env::var(format!("PRE_COMMIT_{name}")).ok().filter(|value| !value.is_empty());
     let (from, to) = (variable("FROM_REF")?, variable("TO_REF")?);
@@ -124,18 +124,18 @@ fn pushed_by_pre_commit() -> Option<String> {
     Some(format!("{local} {to} {remote} {from}"))
 }
 
-/// A push being checked.
+/// A push to check.
 struct Push<'a> {
     check: &'a CheckArguments,
-    /// Where git started the hook: the top of the working tree.
+    /// The folder in which git started the hook: the root of the working tree.
     folder: PathBuf,
     terminal: Terminal,
     started: Instant,
-    /// The base of what the budget left no time for.
+    /// The base of pushes that exceeded the budget.
     unchecked: RefCell<Option<String>>,
 }
 
-/// What the budget is and when it ends.
+/// The budget and its start.
 #[derive(Clone, Copy)]
 struct Budget {
     whole: Duration,
@@ -143,7 +143,7 @@ struct Budget {
 }
 
 impl Push<'_> {
-    /// What to compare, each pair once with the names of the branches that it is for.
+    /// Returns the pairs to compare, each once with the names of its branches.
     fn pairs(&self, remote: Option<String>, source: &PushSource) -> Result<Vec<(String, PushedPair)>> {
         let repository = Repository::discover(&self.folder)?;
         let (tracked, refs) = match source {
@@ -176,7 +176,7 @@ impl Push<'_> {
         self.terminal.status("Passed", &format!("{why}: nothing to compare"));
     }
 
-    /// Compares two commits in the time that is left for all of them.
+    /// Compares two commits in the remaining time.
     fn compare(&self, names: &str, pair: &PushedPair, budget: &mut Option<Budget>) -> Result<ExitCode> {
         let manifest = self.manifest()?;
         let left = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
@@ -188,11 +188,11 @@ impl Push<'_> {
             && let Some(whole) = options.measuring.budget
         {
             *budget = Some(Budget { whole, end: self.started + whole });
-            // Neither builds nor explanations know of an end.
+            // Builds and explanations do not check the budget.
             interrupt::stop_after((whole + output::GRACE).saturating_sub(self.started.elapsed()));
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
-        // A bug of ours must not keep anybody from pushing; its message is on the screen by then.
+        // A bug in the tool must not block a push. The panic's message is printed by then.
         let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
         match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
             Ok(run) => self.conclude(names, pair, &run, &output, *budget),
@@ -201,7 +201,7 @@ impl Push<'_> {
         }
     }
 
-    /// Prints what came out, in one line if nothing blocks the push.
+    /// Prints the result, in one line if nothing blocks the push.
     fn conclude(
         &self,
         names: &str,
@@ -216,7 +216,7 @@ impl Push<'_> {
             return Err(self.out_of_time(pair, budget, "before a test could be measured"));
         }
         if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
-            // A count that is wrong by one is no reason to disturb a push.
+            // A failed reset of the counter must not fail a push.
             let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
         }
         if code != ExitCode::Success || reporting.rendering.text.verbose {
@@ -239,7 +239,7 @@ impl Push<'_> {
         Ok(exit_code::of_push(code, self.check.failure()))
     }
 
-    /// Says how many pushes went unchecked if this is one of them.
+    /// Reports the number of unchecked pushes, if this push is one.
     fn count_unchecked(&self) {
         if let Some(base) = &*self.unchecked.borrow() {
             let pushes = self.ours().and_then(|ours| unchecked::add(&ours)).unwrap_or(1);
@@ -247,7 +247,7 @@ impl Push<'_> {
         }
     }
 
-    /// Our folder in the project.
+    /// Returns our folder in the project.
     fn ours(&self) -> Result<PathBuf> {
         let manifest = match self.manifest()? {
             Some(manifest) => Some(manifest),
@@ -258,7 +258,7 @@ impl Push<'_> {
         session::home(&folder, manifest.as_deref(), target_dir.as_deref())
     }
 
-    /// The manifest of the project, if the user names none and it does not lie at the top.
+    /// Returns the project's manifest if none is named and none is at the root.
     fn manifest(&self) -> Result<Option<PathBuf>> {
         if self.check.manifest_path.is_some() {
             return Ok(None);
@@ -267,7 +267,7 @@ impl Push<'_> {
         only_manifest(repository.root()).map(|manifest| Some(repository.root().join(manifest)))
     }
 
-    /// A failure of ours lets the push through, unless the user wants otherwise; Ctrl-C never does.
+    /// Lets the push through after a failed check, except with `--strict` or after Ctrl-C.
     fn not_checked(&self, what: &str, error: Error) -> Result<ExitCode> {
         if interrupt::by_user() {
             return Err(Error::new(ExitCode::Interrupted, "interrupted"));
@@ -275,9 +275,9 @@ impl Push<'_> {
         match self.check.failure() {
             OnFailure::Block => Err(error),
             OnFailure::Pass => {
-                // That it is let through is the last line.
+                // The result is the last line.
                 error.as_broken().iter().for_each(|broken| term::eprint(&broken.output));
-                self.terminal.warning(&format!("{what} was not checked, and is let through: {error}"));
+                self.terminal.warning(&format!("{what} was not checked and is let through: {error}"));
                 Ok(ExitCode::Success)
             }
         }
@@ -288,10 +288,8 @@ impl Push<'_> {
         let whole = budget.map_or_else(|| self.started.elapsed(), |budget| budget.whole);
         let error = output::out_of_time(whole, how);
         match self.check.failure() {
-            OnFailure::Block => {
-                error.hint("a longer one is stored in the hook by `cargo perfunit hook install --budget TIME`")
-            }
-            // The last line says what to do.
+            OnFailure::Block => error.hint("set a longer budget with `cargo perfunit hook install --budget TIME`"),
+            // The last line tells what to do.
             OnFailure::Pass => error,
         }
     }

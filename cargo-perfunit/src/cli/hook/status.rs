@@ -7,7 +7,7 @@ use perfunit_system::term;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Says whether the hook is installed, where, by what, and what a push would compare now.
+/// Prints where the hook is installed, what runs it, and what a push would compare now.
 pub fn status(folder: &Path) -> Result<ExitCode> {
     let repository = Repository::discover(folder)?;
     let hooks = repository.hooks_folder()?;
@@ -21,7 +21,9 @@ pub fn status(folder: &Path) -> Result<ExitCode> {
     let managing = Managing::find(repository.root(), foreign).filter(|managing| managing.runs_us);
     match (&state, &managing) {
         (State { origin: Origin::Ours, .. }, _) => line("Installed", &path),
-        (State { origin: Origin::Edited, .. }, _) => line("Installed", &format!("{path}, edited since")),
+        (State { origin: Origin::Edited, .. }, _) => {
+            line("Installed", &format!("{path}, edited since it was installed"))
+        }
         (_, Some(managing)) => {
             let (name, place) = (managing.manager.name(), managing.configuration.display());
             line("Installed", &format!("in {place}, which {name} reads"));
@@ -44,23 +46,23 @@ pub fn status(folder: &Path) -> Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-/// What is unusual about the folder.
+/// Describes the hooks folder if it is unusual.
 fn whose(HooksFolder { path, owner }: &HooksFolder) -> Option<String> {
     let path = path.display();
     match owner {
         HooksOwner::Repository => None,
         HooksOwner::Project => Some(format!("core.hooksPath is {path}, a folder of the project")),
-        HooksOwner::Others => Some(format!("core.hooksPath is {path}, which other repositories may use as well")),
+        HooksOwner::Others => Some(format!("core.hooksPath is {path}, which other repositories may also use")),
     }
 }
 
-/// The base that is stored in the hook.
+/// Returns the base that is stored in the hook.
 fn base_in(command: &str) -> Option<String> {
     let ours = words_of(command).into_iter().take_while(|word| word != "--");
     ours.skip_while(|word| word != "--base").nth(1)
 }
 
-/// What a push would compare now.
+/// Describes what a push would compare now.
 fn now(repository: &Repository, base: Option<&str>) -> String {
     let described = || -> Result<String> {
         let Some((remote, pushed)) = repository.next_push()? else {

@@ -1,4 +1,4 @@
-//! A man page for the tool and for each subcommand, nested ones too.
+//! Man pages for the tool and for each subcommand, including nested ones.
 
 use super::facts::{ENVIRONMENT, FILES};
 use clap::Command;
@@ -7,19 +7,19 @@ use clap_mangen::roff::{Inline, Roff, bold, roman};
 use perfunit_model::error::ExitCode;
 use std::io;
 
-/// The name of the executable, and with it of pages and scripts.
+/// Name of the executable, which names pages and scripts.
 pub const BINARY: &str = "cargo-perfunit";
-/// What a long help's examples begin with; they are a section of their own here.
+/// Beginning of the examples in a long help; the page has a section for them.
 const EXAMPLES: &str = "Examples:\n";
 
-/// One page, to be written to a file.
+/// A page to write to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManPage {
     pub file: String,
     pub roff: String,
 }
 
-/// The pages of a command and of all that is below it.
+/// Returns the pages of a command and of all its subcommands.
 pub fn man_pages(command: Command) -> Vec<ManPage> {
     let words = command.get_bin_name().unwrap_or(BINARY).to_owned();
     let mut root = renamed(command).bin_name(words).disable_help_subcommand(true);
@@ -28,12 +28,12 @@ pub fn man_pages(command: Command) -> Vec<ManPage> {
     tree(&root).into_iter().map(|command| page(command, &names)).collect()
 }
 
-/// The command as its executable is called: a page or script has one word for it, not two.
+/// Returns the command under its executable's name: pages and scripts are named by one word, not two.
 pub fn renamed(command: Command) -> Command {
     command.name(BINARY).display_name(BINARY).bin_name(BINARY)
 }
 
-/// A command and what is below it, as the help shows them.
+/// Returns a command and its subcommands, as shown in the help.
 fn tree(command: &Command) -> Vec<&Command> {
     let shown = command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
     std::iter::once(command).chain(shown.flat_map(tree)).collect()
@@ -45,11 +45,11 @@ fn title(command: &Command) -> String {
 
 fn page(command: &Command, names: &[String]) -> ManPage {
     let source = format!("{BINARY} {}", env!("CARGO_PKG_VERSION"));
-    // What `-h` leaves out is in the page, too.
+    // Options hidden in `-h` are in the page too.
     let shown = command.clone().mut_args(|argument| argument.hide_short_help(false));
     let man = Man::new(shown).source(source).manual("cargo-perfunit manual");
     let mut text = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = describe(&man, command, &mut text);
     let mut roff = Roff::new();
     examples(&mut roff, command);
@@ -76,7 +76,7 @@ fn describe(man: &Man, command: &Command, text: &mut Vec<u8>) -> io::Result<()> 
     Ok(())
 }
 
-/// The examples of the long help, line by line; what follows them is said by sections of their own.
+/// Writes the examples of the long help line by line; sections follow for the rest.
 fn examples(roff: &mut Roff, command: &Command) {
     let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let Some(examples) = after.trim().strip_prefix(EXAMPLES) else { return };
@@ -87,7 +87,7 @@ fn examples(roff: &mut Roff, command: &Command) {
     roff.control("fi", []);
 }
 
-/// A section of words with their meaning.
+/// Writes a section of words with their meaning.
 fn list<'a>(roff: &mut Roff, heading: &str, entries: impl IntoIterator<Item = (String, &'a str)>) {
     roff.control("SH", [heading]);
     for (name, meaning) in entries {

@@ -1,7 +1,7 @@
 use super::*;
 use perfunit_model::{MeasuringLinker, NoLayout};
 
-/// A machine as it should be.
+/// Returns the facts of an ideal machine.
 fn good() -> Facts {
     Facts {
         platform: ("linux".to_owned(), "x86_64".to_owned()),
@@ -24,7 +24,7 @@ fn good() -> Facts {
     }
 }
 
-/// What is not as it should be.
+/// Checks the findings that are not `Ok`.
 #[track_caller]
 fn check(examined: &Facts, expected: &[(&str, Level)]) {
     let findings = facts(examined);
@@ -110,7 +110,7 @@ fn a_false_alarm_is_bad_and_a_small_change_is_chance() {
 #[test]
 fn values_are_sentences_with_figures() {
     let core = CoreNoise { core: 1, gaps_per_second: 612.4, lost: 0.0218, longest_ns: 410_000.0 };
-    assert_eq!(quiet(&core).value, "core 1: 2.2 % of the time lost, in 612 gaps a second of up to 0.4 ms");
+    assert_eq!(quiet(&core).value, "core 1: 2.2 % of the time lost, in 612 gaps per second of up to 0.4 ms");
     let value = against_itself(&Ok(itself(Verdict::Same, 0.011))).value;
-    assert_eq!(value, "same after 8 pairs in 0.1 s on core 1; smallest detectable change 1.1 %");
+    assert_eq!(value, "unchanged after 8 pairs in 0.1 s on core 1; smallest detectable change 1.1 %");
 }

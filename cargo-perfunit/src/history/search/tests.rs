@@ -2,9 +2,9 @@ use super::*;
 use fastrand::Rng;
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
-/// Commits of known times, compared with noise.
+/// Commits with known times, compared with noise.
 struct Line {
-    /// Logarithms; `None` does not build.
+    /// Logarithms of the times; `None` does not build.
     times: Vec<Option<f64>>,
     deviation: f64,
     random: Rng,
@@ -21,7 +21,7 @@ impl Compare for Line {
         let Some(head_time) = time(head) else { return Ok(Answer::Cannot(head)) };
         let deviation = self.deviation / f64::from(effort).sqrt();
         let uniform = self.random.f64().clamp(1e-9, 1.0 - 1e-9);
-        // Unchanged code is compared as machine code, and is equal.
+        // Unchanged code is equal by comparing machine code.
         if base_time.to_bits() == head_time.to_bits() {
             return Ok(Answer::Change(LogChange::NONE));
         }
@@ -35,7 +35,7 @@ fn line(times: Vec<Option<f64>>, deviation: f64, seed: u64) -> Line {
     Line { times, deviation, random: Rng::with_seed(seed), built: BTreeSet::new() }
 }
 
-/// A step at a random place among commits some of which do not build.
+/// Returns a line with a step at a random place, in which some commits do not build.
 fn with_step(seed: u64, broken: f64, effect: f64) -> (Line, usize, usize) {
     let mut random = Rng::with_seed(seed);
     let last = random.usize(2..200);
@@ -51,7 +51,7 @@ fn searched(found: Found) -> Searched {
     searched
 }
 
-/// The steps, by the commits before and after them.
+/// Returns the steps as pairs of the commits before and after.
 fn steps(found: &Searched) -> Vec<(usize, usize)> {
     found.steps.iter().map(|step| (step.before, step.after)).collect()
 }
@@ -85,7 +85,7 @@ fn among_commits_that_do_not_build_the_true_one_is_in_the_set() {
 fn without_a_step_nothing_is_named() {
     for seed in 0..200 {
         let mut random = Rng::with_seed(seed);
-        // Each commit is other code of the same speed.
+        // Each commit has other code with the same speed.
         let times: Vec<_> = (0..50).map(|index| Some(1e-9 * f64::from(index))).collect();
         let noise = random.u64(..);
         for found in
@@ -100,7 +100,7 @@ fn without_a_step_nothing_is_named() {
     }
 }
 
-/// Times that are these from these commits on.
+/// Returns times that change to these levels at these commits.
 fn levels(last: usize, levels: &[(usize, f64)]) -> Vec<Option<f64>> {
     let at = |index: usize| levels.iter().rev().find(|(from, _)| *from <= index).map_or(0.0, |(_, time)| *time);
     (0..=last).map(|index| Some(at(index))).collect()
@@ -136,7 +136,7 @@ fn many_small_steps_are_no_step_but_a_rest() {
     assert!(found.rest.unwrap().low > 0.05, "{found:?}");
 }
 
-/// Answers so many questions, and then no more.
+/// Answers this many comparisons and then stops.
 struct Interrupted(Line, usize);
 
 impl Compare for Interrupted {

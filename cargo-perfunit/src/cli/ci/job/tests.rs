@@ -1,4 +1,4 @@
-//! That services can read what we write for them.
+//! Checks that services can read the generated jobs.
 
 use super::*;
 use saphyr::{LoadableYamlNode, Yaml};
@@ -31,7 +31,7 @@ fn shell_can_read(script: &str) {
     assert!(output.status.success(), "{}\n{script}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// GitHub's expressions are put in before a shell reads them.
+/// Fills in GitHub's expressions, which GitHub replaces before a shell reads the script.
 fn expressions_filled_in(script: &str) -> String {
     let mut parts = script.split("${{");
     let first = parts.next().unwrap_or_default().to_owned();
@@ -62,7 +62,7 @@ fn github_gets_steps_that_a_shell_can_read() {
                 assert!(uses.is_some() != run.is_some(), "{step:?}");
                 if let Some(run) = run {
                     shell_can_read(&expressions_filled_in(run));
-                    // What others write must not become part of a script.
+                    // Text from pull requests must not become part of a script.
                     assert!(!run.contains("${{"), "{run}");
                 }
             }

@@ -25,7 +25,7 @@ fn jobs_are_written_once_and_overwritten_only_by_force() {
         fs::write(&path, "mine").unwrap();
         let refused = project.perfunit(["ci", "init", service]).expect(2);
         assert!(
-            refused.stderr.contains(&format!("{file} exists")) && refused.stderr.contains("--force"),
+            refused.stderr.contains(&format!("{file} already exists")) && refused.stderr.contains("--force"),
             "{}",
             refused.stderr
         );

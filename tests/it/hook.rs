@@ -246,7 +246,7 @@ fn what_cannot_be_checked_is_let_through_unless_strict() {
     let pushing = Pushing::new(&source(500), "this is no Rust\n");
     pushing.install();
     let run = pushing.git(["push", "--dry-run", "origin", "main"]).expect(0);
-    says(&run, &["main was not checked, and is let through", "does not build"]);
+    says(&run, &["main was not checked and is let through", "does not build"]);
     pushing.hook(&[&["install", "--strict"], &QUICK[..]].concat()).expect(0);
     pushing.git(["push", "--dry-run", "origin", "main"]).expect(1);
     let hook = pushing.project.path().join(".git/hooks/pre-push");
@@ -311,7 +311,7 @@ fn an_existing_hook_runs_first_and_is_restored() {
     fs::create_dir_all(&hooks).unwrap();
     fs::write(hooks.join("pre-push"), own).unwrap();
     fs::set_permissions(hooks.join("pre-push"), fs::Permissions::from_mode(0o750)).unwrap();
-    says(&pushing.hook(&["install"]).expect(0), &["pre-push.before-perfunit, and runs first"]);
+    says(&pushing.hook(&["install"]).expect(0), &["pre-push.before-perfunit and runs first"]);
     says(&pushing.hook(&["install"]).expect(0), &["is already installed"]);
     says(&pushing.hook(&["status"]).expect(0), &["Installed", "First  .git/hooks/pre-push.before-perfunit"]);
 

@@ -1,6 +1,6 @@
 //! The conclusion of a run, on which the exit code, the hook, headlines and output variables are based.
 
-use super::{GeneratedCalls, NotCompared, Outcome, Run, Side, Undecided, Verdict};
+use super::{GeneratedCalls, NotCompared, Outcome, Run, Side, Undecided};
 use std::iter;
 
 /// Findings that fail a run in addition to tests that got slower or newly fail (`--deny`, `--no-tests=fail`).
@@ -60,9 +60,12 @@ impl Denied {
         run.outcomes.iter().filter(move |outcome| self.is_open(run, outcome))
     }
 
-    /// Returns true if the test has no verdict although that is denied.
+    /// Returns true if the test has no verdict although that is denied. A slowdown that would be accepted if it were confirmed
+    /// is not denied.
     pub fn is_open(self, run: &Run, outcome: &Outcome) -> bool {
-        run.is_inconclusive(outcome) && (self.inconclusive || self.unconfirmed && outcome.is_probably_slower())
+        let is_probable = outcome.is_probably_slower();
+        let is_accepted = is_probable && run.covering(outcome).is_some();
+        run.is_inconclusive(outcome) && !is_accepted && (self.inconclusive || self.unconfirmed && is_probable)
     }
 }
 
@@ -71,7 +74,7 @@ impl Denied {
 pub enum Conclusion {
     /// Nothing fails the run.
     Passed,
-    /// Tests got slower than base.
+    /// Tests got slower than base, and that is not accepted.
     Slower,
     /// The work of functions grows with a larger power, which is denied.
     Grows,
@@ -123,7 +126,7 @@ impl Conclusion {
             || denied.open(run).next().is_some() || !denied.undecided(run).is_empty() || run.is_unchecked();
         let is_measured = || run.outcomes.iter().any(|outcome| outcome.measured.is_some());
         match () {
-            () if run.count(Verdict::Slower) > 0 => Self::Slower,
+            () if run.slower().next().is_some() => Self::Slower,
             () if denied.growth && run.growing().next().is_some() => Self::Grows,
             () if run.interrupted => Self::Interrupted,
             () if run.failing(Side::Head).next().is_some() => Self::FailsOnHead,
@@ -139,7 +142,7 @@ impl Conclusion {
     /// does not pass.
     fn of_further(comparison: &Result<Box<Run>, NotCompared>, denied: Denied, slower: Self) -> Self {
         match comparison {
-            Ok(run) if run.count(Verdict::Slower) > 0 => slower,
+            Ok(run) if run.slower().next().is_some() => slower,
             Ok(run) if run.interrupted => Self::Interrupted,
             Ok(run) if denied.open(run).next().is_some() || run.is_unchecked() => Self::Undecided,
             Ok(_) | Err(NotCompared::IsBase) => Self::Passed,
@@ -160,8 +163,8 @@ fn is_empty_shard(run: &Run) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Reason;
     use crate::samples;
+    use crate::{Acceptance, AcceptedIn, Reason, Verdict};
     use crate::{
         FailedOn, Failure, Generation, Growth, NotCounted, NotGenerated, Ratchet, Untraceable, VersionName, Warning,
         WithoutWorkload,
@@ -188,6 +191,33 @@ mod tests {
         let mut run = run(&[(Verdict::Inconclusive, None), (Verdict::Slower, None)]);
         run.interrupted = true;
         assert_eq!(Conclusion::of(&run, DENIED), Conclusion::Slower);
+    }
+
+    #[test]
+    fn accepted_slowdowns_fail_nothing_and_larger_ones_do() {
+        let accept = |text: &str| Acceptance::parse(text, AcceptedIn::Commit { id: "1f".into(), step: 0 }).unwrap();
+        let figures = || Some(samples::measured(1e3, 0.04));
+        let slower = || samples::run(vec![samples::outcome("t", Verdict::Slower, figures())]);
+        let with = |text: &str| Run { acceptances: vec![accept(text)], ..slower() };
+        let denied = Denied { growth: false, ..DENIED };
+        assert_eq!(Conclusion::of(&with("t <= 5% because x"), denied), Conclusion::Passed);
+        assert_eq!(Conclusion::of(&with("t <= 3% because x"), DENIED), Conclusion::Slower);
+        assert_eq!(Conclusion::of(&with("u <= 5% because x"), DENIED), Conclusion::Slower);
+        // The same rule decides on the comparison with the ratchet's version, whose acceptances are its own.
+        let version = VersionName { label: "v1".into(), commit: "1f".into(), dirty: false };
+        let against = |second| {
+            let ratchet = Some(Ratchet { version: version.clone(), comparison: Ok(Box::new(second)) });
+            Conclusion::of(&Run { ratchet, ..with("t <= 5% because x") }, Denied::default())
+        };
+        assert_eq!(against(slower()), Conclusion::SlowerThanRatchet);
+        assert_eq!(against(with("t <= 5% because x")), Conclusion::Passed);
+        let probably = || {
+            let reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
+            vec![Outcome { reason, ..samples::outcome("t", Verdict::Inconclusive, figures()) }]
+        };
+        let denied = Denied { unconfirmed: true, ..Denied::default() };
+        let code = |text: &str| Conclusion::of(&Run { outcomes: probably(), ..with(text) }, denied);
+        assert_eq!((code("t <= 5% because x"), code("t <= 3% because x")), (Conclusion::Passed, Conclusion::Undecided));
     }
 
     #[test]

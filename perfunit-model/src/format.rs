@@ -213,6 +213,12 @@ pub fn without_escapes(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
+/// Returns true for characters that hide or reorder other text: a name could pass for another one.
+pub fn is_deceptive(c: char) -> bool {
+    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    reorders || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
 /// Returns text with a capital letter and a full stop.
 pub fn sentence(text: &str) -> String {
     let mut rest = text.chars();

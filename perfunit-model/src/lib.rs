@@ -2,6 +2,8 @@
 //!
 //! No I/O, and no algorithms beyond conversions and orderings. Values that exist once per version are [`Sides`].
 
+mod acceptance;
+mod allowance;
 mod bisection;
 mod calibration;
 mod cause;
@@ -44,6 +46,8 @@ mod verdict;
 mod warning;
 mod workload;
 
+pub use acceptance::{ACCEPT_TRAILER, Acceptance, AcceptedIn, Malformed};
+pub use allowance::{Allowance, Coverage};
 pub use bisection::{Bisection, Direction, FoundStep, FoundTest, Further, SourceChange, Unresolved, Unsearched};
 pub use calibration::{
     Calibration, Cell, Circumstances, Compared, DecisionRule, Level, Processes, Share, Tally, Terms,
@@ -91,5 +95,7 @@ pub use uncovered::{LeftOutBy, Uncovered, UncoveredBecause};
 pub use undecided::Undecided;
 pub use unexplained::{BuiltWith, ExplanationNote, Unexplained, Unprobed, Unsteady};
 pub use verdict::{Bound, Change, EffectClass, EffectSize, Mode, Sample, Verdict};
-pub use warning::{Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unfiltered, Unused, Warning};
+pub use warning::{
+    AcceptanceUnused, Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unfiltered, Unused, Warning,
+};
 pub use workload::{Capture, Harness, NoBench, NoDoctest, NotExtracted, Repeated, Start, Throughput, WorkUnit};

@@ -2,7 +2,7 @@
 
 use super::format::short_commit;
 use super::{
-    Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
+    Acceptance, Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
     GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PossibleChange, Reason, Sample, Scaling, SelectedBecause,
     Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
     WorkUnit, margin,
@@ -199,6 +199,9 @@ pub struct Run {
     /// Workloads with a parameter and time that grows with a larger power of it.
     #[serde(default)]
     pub scaling: Vec<Scaling>,
+    /// The slowdowns that are accepted on purpose.
+    #[serde(default)]
+    pub acceptances: Vec<Acceptance>,
     /// The comparison with an older version, if requested.
     #[serde(default)]
     pub ratchet: Option<Ratchet>,
@@ -327,12 +330,11 @@ impl Run {
     }
 
     /// Returns the tests that are slower than the ratchet's version but not known to be slower than base: small losses
-    /// that add up.
+    /// that add up. Accepted slowdowns are neither.
     pub fn cumulative_losses(&self) -> Vec<&Outcome> {
-        let is_slower = |outcome: &&Outcome| outcome.verdict == Verdict::Slower;
-        let known: BTreeSet<&TestId> = self.outcomes.iter().filter(is_slower).map(|outcome| &outcome.test).collect();
-        let compared = self.against_ratchet().into_iter().flat_map(|run| &run.outcomes);
-        compared.filter(is_slower).filter(|outcome| !known.contains(&outcome.test)).collect()
+        let known: BTreeSet<&TestId> = self.slower().map(|outcome| &outcome.test).collect();
+        let compared = self.against_ratchet().into_iter().flat_map(Run::slower);
+        compared.filter(|outcome| !known.contains(&outcome.test)).collect()
     }
 
     /// Returns true if it is unknown whether a test is slower than base: its verdict is open, or it has none although

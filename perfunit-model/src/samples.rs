@@ -269,6 +269,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         sharding: None,
         growth: None,
         scaling: Vec::new(),
+        acceptances: Vec::new(),
         ratchet: None,
         generated: None,
     }

@@ -1,6 +1,8 @@
 //! Warnings of a run, apart from the outcomes of its tests.
 
-use super::{Partition, Side, Sides, TargetId, TestId, Uncompared, Unexplained, Untraceable, format, suggest};
+use super::{
+    ACCEPT_TRAILER, Partition, Side, Sides, TargetId, TestId, Uncompared, Unexplained, Untraceable, format, suggest,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter, Result};
@@ -64,6 +66,8 @@ pub enum Warning {
     NotKept { merged: bool, why: String },
     /// Accepted losses relate to another version than the ratchet's.
     AcceptedForOther { accepted: String, ratchet: String },
+    /// What accepts no slowdown, although it was meant to.
+    Acceptance(AcceptanceUnused),
     /// A finding of merging shards.
     Shards(Shards),
 }
@@ -171,6 +175,20 @@ pub enum Shards {
     Disagree,
 }
 
+/// What accepts no slowdown, although it was meant to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcceptanceUnused {
+    /// A malformed trailer in the history.
+    NotUnderstood { commit: String, why: String },
+    /// Commits with a line that looks like a trailer and is none.
+    Misplaced { commits: Vec<String> },
+    /// Commits of the change that a shallow clone does not have.
+    Cut,
+    /// It is about no test of the run.
+    OfNothing { name: String, place: String },
+}
+
 /// Maximum number of packages in the warning about excluded packages.
 const NAMED_PACKAGES: usize = 5;
 
@@ -251,7 +269,35 @@ impl Display for Warning {
                 "the accepted losses are against {accepted} and do not count against {ratchet} \
                  (`cargo perfunit ratchet show`)"
             ),
+            Self::Acceptance(unused) => unused.fmt(f),
             Self::Shards(shards) => shards.fmt(f),
+        }
+    }
+}
+
+impl Display for AcceptanceUnused {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NotUnderstood { commit, why } => {
+                write!(f, "the {ACCEPT_TRAILER} trailer of commit {commit} accepts nothing: {why}")
+            }
+            Self::Misplaced { commits } => write!(
+                f,
+                "the {ACCEPT_TRAILER} line of commit {} accepts nothing: git reads trailers in the last paragraph of a \
+                 message only",
+                format::some(commits.iter().cloned())
+            ),
+            Self::Cut => write!(
+                f,
+                "the clone is shallow, so {ACCEPT_TRAILER} trailers of older commits of the change are not read: fetch \
+                 them (in GitHub Actions `fetch-depth: 0` for actions/checkout)"
+            ),
+            Self::OfNothing { name, place } => write!(
+                f,
+                "`{}` is accepted to get slower ({}), and no test or responsible function has this name",
+                format::one_line(name),
+                format::one_line(place)
+            ),
         }
     }
 }

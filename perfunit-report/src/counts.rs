@@ -55,6 +55,7 @@ pub fn by_verdict(run: &Run, glyphs: Glyphs) -> Vec<(Verdict, String)> {
         let tests = match verdict {
             Verdict::NotMeasured => Unmeasured::of(run).not_measured,
             Verdict::Inconclusive => inconclusive,
+            Verdict::Slower => run.slower().count(),
             _ => run.count(verdict),
         };
         let label = label(verdict, words, run, glyphs);
@@ -62,6 +63,9 @@ pub fn by_verdict(run: &Run, glyphs: Glyphs) -> Vec<(Verdict, String)> {
         match verdict {
             Verdict::Same if label == within => counts.push((verdict, tests + bounded, label)),
             Verdict::Same => counts.extend([(verdict, tests, label), (verdict, bounded, within)]),
+            Verdict::Slower => {
+                counts.extend([(verdict, tests, label), (verdict, run.accepted().count(), "accepted".to_owned())]);
+            }
             _ => counts.push((verdict, tests, label)),
         }
     }

@@ -1,7 +1,7 @@
 //! A measured test as a row of figures.
 
 use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
-use super::{causes, metrics};
+use super::{acceptance, causes, counts, metrics};
 use anstyle::Style;
 use perfunit_decide::FIRST_LOOK;
 use perfunit_model::format::{self, Glyphs};
@@ -51,11 +51,12 @@ pub fn row(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Row 
     let within = run.unchanged_within(outcome);
     let (status, style) = match within {
         Some(_) => ("Unchanged", GOOD),
+        None if run.accepted_by(outcome).is_some() => ("Accepted", WARN),
         None => status(outcome.verdict, Words::of(run.gates_of(outcome))),
     };
     let within = within.map(|bound| within_bound(bound, glyphs));
     let reason = outcome.reason.as_ref().map(|reason| format::one_line(&reason.to_string()));
-    let remark: Vec<String> = within.into_iter().chain(reason).collect();
+    let remark: Vec<String> = within.into_iter().chain(reason).chain(acceptance::said(outcome, run)).collect();
     Row {
         status,
         style,

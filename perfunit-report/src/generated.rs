@@ -1,7 +1,7 @@
 //! Wording of the comparison of generated calls.
 
 use super::figures::{self, Words};
-use super::{causes, counts};
+use super::{acceptance, causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{GeneratedCalls, Outcome, Run, Verdict};
 
@@ -34,8 +34,7 @@ pub fn headline(run: &Run) -> Option<String> {
 
 /// Returns the calls that got slower.
 fn slower(generated: &GeneratedCalls) -> impl Iterator<Item = &Outcome> {
-    let outcomes = generated.run().into_iter().flat_map(|run| &run.outcomes);
-    outcomes.filter(|outcome| outcome.verdict == Verdict::Slower)
+    generated.run().into_iter().flat_map(Run::slower)
 }
 
 /// Returns true if the result fails the run under `--deny generated`.
@@ -54,7 +53,8 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
         let word = figures::word(outcome.verdict, Words::of(compared.gates_of(outcome)));
         let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
-        format!("{word}, {}{responsible}", figures::decided(outcome, compared))
+        let accepted = acceptance::said(outcome, compared).map(|said| format!(", {said}")).unwrap_or_default();
+        format!("{word}, {}{accepted}{responsible}", figures::decided(outcome, compared))
     };
     changed.map(|outcome| (called(generated, outcome), said(outcome))).collect()
 }

@@ -41,12 +41,15 @@ pub fn annotations(run: &Run) -> String {
         format!("::error {place}title={}::{}\n", property(&title), data(&message(&group.tests, run)))
     };
     // Annotations without a place come first, because the last ones may be dropped.
-    let failing = sections.get(Kind::Failing).map(failing);
+    let failing = sections.get(Kind::Failing).map(|section| of_tests_in("error", section));
     let ratchet = sections.bad(Kind::Ratchet).map(|section| ratchet(section, run));
     let errors = failing.into_iter().chain(ratchet).chain(groups.iter().map(of_group));
     let growing = sections.items(Kind::Growth).iter().map(|item| warning(item, "grows with a larger power"));
     let uncovered = sections.items(Kind::Uncovered).iter().map(|item| warning(item, "is executed by no test"));
-    limited("error", errors.collect()) + &limited("warning", growing.chain(uncovered).collect())
+    let accepted = sections.get(Kind::Accepted).map(|section| of_tests_in("notice", section));
+    limited("error", errors.collect())
+        + &limited("warning", growing.chain(uncovered).collect())
+        + &accepted.unwrap_or_default()
 }
 
 /// Returns the annotations that GitHub shows; the last one counts the rest.
@@ -70,11 +73,11 @@ fn ratchet(section: &Section<'_>, run: &Run) -> String {
     format!("::error title={}::{}\n", property(title), data(&lines))
 }
 
-/// Returns one annotation without a place for the tests that pass on base and fail on head.
-fn failing(section: &Section<'_>) -> String {
+/// Returns the tests of a section in one annotation without a place.
+fn of_tests_in(level: &str, section: &Section<'_>) -> String {
     let lines = section.items.iter().take(TESTS).map(|item| format!("{}: {}", item.name, item.text));
     let lines = and_more(lines.collect(), section.items.len());
-    format!("::error title={}::{}\n", property(&section.headline), data(&lines))
+    format!("::{level} title={}::{}\n", property(&section.headline), data(&lines))
 }
 
 /// Limits a list of tests, and appends the number of the rest.
@@ -116,7 +119,8 @@ fn property(text: &str) -> String {
 pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> String {
     let mut text = format!("verdict={}\n", verdict(run, conclusion));
     let counts = [
-        ("slower", run.count(Verdict::Slower)),
+        ("slower", run.slower().count()),
+        ("accepted", run.accepted().count()),
         ("slower-than-ratchet", run.cumulative_losses().len()),
         ("faster", run.count(Verdict::Faster)),
         ("inconclusive", run.inconclusive().count()),
@@ -137,7 +141,7 @@ pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> Stri
 }
 
 /// Returns the conclusion in one word; for a run that passed, the result of the tests.
-fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
+pub(super) fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Slower | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => "slower",
         Conclusion::Grows => "grows",
@@ -155,6 +159,7 @@ fn of_tests(run: &Run) -> &'static str {
     let any = |verdict| run.count(verdict) > 0;
     match () {
         () if run.inconclusive().next().is_some() => "inconclusive",
+        () if run.accepted().next().is_some() => "accepted",
         () if any(Verdict::Faster) => "faster",
         () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
         () if run.outcomes.iter().all(is_unaffected) => "nothing",
@@ -273,7 +278,7 @@ mod tests {
     #[test]
     fn each_variable_has_a_line() {
         let run = run(vec![outcome("t", Verdict::Slower, Some(measured(1e3, 0.1)))]);
-        let expected = "verdict=slower\nslower=1\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
+        let expected = "verdict=slower\nslower=1\naccepted=0\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport=/tmp/a b.md\n";
         assert_eq!(outputs(&run, Conclusion::Slower, Some(Path::new("/tmp/a b.md"))), expected);
         assert!(!outputs(&run, Conclusion::Slower, Some(Path::new("/tmp/a\nb=c"))).contains("report"));
         assert!(!outputs(&run, Conclusion::Slower, None).contains("report"));

@@ -5,7 +5,7 @@ use super::explanations::Explanation;
 use super::generate::Calls;
 use super::metrics::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, Throughput, finite, pretty};
-use super::{growth, ratchet};
+use super::{acceptance, growth, ratchet};
 use perfunit_model as model;
 use perfunit_model::{
     Capture, EffectClass, Function, LayoutMatch, LtoKind, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat,
@@ -203,6 +203,9 @@ pub struct Summary {
     /// The slowdown that most tests of the run exclude.
     #[serde(default)]
     pub excluded: Option<Excluded>,
+    /// Tests with the verdict `slower` whose slowdown is accepted on purpose.
+    #[serde(default)]
+    pub accepted: usize,
     /// Inconclusive tests that are probably slower, but were not confirmed for lack of time.
     #[serde(default)]
     pub probably_slower: usize,
@@ -282,6 +285,7 @@ impl From<&Run> for Summary {
             bound: finite(run.bound.fraction()),
             bounded: run.count(Verdict::Inconclusive) - run.inconclusive().count(),
             excluded: Excluded::of(run),
+            accepted: run.accepted().count(),
             probably_slower: run.probably_slower().count(),
             failing_on_head: run.failing(Side::Head).count(),
             failing_on_base: run.failing(Side::Base).count(),
@@ -392,6 +396,9 @@ pub struct TestResult {
     pub verdict: Verdict,
     /// The reason if the test was not measured or is inconclusive.
     pub reason: Option<Reason>,
+    /// The slowdown that is accepted on purpose, of a test that got slower.
+    #[serde(default)]
+    pub accepted: Option<acceptance::Accepted>,
     /// Change of head against base, as a fraction of base; positive is slower.
     pub change: Option<Interval>,
     /// The change that remains possible; null if unbounded.
@@ -535,6 +542,7 @@ impl TestResult {
             test: Test::from(&outcome.test),
             verdict: outcome.verdict,
             reason: outcome.reason.as_ref().map(Reason::from),
+            accepted: acceptance::Accepted::of(outcome, run),
             change: measured.map(|m| Interval::from(m.change)),
             possible_change: outcome.possible.map(possible_change),
             base_ns: measured.and_then(|m| finite(m.base_ns)),

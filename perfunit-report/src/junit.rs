@@ -7,7 +7,7 @@
 use super::counts::is_unaffected;
 use super::figures::{phrase, possible, statistics, times, unexplained};
 use super::sections::{Kind, Section, Sections, is_failing};
-use super::{causes, counts, metrics};
+use super::{acceptance, causes, counts, metrics};
 use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
 use perfunit_model::{Denied, Outcome, Run, TargetId, Verdict, VersionName, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -153,7 +153,7 @@ fn case(outcome: &Outcome, run: &Run, denied: Denied) -> TestCase {
 
 fn status(outcome: &Outcome, run: &Run, denied: Denied) -> TestCaseStatus {
     let failed = match outcome.verdict {
-        Verdict::Slower => true,
+        Verdict::Slower => run.is_slower(outcome),
         Verdict::Inconclusive => denied.is_open(run, outcome),
         Verdict::NotMeasured if is_failing(outcome) => true,
         Verdict::NotMeasured => {
@@ -206,6 +206,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
     let rest = reason
         .into_iter()
         .chain(bound)
+        .chain(acceptance::said(outcome, run))
         .chain(possible(outcome, run))
         .chain(sure)
         .chain(work)

@@ -7,6 +7,7 @@
 //! codes that the terminal module strips where they are not supported. The order of the output depends on the input
 //! alone.
 
+mod acceptance;
 pub mod bmf;
 mod by_cause;
 pub mod calibration;
@@ -38,6 +39,7 @@ pub mod saved;
 pub mod schema;
 mod sections;
 pub mod settings;
+mod short;
 mod terminal;
 pub mod text;
 pub mod wire;
@@ -59,6 +61,7 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
                 + &text::undecided(run, &rendering.text, rendering.denied)
         }
         Format::Markdown => markdown::render(run, rendering),
+        Format::Short => short::render(run, rendering.denied),
         Format::Json => json::render(run),
         Format::Junit => junit::render(run, rendering.denied),
         Format::Html => html::render(run, &HtmlOptions { denied: rendering.denied, ..HtmlOptions::default() }),

@@ -7,9 +7,9 @@ use super::by_cause::Group;
 use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
 use super::figures::{Words, at_least, possible, times, within_bound, word};
 use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
-use super::sections::{Item, Kind, Section, Sections};
-use super::{causes, metrics, ratchet};
-use perfunit_model::format::{self, Glyphs, count, one_line, percent, sentence, threshold};
+use super::sections::{Item, Kind, Section, Sections, accepted_headline};
+use super::{acceptance, causes, metrics, ratchet};
+use perfunit_model::format::{self, Glyphs, count, is_deceptive, one_line, percent, sentence, threshold};
 use perfunit_model::{
     Conclusion, CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
 };
@@ -59,19 +59,22 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
         if let Some(tests) = sections.get(Kind::Tests(verdict)) {
             tables(tests, run, &word(verdict, words), shown, &mut page);
         }
+        if let Some(accepted) = sections.get(Kind::Accepted).filter(|_| verdict == Verdict::Slower) {
+            tables(accepted, run, "accepted", SLOWER, &mut page);
+        }
     }
     if let Some(within) = sections.get(Kind::Within) {
         tables(within, run, &counts::unchanged_within(run.bound, Glyphs::Unicode), 0, &mut page);
     }
     sections.of_kinds(&BELOW).for_each(|below| section(below, &mut page));
     details(run, &sections, &mut page);
-    page
+    page.replace(is_deceptive, "\u{fffd}")
 }
 
 fn heading(run: &Run, sections: &Sections<'_>, words: Words) -> String {
     let [worse, better] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, words));
     let said = |verdict, word: &str| {
-        let tests = run.count(verdict);
+        let tests = if verdict == Verdict::Slower { run.slower().count() } else { run.count(verdict) };
         (tests > 0).then(|| format!("{} got {word}", count(tests, "test")))
     };
     let failing = match sections.items(Kind::Failing).len() {
@@ -79,7 +82,13 @@ fn heading(run: &Run, sections: &Sections<'_>, words: Words) -> String {
         1 => Some("1 test fails".to_owned()),
         tests => Some(format!("{} fail", count(tests, "test"))),
     };
-    let changed = [failing, said(Verdict::Slower, &worse), ratchet::found(run), said(Verdict::Faster, &better)];
+    let changed = [
+        failing,
+        said(Verdict::Slower, &worse),
+        ratchet::found(run),
+        accepted_headline(run),
+        said(Verdict::Faster, &better),
+    ];
     let changed: Vec<String> = changed.into_iter().flatten().collect();
     match () {
         () if !changed.is_empty() => changed.join(", "),
@@ -170,7 +179,7 @@ fn section(section: &Section<'_>, page: &mut String) {
             let _ = writeln!(page, "\n**{headline}**:\n");
             items(all.map(|item| plain(&item.text)), page);
         }
-        Kind::Tests(_) | Kind::Within | Kind::GrowthUnknown | Kind::Caveats => {}
+        Kind::Tests(_) | Kind::Accepted | Kind::Within | Kind::GrowthUnknown | Kind::Caveats => {}
     }
 }
 
@@ -245,8 +254,10 @@ fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let reason = outcome.reason.as_ref().map(|reason| code(&reason.to_string()));
     let within = run.unchanged_within(outcome).map(|bound| within_bound(bound, Glyphs::Unicode));
     let possible = possible(outcome, run).map(|possible| plain(&possible));
-    responsible
+    let accepted = acceptance::said(outcome, run).map(|accepted| plain(&accepted));
+    accepted
         .into_iter()
+        .chain(responsible)
         .chain(work)
         .chain(programs)
         .chain(suspect)
@@ -293,8 +304,10 @@ fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
         list("Unknown growth", &texts(Kind::GrowthUnknown, ""), page);
         list("Note", &texts(Kind::Caveats, "Note"), page);
         list("Warning", &texts(Kind::Caveats, "Warning"), page);
-        if let Some(repeat) = &run.repeat {
-            let _ = write!(page, "\n```sh\n{}\n```\n", command(repeat));
+        // Half of a command is none.
+        let command = run.repeat.as_ref().map(command).filter(|command| command.len() <= LONGEST_COMMAND);
+        if let Some(command) = command {
+            let _ = write!(page, "\n```sh\n{command}\n```\n");
         }
     });
 }
@@ -334,6 +347,8 @@ fn command(repeat: &Repeat) -> String {
     format::one_line(&format!("{folder}cargo {}", words.join(" ")))
 }
 
+/// Longer commands are left out.
+const LONGEST_COMMAND: usize = 4_000;
 /// Longer texts are shortened in the middle.
 const LONGEST: usize = 200;
 
@@ -353,7 +368,8 @@ pub fn plain(text: &str) -> String {
     entities(&cut(&one_line(text)))
 }
 
-/// Writes characters that Markdown, GitHub or HTML may interpret as numeric character references.
+/// Writes characters that Markdown or HTML may interpret as numbers, which are never markup. GitHub also looks for mentions,
+/// references and addresses in the text as it is shown, so a space without width follows the characters that begin one.
 fn entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -363,8 +379,11 @@ fn entities(text: &str) -> String {
             // Writing into a string cannot fail.
             let _ = write!(out, "&#{};", u32::from(c));
         }
+        if matches!(c, '@' | '#') {
+            out.push_str("&#8203;");
+        }
     }
-    out
+    out.replace("www.", "www&#8203;.")
 }
 
 fn cut(text: &str) -> String {

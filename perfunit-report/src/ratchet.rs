@@ -2,7 +2,7 @@
 
 use super::counts::Unmeasured;
 use super::figures::{self, Words, phrase};
-use super::{causes, counts};
+use super::{acceptance, causes, counts};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{AcceptedLoss, AcceptedVersion, NotCompared, Note, Outcome, Ratchet, Run, Verdict, VersionName};
 use std::fmt::Write as _;
@@ -23,10 +23,11 @@ pub fn headline(run: &Run) -> Option<String> {
             None => format!("no test was measured against {version}"),
         },
         (0, measured) => {
-            let further = if second.count(Verdict::Slower) > 0 { "no further test" } else { "no test" };
+            let further = if second.slower().next().is_some() { "no further test" } else { "no test" };
             let open = second.inconclusive().count() - second.probably_slower().count();
             let parts = [
                 (measured, "measured".to_owned()),
+                (second.accepted().count(), "accepted".to_owned()),
                 (second.probably_slower().count(), format!("probably {slower}")),
                 (open, "inconclusive".to_owned()),
                 (Unmeasured::of(second).not_measured, "not measured".to_owned()),
@@ -82,7 +83,7 @@ pub fn accepted_of(outcome: &Outcome) -> Option<&AcceptedLoss> {
 }
 
 /// Formats how much of an accepted loss a test has, and why the loss is accepted.
-pub fn acceptance(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
+fn accepted_loss(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
     let now = outcome.measured.as_ref().map(phrase).unwrap_or_default();
     format!("{now}, {accepted}")
 }
@@ -112,7 +113,12 @@ pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
     // A loss beyond the accepted one is already listed.
     let within = accepted(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower);
-    lost.chain(within.map(|(outcome, accepted)| (outcome, acceptance(outcome, accepted)))).collect()
+    let within = within.map(|(outcome, accepted)| (outcome, accepted_loss(outcome, accepted)));
+    let by_commits = second.accepted().map(|outcome| {
+        let accepted = acceptance::said(outcome, second).unwrap_or_default();
+        (outcome, format!("{}, {accepted}", figures::decided(outcome, second)))
+    });
+    lost.chain(within).chain(by_commits).collect()
 }
 
 #[cfg(test)]
@@ -257,7 +263,7 @@ mod tests {
         }
         assert!(
             github::outputs(&run, Conclusion::SlowerThanRatchet, None)
-                .starts_with("verdict=slower\nslower=0\nslower-than-ratchet=3\n")
+                .starts_with("verdict=slower\nslower=0\naccepted=0\nslower-than-ratchet=3\n")
         );
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
         let ratchet = &document["ratchet"];

@@ -12,6 +12,8 @@ pub enum Format {
     #[default]
     #[value(alias = "human")]
     Text,
+    /// One line for each test with a result, for scripts, editors and coding agents.
+    Short,
     /// A comment for a pull request.
     Markdown,
     /// One versioned JSON document.
@@ -31,6 +33,7 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
+            Format::Short => "short",
             Format::Markdown => "markdown",
             Format::Json => "json",
             Format::Junit => "junit",
@@ -66,6 +69,7 @@ pub enum WhenFine {
 pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> bool {
     Conclusion::of(run, denied) == Conclusion::Passed
         && run.count(Verdict::Faster) == 0
+        && run.accepted().next().is_none()
         && sections.get(Kind::Growth).is_none()
         && sections.items(Kind::Generated).is_empty()
 }

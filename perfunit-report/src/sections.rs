@@ -2,7 +2,7 @@
 
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
-use super::{caveats, counts, generated, growth, ratchet};
+use super::{acceptance, caveats, counts, generated, growth, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
     Denied, Function, LeftOutBy, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
@@ -23,6 +23,8 @@ pub enum Kind {
     ProbablySlower,
     /// Tests with one verdict.
     Tests(Verdict),
+    /// Tests whose slowdown is accepted.
+    Accepted,
     /// Tests that are unchanged within a bound.
     Within,
     /// Changed functions that no test executes.
@@ -92,7 +94,7 @@ impl<'a> Sections<'a> {
         let sections = [failing(run), probably_slower(run)]
             .into_iter()
             .chain(verdicts.map(|verdict| tests(run, verdict)))
-            .chain([within(run)])
+            .chain([accepted(run), within(run)])
             .chain(of_coverage(&run.selection))
             .chain([scaling(run), growth(run), growth_unknown(run), not_measured(run), caveats(run)])
             .chain([ratchet(run), generated(run), undecided(run, denied)]);
@@ -194,6 +196,9 @@ fn probably_slower(run: &Run) -> Option<Section<'_>> {
 
 fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
     let mut tests = sorted(&run.outcomes, verdict);
+    if verdict == Verdict::Slower {
+        tests.retain(|outcome| run.is_slower(outcome));
+    }
     if verdict == Verdict::Inconclusive {
         tests.retain(|outcome| run.is_inconclusive(outcome));
         figures::sort_by_possible(&mut tests);
@@ -206,6 +211,26 @@ fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
     let items = tests.into_iter().map(|test| Item::of_test(test, figures::decided(test, run))).collect();
     let is_bad = verdict == Verdict::Slower;
     Some(Section { is_bad, causes, ..Section::new(Kind::Tests(verdict), headline, items) })
+}
+
+/// Returns `2 tests slower, accepted`; nothing if no slowdown is accepted.
+pub fn accepted_headline(run: &Run) -> Option<String> {
+    let accepted = run.accepted().count();
+    let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
+    (accepted > 0).then(|| format!("{} {slower}, accepted", count(accepted, "test")))
+}
+
+/// Returns the tests whose slowdown is accepted, the largest first, each with what is accepted of it.
+fn accepted(run: &Run) -> Option<Section<'_>> {
+    let headline = accepted_headline(run)?;
+    let mut tests: Vec<&Outcome> = run.accepted().collect();
+    figures::sort(&mut tests);
+    let text = |test: &Outcome| {
+        let accepted = acceptance::said(test, run).unwrap_or_default();
+        format!("{}, {accepted}", figures::decided(test, run))
+    };
+    let items = tests.into_iter().map(|test| Item::of_test(test, text(test))).collect();
+    Some(Section { is_bad: false, ..Section::new(Kind::Accepted, headline, items) })
 }
 
 /// Returns the section of tests that are unchanged within a bound, the largest bound first.

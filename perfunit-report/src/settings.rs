@@ -1,5 +1,7 @@
 //! The effective configuration for `show-config`: each setting with its source.
 
+use perfunit_model::Acceptance;
+use perfunit_model::format::threshold;
 use perfunit_project::config::{DataFate, Override, Resolved, Row, Source};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -14,6 +16,7 @@ struct Document<'a> {
     overrides: Vec<Line>,
     skips: Vec<Line>,
     data: Vec<Line>,
+    accepted: Vec<Line>,
     warnings: &'a [String],
 }
 
@@ -40,9 +43,13 @@ pub fn text(resolved: &Resolved) -> String {
     let rows = resolved.settings.rows();
     let rows = rows.iter().map(|row| [row.key.to_owned(), quoted(&row.value), row.from.to_string()]);
     table(&mut text, rows.collect());
-    for (title, lines) in
-        [("Overrides", overrides(resolved)), ("Skipped tests", skips(resolved)), ("Data files", data(resolved))]
-    {
+    let sections = [
+        ("Overrides", overrides(resolved)),
+        ("Skipped tests", skips(resolved)),
+        ("Data files", data(resolved)),
+        ("Accepted slowdowns", accepted(resolved)),
+    ];
+    for (title, lines) in sections {
         if !lines.is_empty() {
             let _ = writeln!(text, "\n{title}");
             table(&mut text, lines.into_iter().map(|line| [line.about, line.says, line.place]).collect());
@@ -67,6 +74,7 @@ pub fn json(resolved: &Resolved) -> String {
         overrides: overrides(resolved),
         skips: skips(resolved),
         data: data(resolved),
+        accepted: accepted(resolved),
         warnings: &resolved.warnings,
     };
     super::wire::pretty(&document)
@@ -101,6 +109,15 @@ fn skips(resolved: &Resolved) -> Vec<Line> {
         place: rule.filter.from.to_string(),
     });
     line.collect()
+}
+
+fn accepted(resolved: &Resolved) -> Vec<Line> {
+    let line = |accepted: &Acceptance| Line {
+        about: accepted.name.clone(),
+        says: format!("up to {}: {}", threshold(accepted.at_most), accepted.reason),
+        place: accepted.from.to_string(),
+    };
+    resolved.rules.acceptances.iter().map(line).collect()
 }
 
 fn data(resolved: &Resolved) -> Vec<Line> {

@@ -5,7 +5,7 @@
 
 use anstyle::{AnsiColor, Style};
 use perfunit_model::TestId;
-use perfunit_model::format::Glyphs;
+use perfunit_model::format::{Glyphs, is_deceptive, without_escapes};
 use std::fmt;
 use std::fmt::Write;
 
@@ -125,10 +125,16 @@ impl Text {
         Self::new(PLAIN, text)
     }
 
-    /// Appends text in a style.
+    /// Appends text in a style. Names may hold anything, so escape sequences, line breaks and characters that hide or
+    /// reorder others do not reach the terminal.
     #[must_use]
     pub fn with(mut self, style: Style, text: impl AsRef<str>) -> Self {
-        self.0.extend(text.as_ref().chars().map(|c| (style, c)));
+        let shown = |c| match c {
+            '\n' | '\t' => ' ',
+            c if is_deceptive(c) => '\u{fffd}',
+            c => c,
+        };
+        self.0.extend(without_escapes(text.as_ref()).chars().map(|c| (style, shown(c))));
         self
     }
 

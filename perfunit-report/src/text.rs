@@ -233,13 +233,14 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
     let open = open.into_iter().filter(|outcome| !probable.iter().any(|other| other.test == outcome.test)).collect();
     let (probable, inconclusive) = (rows_of(probable), rows_of(open));
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| rows_of(tests_of(Kind::Tests(verdict))));
+    let accepted = rows_of(tests_of(Kind::Accepted));
     let [changed, same] = [Verdict::ChangedBelowThreshold, Verdict::Same].map(|verdict| match detail {
         Detail::Full => rows_of(tests_of(Kind::Tests(verdict))),
         Detail::Brief => Vec::new(),
     });
     let shown = |rows: &[Row]| if detail == Detail::Full { rows.len() } else { rows.len().min(ROWS) };
     let within = if detail == Detail::Full { rows_of(tests_of(Kind::Within)) } else { Vec::new() };
-    let in_order = [&probable, &slower, &faster, &changed, &inconclusive, &within, &same];
+    let in_order = [&probable, &slower, &accepted, &faster, &changed, &inconclusive, &within, &same];
     let layout = Layout::of(in_order.into_iter().flat_map(|rows| &rows[..shown(rows)]), screen.width());
     let write = |rows: &[Row], screen: &mut Screen| {
         rows[..shown(rows)].iter().for_each(|row| layout.write(row, screen));
@@ -251,6 +252,9 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
             causes(section, verdict, run, screen);
         }
         write(rows, screen);
+        if verdict == Verdict::Slower {
+            write(&accepted, screen);
+        }
     }
     write(&changed, screen);
     if detail == Detail::Brief {

@@ -1,5 +1,6 @@
 //! Compares two versions: opens them, selects and measures tests.
 
+use super::accepted::Acceptances;
 use super::news::Announce;
 use super::open::{Lock, Opened, open};
 use super::options::Options;
@@ -49,9 +50,12 @@ pub fn compare(options: &Options, terminal: Terminal, held: Option<&Lock>, annou
 pub fn compare_opened(opened: Opened, options: &Options, started: Instant, announce: Announce<'_>) -> Result<Compared> {
     let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
+    let acceptances = Acceptances::read(&versions, options)?;
     let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
+    run.acceptances.clone_from(&acceptances.all);
     run.warnings = warnings;
+    run.warnings.extend(acceptances.warnings.iter().cloned());
     run.warnings.append(&mut selected.warnings);
     run.stages.prepare = started.elapsed();
     let (mut dealt, mut led_to) = (None, Vec::new());
@@ -63,6 +67,7 @@ pub fn compare_opened(opened: Opened, options: &Options, started: Instant, annou
         run.interrupted = interrupt::by_user();
     }
     run.sharding = partition::sharding(options.partition, dealt, led_to, &run);
+    acceptances.explain_rest(&mut run);
     Ok(Compared { run, contents, of_ratchet: None, ours: context.ours, lock })
 }
 
@@ -142,6 +147,7 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         sharding: None,
         growth: None,
         scaling: Vec::new(),
+        acceptances: Vec::new(),
         ratchet: None,
         generated: None,
     }

@@ -5,7 +5,7 @@ use super::compare::{Compared, compare_opened};
 use super::list::list_opened;
 use super::news::Announce;
 use super::open::{Lock, Opened, open};
-use super::options::Options;
+use super::options::{Accepting, Options};
 use super::pairings;
 use super::second::{self, not_compared};
 use super::shared::{Session, select_to_build};
@@ -46,6 +46,8 @@ fn of_calls(options: &Options, elapsed: Duration) -> Options {
     calls.all_tests = false;
     calls.filter = Filter::default();
     calls.rules = Rules { accepted: Vec::new(), default_filter: None, ..calls.rules };
+    // Those of the comparison of tests are used.
+    calls.accepting = Accepting::Nothing;
     calls
 }
 

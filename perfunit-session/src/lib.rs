@@ -5,6 +5,7 @@
 //! tree of files changes, and a [`Builder`] owns it. A comparison leaves no state in the process, so that any number
 //! can be made in a row; files in our folder are reused.
 
+mod accepted;
 mod archive;
 mod archived;
 mod attempts;
@@ -43,8 +44,9 @@ pub use runs::Record;
 use compare::{check, compare_opened, show};
 use list::{ListOfTests, list_opened};
 use open::open;
+use options::Accepting;
 use perfunit_model::error::Result;
-use perfunit_model::{Generated, Listing, NotCompared, Ratchet, Run, Warning};
+use perfunit_model::{Generated, GeneratedCalls, Listing, NotCompared, Ratchet, Run, Warning};
 use perfunit_system::term::Terminal;
 use ratchet::OlderVersion;
 use std::time::Instant;
@@ -59,7 +61,9 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
     if let Some(output) = &options.output {
         runs::make_folder_of_results(output)?;
     }
-    let options = &options::adopt_positionals(&archived::adopt(options)?, terminal)?;
+    let mut options = options::adopt_positionals(&archived::adopt(options)?, terminal)?;
+    options.accepting = Accepting::Change;
+    let options = &options;
     let Compared { run, contents, of_ratchet, ours, lock: _lock } = compare_all(options, terminal, announce)?;
     let mut record = Record::new(options.clone(), contents, run);
     record.of_ratchet = of_ratchet;
@@ -88,6 +92,10 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     let settled = |warning: &Warning| generated::is_settled(warning, outcomes().map(|outcome| &outcome.test));
     compared.run.warnings.retain(|warning| !settled(warning));
     compared.run.generated = Some(calls);
+    let acceptances = compared.run.acceptances.clone();
+    if let Some(calls) = compared.run.generated.as_mut().and_then(GeneratedCalls::run_mut) {
+        calls.acceptances = acceptances;
+    }
     Ok(compared)
 }
 

@@ -17,6 +17,18 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// The acceptances that a comparison reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Accepting {
+    /// None. A comparison of commits of a history describes what happened.
+    #[default]
+    Nothing,
+    /// Those of a change that is about to be merged. Its commits are one step, and the author can correct them.
+    Change,
+    /// Those since an older version. Each merge is a step, and nobody can correct them.
+    History,
+}
+
 /// Options of a comparison.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Options {
@@ -36,6 +48,9 @@ pub struct Options {
     pub filter: Filter,
     /// The configuration's rules for tests and files.
     pub rules: Rules,
+    /// The accepted slowdowns to read.
+    #[serde(skip)]
+    pub accepting: Accepting,
     /// The options that selected the configuration, as typed.
     #[serde(default)]
     pub configuration: Vec<String>,

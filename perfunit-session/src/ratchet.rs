@@ -1,6 +1,6 @@
 //! Compares head with an older version after base, to detect small losses that add up.
 
-use super::options::Options;
+use super::options::{Accepting, Options};
 use super::second;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{AcceptedLoss, NotCompared, Run, VersionName, Warning};
@@ -53,6 +53,7 @@ impl<'a> OlderVersion<'a> {
         let mut options = second::second(self.options, elapsed);
         options.request = options.request.since(&self.version.commit);
         options.rules.accepted = self.accepted.to_vec();
+        options.accepting = Accepting::History;
         Ok(options)
     }
 }

@@ -1,6 +1,6 @@
 //! A moment as people write it.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _};
 use std::time::SystemTime;
@@ -18,6 +18,17 @@ pub fn stamp(moment: SystemTime) -> String {
 /// `2026-11-21`, of seconds since 1970.
 pub fn day(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%d").to_string()
+}
+
+/// Returns the day of today in UTC.
+pub fn today() -> String {
+    let seconds = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
+    day(i64::try_from(seconds).unwrap_or_default())
+}
+
+/// Returns whether a text is a day of the calendar, as [`day`] writes it. Such days sort by time.
+pub fn is_day(text: &str) -> bool {
+    text.parse::<Date>().is_ok_and(|date| date.to_string() == text)
 }
 
 /// The moment that people mean by `2024-05-01`, `2024-05-01 12:00`, `2024-05-01T12:00:00Z`, `yesterday` or `2 weeks ago`,
@@ -85,6 +96,14 @@ mod tests {
     #[test]
     fn stamps_go_to_the_second() {
         assert_eq!(stamp(UNIX_EPOCH + Duration::from_secs(1_700_000_075)), "20231114T221435Z");
+    }
+
+    #[test]
+    fn a_day_has_one_form() {
+        assert!(is_day("2024-02-29") && is_day(&today()));
+        for text in ["2023-02-29", "2024-2-29", "2024-02-29 12:00", "20240229", "tomorrow", ""] {
+            assert!(!is_day(text), "{text}");
+        }
     }
 
     #[test]

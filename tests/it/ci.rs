@@ -83,7 +83,7 @@ fn github_gets_annotations_a_summary_and_output_variables() {
     assert!(report.starts_with("<!-- cargo-perfunit -->\n") && report.contains("tests::mixes"), "{report}");
     let path = folder.path().join("perfunit.md");
     let expected = format!(
-        "verdict=slower\nslower=1\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport={}\n",
+        "verdict=slower\nslower=1\naccepted=0\nslower-than-ratchet=0\nfaster=0\ninconclusive=0\nfailing=0\nuncovered=0\nreport={}\n",
         path.display()
     );
     assert_eq!(read("output"), expected);

@@ -118,6 +118,19 @@ fn a_head_that_hangs_or_fails_blocks_the_push() {
 }
 
 #[test]
+fn an_accepted_slowdown_does_not_block_the_push() {
+    let pushing = Pushing::new(&source(2000), &source(2000));
+    pushing.install();
+    pushing.project.write("src/lib.rs", source(2600));
+    pushing.project.commit("Exact\n\nPerfunit-Accept: tests::mixes <= 60% because it is exact\n");
+    says(&pushing.git(["push", "origin", "main"]).expect(0), &["none slower, 1 slower and accepted"]);
+    pushing.project.write("src/lib.rs", source(8000));
+    pushing.project.commit("More exact\n\nPerfunit-Accept: tests::mixes <= 60% because it is exact\n");
+    let blocked = pushing.git(["push", "origin", "main"]).expect(1);
+    says(&blocked, &["1 test slower than at origin/main", "accepted only up to 60 %: it is exact"]);
+}
+
+#[test]
 fn small_losses_since_the_accepted_version_block_the_push() {
     let project = Project::library(&source(4000), &source(4040));
     // The last step alone is well below the threshold.

@@ -1,5 +1,6 @@
 //! Black-box tests, one file per subcommand, and the rules for the sources.
 
+mod accept;
 mod arguments;
 mod attributes;
 mod attribution;

@@ -104,6 +104,11 @@ impl Project {
         self.repository.commit(Some("HEAD"), &author, &author, message, &tree, &parents).unwrap();
     }
 
+    /// Returns the id of the last commit.
+    pub fn head(&self) -> String {
+        self.repository.head().unwrap().target().unwrap().to_string()
+    }
+
     /// Returns the paths that `git status` would list.
     pub fn status(&self) -> Vec<String> {
         let statuses = self.repository.statuses(Some(git2::StatusOptions::new().include_untracked(true))).unwrap();

@@ -233,7 +233,7 @@ mod tests {
         let parsed = |typed| ReportFile::<Format>::parse(typed).map_err(|error| error.to_string());
         assert_eq!(parsed("json=a=b.json"), Ok(file(Format::Json, Path::new("a=b.json"))));
         assert_eq!(parsed("human=a"), Ok(file(Format::Text, Path::new("a"))));
-        assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, markdown, json"));
+        assert!(parsed("yaml=a").unwrap_err().contains("unknown format `yaml`: use text, short, markdown, json"));
         assert!(parsed("json").unwrap_err().contains("`json=FILE`"));
         assert!(parsed("json=").is_err());
         assert!(parsed("json=-").unwrap_err().contains("use `--message-format json`"));

@@ -12,7 +12,6 @@ use perfunit_project::git::Repository;
 use perfunit_session::{home, runs};
 use perfunit_system::date;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 const NONE: &str = "run `cargo perfunit ratchet set REV` to set the baseline";
 
@@ -59,8 +58,7 @@ impl Project {
         let (_, record) = runs::last(&ours)?;
         let outcome = named(against(&record.run, &accepted)?, test)?;
         let (loss, mode) = loss(outcome, &accepted.revision)?;
-        let today = i64::try_from(SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs()).unwrap_or_default();
-        let found = AcceptedLoss { test: outcome.test.to_string(), loss, mode, reason, date: date::day(today) };
+        let found = AcceptedLoss { test: outcome.test.to_string(), loss, mode, reason, date: date::today() };
         accepted.losses.retain(|known| known.test != found.test);
         accepted.losses.push(found.clone());
         accepted.losses.sort_by(|a, b| a.test.cmp(&b.test));

@@ -2,7 +2,7 @@
 
 use super::settings::ProfileTable;
 use super::source::position;
-use super::tables::{DataTable, SkipTable};
+use super::tables::{AcceptTable, DataTable, SkipTable};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
 use schemars::JsonSchema;
@@ -28,6 +28,8 @@ pub struct Tables {
     pub skip: Vec<SkipTable>,
     /// What changed data files mean.
     pub data: Vec<DataTable>,
+    /// Slowdowns that are accepted for some time.
+    pub accept: Vec<AcceptTable>,
 }
 
 /// The schema as text.
@@ -104,6 +106,7 @@ fn kind(steps: &[Step]) -> &'static str {
         ["profile", _, _] => "Profile",
         ["skip", _] => "Skip",
         ["data", _] => "Data",
+        ["accept", _] => "Accept",
         _ => "Configuration",
     }
 }

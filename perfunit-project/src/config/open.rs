@@ -6,9 +6,10 @@ use super::settings::{Layer, Settings};
 use super::source::Source;
 use super::{built_in, ratchet};
 use crate::cargo::{self, Cargo};
-use perfunit_model::AcceptedVersion;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
+use perfunit_model::{AcceptedIn, AcceptedVersion};
+use perfunit_system::date;
 use perfunit_system::fs;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -72,6 +73,7 @@ impl Configuration {
     /// the file and then as built in.
     pub fn resolve(&self, profile: Option<&str>, typed: Layer) -> Result<Resolved> {
         let mut resolved = self.resolve_with(profile, typed, layers::layer()?)?;
+        resolved.drop_expired(&date::today());
         resolved.warnings.extend(layers::unknown()?);
         Ok(resolved)
     }
@@ -128,8 +130,25 @@ impl Configuration {
             rules.overrides.extend(overrides?);
         }
         rules.skips = file.tables.skip.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        rules.acceptances = file.tables.accept.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
         rules.data = file.tables.data.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
         Ok(rules)
+    }
+}
+
+impl Resolved {
+    /// Drops accepted slowdowns whose last day is over, with a warning for each.
+    fn drop_expired(&mut self, today: &str) {
+        let warnings = &mut self.warnings;
+        self.rules.acceptances.retain(|acceptance| match &acceptance.from {
+            AcceptedIn::Configuration { place, until } if until.as_str() < today => {
+                let name = &acceptance.name;
+                warnings
+                    .push(format!("{place}: the slowdown of `{name}` was accepted until {until}: remove the entry"));
+                false
+            }
+            _ => true,
+        });
     }
 }
 

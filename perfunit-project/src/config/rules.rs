@@ -2,11 +2,12 @@
 
 use super::settings::Settings;
 use super::source::{At, Source, Sourced};
-use super::tables::{DataTable, OverrideTable, SkipTable};
+use super::tables::{AcceptTable, DataTable, OverrideTable, SkipTable};
 use super::values::{Gates, Time, Value};
 use globset::Glob;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{AcceptedLoss, Metric, Threshold};
+use perfunit_model::{Acceptance, AcceptedIn, AcceptedLoss, Metric, Threshold};
+use perfunit_system::date;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
@@ -24,6 +25,9 @@ pub struct Rules {
     pub data: Vec<DataRule>,
     /// The threshold was typed or is in the environment: neither overrides nor attributes count against it.
     pub typed_threshold: bool,
+    /// Slowdowns that are accepted for some time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptances: Vec<Acceptance>,
     /// Losses that are accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<AcceptedLoss>,
@@ -119,6 +123,24 @@ impl SkipTable {
                 .hint("say why these tests are not measured: it is shown in reports"));
         }
         Ok(SkipRule { filter: filterset(&self.filter, place), reason })
+    }
+}
+
+impl AcceptTable {
+    /// Builds the acceptance, or the error that says what is wrong.
+    pub fn resolved(&self, place: Place<'_>) -> Result<Acceptance> {
+        let Self { name, at_most, because, until } = self;
+        if !date::is_day(until.value()) {
+            return Err(Error::usage(format!("{}: `{}` is not a day", place(until.span()), until.value()))
+                .hint("write the last day on which the slowdown is accepted: until = \"2026-12-31\""));
+        }
+        let here = place(name.span());
+        let from = AcceptedIn::Configuration { place: here.to_string(), until: until.value().clone() };
+        let problem = |why| {
+            Error::usage(format!("{here}: this entry accepts nothing: {why}"))
+                .hint("write name = \"tests::long_lines\", at-most = \"5%\" and because = \"it checks for overflow\"")
+        };
+        Acceptance::new(name.value(), at_most.value(), because.value(), from).map_err(problem)
     }
 }
 

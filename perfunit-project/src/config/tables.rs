@@ -37,6 +37,21 @@ pub struct SkipTable {
     pub reason: At<String>,
 }
 
+/// `[[accept]]`, as it stands in the file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Accept", deny_unknown_fields)]
+pub struct AcceptTable {
+    /// A test or a responsible function, by its name or the end of its path; `*` for all tests.
+    pub name: At<String>,
+    /// The largest slowdown that is accepted: `5%`.
+    pub at_most: At<String>,
+    /// Why it is accepted; shown in the report.
+    pub because: At<String>,
+    /// The last day on which it is accepted: `2026-12-31`.
+    pub until: At<String>,
+}
+
 /// `[[data]]`, as it stands in the file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Data", deny_unknown_fields)]

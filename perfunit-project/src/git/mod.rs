@@ -23,6 +23,7 @@ pub mod path;
 mod problem;
 mod pushed;
 mod request;
+mod trailers;
 mod versions;
 mod walk;
 
@@ -38,5 +39,6 @@ pub use git2::Oid;
 pub use hooks::{HooksFolder, HooksOwner};
 pub use pushed::{Pushed, PushedPair, PushedVersions};
 pub use request::{Comparison, Request, Version};
+pub use trailers::{Trailer, Trailers};
 pub use versions::Versions;
 pub use walk::{DiffLine, Steps, Walk};

@@ -289,7 +289,7 @@ fn searches_to_paste_into_an_issue() {
         snapbox::str![[r"
 ### `p tests::long` got slower in `0000005`: +12.0 %
 
-- `0000005` Parse &#60;b&#62;lazily&#60;/b&#62; &#35;1 (2023-11-14)
+- `0000005` Parse &#60;b&#62;lazily&#60;/b&#62; &#35;&#8203;1 (2023-11-14)
 
 | test | `0000003` | `0000005` | change | interval |
 |---|--:|--:|--:|---|

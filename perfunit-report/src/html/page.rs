@@ -4,10 +4,10 @@ use super::table::{self, GROUPS, Group};
 use crate::counts::{self, Excluded, Unmeasured};
 use crate::figures::{self, Words};
 use crate::rendering::with_conclusion;
-use crate::sections::{Item, Kind, Section, Sections, unmeasured_targets};
+use crate::sections::{Item, Kind, Section, Sections, accepted_headline, unmeasured_targets};
 use crate::{metrics, ratchet, text};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use perfunit_model::format::{self, Glyphs, count, first, one_line};
+use perfunit_model::format::{self, Glyphs, count, first, is_deceptive, one_line};
 use perfunit_model::{Conclusion, Denied, Run, Verdict, VersionName};
 
 const STYLE: &str = include_str!("style.css");
@@ -81,12 +81,6 @@ pub(super) fn document(title: &str, head: &Markup, body: &Markup) -> String {
     page.0.replace(is_deceptive, "\u{fffd}")
 }
 
-/// Returns true for characters that hide or reorder other text, so that a name could pass for another.
-fn is_deceptive(c: char) -> bool {
-    let reorders = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    reorders || c.is_control() && !matches!(c, '\n' | '\t')
-}
-
 /// Returns the title of the page.
 pub fn title(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
     let [base, head] = [&run.base, &run.head].map(|version| one_line(&version.label));
@@ -99,10 +93,8 @@ fn headline(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Strin
 }
 
 fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
-    let answer = match ratchet::found(run) {
-        Some(found) => format!("{}; {found}", of_time(run)),
-        None => of_time(run),
-    };
+    let further = [ratchet::found(run), accepted_headline(run)].into_iter().flatten();
+    let answer = further.fold(of_time(run), |answer, further| format!("{answer}; {further}"));
     match sections.headline(Kind::Failing) {
         Some(failing) if counts::measured(run) == 0 => failing.to_owned(),
         Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
@@ -113,7 +105,7 @@ fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
 /// Describes the result of the figures.
 fn of_time(run: &Run) -> String {
     let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
-    match (run.count(Verdict::Slower), counts::measured(run)) {
+    match (run.slower().count(), counts::measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         (0, 0) => "No test was measured".to_owned(),
         (0, _) => {
@@ -145,6 +137,9 @@ pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Mar
                             (group.sign()) " "
                             b { (group.tests(run)) } " "
                             (figures::word(verdict, words))
+                        }
+                        Group::Accepted => li class=(group.class()) {
+                            (group.sign()) " " b { (group.tests(run)) } " accepted"
                         }
                         Group::Within => @for (bound, tests) in counts::within(run) {
                             li class=(group.class()) {
@@ -275,7 +270,7 @@ fn remark(section: &Section<'_>) -> Markup {
             }
         },
         Kind::Caveats => list("remarks-title", headline, section, |item| html! { b { (item.name) } ": " (item.text) }),
-        Kind::ProbablySlower | Kind::Tests(_) | Kind::Within | Kind::Undecided => Markup::default(),
+        Kind::ProbablySlower | Kind::Tests(_) | Kind::Accepted | Kind::Within | Kind::Undecided => Markup::default(),
     }
 }
 

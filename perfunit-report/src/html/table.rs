@@ -5,7 +5,7 @@ use super::{explanation, percent, plots};
 use crate::figures::{self, Words, phrase, statistics, throughput, times, unexplained};
 use crate::metrics::{amount, besides_time};
 use crate::sections::{Item, Kind, Sections};
-use crate::{causes, text};
+use crate::{acceptance, causes, text};
 use maud::{Markup, html};
 use perfunit_model::format::{self, Glyphs, count, one_line, sentence, threshold};
 use perfunit_model::{
@@ -23,13 +23,16 @@ const REST: usize = 30_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Of(Verdict),
+    /// Tests whose slowdown is accepted.
+    Accepted,
     /// Tests that are unchanged within a bound.
     Within,
 }
 
 /// The groups in the order of the table.
-pub const GROUPS: [Group; 7] = [
+pub const GROUPS: [Group; 8] = [
     Group::Of(Verdict::Slower),
+    Group::Accepted,
     Group::Of(Verdict::Faster),
     Group::Of(Verdict::Inconclusive),
     Group::Of(Verdict::ChangedBelowThreshold),
@@ -40,7 +43,11 @@ pub const GROUPS: [Group; 7] = [
 
 impl Group {
     fn of(run: &Run, outcome: &Outcome) -> Self {
-        if run.unchanged_within(outcome).is_some() { Self::Within } else { Self::Of(outcome.verdict) }
+        match () {
+            () if run.unchanged_within(outcome).is_some() => Self::Within,
+            () if run.accepted_by(outcome).is_some() => Self::Accepted,
+            () => Self::Of(outcome.verdict),
+        }
     }
 
     /// Returns the number of tests in the group.
@@ -51,6 +58,7 @@ impl Group {
     fn kind(self) -> Kind {
         match self {
             Self::Of(verdict) => Kind::Tests(verdict),
+            Self::Accepted => Kind::Accepted,
             Self::Within => Kind::Within,
         }
     }
@@ -59,6 +67,7 @@ impl Group {
     pub fn sign(self) -> &'static str {
         match self {
             Self::Of(verdict) => sign(verdict),
+            Self::Accepted => "△",
             Self::Within => "≤",
         }
     }
@@ -67,6 +76,7 @@ impl Group {
     pub fn class(self) -> &'static str {
         match self {
             Self::Of(verdict) => class(verdict),
+            Self::Accepted => "accepted",
             Self::Within => "within",
         }
     }
@@ -75,6 +85,7 @@ impl Group {
     pub fn word(self, words: Words) -> String {
         match self {
             Self::Of(verdict) => word(verdict, words),
+            Self::Accepted => format!("{} Accepted", self.sign()),
             Self::Within => format!("{} Unchanged (wider bound)", self.sign()),
         }
     }
@@ -219,7 +230,7 @@ impl Page<'_> {
                 td.verdict {
                     @match self.run.unchanged_within(outcome) {
                         Some(bound) => { (Group::Within.sign()) " Within " (threshold(bound)) }
-                        None => { (word(outcome.verdict, self.words)) }
+                        None => { (Group::of(self.run, outcome).word(self.words)) }
                     }
                 }
                 @match &outcome.measured {
@@ -310,6 +321,7 @@ fn verdict(run: &Run, outcome: &Outcome) -> String {
             sentences.push(meaning(run.gates_of(outcome), outcome.verdict, measured));
         }
     }
+    sentences.extend(acceptance::said(outcome, run).map(|said| sentence(&said)));
     let within = run.unchanged_within(outcome);
     sentences.extend(within.map(|bound| format!("Unchanged within ±{}.", threshold(bound))));
     sentences.extend(outcome.reason.as_ref().map(|reason| sentence(&one_line(&reason.to_string()))));

@@ -64,7 +64,7 @@ fn the_frame_has_every_promised_field() {
             },
             "unmeasured": {"not_measured": 2, "skipped_by_filter": 0, "unaffected": 1, "other_shards": 0},
             "bound": 0.1, "bounded": 1, "excluded": {"slower_by": 0.1, "tests": 5, "of": 10},
-            "probably_slower": 0,
+            "accepted": 0, "probably_slower": 0,
             "failing_on_head": 0, "failing_on_base": 0, "measured": 8, "insensitive": 0, "found": 412, "threshold": 0.1, "gates": ["time"], "alpha": 0.01,
             "seconds": {"prepare": 0.4, "build": 12.1, "select": 0.0, "measure": 8.3, "explain": 0.0},
         },
@@ -86,7 +86,7 @@ fn a_measured_test_has_every_promised_field() {
     slower.notes.push(Note::UnequalWork { between: Between::Calls, equal_seeds: false });
     let expected = json!({
         "package": "mycrate", "target": "mycrate", "target_kind": "lib", "name": "parser::tests::long",
-        "verdict": "slower", "reason": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
+        "verdict": "slower", "reason": null, "accepted": null, "change": {"estimate": 0.5, "low": 0.49, "high": 0.51},
         "possible_change": {"slower": 0.51, "faster": 0.0, "within": null},
         "base_ns": 1024.0, "head_ns": 1536.0, "throughput": null, "bound": null, "pairs": 64, "layouts": 1, "mode": "steady", "threshold": 0.1, "gates": null, "detectable": 0.0041,
         "p_value": 1e-9, "cohens_d": {"d": 4.2, "class": "large"}, "metrics": null, "cross_check": null, "capture": "macro",
@@ -117,7 +117,7 @@ fn a_test_without_figures_has_nulls_and_a_reason() {
         "reason": {
             "kind": "fails", "text": "fails on both: no network", "side": "both", "detail": "no network", "intermittent": false,
         },
-        "change": null, "possible_change": null, "base_ns": null, "head_ns": null, "throughput": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
+        "accepted": null, "change": null, "possible_change": null, "base_ns": null, "head_ns": null, "throughput": null, "bound": null, "pairs": null, "layouts": null, "mode": null, "threshold": null, "gates": null, "detectable": null,
         "p_value": null, "cohens_d": null, "metrics": null, "cross_check": null, "capture": null, "selected_because": "", "why": null, "explanation": null, "unexplained_because": null, "spent": null, "notes": [],
     });
     assert_eq!(*test, expected);

@@ -389,5 +389,5 @@ fn what_is_too_long_loses_its_middle() {
 
 #[test]
 fn words_are_no_markup() {
-    assert_eq!(plain("@me <b> #1 +2.0 %"), "&#64;me &#60;b&#62; &#35;1 +2.0 %");
+    assert_eq!(plain("@me <b> #1 +2.0 %"), "&#64;&#8203;me &#60;b&#62; &#35;&#8203;1 +2.0 %");
 }

@@ -10,7 +10,9 @@ use perfunit_model::{
     Outcome, Ratchet, Reason, Run, SelectedBecause, Sides, SystemCall, TestCodeItem, Uncovered, UncoveredBecause,
     UnseenBecause, Verdict, VersionName, Warning, WithoutWorkload,
 };
+use serde_json::Value;
 use snapbox::{assert_data_eq, file};
+use std::collections::BTreeSet;
 
 fn version() -> VersionName {
     VersionName {
@@ -162,6 +164,93 @@ const ALL: Denied = Denied {
 fn rendered(format: Format) -> String {
     let text = TextOptions { width: 0, verbose: false, unicode: true };
     without_escapes(&render(&rich(), format, &Rendering { text, denied: ALL, ..Rendering::default() }))
+}
+
+/// Replaces the texts at the places that a pattern names; numbers of list entries are not part of it.
+fn replace(value: &mut Value, place: &str, pattern: &str, text: &str) {
+    match value {
+        Value::String(old) if place == pattern => text.clone_into(old),
+        Value::Array(list) => list.iter_mut().for_each(|each| replace(each, &format!("{place}[]"), pattern, text)),
+        Value::Object(map) => {
+            map.iter_mut().for_each(|(key, each)| replace(each, &format!("{place}.{key}"), pattern, text));
+        }
+        _ => {}
+    }
+}
+
+/// Adds the patterns of all texts.
+fn patterns(value: &Value, place: &str, all: &mut BTreeSet<String>) {
+    match value {
+        Value::String(_) => {
+            all.insert(place.to_owned());
+        }
+        Value::Array(list) => list.iter().for_each(|each| patterns(each, &format!("{place}[]"), all)),
+        Value::Object(map) => map.iter().for_each(|(key, each)| patterns(each, &format!("{place}.{key}"), all)),
+        _ => {}
+    }
+}
+
+/// A saved run in which every text that can be another one is this text, and the number of places.
+fn with_text_everywhere(text: &str) -> (Run, usize) {
+    let mut value = serde_json::to_value(rich()).unwrap();
+    let (mut all, mut replaced) = (BTreeSet::new(), 0);
+    patterns(&value, "", &mut all);
+    for pattern in all {
+        let mut next = value.clone();
+        replace(&mut next, "", &pattern, text);
+        if next != value && serde_json::from_value::<Run>(next.clone()).is_ok() {
+            (value, replaced) = (next, replaced + 1);
+        }
+    }
+    (serde_json::from_value(value).unwrap(), replaced)
+}
+
+#[test]
+fn no_text_of_a_saved_run_escapes_its_place() {
+    let long = "x".repeat(10_000);
+    for text in [
+        "</code></td><script>alert(1)</script><img src=x onerror=alert(1)> @everyone #1 http://x.example www.x.example a@x.example",
+        "` | [l](http://x.example) ![i](http://x.example/i.png) <a href=x> **b** </details>",
+        "a\n\n# h\n\n| x |\n|---|\n::error::injected\r\n::set-output name=x::y%0A",
+        "\u{1b}[31mred\u{1b}[0m \u{202e}reversed \u{7} \u{0}",
+        "\\` `` ``` ~~~ &lt; ]]> --> $x$ :tada:",
+        long.as_str(),
+    ] {
+        let (run, places) = with_text_everywhere(text);
+        assert!(places > 60, "{places}");
+        let rendered = |format| render(&run, format, &Rendering { denied: ALL, ..Rendering::default() });
+        let page = rendered(Format::Markdown);
+        assert!(page.len() < 65_536 && !page.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{}", page.len());
+        let mut options = comrak::Options::default();
+        options.extension.table = true;
+        options.extension.autolink = true;
+        options.render.r#unsafe = true;
+        let html = comrak::markdown_to_html(&page, &options);
+        for tag in ["<script", "<img", "<a ", "<h1"] {
+            assert!(!html.contains(tag), "{tag} from {text}: {html}");
+        }
+        assert_eq!(html.matches("<details>").count(), html.matches("</details>").count());
+        assert_eq!(html.matches("<h3>").count(), 1, "{html}");
+        // Mentions and references are inert in code spans and as numbers of characters.
+        for line in page.lines().filter(|line| !line.contains("cargo ")) {
+            let outside: String = line.split('`').step_by(2).collect();
+            assert!(!outside.contains("@everyone") && !outside.contains(" #1"), "{line}");
+        }
+        // As GitHub shows it, without code.
+        let shown: String = html.split("<code").map(|part| part.rsplit("</code>").next().unwrap()).collect();
+        let shown = shown.split("<pre").next().unwrap();
+        assert!(!shown.contains("@everyone") && !shown.contains(" #1") && !shown.contains("www."), "{shown}");
+        for line in rendered(Format::Github).lines() {
+            assert!(["::error ", "::warning ", "::notice "].iter().any(|level| line.starts_with(level)), "{line}");
+        }
+        let page = rendered(Format::Html);
+        assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains('\u{202e}'));
+        let short = rendered(Format::Short);
+        assert!(!short.contains('\u{1b}') && short.lines().all(|line| line.len() < 2_000), "{short}");
+        let shown = rendered(Format::Text);
+        let odd: Vec<&str> = shown.lines().filter(|line| line.contains("\u{1b}[31mred")).collect();
+        assert!(odd.is_empty(), "{odd:?}");
+    }
 }
 
 #[test]

@@ -44,7 +44,8 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
                 screen.status("Undecided", BAD, &Text::plain(&item.text));
             }
         }
-        (Kind::ProbablySlower | Kind::Tests(_) | Kind::Within | Kind::GrowthUnknown, Some(_)) | (_, None) => {}
+        (Kind::ProbablySlower | Kind::Tests(_) | Kind::Accepted | Kind::Within | Kind::GrowthUnknown, Some(_))
+        | (_, None) => {}
     }
 }
 
@@ -154,7 +155,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
     if section.items.is_empty() && detail == Detail::Brief {
         return;
     }
-    let is_loss = |outcome: &Outcome| outcome.verdict == Verdict::Slower;
+    let is_loss = |outcome: &Outcome| second.is_slower(outcome);
     let (lost, accepted): (Vec<_>, Vec<_>) =
         section.items.iter().filter_map(|item| Some((item.test?, &item.text))).partition(|(test, _)| is_loss(test));
     screen.bar();

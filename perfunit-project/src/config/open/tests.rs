@@ -127,6 +127,27 @@ fn contradictions_and_rules_that_say_nothing_are_refused() {
 }
 
 #[test]
+fn accepted_slowdowns_have_a_size_a_reason_and_an_end() {
+    let entry = |size: &str, because: &str, until: &str| {
+        format!("[[accept]]\nname = \"tests::a\"\nat-most = \"{size}\"\nbecause = \"{because}\"\nuntil = \"{until}\"\n")
+    };
+    refused(&entry("5", "x", "2026-12-31"), "ci", &["p.toml:2", "`5` is not a percentage"]);
+    refused(&entry("5%", " ", "2026-12-31"), "ci", &["p.toml:2", "the reason is empty"]);
+    refused(&entry("5%", "x", "2026-2-31"), "ci", &["p.toml:5: `2026-2-31` is not a day"]);
+    let text = entry("5%", "x", "2026-12-31") + &entry("7%", "y", "2026-11-30");
+    let mut resolved = configuration(&text).resolve_with(None, Layer::default(), Layer::default()).unwrap();
+    resolved.drop_expired("2026-11-30");
+    assert_eq!((resolved.rules.acceptances.len(), resolved.warnings.len()), (2, 0));
+    resolved.drop_expired("2026-12-01");
+    assert_eq!(resolved.rules.acceptances.len(), 1);
+    assert_eq!(resolved.rules.acceptances[0].from.to_string(), "p.toml:2, until 2026-12-31");
+    assert_eq!(
+        resolved.warnings,
+        ["p.toml:7: the slowdown of `tests::a` was accepted until 2026-11-30: remove the entry"]
+    );
+}
+
+#[test]
 fn without_a_file_everything_is_built_in() {
     let folder = tempfile::tempdir().unwrap();
     let resolved = Configuration::find(folder.path(), None, None).unwrap();

@@ -1,7 +1,7 @@
 //! A measured test as a row of figures.
 
 use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
-use super::{acceptance, causes, counts, metrics};
+use super::{acceptance, causes, metrics};
 use anstyle::Style;
 use perfunit_decide::FIRST_LOOK;
 use perfunit_model::format::{self, Glyphs};

@@ -18,7 +18,8 @@ fn jobs_are_written_once_and_overwritten_only_by_force() {
     for (service, file) in [("github", ".github/workflows/perfunit.yml"), ("generic", "ci/perfunit.sh")] {
         let printed = project.perfunit(["ci", "init", service, "--print"]).expect(0).stdout;
         let path = project.path().join(file);
-        assert!(printed.contains("cargo perfunit diff") && !path.exists(), "{printed}");
+        let compares = ["cargo perfunit diff", "uses: cargo-perfunit/cargo-perfunit@v0"];
+        assert!(compares.iter().any(|part| printed.contains(part)) && !path.exists(), "{printed}");
         let wrote = project.perfunit(["ci", "init", service]).expect(0);
         assert!(wrote.stderr.contains(&format!("Wrote {file}")), "{}", wrote.stderr);
         assert_eq!(fs::read_to_string(&path).unwrap(), printed);
@@ -34,6 +35,26 @@ fn jobs_are_written_once_and_overwritten_only_by_force() {
         assert!(fs::read_to_string(&path).unwrap().contains("cargo perfunit merge"));
     }
     assert_eq!(project.path().join("ci/perfunit.sh").metadata().unwrap().permissions().mode() & 0o111, 0o111);
+}
+
+#[test]
+fn comments_on_forks_are_a_second_workflow() {
+    let project = project();
+    let wrote = project.perfunit(["ci", "init", "github", "--forks"]).expect(0);
+    let second = ".github/workflows/perfunit-comment.yml";
+    assert!(wrote.stderr.contains(&format!("Wrote {second}")), "{}", wrote.stderr);
+    let text = fs::read_to_string(project.path().join(second)).unwrap();
+    assert!(
+        text.contains("workflow_run:") && text.contains("uses: cargo-perfunit/cargo-perfunit/comment@v0"),
+        "{text}"
+    );
+    // None is written where one of them is there.
+    project.remove(".github/workflows/perfunit.yml");
+    let refused = project.perfunit(["ci", "init", "github", "--forks"]).expect(2);
+    assert!(refused.stderr.contains(&format!("{second} exists")), "{}", refused.stderr);
+    assert!(!project.path().join(".github/workflows/perfunit.yml").exists());
+    let refused = project.perfunit(["ci", "init", "gitlab", "--forks"]).expect(2);
+    assert!(refused.stderr.contains("--inline and --forks are for GitHub"), "{}", refused.stderr);
 }
 
 #[test]
@@ -57,6 +78,8 @@ fn a_project_below_the_top_is_named_in_the_job() {
     project.commit("base");
     for folder in ["", "rust/app/src"] {
         let printed = project.perfunit_in(folder, ["ci", "init", "github", "--print"]).expect(0).stdout;
+        assert!(printed.contains("manifest-path: rust/app/Cargo.toml\n"), "{printed}");
+        let printed = project.perfunit_in(folder, ["ci", "init", "github", "--inline", "--print"]).expect(0).stdout;
         assert!(printed.contains("--manifest-path rust/app/Cargo.toml\n"), "{printed}");
     }
 }
@@ -130,7 +153,7 @@ exit "$REFUSED"
 #[test]
 fn there_is_one_comment_that_is_changed_and_none_while_nothing_changed() {
     let project = project();
-    let script = comment_script(&project.perfunit(["ci", "init", "github", "--print"]).expect(0).stdout);
+    let script = comment_script(&project.perfunit(["ci", "init", "github", "--inline", "--print"]).expect(0).stdout);
     let folder = tempfile::tempdir().unwrap();
     let gh = folder.path().join("gh");
     fs::write(&gh, GH).unwrap();

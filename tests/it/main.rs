@@ -1,6 +1,7 @@
 //! Black-box tests, one file per subcommand, and the rules for the sources.
 
 mod accept;
+mod action;
 mod arguments;
 mod attributes;
 mod attribution;

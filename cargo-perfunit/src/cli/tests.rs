@@ -58,7 +58,8 @@ fn the_commands_in_jobs_are_understood() {
         for (folder, shards) in
             [("", None), ("rust/app", None), ("", NonZeroUsize::new(4)), ("rust/app", NonZeroUsize::new(4))]
         {
-            let text = Job { service, shards, branch: "main".to_owned(), folder: folder.to_owned() }.render();
+            let (branch, folder) = ("main".to_owned(), folder.to_owned());
+            let text = Job { service, shards, inline: true, forks: false, branch, folder }.render();
             let commands = commands(&text);
             // With shards, one command measures and another merges; on GitHub, one more builds the default branch.
             let expected = 1 + usize::from(shards.is_some()) + usize::from(service == Service::Github);

@@ -2,7 +2,7 @@
 
 mod job;
 
-pub use job::{Job, Service};
+pub use job::{FORKS_PATH, Job, Service};
 
 use super::arguments::place;
 use crate::hook::manifests;
@@ -23,6 +23,7 @@ const GITLAB_INCLUDED: &str = ".gitlab/perfunit.gitlab-ci.yml";
 #[command(after_long_help = "\
 Examples:
   cargo perfunit ci init github            write a workflow for pull requests
+  cargo perfunit ci init github --forks    write another one that comments on those from forks
   cargo perfunit ci init gitlab            write a job for merge requests
   cargo perfunit ci init generic           write a shell script for other services
   cargo perfunit ci init github --print    print the workflow without writing it
@@ -53,6 +54,12 @@ pub struct InitArguments {
     /// Divide the tests among N machines, and merge their results.
     #[arg(long, value_name = "N")]
     pub shards: Option<NonZeroUsize>,
+    /// Write all steps into the workflow instead of using the action of cargo-perfunit; only for GitHub.
+    #[arg(long)]
+    pub inline: bool,
+    /// Comment on pull requests from forks, too: a second workflow comments, and the first one may only read; only for GitHub.
+    #[arg(long)]
+    pub forks: bool,
     /// Print the file without writing it.
     #[arg(long, conflicts_with = "force")]
     pub print: bool,
@@ -82,23 +89,32 @@ impl InitArguments {
         let service = self.service;
         let shards = self.shards.filter(|shards| shards.get() > 1);
         let branch = repository.default_branch_name().unwrap_or_else(|| "main".to_owned());
-        let text = Job { service, shards, branch, folder: project(&folder, manifest.as_deref(), root)? }.render();
-        if self.print {
-            term::print(&text);
-            return Ok(ExitCode::Success);
+        if service != Service::Github && (self.inline || self.forks) {
+            return Err(Error::usage("--inline and --forks are for GitHub").hint("leave them out"));
         }
+        let folder = project(&folder, manifest.as_deref(), root)?;
+        let job = Job { service, shards, inline: self.inline, forks: self.forks, branch, folder };
         let own = service.path();
         let file = if service == Service::Gitlab && root.join(own).exists() { GITLAB_INCLUDED } else { own };
-        let path = root.join(file);
-        if !self.force && path.symlink_metadata().is_ok() {
+        let mut files = vec![(file, job.render())];
+        files.extend(self.forks.then(|| (FORKS_PATH, job.render_forks())));
+        if self.print {
+            let texts: Vec<String> = files.into_iter().map(|(_, text)| text).collect();
+            term::print(&texts.join("---\n"));
+            return Ok(ExitCode::Success);
+        }
+        let exists = |(file, _): &&(&str, String)| root.join(file).symlink_metadata().is_ok();
+        if let Some((file, _)) = files.iter().find(exists).filter(|_| !self.force) {
             return Err(Error::usage(format!("{file} already exists"))
                 .hint("use `--force` to overwrite it, or `--print` to print the job"));
         }
-        fs::write(&path, text)?;
-        if service == Service::Generic {
-            fs::make_executable(&path)?;
+        for (file, text) in &files {
+            fs::write(&root.join(file), text)?;
+            terminal.status("Wrote", file);
         }
-        terminal.status("Wrote", file);
+        if service == Service::Generic {
+            fs::make_executable(&root.join(file))?;
+        }
         let next = match (service, file) {
             (Service::Github, _) => "commit and push it to get a check named perfunit on pull requests",
             (Service::Gitlab, GITLAB_INCLUDED) => "add it to .gitlab-ci.yml and commit both:",

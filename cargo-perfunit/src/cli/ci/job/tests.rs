@@ -5,15 +5,29 @@ use saphyr::{LoadableYamlNode, Yaml};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-fn job(service: Service, shards: usize, folder: &str) -> String {
+/// A job in its long form.
+fn new(service: Service, shards: usize, folder: &str) -> Job {
     let shards = NonZeroUsize::new(shards).filter(|n| n.get() > 1);
-    Job { service, shards, branch: "trunk".to_owned(), folder: folder.to_owned() }.render()
+    Job { service, shards, inline: true, forks: false, branch: "trunk".to_owned(), folder: folder.to_owned() }
+}
+
+fn job(service: Service, shards: usize, folder: &str) -> String {
+    new(service, shards, folder).render()
+}
+
+/// Workflows that use our action, and those with a second workflow for forks.
+fn others() -> Vec<String> {
+    let jobs =
+        [1, 4].into_iter().flat_map(|shards| ["", "rust/app"].map(|folder| new(Service::Github, shards, folder)));
+    let forms = jobs.flat_map(|job| [true, false].map(|inline| Job { inline, ..job.clone() }));
+    let forms = forms.flat_map(|job| [true, false].map(|forks| Job { forks, ..job.clone() }));
+    forms.flat_map(|job| [job.render(), job.render_forks()]).collect()
 }
 
 fn all() -> Vec<String> {
     let services = [Service::Github, Service::Gitlab, Service::Generic];
     let of = |service| [(1, ""), (4, ""), (1, "rust/app"), (4, "rust/app")].map(|(n, folder)| job(service, n, folder));
-    services.into_iter().flat_map(of).collect()
+    services.into_iter().flat_map(of).chain(others()).collect()
 }
 
 #[track_caller]
@@ -66,7 +80,7 @@ fn github_gets_steps_that_a_shell_can_read() {
                     assert!(!run.contains("${{"), "{run}");
                 }
             }
-            assert_eq!(steps[0]["with"]["fetch-depth"].as_integer(), Some(2));
+            assert_eq!(steps[0]["with"]["fetch-depth"].as_integer(), Some(0));
         }
     }
 }
@@ -97,6 +111,9 @@ fn github_keeps_the_base_of_the_default_branch_and_compares_with_the_merge_commi
 fn actions_are_pinned_by_hash_with_the_version_beside_it() {
     for text in all() {
         for uses in text.lines().filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix("uses: ")) {
+            if uses == ACTION || uses == FORKS_ACTION {
+                continue;
+            }
             let (action, version) = uses.split_once(" # v").unwrap_or_else(|| panic!("{uses}"));
             let (_, hash) = action.split_once('@').unwrap();
             assert!(hash.len() == 40 && hash.chars().all(|c| c.is_ascii_hexdigit()), "{uses}");
@@ -143,4 +160,60 @@ fn shards_are_all_measured_and_merged() {
         assert!(text.contains("--partition \"slice:") && text.contains("cargo perfunit merge"), "{text}");
     }
     assert!(job(Service::Github, 4, "").contains("shard: [1, 2, 3, 4]"));
+}
+
+#[test]
+fn the_workflow_with_our_action_is_short() {
+    let short = |forks, folder: &str| Job { inline: false, forks, ..new(Service::Github, 1, folder) };
+    let text = short(false, "").render();
+    let job = text.split_once("jobs:\n").unwrap().1;
+    assert!(job.lines().count() <= 11, "{job}");
+    let workflow = yaml(&text);
+    let steps = &workflow["jobs"]["perfunit"]["steps"];
+    assert_eq!(steps[1]["uses"].as_str(), Some(ACTION));
+    assert_eq!(workflow["permissions"]["pull-requests"].as_str(), Some("write"));
+    let text = short(true, "rust/app").render();
+    let workflow = yaml(&text);
+    assert!(workflow["permissions"].as_mapping_get("pull-requests").is_none());
+    let inputs = &workflow["jobs"]["perfunit"]["steps"][1]["with"];
+    let input = |name: &str| inputs[name].as_str().unwrap();
+    assert_eq!(input("comment"), "artifact");
+    assert_eq!((input("manifest-path"), input("target-dir")), ("rust/app/Cargo.toml", "rust/app/target"));
+}
+
+#[test]
+fn what_runs_the_code_of_pull_requests_may_not_write_and_what_may_runs_none() {
+    for (shards, inline) in [(1, false), (1, true), (4, true)] {
+        let job = Job { inline, forks: true, ..new(Service::Github, shards, "") };
+        let (text, second) = (job.render(), job.render_forks());
+        assert!(!text.contains("write"), "{text}");
+        let workflow = yaml(&second);
+        assert_eq!(workflow["permissions"].as_mapping().unwrap().len(), 0);
+        assert_eq!(workflow["on"]["workflow_run"]["workflows"][0].as_str(), yaml(&text)["name"].as_str());
+        assert!(!second.contains("actions/checkout") && !second.contains("cargo perfunit diff"), "{second}");
+        for step in workflow["jobs"]["comment"]["steps"].as_sequence().unwrap() {
+            if let Some(run) = step.as_mapping_get("run").and_then(Yaml::as_str) {
+                bash_can_read(run);
+                assert!(!run.contains("${{"), "{run}");
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn bash_can_read(script: &str) {
+    let output = Command::new("bash").args(["-n", "-c", script]).output().unwrap();
+    assert!(output.status.success(), "{}\n{script}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn scripts_of_the_action_are_those_of_the_long_form() {
+    let text = job(Service::Github, 1, "");
+    for (name, script) in SCRIPTS.iter().filter(|(name, _)| *name != "@github-forks.sh@") {
+        bash_can_read(script);
+        let first = script.lines().find(|line| !line.starts_with('#')).unwrap();
+        assert!(text.contains(&format!("          {first}\n")), "{name}: {text}");
+    }
+    bash_can_read(include_str!("../github-compare.sh"));
+    assert!(include_str!("../github-install.sh").contains(env!("CARGO_PKG_REPOSITORY")));
 }

@@ -11,6 +11,7 @@ mod archived;
 mod attempts;
 mod compare;
 mod environment;
+mod expected;
 mod explain;
 mod generate;
 mod generated;

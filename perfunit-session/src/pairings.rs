@@ -120,8 +120,8 @@ impl Plan {
     /// Adds the results of both pairings to the summary of the selection.
     pub fn describe(&self, selection: Selection, unseen: &Unseen, session: &Session<'_>) -> Selection {
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
-        let chosen = self.candidates().map(|candidates| candidates.chosen.len()).sum();
-        let mut selection = summary::describe(selection, chosen, &excluded, session.selected.targets.len());
+        let mut selection =
+            summary::describe(selection, self.tests_to_measure(), &excluded, session.selected.targets.len());
         for target in self.candidates().flat_map(|candidates| &candidates.unmeasured_targets) {
             if !selection.unmeasured_targets.contains(target) {
                 selection.unmeasured_targets.push(target.clone());
@@ -130,6 +130,11 @@ impl Plan {
         unseen.describe(&mut selection);
         selection.uncovered = unseen.uncovered_after(excluded.into_iter());
         selection
+    }
+
+    /// Returns how many tests are to be measured.
+    pub fn tests_to_measure(&self) -> usize {
+        self.candidates().map(|candidates| candidates.chosen.len()).sum()
     }
 
     fn prepared(&self) -> impl Iterator<Item = &Prepared> {

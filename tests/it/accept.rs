@@ -31,7 +31,7 @@ fn a_trailer_accepts_a_slowdown_up_to_its_size() {
         row.contains("sample tests::mixes") && row.contains("accepted up to 60 %: it checks for overflow ("),
         "{row}"
     );
-    assert!(text.lines().last().is_some_and(|line| line.contains("0 slower, 1 accepted, ")), "{text}");
+    assert!(text.lines().last().is_some_and(|line| line.contains(" 1 accepted")), "{text}");
     let document = diff(&project, &["HEAD~1", "--message-format", "json"]).expect(0).json();
     let found = test(&document, "tests::mixes");
     assert_eq!((&found["verdict"], &found["accepted"]["coverage"]), (&"slower".into(), &"covered".into()));

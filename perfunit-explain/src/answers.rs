@@ -5,7 +5,7 @@ use super::{by_instructions, by_probes};
 use perfunit_build::Builder;
 use perfunit_measure::find_valgrind;
 use perfunit_model::error::Result;
-use perfunit_model::{Engine, Explain, Mode, Outcome, Unexplained, Verdict, Warning, Why};
+use perfunit_model::{Engine, Explain, Metric, Mode, Outcome, Unexplained, Verdict, Warning, Why};
 use perfunit_system::interrupt;
 
 /// Number of tests that are explained without a request.
@@ -35,7 +35,10 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
     };
     match explain {
         Explain::Never => Vec::new(),
-        Explain::Always => of(&[Verdict::Slower, Verdict::Faster]),
+        Explain::Always => {
+            let changed = of(&[Verdict::Slower, Verdict::Faster]);
+            changed.into_iter().chain(of_programs(outcomes, &[])).collect()
+        }
         Explain::Auto => unasked(outcomes),
     }
 }
@@ -60,8 +63,32 @@ fn unasked(outcomes: &[Outcome]) -> Vec<Question> {
         }
     }
     first.extend(others);
+    first.extend(of_programs(outcomes, &causes).into_iter().take(1));
     first.truncate(MOST_UNASKED);
     first
+}
+
+/// Returns the questions about tests of which the system calls changed and the time did not, because they start programs. The
+/// largest change is first; what has one of these causes is left out.
+fn of_programs(outcomes: &[Outcome], causes: &[&Why]) -> Vec<Question> {
+    if find_valgrind().is_none() {
+        return Vec::new();
+    }
+    // The number of all calls may vary where that of some kinds does not.
+    let change = |outcome: &Outcome| {
+        let calls = outcome.metrics.get(&Metric::SystemCalls)?.as_ref().ok()?;
+        let kinds = calls.names.iter().map(|kind| (kind.counts.head - kind.counts.base).abs());
+        (!calls.names.is_empty()).then(|| kinds.fold(0.0, f64::max))
+    };
+    let is_open = |outcome: &&Outcome| {
+        let is_known = |why: &Why| causes.iter().any(|known| known.is_alike(why));
+        !outcome.verdict.is_change() && !outcome.why.as_ref().is_some_and(is_known)
+    };
+    let open = outcomes.iter().filter(is_open);
+    let changed = open.filter_map(|outcome| Some((change(outcome)?, Question::about(outcome)?)));
+    let mut started: Vec<(f64, Question)> = changed.filter(|(_, question)| question.starts > 0.0).collect();
+    started.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    started.into_iter().map(|(_, question)| question).collect()
 }
 
 /// Explains outcomes as far as requested and returns the warnings for the user. An error here does not lose the

@@ -48,14 +48,24 @@ pub fn function_of(functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> Opti
     functions.head.get(&key).or_else(|| functions.base.get(&key))
 }
 
-/// Builds the explanation.
+/// Returns the explanation that names the responsible functions of an attribution.
 pub fn told(merged: &Merged, differences: &Differences, attribution: &Attribution, known: &Known<'_>) -> Explanation {
+    let named: Vec<&Part> = attribution.responsible().collect();
+    told_of((&named, attribution), merged, differences, attribution, known)
+}
+
+/// Returns the explanation that names functions, with the attribution that they are parts of.
+pub fn told_of(
+    (named, parts_of): (&[&Part], &Attribution),
+    merged: &Merged,
+    differences: &Differences,
+    attribution: &Attribution,
+    known: &Known<'_>,
+) -> Explanation {
     let mut catalogue = Catalogue { known: known.functions, places: BTreeMap::new(), functions: Vec::new() };
     let nodes = nodes(merged, differences, &mut catalogue);
-    let responsible = attribution
-        .responsible()
-        .filter_map(|part| catalogue.responsible(part, attribution, merged, known.changed))
-        .collect();
+    let responsible =
+        named.iter().filter_map(|part| catalogue.responsible(part, parts_of, merged, known.changed)).collect();
     let cost = differences.nodes[0].total_cost;
     let distortion = known.plain_base_ns.map_or(1.0, |plain| cost.base / plain);
     Explanation {
@@ -69,7 +79,7 @@ pub fn told(merged: &Merged, differences: &Differences, attribution: &Attributio
         distortion,
         probe_cost: known.probe_cost,
         without_probe: known.without_probe.clone(),
-        notes: notes(attribution, distortion, known),
+        notes: notes(named, attribution, distortion, known),
         functions: catalogue.functions,
         nodes,
         responsible,
@@ -95,20 +105,20 @@ pub fn unless_contrary(mut explanation: Explanation, change: f64) -> Explanation
 /// Factor of distortion from which a note warns that probes change the test.
 const MUCH_DISTORTED: f64 = 2.0;
 
-fn notes(attribution: &Attribution, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
+fn notes(named: &[&Part], attribution: &Attribution, distortion: f64, known: &Known<'_>) -> Vec<ExplanationNote> {
     let engine = known.engine;
     let mut notes = Vec::new();
     if known.overflow > 0 {
         notes.push(ExplanationNote::NoRoom { calls: known.overflow });
     }
-    if !attribution.whole.is_certain() {
+    if !attribution.whole.is_certain() && named.is_empty() {
         notes.push(ExplanationNote::DoesNotShow { engine });
         return notes;
     }
     if distortion >= MUCH_DISTORTED {
         notes.push(ExplanationNote::Distorted { factor: distortion });
     }
-    if let Some(part) = attribution.responsible().find(|part| part.key == ROOT) {
+    if let Some(part) = named.iter().find(|part| part.key == ROOT) {
         notes.push(ExplanationNote::InTest { engine, share: attribution.share(part) });
     }
     notes

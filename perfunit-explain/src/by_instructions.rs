@@ -1,11 +1,11 @@
 //! Explains tests by instructions: runs the measured executables in callgrind and attributes the counts by debug
 //! information.
 
-use super::assemble::{Known, told, unless_contrary};
-use super::attribute::{attribute_estimated, differences};
+use super::assemble::{Known, function_of, told_of, unless_contrary};
+use super::attribute::{Attribution, Differences, Part, attribute_estimated, differences};
 use super::causes;
 use super::causes::{Facts, add_causes, sources, text};
-use super::instructions::{Code, Owners, parse, tree};
+use super::instructions::{Code, Event, Owners, Top, objects, parse, tree};
 use super::merge::{Merged, renamed};
 use super::question::{ALPHA, Answers, Explaining, Inquiry, Question};
 use perfunit_build as build;
@@ -14,11 +14,14 @@ use perfunit_build::{
     Attempt, BuildFailure, Builder, InPlace, Next, Place, Seeds, SideBuild, TestExecutable, Variant,
     relink_with_debug_information,
 };
-use perfunit_measure::{Bench, CALLS_PER_PROCESS, Config, Gauges, Subject, find_valgrind, profiles};
+use perfunit_decide::{ExactRule, exact};
+use perfunit_measure::{
+    Bench, CALLS_PER_PROCESS, CallProfiles, Config, Gauge, Gauges, Recorded, Subject, find_valgrind, profiles,
+};
 use perfunit_model::error::{Error, Result, Stop, Tried, apart};
 use perfunit_model::{
-    BuiltWith, Engine, Explain, Explanation, ExplanationNote, Function, Side, Sides, Strategy, TargetId, TestId,
-    Unexplained,
+    BuiltWith, Engine, Explain, Explanation, ExplanationNote, Function, MetricVerdict, Side, Sides, Strategy, TargetId,
+    TargetKind, Unexplained,
 };
 use perfunit_project::git::FileSet;
 use perfunit_select::Selected;
@@ -27,13 +30,18 @@ use perfunit_select::source::{InputKind, extents};
 use perfunit_system::progress::Progress;
 use perfunit_system::{fs, interrupt};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Longest run of a process in callgrind.
+/// Longest run of a process in callgrind, unless it starts programs.
 const LONGEST: Duration = Duration::from_secs(20);
+/// The same of a process that starts programs. They may start others, and valgrind takes most of a second to start one.
+const LONGEST_WITH_PROGRAMS: Duration = Duration::from_mins(2);
+/// Time in which valgrind starts a process on a quiet machine, s.
+const VALGRIND_STARTS: f64 = 0.7;
 
 /// Checks whether this engine can be used, before anything is built.
 pub fn check(explaining: Explaining) -> Result<()> {
@@ -50,13 +58,24 @@ pub fn check(explaining: Explaining) -> Result<()> {
 pub fn can_end(question: &Question, inquiry: &Inquiry<'_>) -> bool {
     const LEAST: f64 = 10.0;
     let left = inquiry.unasked_until.map(|end| end.saturating_duration_since(Instant::now()));
-    LEAST * called_seconds(question) <= LONGEST.as_secs_f64() && left.is_none_or(|left| ends_within(question, left))
+    let least = LEAST * called_seconds(question) + starting_seconds(question);
+    least <= longest(question).as_secs_f64() && left.is_none_or(|left| ends_within(question, left))
+}
+
+/// Returns the longest run of a test's process in callgrind.
+fn longest(question: &Question) -> Duration {
+    if question.starts > 0.0 { LONGEST_WITH_PROGRAMS } else { LONGEST }
+}
+
+/// Returns the time that valgrind needs to start the programs of a process, s.
+fn starting_seconds(question: &Question) -> f64 {
+    CALLS_PER_PROCESS as f64 * question.starts * VALGRIND_STARTS
 }
 
 /// Returns whether the processes of a test mostly end in this time.
 pub fn ends_within(question: &Question, left: Duration) -> bool {
     const MOSTLY: f64 = 50.0;
-    MOSTLY * called_seconds(question) <= left.as_secs_f64()
+    MOSTLY * called_seconds(question) + starting_seconds(question) <= left.as_secs_f64()
 }
 
 /// Returns the time of the calls of both processes without callgrind, in s.
@@ -70,6 +89,10 @@ struct Counting<'a> {
     bench: &'a Bench,
     lined: &'a Lined<'a>,
     facts: &'a Facts,
+    /// The code of programs that tests start, by name.
+    programs: RefCell<BTreeMap<String, Sides<Described>>>,
+    /// Folder for programs that are linked again.
+    folder: PathBuf,
 }
 
 /// Explains tests by the instructions that their functions execute.
@@ -90,7 +113,8 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     bench.made = Some(InPlace::put(&lined.sides, &context.ours)?);
     let config = inquiry.config(LONGEST, inquiry.end());
     let facts = causes::facts(inquiry);
-    let counting = Counting { inquiry, bench: &bench, lined: &lined, facts: &facts };
+    let (programs, folder) = (RefCell::default(), bench.lined());
+    let counting = Counting { inquiry, bench: &bench, lined: &lined, facts: &facts, programs, folder };
     let progress = Progress::bar(context.terminal, "Explaining", questions.len());
     let mut answers = Answers::default();
     for question in questions {
@@ -103,10 +127,14 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         } else {
             progress.message(test.to_string());
             // Without a request for this engine, it gets no more time than one process may take.
-            let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + LONGEST);
+            let longest = longest(question);
+            let end = inquiry.explaining.engine.is_none().then(|| Instant::now() + longest);
             let deadline = inquiry.end().into_iter().chain(end).min();
-            let config = Config { deadline, ..config.clone() };
-            apart(one(&counting, &config, test))?.map(|found| unless_contrary(found, question.change))
+            let config = Config { deadline, per_test_budget: longest, ..config.clone() };
+            let is_told = |found: Explanation| {
+                if question.agrees(found.change.estimate) { found } else { unless_contrary(found, question.change) }
+            };
+            apart(one(&counting, &config, question))?.map(is_told)
         };
         answers.tests.insert(test.clone(), answer);
         progress.advance();
@@ -115,9 +143,9 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
 }
 
 /// Explains one test. Fails with the reason if this is impossible.
-fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explanation, Unexplained> {
-    let Counting { inquiry, bench, lined, facts } = *counting;
-    let started = Instant::now();
+fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<Explanation, Unexplained> {
+    let Counting { inquiry, bench, lined, facts, .. } = *counting;
+    let (started, test) = (Instant::now(), &question.test);
     let (Some(run), Some(plain), Some(described)) = (
         executables(&lined.sides, &test.target),
         executables(&inquiry.built.sides, &test.target),
@@ -125,36 +153,42 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
     ) else {
         return Err(Stop::Because(Unexplained::TargetNotBuilt { with: BuiltWith::DebugInformation }));
     };
-    let mut code = match described {
-        Ok(described) => Sides {
-            base: attributed(lined, Side::Base, run.base, &described.base),
-            head: attributed(lined, Side::Head, run.head, &described.head),
-        },
-        Err(why) => return Err(Stop::Because(Unexplained::Unreadable { why: why.to_string() })),
-    };
+    let described =
+        described.as_ref().map_err(|why| Stop::Because(Unexplained::Unreadable { why: why.to_string() }))?;
     let subject = Subject { test: test.clone(), executables: run, terms: None, ignored: false };
     let sides = Sides::as_ref(&lined.sides);
-    let counterparts = profiles(bench, config, &sides, &subject).map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
-    let mut merged = Merged::default();
-    for Sides { base, head } in counterparts {
-        let mut trees =
-            Sides { base: tree(&parse(&base), &mut code.base, 1.0), head: tree(&parse(&head), &mut code.head, 1.0) };
-        trees.head.rename(&lined.renamed);
-        merged.add(&trees);
-    }
-    let mut functions = code.map(Code::functions);
+    let follows = question.starts > 0.0;
+    let gauge = if follows { Gauge::ProgramGraphs } else { Gauge::CallGraph };
+    let counterparts =
+        profiles(bench, config, &sides, &subject, gauge).map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
+    let mut codes = Sides { base: Side::Base, head: Side::Head }.try_map(|_, side| {
+        let test = attributed(lined, side, &run.get(side).path, described.get(side));
+        Ok::<_, Error>(Codes { test, programs: programs(counting, side, &counterparts)? })
+    })?;
+    let events: &[Event] =
+        if follows { &[Event::Instructions, Event::SystemCalls, Event::SystemTime] } else { &[Event::Instructions] };
+    let counted: Vec<(Event, Merged, Option<Merged>)> = events
+        .iter()
+        .map(|event| {
+            let all = merged(&counterparts, &mut codes, *event, None, &lined.renamed);
+            let steady = (follows && *event != Event::SystemTime).then(|| {
+                let contexts = steadily_differing(&counterparts, &codes, *event);
+                merged(&counterparts, &mut codes, *event, Some(&contexts), &lined.renamed)
+            });
+            (*event, all, steady)
+        })
+        .collect();
+    let mut functions = codes.map(Codes::functions);
     for (new, old) in &lined.renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
     }
     let has_changed = |key: u64| inquiry.has_changed(&functions, key);
-    let (Some(attribution), Some(differences)) =
-        (attribute_estimated(&merged, ALPHA, has_changed), differences(&merged, ALPHA))
-    else {
-        return Err(Stop::Because(Unexplained::TooFewCalls));
-    };
+    let judged = counted.into_iter().map(|(event, all, steady)| Evidence::of(event, all, steady.as_ref(), has_changed));
+    let judged = judged.collect::<Option<Vec<Evidence>>>().ok_or(Stop::Because(Unexplained::TooFewCalls))?;
+    let told = telling(&judged, question, &has_changed);
     let known = Known {
         test,
-        engine: Engine::Callgrind,
+        engine: told.engine(),
         strategy: Strategy::Complete,
         seconds: started.elapsed().as_secs_f64(),
         plain_base_ns: None,
@@ -166,17 +200,260 @@ fn one(counting: &Counting<'_>, config: &Config, test: &TestId) -> Tried<Explana
         names: &|function| inquiry.names(function),
         of_test: &|| inquiry.of_test(test),
     };
-    let mut explanation = told(&merged, &differences, &attribution, &known);
-    add_causes(&mut explanation, &attribution, &known, facts);
-    explanation.instructions = Some(attribution.whole.estimate / explanation.cost.base);
+    let (named, parts_of) = told.named(question, &has_changed);
+    let mut explanation = told_of((&named, parts_of), &told.merged, &told.differences, &told.attribution, &known);
+    add_causes(&mut explanation, &told.attribution, &known, facts);
+    if follows && !explanation.responsible.iter().any(|named| named.changed.is_some()) {
+        explanation.notes.extend(judged[0].executed(&functions, &has_changed));
+    }
+    explanation.instructions = Some(judged[0].change());
     if matches!(lined.sides, Cow::Owned(_)) {
         explanation.notes.extend(not_the_measured_code(plain, run)?);
     }
     Ok(explanation)
 }
 
+/// The code of the processes of a side.
+struct Codes {
+    test: Code,
+    /// By path, with the key of `main` if that is known.
+    programs: BTreeMap<String, (Code, Option<u64>)>,
+}
+
+impl Codes {
+    fn functions(self) -> BTreeMap<u64, Function> {
+        let mut functions = self.test.functions();
+        self.programs.into_values().for_each(|(code, _)| functions.extend(code.functions()));
+        functions
+    }
+
+    /// Returns the program that a process executed.
+    fn program(&self, text: &str) -> Option<String> {
+        let objects = objects(text);
+        self.programs.keys().find(|path| objects.contains(path.as_str())).cloned()
+    }
+
+    /// Returns the tree of a call, with those of the programs that the test started; of all costs, or those of some contexts.
+    fn recorded(&mut self, call: &CallProfiles, event: Event, contexts: Option<&BTreeSet<String>>) -> Recorded {
+        let parse = |text: &str| {
+            let mut profile = parse(text, event);
+            contexts.into_iter().for_each(|contexts| profile.retain(contexts));
+            profile
+        };
+        let mut recorded = tree(&parse(&call.test), &mut self.test, Top::Test, 1.0);
+        for text in &call.started {
+            let program = self.program(text).and_then(|path| self.programs.get_mut(&path));
+            if let Some((code, main)) = program {
+                recorded.add(tree(&parse(text), code, Top::Program(*main), 1.0));
+            }
+        }
+        recorded
+    }
+}
+
+/// Any difference between counterparts.
+const ANY: ExactRule = ExactRule { threshold: 0.0, least: 1.0, resolution: 0.0 };
+
+/// Returns the functions, with their last callers, of which the own costs differ in all calls alike.
+///
+/// Threads of a program wait for each other now and then. These waits vary from call to call and hide what differs in each.
+fn steadily_differing(counterparts: &[Sides<CallProfiles>], codes: &Sides<Codes>, event: Event) -> BTreeSet<String> {
+    let mut costs: BTreeMap<String, Sides<Vec<f64>>> = BTreeMap::new();
+    let none = || vec![0.0; counterparts.len()];
+    for (index, call) in counterparts.iter().enumerate() {
+        for side in Side::BOTH {
+            let CallProfiles { test, started } = call.get(side);
+            let programs = started.iter().filter(|text| codes.get(side).program(text).is_some());
+            for text in programs.chain([test]) {
+                for (context, cost) in parse(text, event).by_context() {
+                    let known = costs.entry(context.to_owned()).or_insert_with(|| Sides { base: none(), head: none() });
+                    known.get_mut(side)[index] += cost as f64;
+                }
+            }
+        }
+    }
+    let differs = |costs: &Sides<Vec<f64>>| {
+        let verdict = exact(&ANY, &costs.base, &costs.head);
+        verdict.is_some_and(MetricVerdict::is_change)
+    };
+    costs.into_iter().filter(|(_, costs)| differs(costs)).map(|(context, _)| context).collect()
+}
+
+/// Merges what all calls counted of an event.
+fn merged(
+    counterparts: &[Sides<CallProfiles>],
+    codes: &mut Sides<Codes>,
+    event: Event,
+    contexts: Option<&BTreeSet<String>>,
+    renamed: &BTreeMap<u64, u64>,
+) -> Merged {
+    let mut merged = Merged::default();
+    for Sides { base, head } in counterparts {
+        let base = codes.base.recorded(base, event, contexts);
+        let mut trees = Sides { base, head: codes.head.recorded(head, event, contexts) };
+        trees.head.rename(renamed);
+        merged.add(&trees);
+    }
+    merged
+}
+
+/// What an event says about a test.
+struct Evidence {
+    event: Event,
+    merged: Merged,
+    attribution: Attribution,
+    /// The same of costs that differ in all calls alike; of all costs where these were not told apart.
+    steady: Attribution,
+    differences: Differences,
+}
+
+impl Evidence {
+    /// Attributes the difference; `None` for fewer calls than an interval needs.
+    fn of(event: Event, merged: Merged, steady: Option<&Merged>, has_changed: impl Fn(u64) -> bool) -> Option<Self> {
+        let attribution = attribute_estimated(&merged, ALPHA, &has_changed)?;
+        let steady = attribute_estimated(steady.unwrap_or(&merged), ALPHA, &has_changed)?;
+        let differences = differences(&merged, ALPHA)?;
+        Some(Self { event, merged, attribution, steady, differences })
+    }
+
+    fn engine(&self) -> Engine {
+        match self.event {
+            Event::Instructions => Engine::Callgrind,
+            Event::SystemCalls => Engine::SystemCalls,
+            Event::SystemTime => Engine::SystemTime,
+        }
+    }
+
+    /// Returns head's change as a fraction of base.
+    fn change(&self) -> f64 {
+        self.attribution.whole.estimate / self.differences.nodes[0].total_cost.base
+    }
+
+    /// Returns the changed functions with a part of the difference, if that is certain; not against a certain change of time.
+    /// The whole need not be certain.
+    fn changed<'a>(
+        &'a self,
+        question: &'a Question,
+        has_changed: &'a dyn Fn(u64) -> bool,
+    ) -> impl Iterator<Item = &'a Part> {
+        self.steady.parts.iter().filter(move |part| {
+            let change = part.change;
+            change.is_certain() && has_changed(part.key) && question.agrees(change.estimate)
+        })
+    }
+
+    /// Returns how much of base's costs changed functions account for.
+    fn accounted(&self, question: &Question, has_changed: &dyn Fn(u64) -> bool) -> f64 {
+        let parts = self.changed(question, has_changed).map(|part| part.change.estimate.abs());
+        parts.fold(0.0, f64::max) / self.differences.nodes[0].total_cost.base.max(1.0)
+    }
+
+    /// Returns the responsible functions and the attribution that they are parts of. In a test that starts programs, changed
+    /// ones alone if there are some.
+    fn named<'a>(
+        &'a self,
+        question: &'a Question,
+        has_changed: &'a dyn Fn(u64) -> bool,
+    ) -> (Vec<&'a Part>, &'a Attribution) {
+        let mut named: Vec<&Part> = Vec::new();
+        if question.starts > 0.0 {
+            named.extend(self.changed(question, has_changed));
+            named.sort_by(|a, b| b.change.estimate.abs().total_cmp(&a.change.estimate.abs()));
+        }
+        if named.is_empty() {
+            return (self.attribution.responsible().collect(), &self.attribution);
+        }
+        (named, &self.steady)
+    }
+
+    /// Returns the note that names the changed functions that are executed, if there are some.
+    fn executed(
+        &self,
+        functions: &Sides<BTreeMap<u64, Function>>,
+        has_changed: &dyn Fn(u64) -> bool,
+    ) -> Option<ExplanationNote> {
+        let keys: BTreeSet<u64> =
+            self.merged.nodes.iter().map(|node| node.key).filter(|key| has_changed(*key)).collect();
+        let functions: Vec<Function> =
+            keys.into_iter().filter_map(|key| function_of(functions, key).cloned()).collect();
+        (!functions.is_empty()).then_some(ExplanationNote::Executes { functions })
+    }
+}
+
+/// Returns the evidence that names a function. Of instructions and system calls, that of which the changed functions account
+/// for a larger part; the time in system calls, which varies, only where neither names one.
+fn telling<'a>(judged: &'a [Evidence], question: &Question, has_changed: &dyn Fn(u64) -> bool) -> &'a Evidence {
+    let counts = judged.iter().filter(|evidence| evidence.event != Event::SystemTime);
+    let accounted = |evidence: &&Evidence| evidence.accounted(question, has_changed);
+    let most = counts.max_by(|a, b| accounted(a).total_cmp(&accounted(b))).filter(|most| accounted(most) > 0.0);
+    let timed = || judged.iter().find(|evidence| accounted(evidence) > 0.0);
+    most.or_else(timed).unwrap_or(&judged[0])
+}
+
+/// Returns the code of the programs of a side that processes executed.
+fn programs(
+    counting: &Counting<'_>,
+    side: Side,
+    counterparts: &[Sides<CallProfiles>],
+) -> Result<BTreeMap<String, (Code, Option<u64>)>> {
+    let texts = counterparts.iter().flat_map(|call| &call.get(side).started);
+    let executed: BTreeSet<&str> = texts.flat_map(|text| objects(text)).collect();
+    let mut found = BTreeMap::new();
+    if executed.is_empty() {
+        return Ok(found);
+    }
+    for path in counting.lined.sides.get(side).binaries()? {
+        // As the kernel names it.
+        let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let Some(object) = real.to_str().filter(|object| executed.contains(object)) else { continue };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let described = counting.described(&name)?;
+        let code = attributed(counting.lined, side, &real, described.get(side));
+        found.insert(object.to_owned(), (code, counting.main(side, &name)));
+    }
+    Ok(found)
+}
+
+impl Counting<'_> {
+    /// Returns the code of a program: nothing of it where the linker makes other code.
+    fn described(&self, name: &str) -> Result<Sides<Described>> {
+        if let Some(known) = self.programs.borrow().get(name) {
+            return Ok(known.clone());
+        }
+        let sides = &self.lined.sides;
+        let paths = Sides { base: Side::Base, head: Side::Head }.map(|side| sides.get(side).folder.join(name));
+        let links =
+            Sides { base: Side::Base, head: Side::Head }.map(|side| sides.get(side).binary_link(paths.get(side)));
+        let described = match self.lined.sides {
+            Cow::Borrowed(_) => linked_again(
+                Sides { base: Side::Base, head: Side::Head }
+                    .map(|side| (links.get(side).as_deref(), paths.get(side).as_path())),
+                &self.folder,
+            )?,
+            Cow::Owned(_) => {
+                let read = |path: &PathBuf| Some(Described::read(&fs::read(path).ok()?).ok()?);
+                read(&paths.base).zip(read(&paths.head)).map(|(base, head)| Sides { base, head })
+            }
+        };
+        let described = described.unwrap_or_default();
+        self.programs.borrow_mut().insert(name.to_owned(), described.clone());
+        Ok(described)
+    }
+
+    /// Returns the key of a program's `main`.
+    fn main(&self, side: Side, name: &str) -> Option<u64> {
+        let selected = self.inquiry.selected;
+        let is_program = |target: &&TargetId| target.kind == TargetKind::Bin && target.name == name;
+        let root = selected.root(selected.target_files.keys().find(is_program)?)?;
+        let is_main = |written: &&Written| {
+            written.function.as_ref().is_some_and(|function| function.file == root && function.name == "main")
+        };
+        self.lined.written.get(side).iter().find(is_main).map(|written| written.key)
+    }
+}
+
 /// Assigns the code of an executable to its owners.
-fn attributed(lined: &Lined<'_>, side: Side, executable: &TestExecutable, described: &Described) -> Code {
+fn attributed(lined: &Lined<'_>, side: Side, executable: &Path, described: &Described) -> Code {
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {
         match &written.function {
@@ -185,7 +462,7 @@ fn attributed(lined: &Lined<'_>, side: Side, executable: &TestExecutable, descri
         }
     }
     lined.packages.iter().for_each(|package| owners.add_crate(package));
-    let object = executable.path.to_string_lossy().into_owned();
+    let object = executable.to_string_lossy().into_owned();
     Code::new(object, Rc::clone(&described.inlining), Rc::clone(&described.operations), owners)
 }
 
@@ -224,7 +501,7 @@ pub struct Lined<'a> {
 }
 
 /// Code of an executable by function.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Described {
     pub inlining: Rc<Inlining>,
     pub operations: Rc<Operations>,
@@ -271,7 +548,8 @@ pub fn measured<'a>(
     let mut described = BTreeMap::new();
     for target in targets {
         let Some(executables) = executables(&inquiry.built.sides, target) else { continue };
-        let Some(found) = linked_again(executables, folder)? else { return Ok(None) };
+        let linked = executables.map(|executable| (executable.link.as_deref(), executable.path.as_path()));
+        let Some(found) = linked_again(linked, folder)? else { return Ok(None) };
         if !found.base.knows(&tree) || !found.head.knows(&tree) {
             return Ok(None);
         }
@@ -280,10 +558,12 @@ pub fn measured<'a>(
     Ok(Some(lined(inquiry, tree, Cow::Borrowed(&inquiry.built.sides), described)))
 }
 
-fn linked_again(executables: Sides<&TestExecutable>, folder: &Path) -> Result<Option<Sides<Described>>> {
+/// Links an executable of each side again, by the folder of its link record, and returns its code; `None` unless that is the
+/// measured code.
+fn linked_again(executables: Sides<(Option<&Path>, &Path)>, folder: &Path) -> Result<Option<Sides<Described>>> {
     fs::remove_dir_all(folder)?;
     let output = |side: Side| folder.join(side.to_string());
-    let start = |side: Side, executable: &TestExecutable| match &executable.link {
+    let start = |side: Side, (link, _): (Option<&Path>, &Path)| match link {
         Some(link) => Ok(apart(relink_with_debug_information(link, &output(side)))?.ok()),
         None => Ok(None),
     };
@@ -294,7 +574,7 @@ fn linked_again(executables: Sides<&TestExecutable>, folder: &Path) -> Result<Op
         if apart(link.finish())?.is_err() {
             continue;
         }
-        let (linked, measured) = (fs::read(&output(side))?, fs::read(&executables.get(side).path)?);
+        let (linked, measured) = (fs::read(&output(side))?, fs::read(executables.get(side).1)?);
         if code::is_same_code(&measured, &linked).unwrap_or(false) {
             described.extend(Described::read(&linked).ok());
         }

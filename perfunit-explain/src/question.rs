@@ -5,8 +5,8 @@ use perfunit_build as build;
 use perfunit_build::{BuildFailure, BuiltSides, Job};
 use perfunit_measure::{Config, Measuring};
 use perfunit_model::{
-    BuiltWith, Change, ChangeKind, Difference, Engine, Explain, Explanation, Function, Mode, Outcome, Sides, Strategy,
-    TargetId, TestId, Unexplained, Warning,
+    BuiltWith, Change, ChangeKind, Difference, Engine, Explain, Explanation, Function, Metric, Mode, Outcome,
+    SelectedBecause, Sides, Strategy, TargetId, TestId, Unexplained, Warning,
 };
 use perfunit_project::git::Versions;
 use perfunit_select::Selected;
@@ -24,6 +24,8 @@ pub const LONGEST: Duration = Duration::from_secs(8);
 const FEWEST_PAIRS: usize = 6;
 /// Factor from which probes distort a test so much that instructions are better evidence.
 const DISTORTED: f64 = 4.0;
+/// Starts of programs in one run of a test that is known to start some, where they were not counted.
+const UNSEEN_STARTS: f64 = 4.0;
 /// Share of a change that counts as most of it, because instructions differ in time.
 const ACCOUNTED: f64 = 0.5;
 
@@ -154,6 +156,8 @@ pub struct Question {
     pub change: f64,
     /// Bounds of its interval.
     pub ends: [f64; 2],
+    /// Starts of programs of the workspace in one run, about; 0 if the test starts none.
+    pub starts: f64,
 }
 
 /// Answers to questions.
@@ -195,22 +199,61 @@ impl Question {
         }
     }
 
-    /// Returns the question about an outcome; `None` unless its time was measured in steady state.
+    /// Returns the question about an outcome; `None` unless its time was measured in steady state or it starts programs.
     pub fn about(outcome: &Outcome) -> Option<Self> {
-        let measured = outcome.measured.as_ref().filter(|measured| measured.mode == Mode::Steady)?;
+        let starts = starts(outcome);
+        let is_open = |mode| mode == Mode::Steady || (mode == Mode::FirstCall && starts > 0.0);
+        let measured = outcome.measured.as_ref().filter(|measured| is_open(measured.mode))?;
         if measured.bound.as_ref().is_some_and(|bound| bound.limit_ns.is_some()) {
             return None;
         }
         let Change { estimate, low, high } = measured.change;
-        Some(Self { test: outcome.test.clone(), base_ns: measured.base_ns, change: estimate, ends: [low, high] })
+        Some(Self {
+            test: outcome.test.clone(),
+            base_ns: measured.base_ns,
+            change: estimate,
+            ends: [low, high],
+            starts,
+        })
+    }
+
+    /// Returns whether the time certainly changed.
+    pub fn is_certain(&self) -> bool {
+        let [low, high] = self.ends;
+        low > 0.0 || high < 0.0
+    }
+
+    /// Returns whether this change of a count is not the other way than a certain change of time.
+    pub fn agrees(&self, change: f64) -> bool {
+        !self.is_certain() || change.signum() == self.change.signum()
+    }
+}
+
+/// Returns about how often a test starts programs of the workspace in one run.
+fn starts(outcome: &Outcome) -> f64 {
+    let timed = outcome.metrics.get(&Metric::ProgramTime).and_then(|metered| metered.as_ref().ok());
+    let timed: f64 = timed.map_or(0.0, |metered| {
+        let starts = metered.programs.iter().map(|program| program.starts.base.max(program.starts.head));
+        starts.sum()
+    });
+    match outcome.selected_because {
+        Some(SelectedBecause::InProgram { .. } | SelectedBecause::Unwatched { .. }) if timed <= 0.0 => UNSEEN_STARTS,
+        _ => timed,
     }
 }
 
 impl Answers {
     /// Returns whether a test needs no other engine: its instructions account for the change in time, and either the
     /// function with the most additional instructions changed, or another change may be the cause.
+    ///
+    /// Probes do not see into programs that a test starts.
     pub fn settle(&self, question: &Question) -> bool {
-        let Some(Ok(found)) = self.tests.get(&question.test) else { return false };
+        let Some(Ok(found)) = self.tests.get(&question.test) else {
+            return question.starts > 0.0 && !question.is_certain();
+        };
+        if question.starts > 0.0 {
+            return true;
+        }
         let has_changed = found.responsible.first().is_some_and(|first| first.changed.is_some())
             || found.causes.first().is_some_and(|cause| cause.share >= ACCOUNTED);
         question.is_accounted_for(found.instructions) && has_changed

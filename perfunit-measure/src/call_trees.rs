@@ -46,6 +46,19 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Adds a tree of which the root is the same.
+    pub fn add(&mut self, other: Self) {
+        let first = self.nodes.len();
+        for (index, node) in other.nodes.into_iter().enumerate() {
+            if index == 0 {
+                self.nodes[0].self_cost += node.self_cost;
+            } else {
+                let parent = if node.parent == 0 { 0 } else { first + node.parent - 1 };
+                self.nodes.push(RecordedNode { parent, ..node });
+            }
+        }
+    }
+
     /// Replaces the nodes' keys by those of another version.
     pub fn rename(&mut self, keys: &BTreeMap<u64, u64>) {
         for node in &mut self.nodes {

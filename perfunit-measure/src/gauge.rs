@@ -5,9 +5,11 @@ use perfunit_model::Side;
 use perfunit_model::error::Result;
 use perfunit_runtime::page::{METER_VARIABLE, PRELOAD_VARIABLE};
 use perfunit_system::fs;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::SystemTime;
 
 /// What a process counts. One at a time: each changes what the others would count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +26,14 @@ pub enum Gauge {
     Callgrind,
     /// The same with who executed each of them, and who called whom.
     CallGraph,
+    /// Call graphs of the process and of those that it starts, with their system calls.
+    ProgramGraphs,
 }
 
 impl Gauge {
-    /// True for what runs in valgrind.
+    /// Returns whether the process runs in valgrind.
     pub fn is_callgrind(self) -> bool {
-        matches!(self, Gauge::Callgrind | Gauge::CallGraph)
+        matches!(self, Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramGraphs)
     }
 
     /// Returns whether the gauge sees the test's own process only: the kernel's counters and the tracer include the processes
@@ -43,6 +47,9 @@ impl Gauge {
 /// callers: more would cost memory, and without any what is called from two places would be the same for both.
 const CALL_GRAPH: [&str; 5] =
     ["--dump-instr=yes", "--dump-line=no", "--collect-jumps=yes", "--demangle=no", "--separate-callers=3"];
+
+/// Options with which callgrind follows started processes and counts system calls and the time in them.
+const PROGRAM_GRAPHS: [&str; 2] = ["--trace-children=yes", "--collect-systime=nsec"];
 
 /// What the gauges need.
 #[derive(Debug, Default)]
@@ -67,11 +74,16 @@ impl Gauges {
         };
         let mut command = Command::new(valgrind);
         command.args(["--tool=callgrind", "--quiet", "--compress-strings=no", "--compress-pos=no"]);
-        if gauge == Some(Gauge::CallGraph) {
-            command.args(CALL_GRAPH);
-        }
         let mut out = OsString::from("--callgrind-out-file=");
         out.push(self.folder.join(side.to_string()));
+        if let Some(Gauge::CallGraph | Gauge::ProgramGraphs) = gauge {
+            command.args(CALL_GRAPH);
+        }
+        if gauge == Some(Gauge::ProgramGraphs) {
+            command.args(PROGRAM_GRAPHS);
+            // valgrind puts the number of the process there.
+            out.push(".%p");
+        }
         command.arg(out).arg("--").arg(program);
         command
     }
@@ -88,15 +100,34 @@ impl Gauges {
                 vec![(METER_VARIABLE, "0".repeat(16).into()), (PRELOAD_VARIABLE, libraries)]
             }
             // To name the frames of a panic std reads the executable's symbols, of which the versions have others.
-            (Some(Gauge::Callgrind | Gauge::CallGraph), _) => vec![("RUST_BACKTRACE", "0".into())],
+            (Some(gauge), _) if gauge.is_callgrind() => vec![("RUST_BACKTRACE", "0".into())],
             _ => Vec::new(),
         }
     }
 
-    /// What callgrind wrote of a call of a side's process: its parts are numbered from 1, and the call of nothing was read
-    /// twice.
+    /// Returns the file that callgrind wrote of a call of a side's process: parts are numbered from 1, and the call of nothing
+    /// was read twice.
     pub fn part(&self, side: Side, call: usize) -> PathBuf {
         self.folder.join(format!("{side}.{}", call + 2))
+    }
+
+    /// Returns the files that callgrind wrote of a side's processes with [`Gauge::ProgramGraphs`], with the time of each.
+    pub fn graphs(&self, side: Side) -> std::io::Result<Graphs> {
+        let mut graphs = Graphs::default();
+        for entry in std::fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let numbers: Vec<&str> = name.split('.').collect();
+            let file = (entry.metadata()?.modified()?, entry.path());
+            match numbers[..] {
+                [of, _, part] if of == side.to_string() => {
+                    part.parse().ok().and_then(|part| graphs.parts.insert(part, file));
+                }
+                [of, _] if of == side.to_string() => graphs.ended.push(file),
+                _ => {}
+            }
+        }
+        Ok(graphs)
     }
 
     /// Makes room for what the next processes write in callgrind.
@@ -106,7 +137,29 @@ impl Gauges {
     }
 }
 
-/// valgrind, as the user's shell would find it.
+/// A file with the time at which it was written.
+type Written = (SystemTime, PathBuf);
+
+/// Files with the counts of a side's processes.
+#[derive(Debug, Default)]
+pub struct Graphs {
+    /// Parts of the process that runs the test, by number.
+    parts: BTreeMap<usize, Written>,
+    /// Files that processes wrote at their end.
+    ended: Vec<Written>,
+}
+
+impl Graphs {
+    /// Returns the file of a call, and the files of the processes that ended during that call.
+    pub fn of_call(&self, call: usize) -> Option<(&Path, Vec<&Path>)> {
+        let part = |call: usize| self.parts.get(&(call + 2));
+        let ((began, _), (end, path)) = (part(call.checked_sub(1)?)?, part(call)?);
+        let of_call = self.ended.iter().filter(|(at, _)| began < at && at <= end);
+        Some((path, of_call.map(|(_, path)| path.as_path()).collect()))
+    }
+}
+
+/// Finds valgrind as the user's shell would.
 pub fn find_valgrind() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join("valgrind")).find(|program| program.is_file())
@@ -142,7 +195,20 @@ mod tests {
         let program = |gauge| gauges().command(gauge, Side::Base, Path::new("/d/test")).get_program().to_owned();
         assert_eq!(program(Some(Gauge::Callgrind)), "/b/valgrind");
         assert_eq!(program(Some(Gauge::CallGraph)), "/b/valgrind");
+        assert_eq!(program(Some(Gauge::ProgramGraphs)), "/b/valgrind");
         assert_eq!(program(Some(Gauge::Processor)), "/d/test");
         assert_eq!(program(None), "/d/test");
+    }
+    #[test]
+    fn processes_belong_to_the_call_in_which_they_ended() {
+        let at = |ms: u64, name: &str| (SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(ms), name.into());
+        let graphs = Graphs {
+            parts: BTreeMap::from([(3, at(100, "first")), (4, at(200, "second")), (5, at(300, "third"))]),
+            ended: vec![at(100, "a"), at(150, "b"), at(200, "c"), at(310, "d")],
+        };
+        let of_call = |call| graphs.of_call(call).map(|(part, ended)| (part, ended));
+        assert_eq!(of_call(2), Some((Path::new("second"), vec![Path::new("b"), Path::new("c")])));
+        assert_eq!(of_call(3), Some((Path::new("third"), Vec::new())));
+        assert_eq!(of_call(4), None);
     }
 }

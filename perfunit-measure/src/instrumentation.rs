@@ -17,6 +17,7 @@ use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Harness, NotCounted, Side, Sides, Unsteady};
 use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
 use perfunit_system::interrupt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The number of consecutive pairs that may fail.
@@ -80,29 +81,48 @@ impl Drop for ProbedPairs<'_> {
 const CALLS: u64 = 4;
 /// The number of all calls of a process.
 pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
+
+/// Returns the number of later calls that callgrind reads. Where started processes are followed, it is one more: the end of
+/// the first tells apart what the calls before it started.
+fn later_calls(gauge: Gauge) -> u64 {
+    if gauge == Gauge::ProgramGraphs { CALLS + 1 } else { CALLS }
+}
 /// The relative difference of one version's calls from which other random numbers may show more.
 const EQUAL: f64 = 0.001;
 
+/// The output of callgrind for one call of a test.
+#[derive(Debug, Clone, Default)]
+pub struct CallProfiles {
+    /// Counts of the process that runs the test.
+    pub test: String,
+    /// Counts of each process that it started, if these were followed.
+    pub started: Vec<String>,
+}
+
 /// Returns callgrind's output for later calls of a test, as pairs of both sides with equal seeds, equal addresses and the same
-/// position in the process.
+/// position in the process. `gauge` tells whether started processes are followed.
 pub fn profiles(
     bench: &Bench,
     config: &Config,
     sides: &Sides<&SideBuild>,
     subject: &Subject<'_>,
-) -> Tried<Vec<Sides<String>>, Unsteady> {
+    gauge: Gauge,
+) -> Tried<Vec<Sides<CallProfiles>>, Unsteady> {
     let mut random = fastrand::Rng::with_seed(config.seed);
     let trial = Trial { bench, config, programs: subject.programs(sides) };
     let (settled, _) = steady(pilot::settle(&trial, &mut random))?;
-    let mut counterparts: Vec<Sides<String>> = Vec::new();
+    let mut counterparts: Vec<Sides<CallProfiles>> = Vec::new();
     // Instruction counts do not depend on the core or on its load.
     let _cores = bench.use_all_cores();
     // valgrind takes most of a second to start a process.
-    while counterparts.is_empty() || (counterparts.len() == CALLS as usize && vary(&counterparts)) {
+    let is_wanted = |calls: &[Sides<CallProfiles>]| {
+        calls.is_empty() || (gauge == Gauge::CallGraph && calls.len() == CALLS as usize && vary(calls))
+    };
+    while is_wanted(&counterparts) {
         let pads = settled.draw(&mut random);
-        let Sides { base, head } = match together(&trial, pads)? {
+        let Sides { base, head } = match together(&trial, gauge, pads)? {
             Some(both) => both,
-            None => Sides { base: one(&trial, Side::Base, pads)?, head: one(&trial, Side::Head, pads)? },
+            None => Sides { base: one(&trial, Side::Base, gauge, pads)?, head: one(&trial, Side::Head, gauge, pads)? },
         };
         counterparts.extend(base.into_iter().zip(head).map(|(base, head)| Sides { base, head }));
     }
@@ -110,8 +130,10 @@ pub fn profiles(
 }
 
 /// Returns whether calls of one version differ.
-fn vary(counterparts: &[Sides<String>]) -> bool {
-    let of = |side: Side| counterparts.iter().filter_map(move |calls| total(calls.get(side))).map(|count| count as f64);
+fn vary(counterparts: &[Sides<CallProfiles>]) -> bool {
+    let of = |side: Side| {
+        counterparts.iter().filter_map(move |calls| total(&calls.get(side).test)).map(|count| count as f64)
+    };
     Side::BOTH.into_iter().any(|side| {
         let (least, most) =
             of(side).fold((f64::INFINITY, 0.0), |(least, most), count| (count.min(least), count.max(most)));
@@ -120,25 +142,25 @@ fn vary(counterparts: &[Sides<String>]) -> bool {
 }
 
 /// Runs both sides at once; `None` if they fail together, for example because both open the same port.
-fn together(trial: &Trial<'_>, pads: Pads) -> Tried<Option<Sides<Vec<String>>>, Unsteady> {
+fn together(trial: &Trial<'_>, gauge: Gauge, pads: Pads) -> Tried<Option<Sides<Vec<CallProfiles>>>, Unsteady> {
     if trial.bench.all_cores() < 2 {
         return Ok(None);
     }
-    let end = run(trial, Task::MeterBoth(Gauge::CallGraph, CALLS), pads)?;
+    let end = run(trial, Task::MeterBoth(gauge, later_calls(gauge)), pads)?;
     if !end.complete() {
         return Ok(None);
     }
-    let parts = |side: Side, ()| parts(trial.bench, side);
+    let parts = |side: Side, ()| parts(trial.bench, side, gauge);
     Sides::default().try_map(parts).map(Some)
 }
 
-fn one(trial: &Trial<'_>, side: Side, pads: Pads) -> Tried<Vec<String>, Unsteady> {
-    let end = run(trial, Task::Meter(side, Gauge::CallGraph, CALLS), pads)?;
+fn one(trial: &Trial<'_>, side: Side, gauge: Gauge, pads: Pads) -> Tried<Vec<CallProfiles>, Unsteady> {
+    let end = run(trial, Task::Meter(side, gauge, later_calls(gauge)), pads)?;
     let end = end.sides.get(side);
     if end.state != state::DONE {
         return Err(Stop::Because(Unsteady::FailsInCallgrind { how: end.failure() }));
     }
-    parts(trial.bench, side)
+    parts(trial.bench, side, gauge)
 }
 
 fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
@@ -157,12 +179,26 @@ fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
 }
 
 /// Reads callgrind's output for the later calls of a side.
-fn parts(bench: &Bench, side: Side) -> Tried<Vec<String>, Unsteady> {
-    let later = (FIRST + 1)..(FIRST + 1 + CALLS as usize);
-    let part = |call: usize| {
-        std::fs::read(bench.gauges.part(side, call)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+fn parts(bench: &Bench, side: Side, gauge: Gauge) -> Tried<Vec<CallProfiles>, Unsteady> {
+    let end = FIRST + 1 + later_calls(gauge) as usize;
+    let later = (end - CALLS as usize)..end;
+    let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let parts: std::io::Result<Vec<CallProfiles>> = if gauge == Gauge::ProgramGraphs {
+        bench.gauges.graphs(side).and_then(|graphs| {
+            let of_call = |call: usize| {
+                let (test, started) = graphs.of_call(call).ok_or(std::io::ErrorKind::NotFound)?;
+                let started = started.into_iter().map(read).collect::<std::io::Result<_>>()?;
+                Ok(CallProfiles { test: read(test)?, started })
+            };
+            later.map(of_call).collect()
+        })
+    } else {
+        let of_call = |call: usize| {
+            let test = read(&bench.gauges.part(side, call))?;
+            Ok(CallProfiles { test, started: Vec::new() })
+        };
+        later.map(of_call).collect()
     };
-    let parts: std::io::Result<Vec<String>> = later.map(part).collect();
     parts.map_err(|error| Stop::Because(Unsteady::NoCounts { why: error.to_string() }))
 }
 
@@ -201,7 +237,8 @@ mod tests {
 
     #[test]
     fn other_random_numbers_are_tried_where_calls_differ() {
-        let calls = |base: u64, head: u64| Sides { base, head }.map(|count| format!("0x1 1\ntotals: {count}\n"));
+        let profile = |count: u64| CallProfiles { test: format!("0x1 1\ntotals: {count}\n"), started: Vec::new() };
+        let calls = |base: u64, head: u64| Sides { base, head }.map(profile);
         assert!(!vary(&[calls(7_000, 9_000), calls(7_001, 9_000)]));
         assert!(vary(&[calls(7_000, 9_000), calls(7_000, 9_100)]));
     }

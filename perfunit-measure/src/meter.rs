@@ -85,8 +85,15 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     // Programs spend much of their time in the kernel; other tests are traced where that decides.
     let is_traced = metering.gates.contains(&Metric::SystemCalls) || pass.starts_processes;
     metrics.extend(if is_traced {
-        pass.later = pass.later.min(LATER_TRACED);
-        pass.gauge(Gauge::SystemCalls, ns, random)?
+        let later = pass.later;
+        pass.later = later.min(LATER_TRACED);
+        if pass.is_too_long(Gauge::SystemCalls, ns) {
+            // A first call alone tells more than no call.
+            pass.later = 0;
+        }
+        let counted = pass.gauge(Gauge::SystemCalls, ns, random)?;
+        pass.later = later;
+        counted
     } else {
         Metrics::from([(Metric::SystemCalls, Err(NotMetered::SwitchedOff))])
     });
@@ -199,14 +206,19 @@ impl Pass<'_> {
         Ok(wanted.into_iter().zip(counted).map(metered).collect())
     }
 
-    /// Why a gauge cannot be read, as far as that can be said beforehand.
-    fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
+    /// Returns whether the processes of a gauge take too much of the test's budget.
+    fn is_too_long(&self, gauge: Gauge, ns: f64) -> bool {
         let settling = if gauge == Gauge::SystemCalls { 0 } else { SETTLING_CALLS };
         let calls = if self.later == 0 { 1 } else { 1 + settling + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64;
         // Who asks for callgrind has time: it may take as much as the pairs.
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
+        seconds > share * self.trial.config.per_test_budget.as_secs_f64()
+    }
+
+    /// Why a gauge cannot be read, as far as that can be said beforehand.
+    fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
         let executables = self.trial.programs.executables;
         if interrupt::requested() {
             Some(stopped())
@@ -214,7 +226,7 @@ impl Pass<'_> {
             Some(NotMetered::StartsProcesses)
         } else if self.trial.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(NotMetered::BudgetUsedUp)
-        } else if seconds > share * self.trial.config.per_test_budget.as_secs_f64() {
+        } else if self.is_too_long(gauge, ns) {
             Some(NotMetered::TooLong)
         } else if gauge != Gauge::Heap {
             None
@@ -333,7 +345,7 @@ fn metrics_of(gauge: Gauge) -> Vec<(Metric, usize)> {
         Gauge::Processor => [&OF_KERNEL[..], &OF_PROCESSOR].concat(),
         Gauge::SystemCalls => OF_TRACER.to_vec(),
         Gauge::Callgrind => OF_PROCESSOR.to_vec(),
-        Gauge::CallGraph => Vec::new(),
+        Gauge::CallGraph | Gauge::ProgramGraphs => Vec::new(),
     }
 }
 

@@ -98,6 +98,12 @@ pub enum Engine {
     Probes,
     /// Instructions, including inlined functions and those too small for a probe (requires valgrind).
     Callgrind,
+    /// System calls of a test and the programs that it starts, by callgrind.
+    #[value(skip)]
+    SystemCalls,
+    /// Time in these system calls.
+    #[value(skip)]
+    SystemTime,
 }
 
 crate::deserialized_by_name!(Explain, Generated, Ignored, Instructions, Lto);

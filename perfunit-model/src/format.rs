@@ -60,17 +60,18 @@ pub fn duration(ns: f64, glyphs: Glyphs) -> String {
 /// Formats the cost of a run in the unit of an engine.
 pub fn cost(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     match engine {
-        Engine::Probes => duration(cost, glyphs),
+        Engine::Probes | Engine::SystemTime => duration(cost, glyphs),
         // Means over varying calls can be fractions.
         Engine::Callgrind => format!("{} instr", large_count(cost.round())),
+        Engine::SystemCalls => format!("{} syscalls", large_count(cost.round())),
     }
 }
 
 /// Returns the width of a column of [`cost`]s.
 pub fn cost_width(engine: Engine) -> usize {
     match engine {
-        Engine::Probes => 9,
-        Engine::Callgrind => 12,
+        Engine::Probes | Engine::SystemTime => 9,
+        Engine::Callgrind | Engine::SystemCalls => 12,
     }
 }
 

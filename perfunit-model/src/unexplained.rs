@@ -1,7 +1,7 @@
 //! Reasons for not naming a responsible function.
 
 use super::format::limit;
-use super::{Engine, Failure, Note, Reason, Side, format};
+use super::{Engine, Failure, Function, Note, Reason, Side, format};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fmt::{Display, Formatter, Result};
@@ -87,6 +87,8 @@ pub enum ExplanationNote {
     Distorted { factor: f64 },
     /// This share of the difference is in the test itself and in code that is not timed separately.
     InTest { engine: Engine, share: f64 },
+    /// Counts do not tell which function of the programs that it starts is responsible; these changed ones are executed.
+    Executes { functions: Vec<Function> },
     /// With debug information this many functions have different instructions than the measured ones.
     OtherInstructions { side: Side, functions: usize },
     /// It is unknown whether the instructions are those that were measured.
@@ -174,6 +176,12 @@ impl Display for ExplanationNote {
             Self::DoesNotShow { engine: Engine::Callgrind } => {
                 f.write_str("both versions execute about the same number of instructions")
             }
+            Self::DoesNotShow { engine: Engine::SystemCalls } => {
+                f.write_str("both versions make about as many system calls")
+            }
+            Self::DoesNotShow { engine: Engine::SystemTime } => {
+                f.write_str("both versions spend about as much time in system calls")
+            }
             Self::OtherWay { engine: Engine::Probes, change } => write!(
                 f,
                 "with probes the test changes by {}, in the opposite direction than without probes, so function times do not explain it",
@@ -184,6 +192,11 @@ impl Display for ExplanationNote {
                 "its instructions change by {}, in the opposite direction of its time, so instructions do not explain it",
                 format::percent(*change)
             ),
+            Self::OtherWay { engine: Engine::SystemCalls | Engine::SystemTime, change } => write!(
+                f,
+                "its system calls change by {}, the other way than its time, which they do not explain",
+                format::percent(*change)
+            ),
             Self::Distorted { factor } => write!(
                 f,
                 "with probes the test takes {factor:.1} times as long even without the probes' own time, because they prevent inlining"
@@ -191,9 +204,19 @@ impl Display for ExplanationNote {
             Self::InTest { engine, share } => {
                 let place = match engine {
                     Engine::Probes => "code without probes that the test calls directly",
-                    Engine::Callgrind => "the test itself and foreign code that it calls",
+                    Engine::Callgrind | Engine::SystemCalls | Engine::SystemTime => {
+                        "the test itself and foreign code that it calls"
+                    }
                 };
                 write!(f, "{:.0} % of the difference is in {place}", 100.0 * share)
+            }
+            Self::Executes { functions } => {
+                let names = functions.iter().map(|function| {
+                    let Function { name, file, line, .. } = function;
+                    format!("{name} ({file}:{line})")
+                });
+                let names = format::some(names);
+                write!(f, "its counts name no changed function; the programs that it starts execute changed {names}")
             }
             Self::OtherInstructions { side, functions } => {
                 write!(f, "with debug information {functions} functions of {side} have different instructions")

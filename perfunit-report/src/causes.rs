@@ -82,6 +82,8 @@ pub(super) fn not_apart(explanation: &Explanation, responsible: &ResponsibleFunc
 pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
     let change = format::percent(explanation.instructions?);
     Some(match explanation.engine {
+        Engine::SystemCalls => format!("attributed by system calls (executed instructions: {change})"),
+        Engine::SystemTime => format!("attributed by the time in system calls (executed instructions: {change})"),
         Engine::Probes => format!("attributed by time: executed instructions ({change}) do not explain it"),
         Engine::Callgrind => format!("attributed by executed instructions ({change})"),
     })
@@ -109,6 +111,10 @@ pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) 
         (Engine::Probes, false) => "takes less time",
         (Engine::Callgrind, true) => "executes more",
         (Engine::Callgrind, false) => "executes less",
+        (Engine::SystemCalls, true) => "makes more system calls",
+        (Engine::SystemCalls, false) => "makes fewer system calls",
+        (Engine::SystemTime, true) => "spends more time in system calls",
+        (Engine::SystemTime, false) => "spends less time in system calls",
     };
     format!("{takes}{}", called(responsible.calls))
 }

@@ -130,7 +130,7 @@ pub fn json(explanations: &Explanations) -> String {
 pub struct Explanation {
     /// How costs were counted.
     pub engine: Engine,
-    /// `ns` or `instructions`.
+    /// `ns`, `instructions` or `system calls`.
     pub unit: String,
     /// How functions to time were chosen.
     pub strategy: Strategy,
@@ -250,8 +250,9 @@ impl From<&model::Explanation> for Explanation {
 /// Returns the unit of costs.
 pub(super) fn unit(engine: Engine) -> &'static str {
     match engine {
-        Engine::Probes => "ns",
+        Engine::Probes | Engine::SystemTime => "ns",
         Engine::Callgrind => "instructions",
+        Engine::SystemCalls => "system calls",
     }
 }
 

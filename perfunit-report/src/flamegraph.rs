@@ -21,6 +21,8 @@ pub fn svg(explanation: &Explanation) -> Result<String> {
     // inferno's own factor would make the percentages of differences wrong.
     let (unit, factor, what) = match explanation.engine {
         Engine::Callgrind => ("instructions", 1.0, "instructions"),
+        Engine::SystemCalls => ("system calls", 1.0, "system calls"),
+        Engine::SystemTime => ("ns", 1.0, "time in system calls"),
         Engine::Probes if explanation.cost.head >= LONG_NS => ("ns", 1.0, "time"),
         Engine::Probes => ("ps", PS_PER_NS, "time"),
     };
@@ -60,7 +62,7 @@ pub fn can_draw() -> Result<()> {
 pub fn folded(explanation: &Explanation) -> String {
     let factor = match explanation.engine {
         Engine::Probes => PS_PER_NS,
-        Engine::Callgrind => 1.0,
+        Engine::Callgrind | Engine::SystemCalls | Engine::SystemTime => 1.0,
     };
     stacks(explanation, factor)
 }

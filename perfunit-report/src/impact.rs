@@ -44,6 +44,8 @@ pub(super) fn of_the_test(engine: Engine) -> &'static str {
     match engine {
         Engine::Probes => "of the test's time",
         Engine::Callgrind => "of its instructions",
+        Engine::SystemCalls => "of its system calls",
+        Engine::SystemTime => "of its time in system calls",
     }
 }
 

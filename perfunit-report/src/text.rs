@@ -306,6 +306,9 @@ fn work_alone(run: &Run, screen: &mut Screen) {
         let changed = metrics::changed(outcome, run.gates_of(outcome), screen.glyphs()).unwrap_or_default();
         let text = test_id(&outcome.test).and(": ").with(WARN, changed).and(", although its time is about the same");
         screen.status("More work", WARN, &text);
+        let explanation = outcome.explanation.iter().flat_map(|found| super::causes::lines(found, screen.glyphs()));
+        let first = explanation.take(1).collect::<Vec<_>>();
+        first.into_iter().for_each(|line| screen.below(INDENT, &Text::plain(line)));
     }
     screen.more(INDENT, tests.len().saturating_sub(WORK_ALONE));
 }

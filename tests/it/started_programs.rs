@@ -1,6 +1,7 @@
 //! Programs of the workspace that tests start: each belongs to its own side, and is compared by its own time.
 
-use crate::support::Project;
+use crate::instructions::has_valgrind;
+use crate::support::{Project, first_responsible};
 use serde_json::Value;
 
 /// Creates a package with three binaries: `work` computes for this many rounds, `nap` sleeps, and `calm` never changes.
@@ -139,4 +140,111 @@ fn the_time_of_programs_can_decide() {
     let report = project.perfunit(["report"]).stdout;
     assert!(report.contains("work (started 2 times): "), "{report}");
     assert!(report.contains("calm (started once): "), "{report}");
+}
+
+/// A program with a function for each argument. Head's functions do one thing more for each file, or at the start.
+fn tool(looks: usize, start: &str, line: &str, lock: &str) -> String {
+    format!(
+        r#"
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::time::Duration;
+
+static SEEN: Mutex<u64> = Mutex::new(0);
+
+#[inline(never)]
+fn look(files: usize) -> usize {{
+    (0..files * {looks}).filter(|_| std::fs::metadata(".").is_ok()).count()
+}}
+
+fn start() {{
+    {start};
+}}
+
+fn lines(count: usize) -> usize {{
+    (0..count).map(|number| number + {line}).sum()
+}}
+
+fn note(file: usize) {{
+    {lock};
+}}
+
+fn main() {{
+    let arguments: Vec<String> = std::env::args().collect();
+    match arguments[1].as_str() {{
+        "look" => assert_ne!(look(40), 0),
+        "start" => start(),
+        "lines" => println!("{{}}", lines(2_000)),
+        _ => (0..2_000).for_each(note),
+    }}
+}}
+"#
+    )
+}
+
+#[test]
+fn the_functions_of_programs_are_named() {
+    if !has_valgrind() {
+        return;
+    }
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write(
+        "tests/it.rs",
+        r#"use std::process::{Command, Stdio};
+
+fn run(command: &mut Command) {
+    assert!(command.stdout(Stdio::null()).status().unwrap().success());
+}
+
+#[test]
+fn look() {
+    run(Command::new(env!("CARGO_BIN_EXE_tool")).arg("look"));
+}
+
+#[test]
+fn look_through_a_shell() {
+    run(Command::new("sh").arg("-c").arg(format!("true; {} look | cat; true", env!("CARGO_BIN_EXE_tool"))));
+}
+
+#[test]
+fn start() {
+    run(Command::new(env!("CARGO_BIN_EXE_tool")).arg("start"));
+}
+
+#[test]
+fn lines() {
+    run(Command::new(env!("CARGO_BIN_EXE_tool")).arg("lines"));
+}
+
+#[test]
+fn note() {
+    run(Command::new(env!("CARGO_BIN_EXE_tool")).arg("note"));
+}
+"#,
+    );
+    project.write("src/bin/tool.rs", tool(1, "black_box(())", "black_box(number)", "black_box(file)"));
+    project.commit("base");
+    let sleeps = "std::thread::sleep(Duration::from_millis(1))";
+    project.write(
+        "src/bin/tool.rs",
+        tool(2, sleeps, "black_box(number.to_string()).len()", "*SEEN.lock().unwrap() += file as u64"),
+    );
+    project.commit("head");
+    let measured = project.perfunit(["diff", "HEAD~1", "--per-test-budget", "2s", "--explain", "never"]);
+    assert!(measured.stderr.contains("5 measured") || measured.stdout.contains("5 measured"), "{}", measured.stdout);
+    let names = ["look", "look_through_a_shell", "start", "lines", "note"];
+    let explain = ["explain", "--message-format", "json", "--exact"].iter().chain(&names);
+    let document = project.perfunit(explain).expect(0).json();
+    for (name, function, engine) in [
+        ("look", "look", "system-calls"),
+        ("look_through_a_shell", "look", "system-calls"),
+        ("start", "start", "system-calls"),
+        ("lines", "lines", "callgrind"),
+        ("note", "note", "callgrind"),
+    ] {
+        let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == name).unwrap();
+        assert_eq!(first_responsible(test), Some(function), "{test:#}");
+        assert_eq!(test["explanation"]["engine"], engine, "{test:#}");
+    }
 }

@@ -69,3 +69,29 @@ fn equal_calls_are_the_same_and_tests_of_programs_are_counted_by_default() {
     assert_ne!(of_program["unavailable"]["kind"], "switched-off");
     assert_eq!(calls(&document, "tests::looks")["unavailable"]["kind"], "switched-off");
 }
+
+#[test]
+fn a_test_too_long_for_several_calls_is_counted_in_its_first_call() {
+    let project = project();
+    project.write(
+        "tests/it.rs",
+        r#"#[test]
+fn starts_the_program() {
+    std::thread::sleep(std::time::Duration::from_millis(40));
+    assert!(std::process::Command::new(env!("CARGO_BIN_EXE_sample")).status().unwrap().success());
+}
+"#,
+    );
+    project.commit("longer test");
+    library(&project, "std::fs::metadata(\".\").is_ok() && std::fs::metadata(\".\").is_ok()");
+    project.commit("head");
+    // A tenth of it holds the first calls, and no later ones.
+    let document = project.diff(&["starts_the_program", "--per-test-budget", "8s", "--explain", "never"]).json();
+    let calls = calls(&document, "starts_the_program");
+    if calls["unavailable"]["kind"] == "not-traced" {
+        return crate::support::skipped("this system does not let the tool trace processes");
+    }
+    assert_eq!(calls["verdict"], "more", "{document:#}");
+    assert!(calls["names"][0]["name"].as_str().unwrap().contains("stat"), "{calls:#}");
+    assert_eq!(calls["basis"], "first-calls", "{calls:#}");
+}

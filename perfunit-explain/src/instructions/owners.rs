@@ -335,8 +335,8 @@ pub(super) fn grouped(counted: &Counted, code: &mut Code) -> Grouped {
     for (part, entered) in parts.iter_mut().zip(entered) {
         part.entries = entered;
     }
-    for (address, count) in &counted.instructions {
-        parts[frame_of(*address)].own += count;
+    for (address, cost) in &counted.costs {
+        parts[frame_of(*address)].own += cost;
     }
     let calls = counted.calls.iter().map(|call| (frame_of(call.at), *call)).collect();
     Grouped { parts, calls }

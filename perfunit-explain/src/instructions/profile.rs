@@ -2,7 +2,8 @@
 //!
 //! Addresses are those of the object's file, because callgrind subtracts the load address.
 
-use std::collections::{BTreeMap, HashMap};
+use perfunit_select::code::stable_name;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Counts of one part of callgrind's output.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,7 +19,12 @@ pub struct Counted {
     pub object: String,
     /// Symbol of the linker.
     pub symbol: String,
+    /// That name with those of the last callers, without what differs between builds.
+    pub context: String,
+    /// How often each instruction was executed, by address.
     pub instructions: BTreeMap<u64, u64>,
+    /// Costs, by address.
+    pub costs: BTreeMap<u64, u64>,
     pub calls: Vec<Call>,
     /// Executed jumps inside of the function.
     pub jumps: Vec<Jump>,
@@ -32,6 +38,8 @@ pub struct Call {
     pub callee: usize,
     pub count: u64,
     /// Instructions of the callee and everything that it called.
+    pub executed: u64,
+    /// Costs of the callee and everything that it called.
     pub inclusive: u64,
 }
 
@@ -50,8 +58,28 @@ enum Pending {
     Jump { to: u64, count: u64 },
 }
 
-/// Parses a part. Unknown lines are skipped, because they are not counts.
-pub fn parse(text: &str) -> Profile {
+/// A cost that callgrind counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    Instructions,
+    SystemCalls,
+    /// Time in system calls, ns.
+    SystemTime,
+}
+
+impl Event {
+    /// Returns the position among the counts of a line, in the order of `--collect-systime`.
+    fn column(self) -> usize {
+        match self {
+            Event::Instructions => 0,
+            Event::SystemCalls => 1,
+            Event::SystemTime => 2,
+        }
+    }
+}
+
+/// Parses the counts of an event in a part. Unknown lines are skipped, because they are not counts.
+pub fn parse(text: &str, event: Event) -> Profile {
     let mut reading = Reading::default();
     let (mut object, mut callee_object) = ("", None);
     let (mut current, mut callee): (Option<usize>, Option<usize>) = (None, None);
@@ -62,11 +90,18 @@ pub fn parse(text: &str) -> Profile {
             let function = &mut reading.profile.functions[current];
             let mut words = line.split_ascii_whitespace();
             let Some(at) = words.next().and_then(address) else { continue };
-            let cost = words.next().and_then(|word| word.parse::<u64>().ok());
+            // callgrind leaves zeros at the end of a line out.
+            let counts: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+            let count = |column: usize| counts.get(column).copied().unwrap_or(0);
+            let cost = count(event.column());
             match std::mem::replace(&mut pending, Pending::Nothing) {
-                Pending::Nothing => *function.instructions.entry(at).or_default() += cost.unwrap_or(0),
-                Pending::Call { callee, count } => {
-                    function.calls.push(Call { at, callee, count, inclusive: cost.unwrap_or(0) });
+                Pending::Nothing => {
+                    *function.instructions.entry(at).or_default() += count(Event::Instructions.column());
+                    *function.costs.entry(at).or_default() += cost;
+                }
+                Pending::Call { callee, count: calls } => {
+                    let executed = count(Event::Instructions.column());
+                    function.calls.push(Call { at, callee, count: calls, executed, inclusive: cost });
                 }
                 Pending::Jump { to, count } => function.jumps.push(Jump { from: at, to, count }),
             }
@@ -117,15 +152,48 @@ impl<'a> Reading<'a> {
         *self.places.entry((object, name)).or_insert_with(|| {
             // callgrind appends callers and levels of recursion after a quote.
             let symbol = name.split('\'').next().unwrap_or(name).to_owned();
-            self.profile.functions.push(Counted { object: object.to_owned(), symbol, ..Counted::default() });
+            let context = name.split('\'').map(stable_name).collect::<Vec<_>>().join("'");
+            self.profile.functions.push(Counted { object: object.to_owned(), symbol, context, ..Counted::default() });
             self.profile.functions.len() - 1
         })
     }
 }
 
+impl Profile {
+    /// Returns the costs by context.
+    pub fn by_context(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.functions.iter().map(|function| (function.context.as_str(), function.costs.values().sum()))
+    }
+
+    /// Leaves out the costs of other contexts than these.
+    pub fn retain(&mut self, contexts: &BTreeSet<String>) {
+        let others = self.functions.iter_mut().filter(|function| !contexts.contains(&function.context));
+        others.for_each(|function| function.costs.clear());
+    }
+}
+
+/// Returns the files of programs and libraries whose code was executed.
+pub fn objects(text: &str) -> BTreeSet<&str> {
+    text.lines().filter_map(|line| line.strip_prefix("ob=")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_event_has_its_own_costs() {
+        let text = "events: Ir sysCount sysTime sysCpuTime\nob=/a\nfn=f\n0x10 3\n0x14 0 2 900 800\n0x14 2\n\
+                    cfn=g\ncalls=4 0x20\n0x18 30 1 70 60\n\nfn=g\n0x20 30\n0x24 0 1 70 60\n";
+        let of = |event: Event| {
+            let f = &parse(text, event).functions[0];
+            (f.instructions.values().sum::<u64>(), f.costs.values().sum::<u64>(), f.calls[0].inclusive)
+        };
+        assert_eq!(of(Event::Instructions), (5, 5, 30));
+        assert_eq!(of(Event::SystemCalls), (5, 2, 1));
+        assert_eq!(of(Event::SystemTime), (5, 900, 70));
+        assert_eq!(objects(text), BTreeSet::from(["/a"]));
+    }
 
     const PART: &str = "positions: instr\nevents: Ir\n\n\
         ob=/a/test\nfl=/s/lib.rs\nfn=outer'main\n0x1000 1\nfi=/s/other.rs\n0x1004 10\n\
@@ -138,7 +206,7 @@ mod tests {
 
     #[test]
     fn instructions_calls_and_jumps_are_told_apart() {
-        let Profile { functions } = parse(PART);
+        let Profile { functions } = parse(PART, Event::Instructions);
         let names: Vec<_> = functions.iter().map(|it| (it.object.as_str(), it.symbol.as_str())).collect();
         assert_eq!(names, [("/a/test", "outer"), ("/a/test", "inner"), ("/lib/libc.so", "malloc")]);
         let outer = &functions[0];
@@ -149,8 +217,8 @@ mod tests {
         assert_eq!(
             outer.calls,
             [
-                Call { at: 0x100c, callee: 1, count: 2, inclusive: 40 },
-                Call { at: 0x1010, callee: 2, count: 1, inclusive: 7 }
+                Call { at: 0x100c, callee: 1, count: 2, executed: 40, inclusive: 40 },
+                Call { at: 0x1010, callee: 2, count: 1, executed: 7, inclusive: 7 }
             ]
         );
         assert_eq!(
@@ -162,7 +230,8 @@ mod tests {
 
     #[test]
     fn one_function_with_two_callers_stands_there_twice() {
-        let Profile { functions } = parse("ob=/a\nfn=f'g\n0x10 1\n\nfn=f'h\n0x10 2\n\nfn=f'g\n0x14 3\n");
+        let text = "ob=/a\nfn=f'g\n0x10 1\n\nfn=f'h\n0x10 2\n\nfn=f'g\n0x14 3\n";
+        let Profile { functions } = parse(text, Event::Instructions);
         let found: Vec<_> = functions.iter().map(|it| (it.symbol.as_str(), it.instructions.len())).collect();
         assert_eq!(found, [("f", 2), ("f", 1)]);
     }

@@ -15,15 +15,25 @@ const LEAST: f64 = 1e-6;
 /// Crate that is in the stack of the thread that runs the test, and in no other.
 const RUNTIME: &str = "perfunit_runtime";
 
-/// Returns the tree of one run of a test, from a profile of `runs` runs.
-pub fn tree(profile: &Profile, code: &mut Code, runs: f64) -> Recorded {
+/// The top of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Top {
+    /// A test, which threads are told apart from.
+    Test,
+    /// A program, with the key of its `main` if that is known. All its threads and its start are below `main`.
+    Program(Option<u64>),
+}
+
+/// Returns the tree of one run, from a profile of `runs` runs.
+pub fn tree(profile: &Profile, code: &mut Code, top: Top, runs: f64) -> Recorded {
     let groups: Vec<Grouped> = profile.functions.iter().map(|function| grouped(function, code)).collect();
-    let whole: u64 = groups.iter().flat_map(|group| &group.parts).map(|part| part.own).sum();
+    let whole: u64 = profile.functions.iter().flat_map(|function| function.instructions.values()).sum();
     let component = components(&groups);
-    let mut entered = vec![0; groups.len()];
+    let mut entered = vec![Entered::default(); groups.len()];
     for (caller, group) in groups.iter().enumerate() {
         for (_, call) in group.calls.iter().filter(|(_, call)| component[call.callee] != component[caller]) {
-            entered[component[call.callee]] += call.inclusive;
+            entered[component[call.callee]].executed += call.executed;
+            entered[component[call.callee]].costs += call.inclusive;
         }
     }
     let root = RecordedNode::root(ROOT);
@@ -40,8 +50,12 @@ pub fn tree(profile: &Profile, code: &mut Code, runs: f64) -> Recorded {
         if std::mem::replace(&mut seen[component[start]], true) {
             continue;
         }
-        let node = if leads_to_runtime(profile, &groups, start) { 0 } else { growing.child(0, THREADS) };
-        growing.enter(start, node, 1.0, 0.0);
+        let node = match top {
+            Top::Test if leads_to_runtime(profile, &groups, start) => 0,
+            Top::Test => growing.child(0, THREADS),
+            Top::Program(main) => main.map_or(0, |main| growing.child(0, main)),
+        };
+        growing.enter(start, node, Share { calls: 1.0, costs: 1.0 }, 0.0);
     }
     let mut nodes = growing.nodes;
     for node in &mut nodes {
@@ -77,12 +91,26 @@ fn leads_to_runtime(profile: &Profile, groups: &[Grouped], start: usize) -> bool
     false
 }
 
+/// What calls from outside of a component executed and cost.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entered {
+    executed: u64,
+    costs: u64,
+}
+
+/// The part of a function that is on one way from the test. Functions without costs have calls, too.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    calls: f64,
+    costs: f64,
+}
+
 struct Growing<'a> {
     groups: &'a [Grouped],
     /// Component of each function: the functions that call each other in a circle.
     component: &'a [usize],
-    /// Instructions of calls from outside, by component.
-    entered: &'a [u64],
+    /// By component.
+    entered: &'a [Entered],
     least: f64,
     nodes: Vec<RecordedNode>,
     places: HashMap<(usize, u64), usize>,
@@ -91,7 +119,7 @@ struct Growing<'a> {
 impl Growing<'_> {
     /// Adds a function that is called `calls` times from `node`, with a `share` of everything below it, and the
     /// functions that call each other with it in a circle.
-    fn enter(&mut self, function: usize, node: usize, share: f64, calls: f64) {
+    fn enter(&mut self, function: usize, node: usize, share: Share, calls: f64) {
         let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut open = vec![(function, node, calls)];
         let mut leaving: Vec<(Call, usize)> = Vec::new();
@@ -105,14 +133,14 @@ impl Growing<'_> {
             let mut parts = Vec::with_capacity(group.parts.len());
             for (index, part) in group.parts.iter().enumerate() {
                 let (caller, calls) =
-                    if index == 0 { (node, calls) } else { (parts[part.caller], part.entries as f64 * share) };
+                    if index == 0 { (node, calls) } else { (parts[part.caller], part.entries as f64 * share.calls) };
                 let place = self.place(part.owner, caller, calls);
-                self.nodes[place].self_cost += part.own as f64 * share;
+                self.nodes[place].self_cost += part.own as f64 * share.costs;
                 parts.push(place);
             }
             for (part, call) in &group.calls {
                 if self.component[call.callee] == self.component[at] {
-                    open.push((call.callee, parts[*part], call.count as f64 * share));
+                    open.push((call.callee, parts[*part], call.count as f64 * share.calls));
                 } else {
                     leaving.push((*call, parts[*part]));
                 }
@@ -124,18 +152,21 @@ impl Growing<'_> {
         }
     }
 
-    fn follow(&mut self, call: Call, node: usize, share: f64) {
-        let (inclusive, calls) = (call.inclusive as f64 * share, call.count as f64 * share);
+    fn follow(&mut self, call: Call, node: usize, share: Share) {
+        let (executed, costs) = (call.executed as f64 * share.calls, call.inclusive as f64 * share.costs);
+        let calls = call.count as f64 * share.calls;
         let entered = self.entered[self.component[call.callee]];
-        if entered == 0 {
+        if entered.executed == 0 {
             return;
         }
-        if inclusive < self.least {
+        if executed < self.least && costs <= executed {
             let place = self.place(self.groups[call.callee].parts[0].owner, node, calls);
-            self.nodes[place].self_cost += inclusive;
+            self.nodes[place].self_cost += costs;
             return;
         }
-        self.enter(call.callee, node, inclusive / entered as f64, calls);
+        let part = |own: f64, all: u64| if all == 0 { 0.0 } else { own / all as f64 };
+        let share = Share { calls: part(executed, entered.executed), costs: part(costs, entered.costs) };
+        self.enter(call.callee, node, share, calls);
     }
 
     /// Returns the node for an owner's code that is called from `node`. A closure of an active function is a part of
@@ -263,11 +294,13 @@ impl Search<'_> {
 mod tests {
     use super::super::owners::Owners;
     use super::super::profile::Call;
-    use super::super::profile::parse;
+    use super::super::profile::{Event, parse};
     use super::*;
     use perfunit_select::code::{Inlining, Operations};
     use std::fmt::Write;
     use std::rc::Rc;
+
+    const MAIN: u64 = 77;
 
     /// Builds a profile of functions given as `caller own, callee calls inclusive, ...`; names of one letter belong to
     /// the crate.
@@ -283,21 +316,26 @@ mod tests {
                 let _ = writeln!(text, "cfn={}\ncalls={} 0x0\n{at:#x} {}", name(call[0]), call[1], call[2]);
             }
         }
-        parse(&text)
+        parse(&text, Event::Instructions)
     }
 
     /// Returns the nodes in a similar format: the path from the test, calls, instructions.
     fn ways(functions: &[&str]) -> Vec<String> {
+        ways_from(Top::Test, functions)
+    }
+
+    fn ways_from(top: Top, functions: &[&str]) -> Vec<String> {
         let mut owners = Owners::default();
         owners.add_crate("p");
         let mut code = Code::new("/test".to_owned(), Rc::<Inlining>::default(), Rc::<Operations>::default(), owners);
-        let Recorded { nodes } = tree(&profile(functions), &mut code, 1.0);
+        let Recorded { nodes } = tree(&profile(functions), &mut code, top, 1.0);
         let names = code.functions();
         let mut ways: Vec<String> = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let name = match node.key {
                 ROOT => String::new(),
                 THREADS => "threads".to_owned(),
+                MAIN => "main".to_owned(),
                 key => names[&key].name.clone(),
             };
             ways.push(if index == 0 { name } else { format!("{}>{name}", ways[node.parent]) });
@@ -339,6 +377,24 @@ mod tests {
     }
 
     #[test]
+    fn all_threads_of_a_program_are_below_main() {
+        let found = ways_from(Top::Program(Some(MAIN)), &["start 1, a 1 5", "a 5", "clone 2, b 1 7", "b 7"]);
+        assert_eq!(found, [" 0 0", ">main 0 3", ">main>a 1 5", ">main>b 1 7"]);
+    }
+
+    #[test]
+    fn functions_without_costs_are_called() {
+        let text = "ob=/test\nfn=perfunit_runtime\n0x1 1\ncfn=_RNvCs1_1p1a\ncalls=3 0\n0x2 60\ncfn=_RNvCs1_1p1b\ncalls=1 0\n\
+                    0x3 20 2\n\nfn=_RNvCs1_1p1a\n0x10 60\n\nfn=_RNvCs1_1p1b\n0x20 20\n0x24 0 2\n";
+        let mut owners = Owners::default();
+        owners.add_crate("p");
+        let mut code = Code::new("/test".to_owned(), Rc::<Inlining>::default(), Rc::<Operations>::default(), owners);
+        let Recorded { nodes } = tree(&parse(text, Event::SystemCalls), &mut code, Top::Test, 1.0);
+        let figures: Vec<(f64, f64)> = nodes[1..].iter().map(|node| (node.calls, node.self_cost)).collect();
+        assert_eq!(figures, [(3.0, 0.0), (1.0, 2.0)]);
+    }
+
+    #[test]
     fn nothing_is_lost() {
         // Far too few instructions to be examined.
         let found = ways(&["perfunit_runtime 10000000, a 1 3", "a 1, b 1 2", "b 2"]);
@@ -349,7 +405,10 @@ mod tests {
     fn circles_are_found() {
         let calls = |callees: &[usize]| Grouped {
             parts: Vec::new(),
-            calls: callees.iter().map(|callee| (0, Call { at: 0, callee: *callee, count: 1, inclusive: 1 })).collect(),
+            calls: callees
+                .iter()
+                .map(|callee| (0, Call { at: 0, callee: *callee, count: 1, executed: 1, inclusive: 1 }))
+                .collect(),
         };
         // 0 calls 1; 1 and 2 call each other; 2 calls 3, which calls itself.
         let groups = [calls(&[1]), calls(&[2]), calls(&[1, 3]), calls(&[3])];

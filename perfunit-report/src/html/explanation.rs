@@ -48,6 +48,8 @@ fn found(explanation: &Explanation) -> String {
     let what = match explanation.engine {
         Engine::Probes => "A run with probes takes",
         Engine::Callgrind => "A run executes",
+        Engine::SystemCalls => "A run makes",
+        Engine::SystemTime => "In system calls a run spends",
     };
     format!(
         "{what} {} instead of {}: {} [{}, {}].",
@@ -106,7 +108,7 @@ fn how(explanation: &Explanation) -> String {
             format::count(explanation.pairs, "pair"),
             format::number(explanation.distortion)
         ),
-        Engine::Callgrind => "Counted by callgrind".to_owned(),
+        Engine::Callgrind | Engine::SystemCalls | Engine::SystemTime => "Counted by callgrind".to_owned(),
     };
     format!("{by}. It took {:.1} s.", explanation.seconds)
 }
@@ -204,6 +206,8 @@ pub fn flame(explanation: &Explanation) -> Markup {
     let what = match explanation.engine {
         Engine::Probes => "time",
         Engine::Callgrind => "instructions",
+        Engine::SystemCalls => "system calls",
+        Engine::SystemTime => "time in system calls",
     };
     let deepest = frames.iter().map(|frame| frame.depth).max();
     let largest = frames.iter().map(|frame| certain_change(&explanation.nodes[frame.node]).abs()).fold(0.0, f64::max);

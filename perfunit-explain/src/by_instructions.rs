@@ -237,7 +237,9 @@ impl Codes {
     fn recorded(&mut self, call: &CallProfiles, event: Event, contexts: Option<&BTreeSet<String>>) -> Recorded {
         let parse = |text: &str| {
             let mut profile = parse(text, event);
-            contexts.into_iter().for_each(|contexts| profile.retain(contexts));
+            if let Some(contexts) = contexts {
+                profile.retain(contexts);
+            }
             profile
         };
         let mut recorded = tree(&parse(&call.test), &mut self.test, Top::Test, 1.0);
@@ -421,19 +423,14 @@ impl Counting<'_> {
             return Ok(known.clone());
         }
         let sides = &self.lined.sides;
-        let paths = Sides { base: Side::Base, head: Side::Head }.map(|side| sides.get(side).folder.join(name));
-        let links =
-            Sides { base: Side::Base, head: Side::Head }.map(|side| sides.get(side).binary_link(paths.get(side)));
-        let described = match self.lined.sides {
-            Cow::Borrowed(_) => linked_again(
-                Sides { base: Side::Base, head: Side::Head }
-                    .map(|side| (links.get(side).as_deref(), paths.get(side).as_path())),
-                &self.folder,
-            )?,
-            Cow::Owned(_) => {
-                let read = |path: &PathBuf| Some(Described::read(&fs::read(path).ok()?).ok()?);
-                read(&paths.base).zip(read(&paths.head)).map(|(base, head)| Sides { base, head })
-            }
+        let paths = Sides::as_ref(sides).map(|side| side.folder.join(name));
+        let described = if let Cow::Borrowed(sides) = sides {
+            let links = Sides { base: sides.base.binary_link(&paths.base), head: sides.head.binary_link(&paths.head) };
+            let of = |side: Side| (links.get(side).as_deref(), paths.get(side).as_path());
+            linked_again(Sides { base: of(Side::Base), head: of(Side::Head) }, &self.folder)?
+        } else {
+            let read = |path: &PathBuf| Described::read(&fs::read(path).ok()?).ok();
+            read(&paths.base).zip(read(&paths.head)).map(|(base, head)| Sides { base, head })
         };
         let described = described.unwrap_or_default();
         self.programs.borrow_mut().insert(name.to_owned(), described.clone());

@@ -248,3 +248,82 @@ fn note() {
         assert_eq!(test["explanation"]["engine"], engine, "{test:#}");
     }
 }
+
+/// A program that ends when it is told to, and one that base waits for in vain no longer.
+fn endless(on_head: bool) -> String {
+    format!(
+        r#"
+use std::time::Duration;
+
+fn main() {{
+    let is_endless = match std::env::args().nth(1).as_deref() {{
+        Some("wait") => {on_head},
+        _ => true,
+    }};
+    while is_endless {{
+        std::thread::sleep(Duration::from_secs(1));
+    }}
+}}
+"#
+    )
+}
+
+#[test]
+fn programs_that_do_not_end_are_named_and_ended() {
+    let project = Project::empty();
+    project.write("Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    project.write(
+        "tests/it.rs",
+        r#"use std::process::Command;
+
+const TOOL: &str = env!("CARGO_BIN_EXE_tool");
+
+#[test]
+fn waits_for_it() {
+    assert!(Command::new(TOOL).arg("wait").status().unwrap().success());
+}
+
+#[test]
+fn leaves_it_behind() {
+    drop(Command::new(TOOL).arg("sleep").spawn().unwrap());
+}
+
+#[test]
+fn leaves_it_in_a_session_of_its_own() {
+    assert!(Command::new("setsid").args(["-f", TOOL, "sleep"]).status().unwrap().success());
+}
+
+#[test]
+fn starts_a_program_of_the_system() {
+    assert!(Command::new("true").status().unwrap().success());
+}
+"#,
+    );
+    for on_head in [false, true] {
+        project.write("src/bin/tool.rs", endless(on_head));
+        project.commit("a version");
+    }
+    let arguments = ["--all-tests", "--timeout", "2s", "--per-test-budget", "4s"];
+    let run = project.diff(&arguments);
+    let document = run.json();
+    // Slower by a bound, or failing.
+    assert!([100, 104].contains(&run.code), "{document:#}");
+    let waits = test(&document, "waits_for_it");
+    let how = (waits["verdict"].as_str().unwrap(), waits["reason"]["kind"].as_str());
+    assert!(matches!(how, ("slower", _) | ("not-measured", Some("timed-out" | "fails-on-one-side"))), "{waits:#}");
+    for name in ["leaves_it_behind", "leaves_it_in_a_session_of_its_own"] {
+        let left = test(&document, name);
+        assert!(!["slower", "faster"].contains(&left["verdict"].as_str().unwrap()), "{left:#}");
+        let is_named = left["metrics"]["program-time"]["unavailable"]["kind"] == "end-not-seen";
+        assert!(is_named || !left["reason"].is_null(), "{left:#}");
+    }
+    let other = test(&document, "starts_a_program_of_the_system");
+    assert!(
+        other["metrics"]["program-time"].is_null() || other["metrics"]["program-time"]["programs"].is_null(),
+        "{other:#}"
+    );
+    let running =
+        std::process::Command::new("sh").arg("-c").arg("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").output().unwrap();
+    let folder = project.path().to_str().unwrap();
+    assert!(!String::from_utf8_lossy(&running.stdout).contains(folder), "something is left running");
+}

@@ -160,21 +160,32 @@ impl Screening<'_> {
                     open.push(Open { place, subject, series: *series, spent: spent + began.elapsed() })
                 }
             }
+            self.observer.progress.advance();
+        }
+        self.narrow(open, &mut batch)?;
+        Ok(batch)
+    }
+
+    /// Measures more pairs of the tests that are still open, the largest possible change first.
+    fn narrow<'a>(&mut self, mut open: Vec<Open<'a>>, batch: &mut Batch<'a>) -> Result<()> {
+        if !open.is_empty() {
+            self.observer.progress.proceed("Measuring more", open.len());
         }
         while let Some(mut next) = take_widest(&mut open) {
             let Open { place, subject, .. } = next;
             let began = Instant::now();
-            self.observer.progress.message(format!("{}, {} left open", subject.test, open.len()));
+            self.observer.progress.message(subject.test.to_string());
             self.bench.settle();
             self.advance(subject, &mut next.series)?;
             if next.series.measurement.is_over() {
                 let screened = self.complete(subject, next.series, false)?;
-                self.end(&mut batch, (place, subject), screened, next.spent + began.elapsed());
+                self.end(batch, (place, subject), screened, next.spent + began.elapsed());
+                self.observer.progress.advance();
             } else {
                 open.push(Open { spent: next.spent + began.elapsed(), ..next });
             }
         }
-        Ok(batch)
+        Ok(())
     }
 
     /// Adds a test whose first evidence is complete to the batch.
@@ -195,7 +206,6 @@ impl Screening<'_> {
         batch.places.push(place);
         batch.subjects.push(subject);
         batch.screened.push(screened);
-        self.observer.progress.advance();
     }
 
     /// Returns the longest call that pairs can measure, if a call on base takes longer.

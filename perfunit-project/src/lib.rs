@@ -1,4 +1,4 @@
-//! The user's project: its versions, its packages and toolchain, and its settings. Everything here only reads.
+//! The user's project: its versions, packages, toolchain and settings. This crate only reads them.
 
 pub mod git;
 

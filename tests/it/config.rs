@@ -151,7 +151,7 @@ fn what_is_wrong_is_named_with_file_and_line() {
         (
             "[[data]]\npaths = [\"a\"]\nignore = true\nreaches = \"all()\"\n",
             &[],
-            ["perfunit.toml:4", "reach tests as well", "hint: "],
+            ["perfunit.toml:4", "both `ignore` and `reaches`", "hint: "],
         ),
     ] {
         let project = with(text);

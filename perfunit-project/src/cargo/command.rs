@@ -1,4 +1,4 @@
-//! Which cargo and toolchain to run, settled once for both sides.
+//! The cargo executable and toolchain of a comparison.
 
 use perfunit_model::error::{Error, Result};
 use perfunit_system::process;
@@ -6,11 +6,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The minor version of the oldest supported toolchain: the oldest that the smoke set was run with. Versions before 1.77 have
-/// other package IDs, from which we read what was built.
+/// Minor version of the oldest supported toolchain, which is the oldest that CI tests with. Before 1.77, package IDs
+/// had another format, and the build output cannot be read.
 pub const OLDEST_MINOR: u32 = 78;
 
-/// The toolchain of the user's folder, for both sides.
+/// A toolchain: cargo, rustc and what they report about themselves.
 #[derive(Debug, Clone)]
 pub struct Cargo {
     /// Path of the cargo executable.
@@ -22,14 +22,14 @@ pub struct Cargo {
     pub host: String,
     /// The toolchain's folder.
     pub sysroot: PathBuf,
-    /// Name for `RUSTUP_TOOLCHAIN`, if rustup chose the toolchain.
+    /// Value for `RUSTUP_TOOLCHAIN` if rustup chose the toolchain.
     pub rustup_toolchain: Option<String>,
-    /// Never to use the network, as the user wants it.
+    /// True if the user forbids network access (`--offline` or `--frozen`).
     pub offline: bool,
 }
 
 impl Cargo {
-    /// Finds the toolchain that `cargo` would use in `folder`.
+    /// Finds the toolchain that `cargo` uses in `folder`.
     pub fn find(folder: &Path) -> Result<Cargo> {
         let rustc =
             std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), |rustc| anchored(Path::new(&rustc)));
@@ -38,7 +38,7 @@ impl Cargo {
         let sysroot = PathBuf::from(sysroot.trim());
         let host = host(&rustc, &version)?;
         check_version(&version)?;
-        // As a subcommand we are told which cargo runs us; otherwise the one beside rustc, otherwise PATH.
+        // Cargo sets `CARGO` for subcommands. Without it, prefer the cargo of the same toolchain to the one in PATH.
         let beside = sysroot.join("bin/cargo");
         let cargo = std::env::var_os("CARGO")
             .map_or_else(|| if beside.exists() { beside } else { "cargo".into() }, PathBuf::from);
@@ -48,13 +48,13 @@ impl Cargo {
         Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain, offline: false })
     }
 
-    /// The toolchain in this folder.
+    /// Reads the toolchain installed in `sysroot`.
     pub(super) fn at(sysroot: &Path) -> Result<Cargo> {
         let (cargo, rustc) = (sysroot.join("bin/cargo"), sysroot.join("bin/rustc"));
         let version = output(Command::new(&rustc).arg("-vV"))?;
         check_version(&version)?;
         let host = host(&rustc, &version)?;
-        // A toolchain that was made by hand may be a compiler only.
+        // A custom toolchain may consist of a compiler only.
         let cargo =
             if cargo.exists() { cargo } else { std::env::var_os("CARGO").map_or("cargo".into(), PathBuf::from) };
         let name = sysroot.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -63,24 +63,24 @@ impl Cargo {
         Ok(Cargo { cargo, rustc, version, host, sysroot, rustup_toolchain, offline: false })
     }
 
-    /// Without the network, if these options of cargo say so.
+    /// Returns the toolchain with network access disabled if cargo's `options` demand it.
     #[must_use]
     pub fn with(self, options: &[String]) -> Self {
         let offline = options.iter().any(|option| option == "--offline" || option == "--frozen");
         Self { offline, ..self }
     }
 
-    /// First line of `rustc -vV`.
+    /// Returns the first line of `rustc -vV`.
     pub fn rustc_release(&self) -> &str {
         self.version.lines().next().unwrap_or_default()
     }
 
-    /// The second number of the release.
+    /// Returns the minor version of rustc.
     pub fn minor(&self) -> u32 {
         release(&self.version).1.1
     }
 
-    /// A cargo command that runs this toolchain wherever it is started.
+    /// Builds a cargo command that uses this toolchain, whatever folder the command starts in.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.cargo);
         for name in ["RUSTC", "RUSTC_WRAPPER"] {
@@ -88,7 +88,7 @@ impl Cargo {
                 command.env(name, anchored(Path::new(&program)));
             }
         }
-        // By its path where no name of rustup's leads to it.
+        // Without a rustup name, select the compiler by its path.
         match &self.rustup_toolchain {
             Some(name) => command.env("RUSTUP_TOOLCHAIN", name),
             None if self.rustc.is_absolute() => command.env("RUSTC", &self.rustc),
@@ -100,17 +100,17 @@ impl Cargo {
 
 fn host(rustc: &Path, version: &str) -> Result<String> {
     let host = version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
-    host.ok_or_else(|| Error::setup(format!("`{} -vV` names no host", rustc.display())))
+    host.ok_or_else(|| Error::setup(format!("`{} -vV` reports no host", rustc.display())))
 }
 
-/// A program that does not depend on the current folder: we run cargo in another one than the user's.
+/// Makes the path of a program absolute, because we run cargo in another folder than the user's.
 pub fn anchored(program: &Path) -> PathBuf {
-    // A name without a slash is searched in PATH.
+    // A name without a slash is looked up in PATH.
     let is_path = program.as_os_str().as_encoded_bytes().contains(&b'/');
     if is_path { std::path::absolute(program).unwrap_or_else(|_| program.to_owned()) } else { program.to_owned() }
 }
 
-/// What `rustc -vV` says is the release, and its first two numbers.
+/// Parses the release and its major and minor number from the output of `rustc -vV`.
 fn release(version: &str) -> (&str, (u32, u32)) {
     let release = version.lines().find_map(|line| line.strip_prefix("release: ")).unwrap_or_default();
     let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
@@ -122,15 +122,15 @@ fn check_version(version: &str) -> Result<()> {
     if numbers >= (1, OLDEST_MINOR) {
         return Ok(());
     }
-    Err(Error::setup(format!("the toolchain is too old: rustc {release}, and at least 1.{OLDEST_MINOR} is needed"))
-        .hint("run with a newer one: `cargo +stable perfunit ..`, or change rust-toolchain.toml"))
+    Err(Error::setup(format!("rustc {release} is too old: cargo-perfunit needs at least 1.{OLDEST_MINOR}"))
+        .hint("use a newer toolchain: run `cargo +stable perfunit ..`, or change rust-toolchain.toml"))
 }
 
 fn output(command: &mut Command) -> Result<String> {
     let words: Vec<_> =
         std::iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     let shown = words.join(" ");
-    // Nothing is ever installed by us; with `--offline` it must not be.
+    // Never install a toolchain.
     command.env("RUSTUP_AUTO_INSTALL", "0");
     let output = process::output(command).map_err(|error| {
         Error::setup(format!("cannot run `{shown}`: {error}")).hint("is Rust installed and on PATH?")
@@ -142,7 +142,7 @@ fn output(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The user's own folder of cargo.
+/// Returns cargo's home folder.
 pub fn user_folder() -> Option<PathBuf> {
     let given = std::env::var_os("CARGO_HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")))

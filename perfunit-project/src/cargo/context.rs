@@ -1,27 +1,27 @@
-//! Where a comparison is made: the project around the user, its toolchains, our folder.
+//! The context of a comparison: the user's project, its toolchains, and our state folder.
 
 use super::{Cargo, Location, Workspace};
 use perfunit_model::Side;
 use perfunit_system::term::Terminal;
 use std::path::PathBuf;
 
-/// What is the same for all steps of a comparison, whatever its versions hold.
+/// Facts that all steps of a comparison share, independent of the versions compared.
 pub struct Context {
-    /// The toolchain, that of head.
+    /// Head's toolchain.
     pub cargo: Cargo,
-    /// That of base, where it is another one.
+    /// Base's toolchain, if it differs from head's.
     pub base_cargo: Option<Cargo>,
-    /// Where the user stands.
+    /// The workspace and target folder of the user.
     pub location: Location,
     /// The workspace as it is in the user's tree.
     pub live: Workspace,
-    /// Our folder below cargo's target folder.
+    /// Our state folder, below cargo's target folder.
     pub ours: PathBuf,
     pub terminal: Terminal,
 }
 
 impl Context {
-    /// The toolchain that a side is built with.
+    /// Returns the toolchain that builds `side`.
     pub fn cargo_of(&self, side: Side) -> &Cargo {
         match (side, &self.base_cargo) {
             (Side::Base, Some(base)) => base,
@@ -29,7 +29,7 @@ impl Context {
         }
     }
 
-    /// The compilers of both sides in words.
+    /// Describes the compilers of both sides.
     pub fn rustc(&self) -> String {
         let head = self.cargo.rustc_release();
         match &self.base_cargo {

@@ -1,4 +1,4 @@
-//! `cargo metadata`, reduced to what the stages need.
+//! Runs `cargo metadata` and reduces its output to what the stages need.
 
 use super::manifest::Benched;
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Where the user stands.
+/// The workspace that the user is in.
 #[derive(Debug, Clone)]
 pub struct Location {
     /// The manifest found from the current folder or given by `--manifest-path`.
@@ -21,14 +21,14 @@ pub struct Location {
     pub workspace_root: PathBuf,
     /// Cargo's target folder.
     pub target_directory: PathBuf,
-    /// Packages that cargo takes when none is named.
+    /// Packages that cargo selects by default.
     pub default_packages: BTreeSet<String>,
 }
 
 /// Finds the workspace from the current folder or an explicit manifest.
 pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<Location> {
     if let Some(manifest) = manifest.filter(|manifest| !manifest.exists()) {
-        return Err(Error::usage(format!("there is no manifest at {}", manifest.display())));
+        return Err(Error::usage(format!("manifest not found: {}", manifest.display())));
     }
     let metadata = metadata(cargo, folder, manifest, Resolution::None)?;
     let workspace_root = metadata.workspace_root.clone().into_std_path_buf();
@@ -51,7 +51,7 @@ pub fn locate(cargo: &Cargo, folder: &Path, manifest: Option<&Path>) -> Result<L
     })
 }
 
-/// Loads the workspace whose manifest is given; `git_root` is the folder that its paths become relative to.
+/// Loads the workspace of a manifest. Paths become relative to `git_root`.
 pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace> {
     let folder = manifest.parent().unwrap_or(git_root);
     let metadata = metadata(cargo, folder, Some(manifest), Resolution::None)?;
@@ -65,7 +65,7 @@ pub fn load(cargo: &Cargo, git_root: &Path, manifest: &Path) -> Result<Workspace
     Ok(workspace)
 }
 
-/// Adds the packages that a version, whose files `read` knows, puts in the place of others by path.
+/// Adds the packages that the version patches or replaces by path. `read` returns the version's files.
 pub fn add_patched(
     cargo: &Cargo,
     git_root: &Path,
@@ -79,17 +79,17 @@ pub fn add_patched(
     Ok(())
 }
 
-/// A result of dependency resolution.
+/// Result of a dependency resolution.
 #[derive(Debug)]
 pub struct Resolved<T> {
     pub value: T,
-    /// Whether the version's files, cargo's settings and the toolchain alone decide the result. Otherwise a registry chose
-    /// package versions, or manifests outside of the version and of cargo's own folder were read.
+    /// True if only the version's files, cargo's settings and the toolchain decide the result. Otherwise a registry
+    /// chose package versions, or cargo read manifests outside of the version and of cargo's own folder.
     pub is_reproducible: bool,
 }
 
-/// Returns the names of all registry and git packages below each package of the workspace with this manifest. Resolves the
-/// whole graph, so the version must lie in the shadow tree, of which `tree` is the root.
+/// Returns the names of all registry and git packages below each workspace package. Resolves the whole graph, so the
+/// version must be in the shadow tree, whose root is `tree`.
 pub fn external_dependencies(
     cargo: &Cargo,
     tree: &Path,
@@ -113,8 +113,8 @@ pub fn external_dependencies(
     Ok(Resolved { value: result, is_reproducible })
 }
 
-/// Returns the features that are enabled by default in each package of the whole graph, by name; those of several versions
-/// together. `tree` is the root of the shadow tree, which must hold the version.
+/// Returns the features enabled by default in every package of the graph, by package name. The features of several
+/// versions of a package are merged. The version must be in the shadow tree, whose root is `tree`.
 pub fn features(cargo: &Cargo, tree: &Path, manifest: &Path) -> Result<Resolved<BTreeMap<String, BTreeSet<String>>>> {
     let Resolved { value: metadata, is_reproducible } = resolve(cargo, tree, manifest, Resolution::OfDefault)?;
     let packages: BTreeMap<_, _> = metadata.packages.iter().map(|package| (&package.id, package)).collect();
@@ -127,7 +127,7 @@ pub fn features(cargo: &Cargo, tree: &Path, manifest: &Path) -> Result<Resolved<
     Ok(Resolved { value: features, is_reproducible })
 }
 
-/// Resolves the dependencies of a workspace in a tree.
+/// Resolves the dependencies of a workspace inside a tree.
 fn resolve(cargo: &Cargo, tree: &Path, manifest: &Path, resolution: Resolution) -> Result<Resolved<Metadata>> {
     let folder = manifest.parent().unwrap_or(manifest);
     let lock_file = folder.join("Cargo.lock");
@@ -140,7 +140,7 @@ fn resolve(cargo: &Cargo, tree: &Path, manifest: &Path, resolution: Resolution) 
     Ok(Resolved { value: metadata, is_reproducible })
 }
 
-/// Returns the packages whose versions a lock file chooses, as text.
+/// Returns the packages with versions chosen by a lock file, as text.
 fn chosen(lock_file: Option<&[u8]>) -> BTreeSet<String> {
     let table = lock_file.and_then(|text| std::str::from_utf8(text).ok()?.parse::<Table>().ok()).unwrap_or_default();
     let packages = table.get("package").and_then(Value::as_array).into_iter().flatten();
@@ -148,7 +148,7 @@ fn chosen(lock_file: Option<&[u8]>) -> BTreeSet<String> {
     external.map(|package| format!("{:?}", ["name", "version", "source"].map(|part| package.get(part)))).collect()
 }
 
-/// Whether the manifests of all packages really lie in these folders, symbolic links followed.
+/// Checks that the manifests of all packages are inside these folders once symbolic links are resolved.
 fn are_within(metadata: &Metadata, folders: impl Iterator<Item = PathBuf>) -> bool {
     let folders: Vec<PathBuf> = folders.filter_map(|folder| folder.canonicalize().ok()).collect();
     metadata.packages.iter().all(|package| {
@@ -157,13 +157,13 @@ fn are_within(metadata: &Metadata, folders: impl Iterator<Item = PathBuf>) -> bo
     })
 }
 
-/// Resolves the dependencies of a workspace without a lock file and writes one: from what is already downloaded if that
-/// suffices, which is quicker and needs no network.
+/// Creates the lock file of a workspace that has none. Tries the downloaded packages first, which is faster and needs
+/// no network.
 pub fn generate_lock_file(cargo: &Cargo, manifest: &Path) -> Result<()> {
     let attempt = |offline: Option<&str>| {
         let mut command = cargo.command();
         command.args(["generate-lockfile", "--manifest-path"]).arg(manifest).args(offline);
-        // Where cargo finds the configuration of the project.
+        // Cargo reads the project's configuration from its current folder.
         command.current_dir(manifest.parent().unwrap_or(Path::new("/")));
         process::output(&mut command)
             .map_err(|error| Error::setup(format!("cannot run {}: {error}", cargo.cargo.display())))
@@ -222,7 +222,7 @@ fn add_packages(
     add_beyond(cargo, git_root, beyond, workspace)
 }
 
-/// Adds packages that are no members, by their folders, and what they depend on in turn.
+/// Adds packages that are not workspace members, and their path dependencies.
 fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, workspace: &mut Workspace) -> Result<()> {
     for folder in folders {
         let Some(dir) = relative(git_root, &folder) else {
@@ -252,8 +252,8 @@ fn add_beyond(cargo: &Cargo, git_root: &Path, folders: BTreeSet<PathBuf>, worksp
     Ok(())
 }
 
-/// Adds a package outside of the repository: its folder, or that of the workspace from which it may inherit, and what it
-/// depends on by path in turn.
+/// Adds a package outside of the repository, and its path dependencies. Adds the folder of the package, or of the
+/// workspace from which it may inherit.
 fn add_outside(cargo: &Cargo, git_root: &Path, folder: PathBuf, workspace: &mut Workspace) -> Result<()> {
     if workspace.outside.iter().any(|known| folder.starts_with(known)) {
         return Ok(());
@@ -262,7 +262,7 @@ fn add_outside(cargo: &Cargo, git_root: &Path, folder: PathBuf, workspace: &mut 
     let said =
         manifest.exists().then(|| metadata(cargo, &folder, Some(&manifest), Resolution::None)).and_then(Result::ok);
     let root = said.as_ref().map(|said| said.workspace_root.clone().into_std_path_buf());
-    // A workspace around the repository cannot be linked into a copy of it.
+    // A workspace that contains the repository cannot be linked into a copy of the repository.
     let root = root.filter(|root| folder.starts_with(root) && !git_root.starts_with(root)).unwrap_or(folder);
     workspace.outside.retain(|known| !known.starts_with(&root));
     workspace.outside.insert(root);
@@ -272,7 +272,7 @@ fn add_outside(cargo: &Cargo, git_root: &Path, folder: PathBuf, workspace: &mut 
     add_beyond(cargo, git_root, beyond.map(|path| path.as_std_path().to_owned()).collect(), workspace)
 }
 
-/// The kind of a target that can hold tests; every sort of library is a `Lib`.
+/// Returns the kind of a target that can hold tests. Every sort of library is a `Lib`.
 pub fn target_kind(target: &cargo_metadata::Target) -> TargetKind {
     if target.is_bin() {
         TargetKind::Bin
@@ -301,18 +301,19 @@ fn to_target(git_root: &Path, package: &str, target: &cargo_metadata::Target, be
     })
 }
 
-/// How far dependencies are followed.
+/// Depth of a dependency resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// Not at all: only the workspace's own packages. Writes nothing.
+    /// Only the workspace's own packages. Writes nothing.
     None,
-    /// All of them, for this platform. May write a lock file, so that the manifest must lie in the shadow tree.
+    /// Every dependency for this platform, with all features. May write a lock file, so the manifest must be in the
+    /// shadow tree.
     Full,
-    /// The same, of the features that are enabled by default.
+    /// Every dependency, with the features that are enabled by default.
     OfDefault,
 }
 
-/// What `cargo metadata` says of a workspace, as it says it; of dependencies from what is downloaded if that suffices.
+/// Runs `cargo metadata` and returns its output unchanged. Resolves from downloaded packages if they suffice.
 pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> Result<String> {
     let folder = manifest.parent().unwrap_or(manifest);
     let ask = |options: &[&str]| {
@@ -331,7 +332,7 @@ pub fn package_graph(cargo: &Cargo, manifest: &Path, resolution: Resolution) -> 
 
 fn metadata(cargo: &Cargo, folder: &Path, manifest: Option<&Path>, resolution: Resolution) -> Result<Metadata> {
     MetadataCommand::parse(metadata_text(cargo, folder, manifest, resolution, Vec::new())?)
-        .map_err(|error| Error::setup(format!("cannot understand the output of cargo metadata: {error}")))
+        .map_err(|error| Error::setup(format!("cannot parse the output of cargo metadata: {error}")))
 }
 
 fn metadata_text(
@@ -365,9 +366,11 @@ fn metadata_text(
         let stderr = String::from_utf8_lossy(&output.stderr);
         let error = Error::setup(format!("cargo metadata failed in {}:\n{}", folder.display(), stderr.trim_end()));
         return Err(if stderr.contains(NO_MANIFEST) {
-            error.hint("run inside a cargo project, or name one with --manifest-path")
+            error.hint("run inside a cargo project, or pass --manifest-path")
         } else {
-            error.hint("`cargo metadata` there shows the same: the working tree must be a project that cargo can read")
+            error.hint(
+                "run `cargo metadata` in that folder to reproduce the error; cargo must be able to read the project",
+            )
         });
     }
     let text = String::from_utf8_lossy(&output.stdout);

@@ -1,5 +1,5 @@
-//! Facts that manifests and cargo's configuration state and `cargo metadata` does not: targets of `cargo bench`, and packages that are patched
-//! or replaced.
+//! Facts of manifests and cargo's configuration that `cargo metadata` lacks: targets of `cargo bench`, and patched or
+//! replaced packages.
 
 use super::workspace::{Dependency, Package, Target, Workspace, relative};
 use perfunit_model::{TargetId, TargetKind};
@@ -12,45 +12,45 @@ use toml::{Table, Value};
 pub(super) struct Benched(Table);
 
 impl Benched {
-    /// By the manifest in a folder; one that cannot be read says nothing, and cargo's defaults hold.
+    /// Reads the manifest in a folder. If it cannot be read, cargo's defaults apply.
     pub fn of(folder: &Path) -> Self {
         Self(manifest(folder).unwrap_or_default())
     }
 
-    /// Whether `cargo bench --benches` takes a target.
+    /// Checks whether `cargo bench --benches` builds a target.
     pub fn takes(&self, kind: TargetKind, name: &str) -> bool {
         let named = |key: &str| {
             let mut targets = self.0.get(key).and_then(Value::as_array).into_iter().flatten();
             targets.find(|target| target.get("name").and_then(Value::as_str) == Some(name))
         };
         let target = match kind {
-            // There is one, whatever it is called.
+            // A package has one library, whatever its name.
             TargetKind::Lib | TargetKind::LibBench => self.0.get("lib"),
             TargetKind::Bin | TargetKind::BinBench => named("bin"),
             TargetKind::Bench => named("bench"),
-            // Their benchmarks are not measured, whatever the manifest says.
+            // Benchmarks in these targets are never measured.
             TargetKind::Test | TargetKind::Example | TargetKind::Doctest => return false,
         };
         target.and_then(|target| target.get("bench")?.as_bool()).unwrap_or(true)
     }
 }
 
-/// The folders that a version puts in the place of packages: by its root manifest, and by the configuration files of cargo
-/// in the workspace's `root` or above it, as far as the repository at `git_root` holds them. `read` knows its files.
+/// Finds the folders that the version substitutes for packages, in its root manifest and in cargo's configuration files
+/// from the workspace's `root` up to the repository at `git_root`. `read` returns the version's files.
 pub(super) fn of_version(git_root: &Path, root: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> BTreeSet<PathBuf> {
     let text = |path: &Path| Some(String::from_utf8_lossy(&read(&path.to_string_lossy())?).into_owned());
     let root = Path::new(root);
     let manifest = text(&root.join("Cargo.toml")).map(|text| folders(&git_root.join(root), &text));
     let configured = root.ancestors().filter_map(|folder| {
-        // The name without extension is the older one and wins if both exist.
+        // The name without extension is older and wins if both exist.
         let text = ["config", "config.toml"].into_iter().find_map(|name| text(&folder.join(".cargo").join(name)))?;
         Some(folders(&git_root.join(folder), &text))
     });
     configured.chain(manifest).flatten().collect()
 }
 
-/// The folders that a manifest in `root`, or a configuration file of it, puts in the place of packages; none if it is not
-/// TOML.
+/// Parses the folders that a manifest or configuration file in `root` substitutes for packages. Returns none if the
+/// text is not TOML.
 fn folders(root: &Path, manifest: &str) -> BTreeSet<PathBuf> {
     let manifest = manifest.parse::<Table>().unwrap_or_default();
     let table = |key: &str| manifest.get(key).and_then(Value::as_table).into_iter().flatten();
@@ -61,8 +61,8 @@ fn folders(root: &Path, manifest: &str) -> BTreeSet<PathBuf> {
     replaced.chain(listed).collect()
 }
 
-/// Lets every package that could use these folders' packages depend on them: each that needs any package from elsewhere,
-/// because what stands between the two is not known without resolving.
+/// Adds a dependency on each patched package to every package with dependencies from elsewhere. Without resolving, any
+/// of those dependencies may lead to the patched package.
 pub(super) fn connect(workspace: &mut Workspace, dirs: &BTreeSet<String>) {
     let patched: Vec<(String, String)> = workspace
         .packages
@@ -84,15 +84,15 @@ pub(super) fn connect(workspace: &mut Workspace, dirs: &BTreeSet<String>) {
     }
 }
 
-/// What cargo tells of no package by itself: one below the workspace's root that is neither a member nor excluded, which
-/// a patch may name. Read from its manifest, with its path dependencies; `None` if that is not possible.
+/// Reads a package and its path dependencies from its manifest, for a package that `cargo metadata` rejects: it is
+/// below the workspace's root, named by a patch, and neither a member nor excluded. Returns `None` if that fails.
 pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Package, BTreeSet<PathBuf>)> {
     let manifest = manifest(folder)?;
     let package = manifest.get("package")?.as_table()?;
     let name = package.get("name")?.as_str()?.to_owned();
     let mut found = Package {
         name: name.clone(),
-        // Only members are asked for by version.
+        // Only the versions of members are needed.
         version: String::new(),
         dir: relative(git_root, folder)?,
         member: false,
@@ -133,7 +133,7 @@ pub(super) fn read(git_root: &Path, root: &Path, folder: &Path) -> Option<(Packa
     Some((found, beyond))
 }
 
-/// Dependencies of the package's library and build script, for all platforms.
+/// Returns the dependencies of the package's library and build script, for all platforms.
 fn dependencies(manifest: &Table) -> Vec<(&str, &Value)> {
     let platforms = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let tables = platforms.filter_map(|(_, table)| table.as_table()).chain([manifest]);
@@ -142,13 +142,13 @@ fn dependencies(manifest: &Table) -> Vec<(&str, &Value)> {
     tables.flatten().map(|(key, dependency)| (key.as_str(), dependency)).collect()
 }
 
-/// The manifest in a folder, if it is there and TOML.
+/// Reads the manifest in a folder, if it exists and is TOML.
 pub(super) fn manifest(folder: &Path) -> Option<Table> {
     let text = fs::read(&folder.join("Cargo.toml")).ok()?;
     std::str::from_utf8(&text).ok()?.parse().ok()
 }
 
-/// The folder that a dependency's `path` names, without `.` and `..`, as cargo gives it.
+/// Returns the folder of a path dependency, without `.` and `..`, as cargo prints it.
 fn folder_of(at: &Path, dependency: &Value) -> Option<PathBuf> {
     Some(fs::normal(&at.join(dependency.get("path")?.as_str()?)))
 }

@@ -1,6 +1,6 @@
-//! The cargo side of a version: packages, targets, dependencies among them, by `cargo metadata`.
+//! The cargo side of a version: packages, targets and their dependencies, from `cargo metadata`.
 //!
-//! Input: a manifest path. Output: plain data with paths relative to the git root. Invariant: in the user's own tree
+//! Input: a manifest path. Output: plain data with paths relative to the git root. Invariant: in the user's own tree,
 //! only `cargo metadata --no-deps` runs, which never writes a lock file.
 
 mod command;

@@ -1,8 +1,8 @@
-//! Cargo's feature resolution, simulated in this process: a fraction of the time that `cargo tree` takes.
+//! Simulates cargo's feature resolution in this process, much faster than `cargo tree`.
 //!
-//! The simulation, guppy's, knows neither unstable options nor what configuration files say of the resolver, and it leaves
-//! out the build dependencies of packages without a build script, which `cargo tree` lists (`pest_meta` 2.7 has such ones).
-//! Cargo must confirm what is concluded from it.
+//! The simulation uses guppy, which ignores unstable options and the resolver's configuration files. It also omits the
+//! build dependencies of packages without a build script, which `cargo tree` lists (`pest_meta` 2.7 has some). Cargo
+//! must therefore confirm every conclusion.
 
 use super::Cargo;
 use super::load::{Resolution, package_graph};
@@ -18,22 +18,22 @@ use std::path::Path;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// Packages as `name vVERSION`, each with its enabled features, as `cargo tree` prints both.
+/// Packages as `name vVERSION`, each with its enabled features, in the format of `cargo tree`.
 pub type Features = BTreeSet<(String, String)>;
 
-/// Tells which features are enabled if cargo is given certain packages.
+/// Resolver of the features that cargo enables for a set of packages.
 pub struct FeatureResolver {
     graph: PackageGraph,
     version: CargoResolverVersion,
     platform: Arc<Platform>,
     base: StandardFeatures,
-    /// Those that the user asked for: `name` or `package/name`.
+    /// Features that the user requested: `name` or `package/name`.
     features: Vec<String>,
 }
 
 impl FeatureResolver {
-    /// Resolves the dependencies of the workspace with this manifest, which must lie in the shadow tree. `arguments` are
-    /// cargo's.
+    /// Resolves the dependencies of a workspace. Its manifest must be in the shadow tree; `arguments` are the user's
+    /// arguments for cargo.
     pub fn open(cargo: &Cargo, manifest: &Path, arguments: &[String]) -> Result<Self> {
         let failed = |error: &dyn std::fmt::Display| Error::setup(format!("cannot resolve features: {error}"));
         let metadata = package_graph(cargo, manifest, Resolution::Full)?;
@@ -53,7 +53,7 @@ impl FeatureResolver {
         Ok(Self { graph, version, platform: Arc::new(platform), base, features })
     }
 
-    /// Returns what is enabled if these members are given to `cargo test`.
+    /// Returns the features that `cargo test` enables for these members.
     pub fn resolve(&self, packages: &BTreeSet<&str>) -> Result<Features> {
         let failed = |error: guppy::Error| Error::setup(format!("cannot resolve features: {error}"));
         let workspace = self.graph.workspace();
@@ -84,7 +84,7 @@ impl FeatureResolver {
     }
 }
 
-/// Returns the version of the resolver that the workspace's root manifest chooses, itself or by its edition.
+/// Returns the resolver version that the root manifest chooses, by its `resolver` key or its edition.
 fn resolver_version(manifest: &Table) -> CargoResolverVersion {
     let of = |table: &str| manifest.get(table).and_then(Value::as_table);
     let chosen = |table: &str| of(table).and_then(|table| table.get("resolver")).and_then(Value::as_str);

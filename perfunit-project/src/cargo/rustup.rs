@@ -1,4 +1,4 @@
-//! Toolchains by rustup: which one a version asks for, and whether it is there. Nothing is ever installed.
+//! Rustup toolchains: which one a version requests, and whether it is installed. Never installs anything.
 
 use super::Cargo;
 use perfunit_system::process;
@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use toml::{Table, Value};
 
-/// The names of a version's file, the one that wins first.
+/// Names of the toolchain file, the one with precedence first.
 pub const FILES: [&str; 2] = ["rust-toolchain", "rust-toolchain.toml"];
 
-/// The toolchain that a version asks for.
+/// Toolchain that a version requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum ToolchainRequest {
     Channel(String),
-    /// By its folder, from the folder of the file.
+    /// A folder, relative to the folder of the toolchain file.
     Path(PathBuf),
 }
 
-impl Asked {
-    /// Reads a version's file; `None` if it asks for none (but for components, say).
+impl ToolchainRequest {
+    /// Parses a toolchain file. Returns `None` if it requests no toolchain, for example only components.
     pub fn read(text: &str) -> Option<Self> {
-        // The older form is a name in a line, as the file without an extension may still have it.
+        // The older format, still valid in the file without extension, is a single line with the name.
         let Ok(table) = text.parse::<Table>() else {
             let name = text.trim();
             return (!name.is_empty() && name.lines().count() == 1).then(|| Self::Channel(name.to_owned()));
@@ -31,7 +31,7 @@ impl Asked {
     }
 }
 
-impl std::fmt::Display for Asked {
+impl std::fmt::Display for ToolchainRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Channel(name) => f.write_str(name),
@@ -40,24 +40,24 @@ impl std::fmt::Display for Asked {
     }
 }
 
-/// Why a version's file does not decide.
+/// Reason why the toolchain file of a version does not apply.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Overridden {
-    /// rustup is not there, or does not answer.
+    /// Rustup is missing or fails.
     NoRustup,
-    /// The user named a toolchain: `+name`, a variable, an override for the folder.
+    /// The user selected a toolchain: by `+name`, an environment variable, or an override for the folder.
     ByName,
 }
 
-/// Whether the file of a version would decide in this folder.
+/// Checks whether something overrides the version's toolchain file in this folder.
 pub fn overridden(folder: &Path) -> Option<Overridden> {
     let given = std::env::var("RUSTUP_TOOLCHAIN").ok();
     let answer = output(Command::new("rustup").args(["show", "active-toolchain"]).current_dir(folder));
     why_overridden(std::env::var_os("RUSTC").is_some(), given.as_deref(), answer.as_deref())
 }
 
-/// `given` is what the environment says. Cargo, run by rustup, says there what the file said. `answer` is rustup's, with
-/// nothing in the environment.
+/// Decides whether the toolchain file is overridden. `given` is `RUSTUP_TOOLCHAIN`, which rustup sets to the file's
+/// toolchain when it runs cargo. `answer` is what rustup prints without that variable.
 fn why_overridden(has_compiler: bool, given: Option<&str>, answer: Option<&str>) -> Option<Overridden> {
     let answer = answer.and_then(|answer| answer.lines().next()?.split_once(' '));
     match (given, answer) {
@@ -71,12 +71,12 @@ fn why_overridden(has_compiler: bool, given: Option<&str>, answer: Option<&str>)
     }
 }
 
-/// The toolchain that a version asks for, in whose tree `folder` holds the file, or rustup's default; `None` where it is
-/// not installed or cannot build for us.
-pub fn find(asked: Option<&Asked>, folder: &Path) -> Option<Cargo> {
+/// Finds the toolchain that a version requests, or rustup's default. `folder` holds the version's toolchain file.
+/// Returns `None` if the toolchain is not installed or too old.
+pub fn find(asked: Option<&ToolchainRequest>, folder: &Path) -> Option<Cargo> {
     let sysroot = match asked {
-        Some(Asked::Path(path)) => Some(folder.join(path)),
-        Some(Asked::Channel(name)) => sysroot(name),
+        Some(ToolchainRequest::Path(path)) => Some(folder.join(path)),
+        Some(ToolchainRequest::Channel(name)) => sysroot(name),
         None => {
             let answer = output(Command::new("rustup").arg("default"));
             answer.and_then(|answer| sysroot(answer.split_whitespace().next()?))
@@ -90,7 +90,7 @@ fn sysroot(name: &str) -> Option<PathBuf> {
     Some(PathBuf::from(answer.trim()))
 }
 
-/// What rustup prints; without what our own start says about toolchains.
+/// Runs rustup and returns its output. Removes the variable that rustup set when it started us.
 fn output(command: &mut Command) -> Option<String> {
     command.env_remove("RUSTUP_TOOLCHAIN").env("RUSTUP_AUTO_INSTALL", "0");
     let output = process::output(command).ok().filter(|output| output.status.success())?;
@@ -103,13 +103,19 @@ mod tests {
 
     #[test]
     fn both_forms_of_the_file_are_read() {
-        let channel = |name: &str| Some(Asked::Channel(name.to_owned()));
-        assert_eq!(Asked::read("nightly-2026-01-01\n"), channel("nightly-2026-01-01"));
-        assert_eq!(Asked::read("1.80.0\n"), channel("1.80.0"));
-        assert_eq!(Asked::read("[toolchain]\nchannel = \"1.80\"\ncomponents = [\"clippy\"]\n"), channel("1.80"));
-        assert_eq!(Asked::read("[toolchain]\npath = \"tools/rust\"\n"), Some(Asked::Path("tools/rust".into())));
-        assert_eq!(Asked::read("[toolchain]\ncomponents = [\"clippy\"]\n"), None);
-        assert_eq!(Asked::read(""), None);
+        let channel = |name: &str| Some(ToolchainRequest::Channel(name.to_owned()));
+        assert_eq!(ToolchainRequest::read("nightly-2026-01-01\n"), channel("nightly-2026-01-01"));
+        assert_eq!(ToolchainRequest::read("1.80.0\n"), channel("1.80.0"));
+        assert_eq!(
+            ToolchainRequest::read("[toolchain]\nchannel = \"1.80\"\ncomponents = [\"clippy\"]\n"),
+            channel("1.80")
+        );
+        assert_eq!(
+            ToolchainRequest::read("[toolchain]\npath = \"tools/rust\"\n"),
+            Some(ToolchainRequest::Path("tools/rust".into()))
+        );
+        assert_eq!(ToolchainRequest::read("[toolchain]\ncomponents = [\"clippy\"]\n"), None);
+        assert_eq!(ToolchainRequest::read(""), None);
     }
 
     #[test]

@@ -1,40 +1,40 @@
-//! The toolchain of each version, where `rust-toolchain.toml` differs between them.
+//! The toolchains of both versions, if their `rust-toolchain.toml` differ.
 
 use super::Cargo;
-use super::rustup::{self, Asked, Overridden};
+use super::rustup::{self, Overridden, ToolchainRequest};
 use crate::git::{FileSet, Versions};
 use perfunit_model::{Side, Sides, ToolchainsUsed, Warning};
 use std::path::{Path, PathBuf};
 
-/// A version's file, and what it asks for.
+/// The toolchain file of a version, and what it requests.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Wish {
-    /// From the repository's root; none if the version has no file.
+struct ToolchainFile {
+    /// Path from the repository's root; `None` if the version has no such file.
     file: Option<PathBuf>,
-    asked: Option<Asked>,
+    asked: Option<ToolchainRequest>,
 }
 
-/// The toolchains that two versions are built with.
+/// The toolchains that build the two versions.
 #[derive(Debug)]
 pub struct Toolchains {
-    /// That of head.
+    /// Head's toolchain.
     pub cargo: Cargo,
-    /// That of base, where it is another one.
+    /// Base's toolchain, if it differs from head's.
     pub base: Option<Cargo>,
-    /// What the user should know.
+    /// Warning to show to the user.
     pub warning: Option<Warning>,
 }
 
-/// Base's own toolchain for base, and head's for head, if they ask for different ones that are both here; else head's
-/// for both. `cargo` is that of the user's folder.
+/// Selects the toolchains for both versions. Each side gets its own if the versions request different ones and both are
+/// installed; otherwise both get head's. `cargo` is the toolchain of the user's folder.
 pub fn settle(cargo: Cargo, versions: &Versions, folder: &Path) -> Toolchains {
     let root = versions.repository.root();
     let inside = folder.strip_prefix(root).unwrap_or(Path::new("")).to_owned();
-    let wishes = versions.files.as_ref().map(|files| wish(versions, files, &inside));
-    if wishes.base.asked == wishes.head.asked {
+    let requests = versions.files.as_ref().map(|files| toolchain_file(versions, files, &inside));
+    if requests.base.asked == requests.head.asked {
         return Toolchains { cargo, base: None, warning: None };
     }
-    let asked = wishes.as_ref().map(|wish| wish.asked.as_ref().map(Asked::to_string));
+    let asked = requests.as_ref().map(|request| request.asked.as_ref().map(ToolchainRequest::to_string));
     if let Some(overridden) = rustup::overridden(folder) {
         let used = match overridden {
             Overridden::NoRustup => ToolchainsUsed::NoRustup(cargo.rustc_release().to_owned()),
@@ -42,20 +42,22 @@ pub fn settle(cargo: Cargo, versions: &Versions, folder: &Path) -> Toolchains {
         };
         return Toolchains { cargo, base: None, warning: Some(Warning::Toolchains { asked, used }) };
     }
-    let found = wishes.as_ref().map(|wish| {
-        let folder = wish.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-        let found = rustup::find(wish.asked.as_ref(), &root.join(folder))?;
+    let found = requests.as_ref().map(|request| {
+        let folder = request.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let found = rustup::find(request.asked.as_ref(), &root.join(folder))?;
         Some(Cargo { offline: cargo.offline, ..found })
     });
     assign(cargo, found, asked)
 }
 
-/// The nearest file above the user's folder, as rustup looks for it.
-fn wish(versions: &Versions, files: &FileSet, folder: &Path) -> Wish {
+/// Finds the nearest toolchain file above the user's folder, as rustup does.
+fn toolchain_file(versions: &Versions, files: &FileSet, folder: &Path) -> ToolchainFile {
     let places = folder.ancestors().flat_map(|folder| rustup::FILES.map(|name| folder.join(name)));
-    let Some(file) = places.into_iter().find(|path| files.entries.contains_key(path)) else { return Wish::default() };
+    let Some(file) = places.into_iter().find(|path| files.entries.contains_key(path)) else {
+        return ToolchainFile::default();
+    };
     let text = versions.read_file(files, &file.to_string_lossy()).unwrap_or_default();
-    Wish { asked: Asked::read(&String::from_utf8_lossy(&text)), file: Some(file) }
+    ToolchainFile { asked: ToolchainRequest::read(&String::from_utf8_lossy(&text)), file: Some(file) }
 }
 
 fn assign(live: Cargo, found: Sides<Option<Cargo>>, asked: Sides<Option<String>>) -> Toolchains {
@@ -67,7 +69,7 @@ fn assign(live: Cargo, found: Sides<Option<Cargo>>, asked: Sides<Option<String>>
             let used = ToolchainsUsed::Own(Sides { base: release(&base), head: release(&cargo) });
             Toolchains { cargo, base: Some(base), warning: Some(Warning::Toolchains { asked, used }) }
         }
-        // Two names of one toolchain.
+        // Both names stand for the same toolchain.
         Some(_) if missing.is_empty() => Toolchains { cargo, base: None, warning: None },
         _ => {
             let used = ToolchainsUsed::NotInstalled { used: release(&cargo), sides: missing };

@@ -1,4 +1,4 @@
-//! Packages and targets of a version, as the stages need them.
+//! Packages and targets of a version.
 
 use crate::git::path::within;
 use perfunit_model::{TargetId, TargetKind};
@@ -12,11 +12,11 @@ use std::rc::Rc;
 pub struct Workspace {
     /// Root folder, empty for the git root itself.
     pub root: String,
-    /// Members, then what of the repository they depend on by path, or by a patch of the root manifest.
+    /// Workspace members, then the packages of the repository that they depend on by path or by a patch.
     pub packages: Vec<Package>,
-    /// Path dependencies and patches outside of the repository: absolute folders.
+    /// Absolute folders of path dependencies and patches outside of the repository.
     pub outside: BTreeSet<PathBuf>,
-    /// For head's workspace: base's, if packages or targets have other names or places there.
+    /// In head's workspace: base's workspace, if its packages or targets have other names or paths.
     pub counterpart: Option<Rc<Counterpart>>,
 }
 
@@ -25,7 +25,7 @@ impl Workspace {
         self.packages.iter().filter(|package| package.member)
     }
 
-    /// Adds the doc tests of the members' libraries as targets of their own.
+    /// Adds the doc tests of the members' libraries as separate targets.
     pub fn add_doctests(&mut self) {
         for package in self.packages.iter_mut().filter(|package| package.member && package.doctests) {
             let library = package.targets.iter().find(|target| target.id.kind == TargetKind::Lib);
@@ -40,8 +40,9 @@ impl Workspace {
         }
     }
 
-    /// Takes the targets with benchmarks of the members, as `cargo bench` does: `all` means with `--benches`, else the ones
-    /// that it names. Those among unit tests are targets of their own, where a target is said to have any.
+    /// Adds the members' targets with benchmarks, as `cargo bench` selects them: all of them if `all`, as with
+    /// `--benches`, otherwise those that cargo's arguments name. Benchmarks among unit tests become separate targets if
+    /// `has_benches` is true.
     pub fn add_benches(&mut self, all: bool, has_benches: &dyn Fn(&Package, &Target) -> bool) {
         for package in self.packages.iter_mut().filter(|package| package.member) {
             let among_tests = |target: &Target| {
@@ -61,21 +62,21 @@ impl Workspace {
 #[derive(Debug, Clone, Default)]
 pub struct Package {
     pub name: String,
-    /// Its version; empty where it is not known.
+    /// Version of the package; empty if unknown.
     pub version: String,
     /// Folder of its manifest.
     pub dir: String,
-    /// True for workspace members: only those have tests to run.
+    /// True if the package is a workspace member. Only members have tests to run.
     pub member: bool,
-    /// Dependencies on other packages of this list.
+    /// Dependencies on packages of this workspace.
     pub dependencies: Vec<Dependency>,
-    /// Dependencies on other packages: from registries, by git, outside of the repository.
+    /// Dependencies on other packages: from registries, from git, or outside of the repository.
     pub elsewhere: Vec<Dependency>,
-    /// All targets that can hold tests.
+    /// Targets that can hold tests.
     pub targets: Vec<Target>,
     /// Root file of the build script.
     pub build_script: Option<String>,
-    /// True if `cargo test` would run documentation tests.
+    /// True if `cargo test` runs documentation tests.
     pub doctests: bool,
 }
 
@@ -83,7 +84,7 @@ pub struct Package {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dependency {
     pub package: String,
-    /// Only for tests, examples and benchmarks.
+    /// True if only tests, examples and benchmarks have this dependency.
     pub dev: bool,
 }
 
@@ -94,13 +95,15 @@ pub struct Target {
     pub root: String,
     /// False with `test = false`.
     pub tested: bool,
-    /// True if `cargo bench` takes it unasked; of libraries and binaries the `#[bench]` functions.
+    /// True if plain `cargo bench` builds the target; for libraries and binaries, because of their `#[bench]`
+    /// functions.
     pub benched: bool,
-    /// True if it is only built with certain features.
+    /// True if the target is only built with certain features.
     pub requires_features: bool,
 }
 
-/// `path` relative to `root` with `/`; `None` if it lies outside. Cargo gives a target's path as the manifest has it, with `..`.
+/// Returns `path` relative to `root`, with `/`; `None` if it is outside. Cargo prints a target's path as in the
+/// manifest, possibly with `..`.
 pub(super) fn relative(root: &Path, path: &Path) -> Option<String> {
     let path = fs::normal(path);
     let relative = path.strip_prefix(root).ok()?;
@@ -108,21 +111,21 @@ pub(super) fn relative(root: &Path, path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Base's workspace where it differs from head's in names or places, with what is what in both.
+/// Base's workspace where its names or paths differ from head's, with the mapping between the two.
 #[derive(Debug, Clone, Default)]
 pub struct Counterpart {
     pub workspace: Workspace,
-    /// Names of base's packages, by those of head's.
+    /// Names of base's packages, by head's names.
     pub packages: BTreeMap<String, String>,
-    /// Base's targets, by head's.
+    /// Base's targets, by head's targets.
     pub targets: BTreeMap<TargetId, TargetId>,
-    /// Base's targets with tests that head has nothing for.
+    /// Base's targets with tests that have no counterpart in head.
     pub gone: Vec<TargetId>,
 }
 
 impl Counterpart {
-    /// Matches packages by name, or else by folder, and their targets by kind and name, by root file, or by content, about
-    /// which `same_content` knows by the paths of the root files in head and in base.
+    /// Matches packages by name or folder, and their targets by kind and name, root file, or content. `same_content`
+    /// compares two root files, given by their path in head and in base.
     pub fn find(head: &Workspace, base: Workspace, same_content: &dyn Fn(&str, &str) -> bool) -> Self {
         let mut found = Self::default();
         for (ours, theirs) in packages(head, &base) {
@@ -131,7 +134,7 @@ impl Counterpart {
         }
         let known: BTreeSet<&TargetId> = found.targets.values().collect();
         let tested = base.members().flat_map(|package| &package.targets).filter(|target| target.tested);
-        // Doc tests and benchmarks among unit tests stand and fall with their target.
+        // Doc tests and benchmarks among unit tests exist only together with their target.
         let stands_alone = |id: &TargetId| id.kind != TargetKind::Doctest && id.kind.beside().is_none();
         let gone = tested.map(|target| &target.id).filter(|id| !known.contains(id) && stands_alone(id));
         found.gone = gone.cloned().collect();
@@ -139,25 +142,25 @@ impl Counterpart {
         found
     }
 
-    /// Base's package for one of head's.
+    /// Returns base's package for one of head's.
     pub fn package(&self, head: &str) -> Option<&Package> {
         let name = self.packages.get(head)?;
         self.workspace.packages.iter().find(|package| package.name == *name)
     }
 
-    /// Base's target for one of head's.
+    /// Returns base's target for one of head's.
     pub fn target(&self, head: &TargetId) -> Option<&Target> {
         let id = self.targets.get(head)?;
         self.workspace.packages.iter().flat_map(|package| &package.targets).find(|target| target.id == *id)
     }
 
-    /// Whether all packages and targets of both have the same names.
+    /// Checks whether all packages and targets have the same names in base and head.
     pub fn is_same_names(&self) -> bool {
         self.packages.iter().all(|(head, base)| head == base) && self.targets.iter().all(|(head, base)| head == base)
     }
 }
 
-/// Pairs packages, head's first.
+/// Pairs the packages of head and base, head's first.
 fn packages<'a>(head: &'a Workspace, base: &'a Workspace) -> Vec<(&'a Package, &'a Package)> {
     let mut pairs: Vec<(&Package, &Package)> = Vec::new();
     let by_name = |ours: &Package, theirs: &Package| ours.name == theirs.name;
@@ -175,7 +178,7 @@ fn packages<'a>(head: &'a Workspace, base: &'a Workspace) -> Vec<(&'a Package, &
     pairs
 }
 
-/// Pairs the targets of a package, head's first.
+/// Pairs the targets of two packages, head's first.
 fn targets(head: &Package, base: &Package, same_content: &dyn Fn(&str, &str) -> bool) -> BTreeMap<TargetId, TargetId> {
     let renamed = head.name != base.name;
     let inside =
@@ -188,7 +191,7 @@ fn targets(head: &Package, base: &Package, same_content: &dyn Fn(&str, &str) -> 
     let mut pairs = BTreeMap::new();
     for is_same in [&by_name as &dyn Fn(&Target, &Target) -> bool, &by_root, &by_content] {
         for ours in &head.targets {
-            // The texts of doc tests are exchanged by the package's name.
+            // The sides exchange the texts of doc tests by package name.
             if pairs.contains_key(&ours.id) || (renamed && ours.id.kind == TargetKind::Doctest) {
                 continue;
             }
@@ -239,7 +242,7 @@ mod tests {
             &["a = a", "c = b"],
             &[],
         );
-        // Two packages that exchanged their folders.
+        // Two packages that swapped their folders.
         check(
             vec![package("a", "b", &[(Lib, "a", "src/lib.rs")]), package("b", "a", &[(Lib, "b", "src/lib.rs")])],
             vec![package("a", "a", &[(Lib, "a", "src/lib.rs")]), package("b", "b", &[(Lib, "b", "src/lib.rs")])],

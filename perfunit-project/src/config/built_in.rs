@@ -1,4 +1,4 @@
-//! Profiles that need no file.
+//! Built-in profiles.
 
 use super::settings::Layer;
 use super::source::{Source, Sourced};
@@ -6,24 +6,24 @@ use super::values::Limit;
 use perfunit_model::Explain;
 use std::time::Duration;
 
-/// Names of the profiles that are always there.
+/// Names of the built-in profiles.
 pub const NAMES: [&str; 3] = ["default", "hook", "ci"];
 
-/// A minute is what people wait for a push.
+/// Users wait about a minute for a push.
 const HOOK_BUDGET: Duration = Duration::from_mins(1);
 
-/// What a profile of ours sets; nothing if it is none of ours.
+/// Returns the settings of a built-in profile; none for other profiles.
 pub fn layer(profile: &str) -> Layer {
     let from = || Source::BuiltIn { profile: profile.to_owned() };
     match profile {
         "hook" => Layer {
             budget: Some(Sourced { value: Limit(Some(HOOK_BUDGET)), from: from() }),
-            // Who waits for a push wants the verdict first: `explain` answers afterwards.
+            // At a push, the verdict is urgent. `explain` can find the causes later.
             explain: Some(Sourced { value: Explain::Never, from: from() }),
             ..Layer::default()
         },
         "ci" => Layer {
-            // Nobody sits there who could be asked to wait, and a budget of a local default would cut the answer short.
+            // In CI nobody waits at a terminal, and a budget set for local runs would end the run too early.
             budget: Some(Sourced { value: Limit(None), from: from() }),
             ..Layer::default()
         },

@@ -1,4 +1,4 @@
-//! The keys of the configuration file: its JSON schema, and errors for unknown keys with the line and a near known key.
+//! The keys of the configuration file: the JSON schema, and errors for unknown keys with line and suggestion.
 
 use super::settings::ProfileTable;
 use super::source::position;
@@ -13,26 +13,26 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// Where all keys are.
+/// Hint that says where the keys are documented.
 pub const ALL_KEYS: &str =
-    "docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints them for editors";
+    "docs/configuration.md describes all keys; `cargo perfunit show-config --schema` prints a JSON schema for editors";
 
-/// The configuration of cargo-perfunit: `.config/perfunit.toml` beside the workspace's `Cargo.toml`.
+/// Configuration of cargo-perfunit: `.config/perfunit.toml` next to the workspace's `Cargo.toml`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "Configuration", deny_unknown_fields)]
 pub struct Tables {
-    /// Profiles by name, chosen with `--profile`. All others build upon `default`.
+    /// Profiles by name, selected with `--profile`. All of them inherit from `default`.
     pub profile: BTreeMap<String, ProfileTable>,
-    /// Tests that are never measured, with the reason.
+    /// Tests to skip, with the reason.
     pub skip: Vec<SkipTable>,
-    /// What changed data files mean.
+    /// Tests affected by changed data files.
     pub data: Vec<DataTable>,
     /// Slowdowns that are accepted for some time.
     pub accept: Vec<AcceptTable>,
 }
 
-/// The schema as text.
+/// Returns the schema as text.
 pub fn schema() -> String {
     let mut text = serde_json::to_string_pretty(&value()).unwrap_or_default();
     text.push('\n');
@@ -43,7 +43,7 @@ fn value() -> Value {
     SchemaSettings::draft07().into_generator().into_root_schema_for::<Tables>().to_value()
 }
 
-/// The keys of a table, by its name in the schema, sorted.
+/// Returns the sorted keys of a table, given by its name in the schema.
 pub fn keys(table: &str) -> Vec<String> {
     let schema = value();
     let table = if schema["title"] == table { &schema } else { &schema["definitions"][table] };
@@ -53,14 +53,14 @@ pub fn keys(table: &str) -> Vec<String> {
     keys
 }
 
-/// One step on the way to a key.
+/// One step of the path to a key.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     Key(String),
     Index(usize),
 }
 
-/// The way to a key from the top.
+/// Returns the path to a key from the top level.
 pub fn steps(path: &Path<'_>) -> Vec<Step> {
     let (parent, own) = match path {
         Path::Root => return Vec::new(),
@@ -73,7 +73,7 @@ pub fn steps(path: &Path<'_>) -> Vec<Step> {
     steps
 }
 
-/// An error that names them all, if there are any.
+/// Returns an error that lists all unknown keys, if there are any.
 pub fn refuse(path: &str, text: &str, ignored: &[Vec<Step>]) -> Result<()> {
     if ignored.is_empty() {
         return Ok(());
@@ -92,7 +92,7 @@ pub fn refuse(path: &str, text: &str, ignored: &[Vec<Step>]) -> Result<()> {
     Err(Error::usage(lines.join("\n")).hint(ALL_KEYS))
 }
 
-/// The table of the schema that holds the key at the end of the way.
+/// Returns the schema's name for the table that holds the last key of the path.
 fn kind(steps: &[Step]) -> &'static str {
     let keys: Vec<&str> = steps
         .iter()
@@ -111,7 +111,7 @@ fn kind(steps: &[Step]) -> &'static str {
     }
 }
 
-/// Where the last key of the way stands.
+/// Finds the byte offset of the last key of the path.
 fn find(table: &DeTable<'_>, steps: &[Step]) -> Option<usize> {
     let (Step::Key(first), rest) = steps.split_first()? else { return None };
     let (key, value) = table.iter().find(|(key, _)| key.get_ref().as_ref() == first)?;

@@ -1,4 +1,4 @@
-//! The layers of the configuration that are read: variables of the environment, and `.config/perfunit.toml`.
+//! Configuration layers that are read from outside: environment variables and `.config/perfunit.toml`.
 
 use super::keys;
 use super::keys::{ALL_KEYS, Tables};
@@ -9,15 +9,15 @@ use perfunit_model::suggest;
 use std::ops::Range;
 
 const PREFIX: &str = "PERFUNIT_";
-/// Variables of ours that are no settings of the configuration.
+/// Our variables that are not settings of the configuration.
 const OTHERS: [&str; 5] = ["PERFUNIT_BASE", "PERFUNIT_CACHE_DIR", "PERFUNIT_LOG", "PERFUNIT_PROFILE", "PERFUNIT_SKIP"];
 
-/// The settings of our environment. An empty variable counts as unset.
+/// Reads the settings from the environment. An empty variable counts as unset.
 pub fn layer() -> Result<Layer> {
     Layer::of_environment(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
-/// A warning for each variable that looks like ours and is not; an error if it is a misspelled one.
+/// Checks the variables with our prefix. Returns a warning for each unknown one, and an error if one looks misspelled.
 pub fn unknown() -> Result<Vec<String>> {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     names.filter_map(|name| check(&name).transpose()).collect()
@@ -35,18 +35,18 @@ fn check(name: &str) -> Result<Option<String>> {
     }
 }
 
-/// A file that was read.
+/// A parsed configuration file.
 #[derive(Debug, Default)]
 pub struct File {
-    /// Path as people see it.
+    /// Path for messages.
     pub path: String,
-    /// What it says.
+    /// Parsed content.
     pub tables: Tables,
     text: String,
 }
 
 impl File {
-    /// Reads the text of a file with this path.
+    /// Parses the text of the file at this path.
     pub fn read(path: &str, text: &str) -> Result<Self> {
         let mut ignored = Vec::new();
         let tables = toml::Deserializer::parse(text)
@@ -56,13 +56,13 @@ impl File {
         Ok(Self { path: path.to_owned(), tables, text: text.to_owned() })
     }
 
-    /// The place of a part of the text.
+    /// Returns the file and line of a span.
     pub fn place(&self, span: &Range<usize>) -> Source {
         Source::File { path: self.path.clone(), line: position(&self.text, span.start).0 }
     }
 }
 
-/// What is wrong in a file, with its line.
+/// Builds an error for a TOML problem, with its line.
 pub fn problem(path: &str, text: &str, error: &toml::de::Error, hint: &str) -> Error {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
     let line_of_text = text.lines().nth(line - 1).unwrap_or_default().trim_end();
@@ -103,7 +103,7 @@ mod tests {
         refused("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
         refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);
         refused("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
-        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "name at least one metric"]);
+        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "needs at least one metric"]);
         refused("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
         refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "expected one of inconclusive"]);
         refused("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);

@@ -1,8 +1,8 @@
-//! The configuration: `.config/perfunit.toml`, the environment and what is built in, in layers.
+//! The configuration, in layers: the command line, the environment, `.config/perfunit.toml`, and built-in values.
 //!
-//! Input: the text of the file, variables, and the options of the command line as a [`Layer`]. Output: [`Settings`], each
-//! with the place that it comes from, and [`Rules`], which name tests by filtersets. Apart from finding the file all of it
-//! is pure. Invariant: what is wrong in the file is named with its line, and an unknown key is never silent.
+//! Input: the text of the file, variables, and the options of the command line as a [`Layer`]. Output: [`Settings`],
+//! each with its source, and [`Rules`], which select tests by filtersets. Everything except finding the file is pure.
+//! Invariants: every error in the file names its line, and no unknown key is ignored.
 
 mod built_in;
 pub mod filterset;

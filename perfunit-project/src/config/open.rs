@@ -1,4 +1,4 @@
-//! Finds the file, chooses the profile and puts the layers on top of each other.
+//! Finds the configuration file, selects the profile and merges the layers.
 
 use super::layers::{self, File};
 use super::rules::{Override, Rules};
@@ -14,38 +14,38 @@ use perfunit_system::fs;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Where the file lies, from the workspace's root.
+/// Path of the file, relative to the workspace's root.
 const PATH: &str = ".config/perfunit.toml";
 
-/// The configuration of a workspace, read.
+/// The configuration of a workspace, before a profile is selected.
 #[derive(Debug, Default)]
 pub struct Configuration {
     file: Option<File>,
-    /// What the project's ratchet says.
+    /// Content of the project's ratchet file.
     accepted: Option<AcceptedVersion>,
     warnings: Vec<String>,
 }
 
-/// The configuration with a profile chosen and everything settled.
+/// The configuration with a profile selected and all values resolved.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     pub profile: String,
     /// Path of the file, if there is one.
     pub file: Option<String>,
     pub settings: Settings,
-    /// What is said of some tests and files.
+    /// Settings for some tests and files.
     pub rules: Rules,
-    /// What the project's ratchet says.
+    /// Content of the project's ratchet file.
     pub accepted: Option<AcceptedVersion>,
-    /// What the user should know.
+    /// Warnings to show to the user.
     pub warnings: Vec<String>,
 }
 
 impl Configuration {
-    /// Reads the file that is named, else the one of the workspace that a folder belongs to; none is fine.
+    /// Reads the named file, or else the file of the workspace that `folder` belongs to, if it exists.
     pub fn find(folder: &Path, manifest: Option<&Path>, named: Option<&Path>) -> Result<Self> {
         let nearest = |path: &str| folder.ancestors().find(|folder| folder.join(path).is_file());
-        // Only cargo knows which folder is the workspace's root, and need not be asked where there is nothing to find.
+        // Only cargo knows the workspace's root. Skip the call if no folder above has a file.
         let stray = nearest(PATH).filter(|_| named.is_none());
         let root = match stray.or_else(|| nearest(ratchet::PATH)) {
             Some(_) => Some(cargo::locate(&Cargo::find(folder)?, folder, manifest)?.workspace_root),
@@ -54,7 +54,7 @@ impl Configuration {
         let accepted = root.as_deref().map(ratchet::read_accepted).transpose()?.flatten();
         if let Some(path) = named {
             let text = fs::read_if_exists(path)?
-                .ok_or_else(|| Error::usage(format!("there is no configuration file {}", path.display())))?;
+                .ok_or_else(|| Error::usage(format!("configuration file not found: {}", path.display())))?;
             let file = Some(read(&path.display().to_string(), &text)?);
             return Ok(Self { file, accepted, warnings: Vec::new() });
         }
@@ -69,8 +69,8 @@ impl Configuration {
         Ok(Self { file, accepted, warnings: warnings.into_iter().collect() })
     }
 
-    /// Settles everything: what was typed, then the environment, then the chosen profile, then the default one, each as in
-    /// the file and then as built in.
+    /// Resolves all settings. Precedence: command line, environment, selected profile, default profile; in each profile
+    /// the file comes before the built-in values.
     pub fn resolve(&self, profile: Option<&str>, typed: Layer) -> Result<Resolved> {
         let mut resolved = self.resolve_with(profile, typed, layers::layer()?)?;
         resolved.drop_expired(&date::today());
@@ -121,7 +121,7 @@ impl Configuration {
         let Some(file) = &self.file else { return Ok(rules) };
         let place = |span| file.place(&span);
         let profiles: BTreeSet<&str> = [profile, "default"].into();
-        // The chosen profile's come first: the first that takes a test counts.
+        // The selected profile comes first, because the first match wins.
         let mut names: Vec<&str> = profiles.into_iter().collect();
         names.sort_by_key(|name| *name != profile);
         for table in names.into_iter().filter_map(|name| file.tables.profile.get(name)) {

@@ -1,4 +1,4 @@
-//! `.config/perfunit-ratchet.toml`: the version whose speed is accepted, and the losses since then that are.
+//! `.config/perfunit-ratchet.toml`: the version that serves as baseline, and the accepted losses since that version.
 
 use super::layers::problem;
 use super::settings::Layer;
@@ -10,22 +10,22 @@ use perfunit_system::fs;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Where the file lies, from the workspace's root.
+/// Path of the file, relative to the workspace's root.
 pub const PATH: &str = ".config/perfunit-ratchet.toml";
-/// Changes with the format.
+/// Version of the file format.
 const FORMAT: u32 = 1;
-const HEAD: &str = "# Written by `cargo perfunit ratchet`, to be committed.\n\n";
-const HINT: &str = "`cargo perfunit ratchet set REV` writes it anew, without accepted losses";
+const HEAD: &str = "# Written by `cargo perfunit ratchet`. Commit this file.\n\n";
+const HINT: &str = "`cargo perfunit ratchet set REV` recreates the file, without accepted losses";
 
-/// What is compared besides base.
+/// The baseline to compare with in addition to base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RatchetRequest {
     pub revision: String,
-    /// What the project's file says.
+    /// Content of the project's ratchet file.
     pub accepted: Option<AcceptedVersion>,
 }
 
-/// The file, as it stands there.
+/// The ratchet file as stored on disk.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -36,13 +36,13 @@ struct Table {
     accepted: Vec<AcceptedLoss>,
 }
 
-/// What every format says.
+/// Fields that every format has.
 #[derive(Deserialize)]
 struct Header {
     format: u32,
 }
 
-/// The file of the workspace with this root, if there is one.
+/// Reads the ratchet file of the workspace with this root, if it exists.
 pub fn read_accepted(root: &Path) -> Result<Option<AcceptedVersion>> {
     let Some(text) = fs::read_if_exists(&root.join(PATH))? else { return Ok(None) };
     let text = String::from_utf8(text).map_err(|_| Error::usage(format!("{PATH} is not valid UTF-8")).hint(HINT))?;
@@ -54,7 +54,7 @@ fn parse(text: &str) -> Result<AcceptedVersion> {
     let Header { format } = toml::from_str(text).map_err(wrong)?;
     if format != FORMAT {
         return Err(Error::usage(format!("{PATH} has format {format}; this cargo-perfunit reads format {FORMAT}"))
-            .hint("install the version of cargo-perfunit that wrote it"));
+            .hint("install the cargo-perfunit version that wrote the file"));
     }
     let Table { revision, commit, accepted: losses, .. } = toml::from_str(text).map_err(wrong)?;
     if let Some(odd) = losses.iter().find(|accepted| !(accepted.loss.is_finite() && accepted.loss > 0.0)) {
@@ -63,12 +63,12 @@ fn parse(text: &str) -> Result<AcceptedVersion> {
     }
     if let Some(odd) = losses.iter().find(|accepted| accepted.reason.trim().is_empty()) {
         return Err(Error::usage(format!("{PATH}: the reason of the accepted loss of `{}` is empty", odd.test))
-            .hint("say why it is accepted: it is shown in reports"));
+            .hint("say why the loss is accepted; reports show the reason"));
     }
     Ok(AcceptedVersion { revision, commit, losses })
 }
 
-/// Writes the file of the workspace with this root.
+/// Writes the ratchet file of the workspace with this root.
 pub fn write_accepted(root: &Path, accepted: &AcceptedVersion) -> Result<PathBuf> {
     let AcceptedVersion { revision, commit, losses } = accepted.clone();
     let table = Table { format: FORMAT, revision, commit, accepted: losses };
@@ -79,19 +79,19 @@ pub fn write_accepted(root: &Path, accepted: &AcceptedVersion) -> Result<PathBuf
     Ok(path)
 }
 
-/// What the file sets.
+/// Returns the setting that the ratchet file implies.
 pub fn layer(accepted: &AcceptedVersion) -> Layer {
     let value = Revision(Some(accepted.revision.clone()));
-    // Where `Table` is written.
+    // Line of `revision` in the file.
     let line = HEAD.lines().count() + 2;
     Layer { ratchet: Some(Sourced { value, from: Source::File { path: PATH.to_owned(), line } }), ..Layer::default() }
 }
 
-/// What to compare besides base, given the setting and the file.
+/// Builds the request for the ratchet comparison from the setting and the file.
 pub fn request(setting: &Sourced<Revision>, accepted: Option<&AcceptedVersion>) -> Option<RatchetRequest> {
     let typed = setting.value.0.clone()?;
     let is_of_file = matches!(&setting.from, Source::File { path, .. } if path == PATH);
-    // A tag may be moved; what was accepted is the commit.
+    // A tag can move, so use the recorded commit.
     let pinned = accepted.filter(|_| is_of_file).map(|accepted| accepted.commit.clone());
     Some(RatchetRequest { revision: pinned.unwrap_or(typed), accepted: accepted.cloned() })
 }

@@ -1,4 +1,4 @@
-//! Settings for some tests and files, which name them by filtersets and patterns.
+//! Settings for some tests and files, selected by filtersets and path patterns.
 
 use super::settings::Settings;
 use super::source::{At, Source, Sourced};
@@ -12,44 +12,45 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
 
-/// What the configuration says of some tests and files.
+/// Rules of the configuration that concern some tests and files.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The tests that are taken at all; all if absent.
+    /// Tests to consider at all; all tests if absent.
     pub default_filter: Option<Sourced<String>>,
-    /// Other settings for some tests; the first that takes a test and has a setting counts.
+    /// Settings that override the profile for some tests. For each setting, the first match wins.
     pub overrides: Vec<Override>,
-    /// Tests that are left out.
+    /// Tests to skip.
     pub skips: Vec<SkipRule>,
-    /// What changed data files mean.
+    /// Tests affected by changed data files.
     pub data: Vec<DataRule>,
-    /// The threshold was typed or is in the environment: neither overrides nor attributes count against it.
+    /// True if the threshold comes from the command line or the environment. Overrides and attributes then have no
+    /// effect on it.
     pub typed_threshold: bool,
     /// Slowdowns that are accepted for some time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acceptances: Vec<Acceptance>,
-    /// Losses that are accepted.
+    /// Accepted losses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<AcceptedLoss>,
 }
 
-/// Other settings for some tests.
+/// Settings that override the profile for some tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Override {
-    /// Which, as a filterset.
+    /// Filterset that selects the tests.
     pub filter: Sourced<String>,
-    /// Smallest change that counts, as a fraction of base.
+    /// Smallest change to report as slower or faster, as a fraction of base.
     pub threshold: Option<Threshold>,
-    /// Longest measuring of one test.
+    /// Time budget for measuring one test.
     pub per_test_budget: Option<Duration>,
-    /// Longest life of one measured process.
+    /// Timeout for each measured process.
     pub timeout: Option<Duration>,
-    /// What decides.
+    /// Metrics that decide the verdict.
     pub metrics: Option<Vec<Metric>>,
 }
 
 impl Override {
-    /// What it sets, as it could be written.
+    /// Describes the override in the syntax of the configuration.
     pub fn says(&self) -> String {
         let parts = [
             self.threshold.map(|threshold| format!("threshold {threshold}")),
@@ -58,50 +59,51 @@ impl Override {
             self.metrics.as_ref().map(|metrics| format!("metrics {}", Gates(metrics.clone()).shown())),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        // Everything that it sets was typed or is in the environment.
+        // The command line or the environment took precedence over every setting.
         if parts.is_empty() { "nothing in this run".to_owned() } else { parts.join(", ") }
     }
 }
 
-/// Tests that are left out.
+/// Tests to skip.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkipRule {
-    /// Which, as a filterset.
+    /// Filterset that selects the tests.
     pub filter: Sourced<String>,
-    /// Why.
+    /// Reason for skipping.
     pub reason: String,
 }
 
-/// What changes of some data files mean.
+/// Effect of changes to some data files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataRule {
-    /// Patterns of paths from the root of the repository.
+    /// Path patterns, relative to the repository's root.
     pub paths: Vec<String>,
-    /// What they mean.
+    /// Effect of a change.
     pub fate: DataFate,
-    /// Where the rule stands.
+    /// Source of the rule.
     pub from: Source,
 }
 
-/// What the change of a data file means.
+/// Effect of a change to a data file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DataFate {
-    /// Nothing.
+    /// No test is affected.
     Ignored,
-    /// That the tests of this filterset may read it, and no others.
+    /// Only the tests that match this filterset may be affected.
     Reaches(Sourced<String>),
 }
 
-/// Names the place of a part of the file.
-pub type Place<'a> = &'a dyn Fn(Range<usize>) -> Source;
+/// Function that returns the source of a part of the file.
+pub type SourceOf<'a> = &'a dyn Fn(Range<usize>) -> Source;
 
 impl OverrideTable {
-    /// Checks it, and leaves out what was typed or is in the environment: that counts for all tests.
-    pub fn resolved(&self, settings: &Settings, place: Place<'_>) -> Result<Override> {
+    /// Validates the override. Drops settings that come from the command line or the environment, because those apply
+    /// to all tests.
+    pub fn resolved(&self, settings: &Settings, place: SourceOf<'_>) -> Result<Override> {
         let Self { filter, threshold, per_test_budget, timeout, metrics } = self;
         if threshold.is_none() && per_test_budget.is_none() && timeout.is_none() && metrics.is_none() {
             return Err(Error::usage(format!("{}: this override sets nothing", place(filter.span())))
-                .hint("give it threshold, per-test-budget, timeout or metrics, or remove it"));
+                .hint("set threshold, per-test-budget, timeout or metrics, or remove the override"));
         }
         let below = |from: &Source| !matches!(from, Source::CommandLine | Source::Environment { .. });
         Ok(Override {
@@ -115,12 +117,12 @@ impl OverrideTable {
 }
 
 impl SkipTable {
-    /// Checks it.
-    pub fn resolved(&self, place: Place<'_>) -> Result<SkipRule> {
+    /// Validates the rule.
+    pub fn resolved(&self, place: SourceOf<'_>) -> Result<SkipRule> {
         let reason = self.reason.value().trim().to_owned();
         if reason.is_empty() {
             return Err(Error::usage(format!("{}: the reason is empty", place(self.reason.span())))
-                .hint("say why these tests are not measured: it is shown in reports"));
+                .hint("say why these tests are skipped; reports show the reason"));
         }
         Ok(SkipRule { filter: filterset(&self.filter, place), reason })
     }
@@ -128,7 +130,7 @@ impl SkipTable {
 
 impl AcceptTable {
     /// Builds the acceptance, or the error that says what is wrong.
-    pub fn resolved(&self, place: Place<'_>) -> Result<Acceptance> {
+    pub fn resolved(&self, place: SourceOf<'_>) -> Result<Acceptance> {
         let Self { name, at_most, because, until } = self;
         if !date::is_day(until.value()) {
             return Err(Error::usage(format!("{}: `{}` is not a day", place(until.span()), until.value()))
@@ -145,8 +147,8 @@ impl AcceptTable {
 }
 
 impl DataTable {
-    /// Checks it.
-    pub fn resolved(&self, place: Place<'_>) -> Result<DataRule> {
+    /// Validates the rule.
+    pub fn resolved(&self, place: SourceOf<'_>) -> Result<DataRule> {
         let from = place(self.paths.span());
         let ignored = self.ignore.as_ref().is_some_and(|at| *at.value());
         let fate = match (&self.reaches, ignored) {
@@ -154,32 +156,32 @@ impl DataTable {
             (Some(reaches), false) => DataFate::Reaches(filterset(reaches, place)),
             (Some(reaches), true) => {
                 return Err(Error::usage(format!(
-                    "{}: these files are ignored, and reach tests as well",
+                    "{}: this rule has both `ignore` and `reaches`",
                     place(reaches.span())
                 ))
-                .hint("keep one of `ignore = true` and `reaches = \"..\"`"));
+                .hint("remove either `ignore = true` or `reaches = \"..\"`"));
             }
             (None, false) => {
-                return Err(Error::usage(format!("{from}: this rule says nothing about its files"))
+                return Err(Error::usage(format!("{from}: this rule has neither `ignore` nor `reaches`"))
                     .hint("add `ignore = true` or `reaches = \"package(name)\"`"));
             }
         };
         if self.paths.value().is_empty() {
             return Err(
-                Error::usage(format!("{from}: this rule has no paths")).hint("name some: paths = [\"tests/data/**\"]")
+                Error::usage(format!("{from}: this rule has no paths")).hint("add some: paths = [\"tests/data/**\"]")
             );
         }
         for path in self.paths.value() {
             Glob::new(path).map_err(|error| {
                 Error::usage(format!("{from}: invalid pattern `{path}`: {}", error.kind()))
-                    .hint("`*` and `?` stand for parts of a name, `**` for any folders, as in \"tests/data/**\"")
+                    .hint("`*` and `?` match parts of a name, `**` matches any folders, as in \"tests/data/**\"")
             })?;
         }
         Ok(DataRule { paths: self.paths.value().clone(), fate, from })
     }
 }
 
-fn filterset(at: &At<String>, place: Place<'_>) -> Sourced<String> {
+fn filterset(at: &At<String>, place: SourceOf<'_>) -> Sourced<String> {
     Sourced { value: at.value().clone(), from: place(at.span()) }
 }
 

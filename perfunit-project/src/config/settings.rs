@@ -1,4 +1,4 @@
-//! The settings: every key with its type and what is built in, in layers of which the uppermost counts.
+//! The settings with key, type and default, in layers of which the first one that sets a key wins.
 
 use super::source::{At, Source, Sourced};
 use super::tables::OverrideTable;
@@ -10,21 +10,21 @@ use serde::Deserialize;
 use std::ops::Range;
 use std::time::Duration;
 
-/// A setting for people.
+/// A setting as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The key of the configuration file.
+    /// Key in the configuration file.
     pub key: &'static str,
-    /// The value as it could be written.
+    /// Value in the syntax of the configuration.
     pub value: String,
-    /// Where it was set.
+    /// Source of the value.
     pub from: Source,
 }
 
-/// Declares all settings: field, type, key and what is built in for the profile `default`.
+/// Declares all settings: field, type, key, and default value.
 macro_rules! settings {
     ($($(#[doc = $doc:literal])* $field:ident: $type:ty, $key:literal, $default:expr;)*) => {
-        /// Some settings; those of a layer above count more.
+        /// Settings from one source, each of them optional.
         #[derive(Debug, Clone, Default)]
         pub struct Layer {
             $($(#[doc = $doc])* pub $field: Option<Sourced<$type>>,)*
@@ -35,30 +35,30 @@ macro_rules! settings {
             $($(#[doc = $doc])* pub $field: Sourced<$type>,)*
         }
 
-        /// A profile, as it stands in the file.
+        /// A profile of the configuration file.
         #[derive(Debug, Default, Deserialize, JsonSchema)]
         #[serde(default, rename_all = "kebab-case")]
         #[schemars(rename = "Profile", deny_unknown_fields)]
         pub struct ProfileTable {
             $($(#[doc = $doc])* $field: Option<At<$type>>,)*
-            /// Other settings for some tests. Of several that take a test the first counts.
+            /// Settings that override the profile for some tests. If several overrides match a test, the first one wins.
             pub overrides: Vec<OverrideTable>,
         }
 
         impl Layer {
-            /// What is set here, else what is set below.
+            /// Merges two layers. Values of `self` take precedence over `below`.
             #[must_use]
             pub fn or(self, below: Layer) -> Layer {
                 Layer { $($field: self.$field.or(below.$field),)* }
             }
 
-            /// All settings; what is set nowhere has the value that is built in.
+            /// Fills unset settings with their defaults.
             pub fn settled(self) -> Settings {
                 let from = || Source::BuiltIn { profile: "default".to_owned() };
                 Settings { $($field: self.$field.unwrap_or_else(|| Sourced { value: $default, from: from() }),)* }
             }
 
-            /// The settings of a profile of the file.
+            /// Returns the settings of a profile in the file.
             pub fn of_table(table: &ProfileTable, place: &dyn Fn(Range<usize>) -> Source) -> Layer {
                 let mut layer = Layer::default();
                 $(layer.$field = table.$field.as_ref().map(|at| Sourced {
@@ -68,8 +68,8 @@ macro_rules! settings {
                 layer
             }
 
-            /// The settings of the environment: `PERFUNIT_THRESHOLD` is `threshold`, and so on. `variable` gives the
-            /// content of a variable that is set.
+            /// Reads the settings from the environment, for example `threshold` from `PERFUNIT_THRESHOLD`. `variable` returns
+            /// the value of a variable that is set.
             pub fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Layer> {
                 let mut layer = Layer::default();
                 $(layer.$field = {
@@ -77,7 +77,7 @@ macro_rules! settings {
                     match variable(&name).map(|text| <$type>::read(&text)).transpose() {
                         Ok(value) => value.map(|value| Sourced { value, from: Source::Environment { name } }),
                         Err(problem) => return Err(Error::usage(format!("the environment variable {name}: {problem}"))
-                            .hint(format!("unset {name}, or set it to what `{}` accepts in the configuration", $key))),
+                            .hint(format!("unset {name}, or set it to a value that `{}` accepts in the configuration", $key))),
                     }
                 };)*
                 Ok(layer)
@@ -85,7 +85,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// All of them in the order of the documentation.
+            /// Returns all settings in the order of the documentation.
             pub fn rows(&self) -> Vec<Row> {
                 vec![$(Row { key: $key, value: self.$field.value.shown(), from: self.$field.from.clone() },)*]
             }
@@ -93,7 +93,7 @@ macro_rules! settings {
     };
 }
 
-/// `PERFUNIT_PER_TEST_BUDGET` for `per-test-budget`.
+/// Returns the environment variable of a key, for example `PERFUNIT_PER_TEST_BUDGET` for `per-test-budget`.
 pub fn variable_of(key: &str) -> String {
     format!("PERFUNIT_{}", key.to_uppercase().replace('-', "_"))
 }
@@ -101,41 +101,41 @@ pub fn variable_of(key: &str) -> String {
 settings! {
     /// Smallest change that counts as slower or faster.
     threshold: Threshold, "threshold", Threshold::default();
-    /// The change that an inconclusive test may have reached: a test that certainly changed by less is reported as unchanged within a bound.
+    /// Largest change that an unchanged test can have: a test that certainly changed by less is reported as unchanged within this bound.
     bound: Threshold, "bound", Threshold::of_inconclusive();
     /// The metrics that decide whether a test got slower or faster. The others are measured and shown.
     metrics: Gates, "metrics", Gates(vec![Metric::Time]);
-    /// Longest whole run, builds included; what did not fit is listed.
+    /// Time budget for the entire run, including builds. Tests that did not fit are listed.
     budget: Limit, "budget", Limit(None);
-    /// Longest measuring of one test.
+    /// Time budget for measuring one test.
     per_test_budget: Time, "per-test-budget", Time(Duration::from_secs(10));
-    /// Longest life of one measured process.
+    /// Timeout for each measured process.
     timeout: Time, "timeout", Time(Duration::from_secs(10));
     /// How instructions are counted.
     instructions: Instructions, "instructions", Instructions::default();
-    /// An older version to compare with as well, so that small losses add up; `none` for no such comparison.
+    /// Older revision to compare with as well, to catch gradual regressions; `none` disables the comparison.
     ratchet: Revision, "ratchet", Revision(None);
-    /// For which functions to compare generated calls, too.
+    /// Functions to generate workloads for.
     generated: Generated, "generated", Generated::default();
-    /// For which tests to find the responsible functions.
+    /// Tests for which to find the responsible functions.
     explain: Explain, "explain", Explain::default();
-    /// What to count to find the responsible functions.
+    /// Quantity to count when looking for responsible functions.
     engine: Auto<Engine>, "engine", Auto(None);
-    /// Which functions to time to find the responsible ones.
+    /// Functions to time when looking for responsible functions.
     strategy: Auto<Strategy>, "strategy", Auto(None);
-    /// Whether to count how the work of functions grows with the length of their input.
+    /// Counts how the work of functions grows with the length of their input.
     growth: bool, "growth", false;
-    /// The tests to run unless others are asked for: an expression of nextest's filterset language.
+    /// Tests to run by default: an expression in nextest's filterset language.
     default_filter: String, "default-filter", "all()".to_owned();
-    /// Which tests marked `#[ignore]` to take.
+    /// Tests marked `#[ignore]` to run.
     run_ignored: Ignored, "run-ignored", Ignored::default();
-    /// What to do when there is nothing to measure.
+    /// Exit code when there is nothing to measure.
     no_tests: NoTests, "no-tests", NoTests::Pass;
-    /// What fails the run besides regressions: inconclusive tests (exit code 105), of these only those that are probably slower (105), changed functions that no test executes (106), functions whose work grows with a larger power of their input's length (100), generated calls that got slower (100).
+    /// Findings that fail the run in addition to regressions: inconclusive tests (exit code 105), only those of them that are probably slower (105), changed functions that no test executes (106), functions whose work grows with a higher power of their input's length (100), slower generated workloads (100).
     deny: Vec<Deny>, "deny", Vec::new();
-    /// Cargo profile to build both versions with.
+    /// Cargo profile that builds both versions.
     cargo_profile: String, "cargo-profile", "bench".to_owned();
-    /// Whether builds keep the link-time optimization (LTO) of cargo's profile.
+    /// Link-time optimization (LTO) of builds: as in the cargo profile, or off.
     lto: Lto, "lto", Lto::default();
     /// Features to activate.
     features: Features, "features", Features(Vec::new());

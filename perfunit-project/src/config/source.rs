@@ -1,4 +1,4 @@
-//! Where a setting comes from.
+//! The source of a setting: command line, environment, file, or built-in.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -7,25 +7,25 @@ use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
 
-/// The place that a setting was made at.
+/// The source of a setting.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Source {
-    /// Part of the tool, with the profile that it belongs to.
+    /// A built-in profile.
     BuiltIn {
         /// `default`, `hook` or `ci`.
         profile: String,
     },
     File {
-        /// Path, as people see it.
+        /// Path for messages.
         path: String,
         line: usize,
     },
-    /// A variable of the environment.
+    /// An environment variable.
     Environment { name: String },
-    /// An option of the command line.
+    /// A command-line option.
     CommandLine,
-    /// An attribute of the test in the source.
+    /// An attribute of the test in the source code.
     Attribute {
         /// Path of the source file.
         path: String,
@@ -45,29 +45,29 @@ impl fmt::Display for Source {
     }
 }
 
-/// Line and column, from 1, of a place in bytes.
+/// Converts a byte offset to line and column, both counted from 1.
 pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     (line, before.chars().rev().take_while(|c| *c != '\n').count() + 1)
 }
 
-/// A value with its place.
+/// A value with its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sourced<T> {
     pub value: T,
-    /// Where it was set.
+    /// Source of the value.
     pub from: Source,
 }
 
 impl<T> Sourced<T> {
-    /// A value of the command line.
+    /// Creates a value that comes from the command line.
     pub fn typed(value: T) -> Self {
         Self { value, from: Source::CommandLine }
     }
 }
 
-/// A value of the file with its place in the text.
+/// A value of the configuration file with its position.
 #[derive(Debug, Clone)]
 pub struct At<T>(Spanned<T>);
 
@@ -76,7 +76,7 @@ impl<T> At<T> {
         self.0.get_ref()
     }
 
-    /// Its place, in bytes.
+    /// Returns the position in the text, in bytes.
     pub fn span(&self) -> Range<usize> {
         self.0.span()
     }

@@ -1,4 +1,4 @@
-//! Tables of the configuration file that speak of some tests or files, as they stand in it.
+//! Tables of the configuration file that concern some tests or files, as parsed.
 
 use super::source::At;
 use super::values::{Gates, Time};
@@ -6,34 +6,34 @@ use perfunit_model::Threshold;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// `[[profile.NAME.overrides]]`, as it stands in the file.
+/// `[[profile.NAME.overrides]]`: settings for some tests.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Override", deny_unknown_fields)]
 pub struct OverrideTable {
-    /// The tests: an expression of nextest's filterset language.
+    /// Tests that the override applies to: an expression in nextest's filterset language.
     pub filter: At<String>,
     /// Smallest change that counts as slower or faster.
     #[serde(default)]
     pub threshold: Option<At<Threshold>>,
-    /// Longest measuring of one test.
+    /// Time budget for measuring one test.
     #[serde(default)]
     pub per_test_budget: Option<At<Time>>,
-    /// Longest life of one measured process.
+    /// Timeout for each measured process.
     #[serde(default)]
     pub timeout: Option<At<Time>>,
-    /// The metrics that decide.
+    /// Metrics that decide whether a test got slower or faster.
     #[serde(default)]
     pub metrics: Option<At<Gates>>,
 }
 
-/// `[[skip]]`, as it stands in the file.
+/// `[[skip]]`: tests to skip.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Skip", deny_unknown_fields)]
 pub struct SkipTable {
-    /// The tests: an expression of nextest's filterset language.
+    /// Tests to skip: an expression in nextest's filterset language.
     pub filter: At<String>,
-    /// Why they are not measured; shown in the report.
+    /// Reason for skipping the tests; reports show it.
     pub reason: At<String>,
 }
 
@@ -52,16 +52,16 @@ pub struct AcceptTable {
     pub until: At<String>,
 }
 
-/// `[[data]]`, as it stands in the file.
+/// `[[data]]`: effect of changes to some data files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Data", deny_unknown_fields)]
 pub struct DataTable {
-    /// Patterns of paths from the root of the repository: `*` and `?` within a name, `**` for any folders, `{a,b}`, `[a-z]`.
+    /// Path patterns, relative to the repository's root: `*` and `?` match within a name, `**` matches any folders; `{a,b}` and `[a-z]` also work.
     pub paths: At<Vec<String>>,
-    /// Ignore changes of these files.
+    /// Ignores changes to these files.
     #[serde(default)]
     pub ignore: Option<At<bool>>,
-    /// The tests that may read these files, and no others: an expression of nextest's filterset language.
+    /// Only tests that may read these files: an expression in nextest's filterset language.
     #[serde(default)]
     pub reaches: Option<At<String>>,
 }

@@ -1,23 +1,23 @@
-//! The settings of one test.
+//! The effective settings of one test.
 
 use perfunit_model::{AcceptedLoss, Metric, Threshold};
 use std::time::Duration;
 
-/// On what terms one test is measured: the user's settings, of which a test can have its own.
+/// Settings that apply to the measurement of one test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terms {
-    /// Smallest change that counts, as a fraction of base.
+    /// Smallest change to report as slower or faster, as a fraction of base.
     pub threshold: Threshold,
-    /// Longest measuring, screening and confirmation each.
+    /// Time budget for screening, and again for confirmation.
     pub per_test_budget: Duration,
-    /// Longest life of one measured process.
+    /// Timeout for each measured process.
     pub timeout: Duration,
-    /// The metrics that decide.
+    /// Metrics that decide the verdict.
     pub gates: Vec<Metric>,
-    /// Where the threshold is set, if the test has its own.
+    /// Source of the threshold, if the test has its own.
     pub threshold_from: Option<String>,
-    /// Where the metrics are set, if the test has its own.
+    /// Source of the metrics, if the test has its own.
     pub gates_from: Option<String>,
-    /// The loss that is accepted of it.
+    /// Accepted loss of this test.
     pub accepted: Option<AcceptedLoss>,
 }

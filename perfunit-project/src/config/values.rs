@@ -1,4 +1,4 @@
-//! Values of settings, as people write them: the same words in the file, in the environment and on the command line.
+//! Types of setting values, with the same syntax in the file, the environment and on the command line.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser, ValueParserFactory};
@@ -12,18 +12,18 @@ use serde_json::json;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// Far more than anybody waits, and far less than what overflows a clock.
+/// Longest accepted duration: longer than any useful wait, but too short to overflow a clock.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
-/// A value that can be written in one word or a list of words.
+/// A setting value that can be written as a word or a list of words.
 pub trait Value: Sized {
-    /// Reads it; the error says what is wrong and what would do.
+    /// Parses the value. The error says what is wrong and what is accepted.
     fn read(text: &str) -> Result<Self, Invalid>;
-    /// As it would be written.
+    /// Formats the value so that it can be parsed again.
     fn shown(&self) -> String;
 }
 
-/// What a setting cannot be.
+/// Reason why a setting value is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     #[error("invalid duration `{0}`: use a number with a unit, such as `500ms`, `10s` or `2m`")]
@@ -36,28 +36,28 @@ pub enum Invalid {
     LongerThanAYear(String),
     #[error(transparent)]
     Threshold(#[from] InvalidThreshold),
-    /// None of the words that there are, with these.
+    /// The value is not one of the accepted words; the message lists them.
     #[error("{0}")]
     Word(String),
-    #[error("name at least one metric that decides")]
+    #[error("needs at least one metric")]
     NoMetric,
     #[error("must not be empty")]
     Empty,
 }
 
-/// A span of time.
+/// A duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time(pub Duration);
 
-/// A span of time, or no limit.
+/// A duration, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(pub Option<Duration>);
 
-/// A revision of git, or none.
+/// A git revision, or none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision(pub Option<String>);
 
-/// The metrics that decide, in the order of reports.
+/// Metrics that decide verdicts, in the order of reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gates(pub Vec<Metric>);
 
@@ -66,7 +66,7 @@ pub struct Gates(pub Vec<Metric>);
 #[serde(transparent)]
 pub struct Features(pub Vec<String>);
 
-/// `500ms`, `10s`, `2m`, `1h`; a number alone is seconds.
+/// Parses `500ms`, `10s`, `2m` or `1h`. A number without unit means seconds.
 pub fn duration(text: &str) -> Result<Duration, Invalid> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -85,7 +85,7 @@ pub fn duration(text: &str) -> Result<Duration, Invalid> {
     }
 }
 
-/// The name of a metric, for the command line; clap names the nearest one for a word that is none.
+/// Parses the name of a metric on the command line. Clap suggests the closest name for an unknown one.
 pub fn metric() -> impl TypedValueParser<Value = Metric> {
     PossibleValuesParser::new(Metric::ALL.map(Metric::name)).try_map(|name| {
         Metric::named(&name).ok_or_else(|| Invalid::Word(suggest::none_of(&name, &Metric::ALL.map(Metric::name))))
@@ -148,7 +148,7 @@ impl Value for Revision {
 }
 
 impl Gates {
-    /// Each once, in the order of reports, whatever was written.
+    /// Sorts the metrics in the order of reports and removes duplicates.
     pub fn of(metrics: &[Metric]) -> Self {
         Self(Metric::ALL.into_iter().filter(|metric| metrics.contains(metric)).collect())
     }
@@ -221,7 +221,7 @@ impl<'de> Deserialize<'de> for Gates {
     }
 }
 
-/// A schema for a type that is written as a text of this form, or as a number.
+/// Implements `JsonSchema` for a type that is written as a string or number.
 macro_rules! written_schema {
     ($name:ident, $schema:expr) => {
         impl JsonSchema for $name {
@@ -259,7 +259,7 @@ written_schema!(
 written_schema!(
     Revision,
     json_schema!({
-        "description": "A revision of git (\"v1.2.0\"), or \"none\".",
+        "description": "A git revision (\"v1.2.0\"), or \"none\".",
         "type": "string",
         "minLength": 1,
     })
@@ -276,26 +276,25 @@ written_schema!(
 
 pub use perfunit_model::suggest::word_of;
 
-/// A choice that can be left to the tool.
+/// An enumeration with an `auto` value.
 pub trait OrAuto: ValueEnum + Send + Sync + 'static {
-    /// What `auto` means, for people.
+    /// Help text of `auto`.
     const AUTO: &'static str;
 }
 
 impl OrAuto for Engine {
-    const AUTO: &'static str = "Instructions, where valgrind is there; time where they do not account for it";
+    const AUTO: &'static str = "Instructions if valgrind is installed; time if instructions do not explain the change";
 }
 
 impl OrAuto for Strategy {
-    const AUTO: &'static str =
-        "By how much the test changed and how much it calls; more than one if the first does not find anybody";
+    const AUTO: &'static str = "Chosen by the size of the change and the number of calls; falls back to the next strategy if the first finds nothing";
 }
 
-/// `auto`, which is `None`, or a word of `T`.
+/// A word of `T`, or `None` for `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Auto<T>(pub Option<T>);
 
-/// The words of [`Auto`].
+/// Returns the words that [`Auto`] accepts, with help texts.
 fn words_or_auto<T: OrAuto>() -> Vec<PossibleValue> {
     let words = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
     std::iter::once(PossibleValue::new("auto").help(T::AUTO)).chain(words).collect()
@@ -346,7 +345,7 @@ impl<T: OrAuto + JsonSchema> JsonSchema for Auto<T> {
     }
 }
 
-/// What to do without tests.
+/// Outcome of a run without tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum NoTests {
@@ -356,19 +355,19 @@ pub enum NoTests {
     Fail,
 }
 
-/// What can be denied besides regressions.
+/// Findings that can fail a run in addition to regressions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 pub enum Deny {
-    /// Tests that could not be told (exit code 105).
+    /// Inconclusive tests (exit code 105).
     Inconclusive,
-    /// Tests that are probably slower, which the budget left no time to confirm (exit code 105).
+    /// Tests that are probably slower but were not confirmed within the budget (exit code 105).
     Unconfirmed,
     /// Changed functions that no test executes (exit code 106).
     Uncovered,
-    /// Functions whose work grows with a larger power of their input's length (exit code 100); needs `--growth`.
+    /// Functions whose work grows with a higher power of their input's length (exit code 100); requires `--growth`.
     Growth,
-    /// Generated calls that got slower (exit code 100).
+    /// Slower generated workloads (exit code 100).
     Generated,
 }
 
@@ -382,7 +381,7 @@ impl Value for Vec<Deny> {
     }
 }
 
-/// Lets a setting be one of the names of an enumeration.
+/// Implements [`Value`] for enumerations by the names of their variants.
 macro_rules! words {
     ($($name:ident),*) => {$(
         impl Value for $name {

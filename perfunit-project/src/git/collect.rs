@@ -1,4 +1,4 @@
-//! Gathers the files of a version: from trees, and for a working tree from what differs on disk.
+//! Collects the files of a version, from git trees and, for a working tree, from the changes on disk.
 
 use super::files::{Entry, FileSet, Mode, Source, blob_id, path_from};
 use super::{Repository, Version, lfs, problem};
@@ -11,31 +11,31 @@ use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// What a tree holds.
+/// Content of a git tree.
 #[derive(Default)]
 pub(super) struct Listing {
     pub files: BTreeMap<PathBuf, Entry>,
-    /// Its submodules and their commits.
+    /// Submodules and their commits.
     pub submodules: BTreeMap<PathBuf, Oid>,
 }
 
-/// How much of a repository counts.
+/// Part of a repository that belongs to a version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Commit,
-    /// The commit and what differs from it on disk.
+    /// The commit and the uncommitted changes on disk.
     WorkingTree,
 }
 
 impl Repository {
-    /// All files of a version. Also in it, on purpose:
+    /// Returns all files of a version. These include:
     ///
-    /// - Submodules, each at the commit that the version names (in a working tree: as it is on disk).
-    /// - For LFS pointers the file that they stand for, if git-lfs has it or it is checked out unmodified.
-    /// - A `Cargo.lock` that lies on disk beside a `Cargo.toml` but is not in the version (often git-ignored): it then
-    ///   belongs to both versions, as both must be built with the same dependencies.
+    /// - Submodules, each at the commit that the version pins (in a working tree: as on disk).
+    /// - The target of each LFS pointer, if git-lfs has stored it or it is checked out unmodified.
+    /// - A `Cargo.lock` on disk next to a `Cargo.toml` that the version does not have (often git-ignored). It belongs
+    ///   to both versions, because both must be built with the same dependencies.
     ///
-    /// Files of commits are converted as git does on checkout. Changed files of a working tree are taken byte by byte.
+    /// Files of commits are converted as git does on checkout. Changed files of a working tree are read byte by byte.
     pub fn files(&self, version: &Version) -> Result<FileSet> {
         let scope = if version.name.dirty { Scope::WorkingTree } else { Scope::Commit };
         let mut files = FileSet::default();
@@ -47,7 +47,7 @@ impl Repository {
         Ok(files)
     }
 
-    /// The content of an entry; `path` is for messages only.
+    /// Reads the content of an entry. Error messages mention `path`.
     pub fn read(&self, entry: &Entry, path: &Path) -> Result<Vec<u8>> {
         let contents = match &entry.source {
             Source::ObjectDatabase => return self.read_blob(entry.id, path),
@@ -63,7 +63,7 @@ impl Repository {
         Ok(blob.content().to_vec())
     }
 
-    /// Whether the working tree, submodules included, differs from this commit.
+    /// Checks whether the working tree, including submodules, differs from this commit.
     pub(super) fn is_dirty(&self, commit: &git2::Commit<'_>) -> Result<bool> {
         self.differs(&self.inner, commit.id(), Path::new(""))
     }
@@ -145,7 +145,7 @@ impl Repository {
     }
 }
 
-/// The submodule at a path, the commit to take from it, and how much of it counts.
+/// Finds the submodule at a path, the commit to read, and which part of it belongs to the version.
 fn submodule_of(
     parent: &git2::Repository,
     path: &Path,
@@ -158,7 +158,7 @@ fn submodule_of(
     }
 }
 
-/// Lists the tree of a commit, without looking into submodules.
+/// Lists the tree of a commit, without descending into submodules.
 pub(super) fn list(repository: &git2::Repository, commit: Oid) -> Result<Listing> {
     let commit = repository.find_commit(commit).map_err(problem::failed(format!("read commit {commit}")))?;
     let tree =
@@ -201,8 +201,8 @@ fn add_tree(repository: &git2::Repository, tree: &git2::Tree<'_>, prefix: &Path,
 /// Larger files (untracked data, LFS content) are not held in memory but read again when needed.
 const HOLD_LIMIT: u64 = 1 << 20;
 
-/// What must be put into (or with `None` taken out of) the commit's files to get the working tree's:
-/// tracked changes, staged or not, and untracked files that are not ignored. Empty if there is no difference.
+/// Returns the difference between the commit's files and the working tree's: tracked changes, staged or not, and
+/// untracked files that are not ignored. `None` marks a removed file.
 pub(super) fn changes(
     repository: &git2::Repository,
     committed: &BTreeMap<PathBuf, Entry>,
@@ -231,14 +231,16 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-/// A file as it is on disk; `None` if there is none or it is nothing that git could store.
-/// `mode` overrules the executable bit.
+/// Reads a file from disk. Returns `None` if it does not exist or git cannot store it. `mode` overrides the executable
+/// bit.
 pub(super) fn entry(path: &Path, mode: Option<Mode>) -> Result<Option<Entry>> {
     match read_entry(path, mode) {
         Ok(entry) => Ok(entry),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(Error::setup(format!("cannot read {}: {error}", path.display()))
-            .hint("files that are in the way can be listed in .gitignore")),
+        Err(error) => {
+            Err(Error::setup(format!("cannot read {}: {error}", path.display()))
+                .hint("list unneeded files in .gitignore"))
+        }
     }
 }
 
@@ -268,18 +270,20 @@ fn status(repository: &git2::Repository) -> Result<Vec<(PathBuf, Status)>> {
     options.exclude_submodules(true).update_index(false);
     let statuses = repository.statuses(Some(&mut options)).map_err(|error| problem::no_status(&error))?;
     let files = statuses.iter().filter(|entry| {
-        // A final slash is a repository inside this one (a linked worktree, a clone): not ours.
+        // A trailing slash marks a repository inside this one (a linked worktree or a clone), which is not ours.
         !entry.path_bytes().ends_with(b"/")
     });
     Ok(files.map(|entry| (path_from(entry.path_bytes()), entry.status())).collect())
 }
 
-/// Deleted, or no longer tracked and ignored. The disk is not asked: a parent may have become a symbolic link.
+/// Checks whether a file is deleted, or ignored and no longer tracked. Uses only the status, because on disk a parent
+/// may have become a symbolic link.
 fn is_gone(status: Status) -> bool {
     status.is_wt_deleted() || status.is_index_deleted() && !status.is_wt_new()
 }
 
-/// libgit2 knows nothing of sparse checkouts and takes what they leave out for deleted.
+/// Checks whether a sparse checkout leaves out the file. libgit2 does not support sparse checkouts and reports such
+/// files as deleted.
 fn is_sparse(repository: &git2::Repository, path: &Path, status: Status) -> bool {
     status.is_wt_deleted()
         && repository.index().ok().and_then(|index| index.get_path(path, 0)).is_some_and(|entry| {
@@ -288,31 +292,31 @@ fn is_sparse(repository: &git2::Repository, path: &Path, status: Status) -> bool
         })
 }
 
-/// The committed mode where the file system has no executable bit.
+/// Returns the committed mode if the file system has no executable bit.
 fn kept_mode(repository: &git2::Repository, before: Option<&Entry>) -> Option<Mode> {
     let has_bit = repository.config().and_then(|config| config.get_bool("core.filemode")).unwrap_or(true);
     before.map(|entry| entry.mode).filter(|mode| !has_bit && *mode != Mode::Symlink)
 }
 
-/// Mode of an index entry that is a commit of another repository.
+/// Mode of an index entry for a submodule.
 const GITLINK: u32 = 0o160_000;
 
-/// The submodules of the index and their commits.
+/// Returns the submodules of the index and their commits.
 pub(super) fn staged(repository: &git2::Repository) -> Result<BTreeMap<PathBuf, Oid>> {
     let index = repository.index().map_err(|error| problem::no_status(&error))?;
     let links = index.iter().filter(|entry| entry.mode == GITLINK);
     Ok(links.map(|entry| (path_from(&entry.path), entry.id)).collect())
 }
 
-/// The submodule at `path`, with the commit below its working tree, if it is checked out.
+/// Opens the submodule at `path`, if it is checked out, and returns its current commit.
 pub(super) fn checked_out(parent: &git2::Repository, path: &Path) -> Option<(git2::Repository, Oid)> {
     let submodule = git2::Repository::open(parent.workdir()?.join(path)).ok()?;
     let commit = submodule.head().ok()?.peel_to_commit().ok()?.id();
     Some((submodule, commit))
 }
 
-/// The submodule at `path` if its objects include `commit`: from its working tree, or from where git keeps those
-/// that are not checked out now.
+/// Opens a repository of the submodule at `path` that contains `commit`: its working tree, or the place where git keeps
+/// submodules that are not checked out.
 pub(super) fn with_commit(parent: &git2::Repository, path: &Path, commit: Oid) -> Option<git2::Repository> {
     let in_tree = parent.workdir().map(|root| root.join(path));
     let kept = [parent.path(), parent.commondir()].map(|folder| folder.join("modules").join(path));
@@ -320,7 +324,7 @@ pub(super) fn with_commit(parent: &git2::Repository, path: &Path, commit: Oid) -
     found.find(|submodule| submodule.find_commit(commit).is_ok())
 }
 
-/// Makes the objects of `from` readable through `to`, in memory; false if the path of `from` is not UTF-8.
+/// Makes the objects of `from` readable through `to`, in memory. Returns false if the path of `from` is not UTF-8.
 pub(super) fn lend_objects(from: &git2::Repository, to: &git2::Repository) -> bool {
     let objects = from.commondir().join("objects");
     objects.to_str().is_some_and(|objects| to.odb().and_then(|odb| odb.add_disk_alternate(objects)).is_ok())

@@ -1,10 +1,10 @@
-//! Starts the `git` program.
+//! Runs the `git` program.
 
 use git2::Oid;
 use std::process::Command;
 
-/// Variables that git sets for hooks, or that say which repository is meant: `git rev-parse --local-env-vars`. In a hook
-/// they would make every git that a build script or a test starts work on the repository that is being pushed.
+/// Variables that git sets for hooks or that select a repository (`git rev-parse --local-env-vars`). If a hook passed
+/// them on, every git command of a build script or test would work on the repository that is being pushed.
 pub const LOCAL_VARIABLES: [&str; 17] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -32,14 +32,14 @@ pub(super) struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// Has git work in the repository with the attributes of the commit.
+    /// Builds a git command for the repository that uses the attributes of the commit.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
-        // Variables that name a repository may mean another one; those with settings stay.
+        // The variables that select a repository may refer to another one. Keep those with settings.
         for variable in LOCAL_VARIABLES.iter().filter(|name| !name.starts_with("GIT_CONFIG")) {
             command.env_remove(variable);
         }
-        // Errors are recognised by their words; nothing is fetched and no password is asked for.
+        // Errors are recognized by their English text. Never fetch, and never prompt for a password.
         command.env("LC_ALL", "C").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
         command.env("GIT_OPTIONAL_LOCKS", "0");
         command.arg(format!("--attr-source={}", self.commit)).arg("--git-dir").arg(self.repository.path());

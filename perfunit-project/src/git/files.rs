@@ -10,7 +10,7 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The kinds of file that git knows.
+/// File kinds that git distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -31,14 +31,14 @@ impl fmt::Display for Mode {
     }
 }
 
-/// Where the bytes of an entry are.
+/// Location of an entry's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// In the object database of the repository or of one of its submodules.
     ObjectDatabase,
-    /// Held here: what the working tree had when the version was taken.
+    /// In memory: the content of the working tree when the version was read.
     Snapshot(Arc<[u8]>),
-    /// In this file of the working tree, or of the LFS store, too large to hold.
+    /// In a file of the working tree or the LFS store that is too large to hold in memory.
     Disk(PathBuf),
 }
 
@@ -46,48 +46,49 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub mode: Mode,
-    /// Blob hash of its content.
+    /// Blob hash of the content.
     pub id: Oid,
-    /// Where the content is.
+    /// Location of the content.
     pub source: Source,
 }
 
 impl Entry {
-    /// A regular file with this content.
+    /// Creates an entry for a regular file with this content.
     pub fn snapshot(contents: impl Into<Arc<[u8]>>) -> Entry {
         let contents = contents.into();
         Entry { mode: Mode::File, id: blob_id(&contents), source: Source::Snapshot(contents) }
     }
 
-    /// A symbolic link to this target.
+    /// Creates an entry for a symbolic link to this target.
     pub fn link(target: &Path) -> Entry {
         Entry { mode: Mode::Symlink, ..Entry::snapshot(target.as_os_str().as_bytes()) }
     }
 }
 
-/// All files of a version, by their path relative to the root of the repository.
+/// The files of a version, by their path relative to the root of the repository.
 ///
-/// Paths are `PathBuf`s because git's need not be UTF-8; folders are implied.
+/// Paths are `PathBuf`s because paths in git need not be UTF-8. Folders are implied.
 #[derive(Debug, Clone, Default)]
 pub struct FileSet {
     /// The files, sorted by path components.
     pub entries: BTreeMap<PathBuf, Entry>,
-    /// What is missing or not as the user would expect.
+    /// Warnings about missing or unexpected content.
     pub warnings: Vec<Warning>,
-    /// Where the version itself has files that are known by head's paths.
+    /// Paths in the version itself, where they differ from head's paths.
     pub(crate) moves: Option<Arc<Moves>>,
-    /// Further places of files on disk.
+    /// Additional paths at which files are written to disk.
     pub(crate) copies: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl FileSet {
-    /// Whether a file is here, or may be: what lies behind a link to a folder is known by another path.
+    /// Checks whether a file exists or may exist: a file behind a symbolic link to a folder is listed under another
+    /// path.
     pub fn may_have(&self, path: &Path) -> bool {
         let is_link = |folder: &Path| self.entries.get(folder).is_some_and(|entry| entry.mode == Mode::Symlink);
         self.entries.contains_key(path) || path.ancestors().skip(1).any(is_link)
     }
 
-    /// A hash of all paths, kinds and contents: equal keys mean equal versions.
+    /// Returns a hash of all paths, kinds and contents. Equal keys mean equal versions.
     pub fn key(&self) -> String {
         let mut listing = Vec::new();
         for (path, Entry { mode, id, .. }) in &self.placed().entries {
@@ -100,7 +101,7 @@ impl FileSet {
         blob_id(&listing).to_string()
     }
 
-    /// The paths whose kind or content differ, or that only one of the two has; sorted.
+    /// Returns the sorted paths with another kind or content, or that only one of the two sets has.
     pub fn changed(&self, other: &FileSet) -> Vec<PathBuf> {
         let same = |path: &Path, entry: &Entry, set: &FileSet| {
             set.entries.get(path).is_some_and(|there| (there.mode, there.id) == (entry.mode, entry.id))
@@ -114,7 +115,7 @@ impl FileSet {
 }
 
 impl FileSet {
-    /// Names the files of base as head names them.
+    /// Renames base's files to their paths in head.
     pub fn relocate(&mut self, moves: Arc<Moves>) {
         if moves.is_empty() {
             return;
@@ -125,21 +126,21 @@ impl FileSet {
         self.moves = Some(moves);
     }
 
-    /// Returns where the version itself has a file.
+    /// Returns the path of a file in the version itself.
     pub fn place(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.moves.as_ref().map_or_else(|| path.to_owned(), |moves| moves.place(path))
     }
 
-    /// Returns by which path the stages know a file of the version.
+    /// Returns the path under which the stages know a file of the version.
     pub fn name(&self, place: impl AsRef<Path>) -> PathBuf {
         let place = place.as_ref();
         let names = self.moves.iter().flat_map(|moves| moves.names(place));
-        // Of a file that is not here, the path in the version itself.
+        // If no candidate exists, keep the path of the version itself.
         names.into_iter().find(|path| self.entries.contains_key(path)).unwrap_or_else(|| place.to_owned())
     }
 
-    /// Returns the files where the version itself has them, as they are written to disk.
+    /// Returns the files with their paths in the version itself, as they are written to disk.
     pub fn placed(&self) -> Cow<'_, FileSet> {
         if self.moves.is_none() && self.copies.is_empty() {
             return Cow::Borrowed(self);
@@ -154,7 +155,7 @@ impl FileSet {
         Cow::Owned(placed)
     }
 
-    /// Returns the files with copies where the other version has them: tests of both find their data there.
+    /// Returns the files with copies at their paths in the other version, so that tests of both find their data.
     pub fn for_both(&self, base: &FileSet) -> Option<FileSet> {
         let moves = base.moves.as_ref()?;
         let is_base = self.moves.is_some();
@@ -163,32 +164,32 @@ impl FileSet {
     }
 }
 
-/// The id that git gives to a file with this content.
+/// Returns git's blob hash of this content.
 pub(crate) fn blob_id(contents: &[u8]) -> Oid {
     Oid::hash_object(ObjectType::Blob, contents).expect("hashing memory cannot fail")
 }
 
-/// A path as git stores it: bytes, with `/` between the components.
+/// Converts a path from git: bytes, with `/` between the components.
 pub(super) fn path_from(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// The two paths of moved files.
+/// Paths of moved files in base and head.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Moves {
-    /// Paths in base, by those in head.
+    /// Paths in base, by path in head.
     places: BTreeMap<PathBuf, PathBuf>,
-    /// Paths in head, by those in base.
+    /// Paths in head, by path in base.
     names: BTreeMap<PathBuf, PathBuf>,
-    /// Folders of packages, and of targets whose root moved, in head and in base: new files follow them.
+    /// Folders of packages and of targets with a moved root, in head and in base. New files move with them.
     folders: Vec<(PathBuf, PathBuf)>,
     /// Files of base that did not move.
     fixed: BTreeSet<PathBuf>,
 }
 
 impl Moves {
-    /// Takes base's files, their paths by those in head, and the folders of packages in head and in base. A file does not
-    /// move to where base has another one that stays.
+    /// Builds the mapping from base's files, their paths in base by path in head, and the folders of packages in head
+    /// and in base. Drops a move onto a file of base that stays in place.
     pub fn new<T>(
         base: &BTreeMap<PathBuf, T>,
         places: BTreeMap<PathBuf, PathBuf>,
@@ -206,18 +207,18 @@ impl Moves {
         }
         let names: BTreeMap<PathBuf, PathBuf> =
             places.iter().map(|(path, place)| (place.clone(), path.clone())).collect();
-        // Of two files with one origin, one is a copy.
+        // Of two files with the same origin, one is a copy.
         places.retain(|path, place| names.get(place) == Some(path));
         let fixed = base.keys().filter(|path| !names.contains_key(*path)).cloned().collect();
         Self { places, names, folders, fixed }
     }
 
-    /// The paths of moved files, in head and in base.
+    /// Returns the paths of moved files, in head and in base.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&PathBuf, &PathBuf)> {
         self.places.iter()
     }
 
-    /// Whether every file is where it was.
+    /// Checks whether no file moved.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
@@ -227,7 +228,7 @@ impl Moves {
         self.places.get(path).cloned().unwrap_or_else(|| self.follow(path))
     }
 
-    /// Returns the paths in head that a file can have which base has at `place`, the innermost folder's first.
+    /// Returns possible paths in head of base's file at `place`, the innermost folder's first.
     pub(super) fn names(&self, place: &Path) -> Vec<PathBuf> {
         if let Some(path) = self.names.get(place) {
             return vec![path.clone()];
@@ -238,7 +239,7 @@ impl Moves {
         around.into_iter().filter_map(|(head, base)| Some(head.join(place.strip_prefix(base).ok()?))).collect()
     }
 
-    /// Moves a file that base does not have along with the innermost folder around it.
+    /// Maps the path of a file that base does not have, with the innermost folder around it.
     fn follow(&self, path: &Path) -> PathBuf {
         if self.fixed.contains(path) {
             return path.to_owned();

@@ -1,7 +1,7 @@
 //! Git's conversions on checkout: line endings, encodings, `ident` and filter drivers.
 //!
-//! libgit2 neither runs filter drivers nor converts encodings, so the `git` program converts the files. It is started only
-//! where attributes or the configuration ask for a conversion. Each version is converted by its own attributes.
+//! libgit2 neither runs filter drivers nor converts encodings, so the `git` program converts the files. It runs only if
+//! attributes or the configuration demand a conversion. Each version is converted by its own attributes.
 
 use super::command::Git;
 use super::files::{Entry, Mode, Source};
@@ -17,28 +17,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// The attributes that can lead to a conversion.
+/// Attributes that can cause a conversion.
 const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "working-tree-encoding", "ident", "filter"];
-/// The version of git that can read attributes of any commit.
+/// First git version that can read the attributes of a commit.
 const ATTRIBUTES_OF_COMMITS: &str = "git 2.41 or newer";
 
-/// Converts files, each once, and remembers what could not be converted.
+/// Converter with a cache of results and a record of failures.
 #[derive(Default)]
 pub(super) struct Filters {
     converted: RefCell<BTreeMap<Conversion, Entry>>,
     failed: RefCell<BTreeSet<Unfiltered>>,
 }
 
-/// What decides the converted content of a file.
+/// Key of a converted file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Conversion {
     blob: Oid,
-    /// Filter drivers may use it.
+    /// Filter drivers can use the path.
     path: PathBuf,
     attributes: Attributes,
 }
 
-/// The values of [`ATTRIBUTES`] for a file.
+/// Values of [`ATTRIBUTES`] for a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Attributes([String; ATTRIBUTES.len()]);
 
@@ -48,12 +48,12 @@ impl Attributes {
         Some(self.0[index].as_str()).filter(|value| !matches!(*value, "unspecified" | ""))
     }
 
-    /// The filter driver, except git-lfs: [`super::lfs`] follows its pointers without network.
+    /// Returns the filter driver, except git-lfs: [`super::lfs`] resolves its pointers without network access.
     fn driver(&self) -> Option<&str> {
         self.get("filter").filter(|value| !matches!(*value, "set" | "unset" | "lfs"))
     }
 
-    /// Whether git may convert the file on checkout. `crlf` tells whether the configuration asks for CRLF.
+    /// Checks whether git may convert the file on checkout. `crlf` says whether the configuration demands CRLF.
     fn convert(&self, crlf: bool) -> bool {
         if self.get("filter") == Some("lfs") {
             return false;
@@ -66,7 +66,7 @@ impl Attributes {
 }
 
 impl Filters {
-    /// Gives the files of a commit the content that git writes on checkout.
+    /// Replaces the content of a commit's files by what git writes on checkout.
     pub(super) fn convert(
         &self,
         repository: &git2::Repository,
@@ -85,7 +85,7 @@ impl Filters {
         let wanted = attributes.into_iter().filter(|(_, attributes)| attributes.convert(crlf));
         let wanted = wanted.filter_map(|(path, attributes)| {
             let blob = files.get(&path)?.id;
-            // What a partial clone lacks is reported when it is read.
+            // A blob missing from a partial clone is reported when it is read.
             odb.exists(blob).then_some(Conversion { blob, path, attributes })
         });
         let (known, new): (Vec<_>, Vec<_>) =
@@ -94,7 +94,7 @@ impl Filters {
         let mut converted = self.converted.borrow_mut();
         for (conversion, content) in new.iter().cloned().zip(contents) {
             let entry = Entry::snapshot(content);
-            // What stays as it is need not be held.
+            // Unchanged content need not stay in memory.
             let same = entry.id == conversion.blob;
             let source = if same { Source::ObjectDatabase } else { entry.source };
             converted.insert(conversion, Entry { source, ..entry });
@@ -108,7 +108,7 @@ impl Filters {
         Ok(())
     }
 
-    /// The conversions that could not be made, until now.
+    /// Returns a warning for each conversion that failed so far.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         self.failed.borrow().iter().cloned().map(Warning::Unfiltered).collect()
     }
@@ -117,7 +117,7 @@ impl Filters {
         self.failed.borrow_mut().insert(why);
     }
 
-    /// Asks git for the attributes of all regular files; `None` if git cannot answer.
+    /// Reads the attributes of all regular files from git. Returns `None` if git cannot do that.
     fn attributes(
         &self,
         git: &Git<'_>,
@@ -142,7 +142,7 @@ impl Filters {
         Ok(Some(found))
     }
 
-    /// The converted contents, one for each; none at all if git cannot answer.
+    /// Returns the converted contents, in order, or nothing if git cannot convert them.
     fn contents(&self, git: &Git<'_>, wanted: &[Conversion]) -> Result<Vec<Vec<u8>>> {
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -153,7 +153,7 @@ impl Filters {
             input.extend_from_slice(path.as_os_str().as_bytes());
             input.push(0);
         }
-        // The size that `cat-file` prints is that of the blob: only a line that no file has tells where a content begins.
+        // `cat-file` prints the size of the unconverted blob, so a unique line must separate the contents.
         let mark = perfunit_system::cache::hash(&input);
         let format = format!("--batch={mark} %(objectname)");
         let Some(output) = self.run(git, &["cat-file", "--filters", "-z", &format], input)? else {
@@ -175,7 +175,7 @@ impl Filters {
         Ok(contents)
     }
 
-    /// Runs git in the repository with the attributes of the commit; `None` if this git cannot do that.
+    /// Runs git in the repository with the attributes of the commit. Returns `None` if this git version cannot do that.
     fn run(&self, git: &Git<'_>, arguments: &[&str], input: Vec<u8>) -> Result<Option<Output>> {
         let output = match process::output_of(&mut git.command(arguments), input) {
             Ok(output) => output,
@@ -192,7 +192,7 @@ impl Filters {
         if !output.status.success() {
             return Err(problem::not_filtered(&errors));
         }
-        // Git goes on with the file as it is stored, unless the filter is `required`. It says twice that a filter failed,
+        // If a filter fails and is not `required`, git continues with the stored file. It reports the failure twice,
         // the first time with the exit status.
         let is_first =
             |line: &str| line.starts_with("external filter") && line.ends_with(|end: char| end.is_ascii_digit());
@@ -202,7 +202,7 @@ impl Filters {
         Ok(Some(output))
     }
 
-    /// Notes the filter drivers of which git's configuration knows nothing.
+    /// Records the filter drivers that git's configuration does not define.
     fn note_unconfigured<'a>(&self, config: &git2::Config, attributes: impl Iterator<Item = &'a Attributes>) {
         let mut files = BTreeMap::<&str, usize>::new();
         for driver in attributes.filter_map(Attributes::driver) {
@@ -217,14 +217,14 @@ impl Filters {
     }
 }
 
-/// Whether the configuration asks for CRLF in text files.
+/// Checks whether the configuration demands CRLF in text files.
 fn writes_crlf(config: &git2::Config) -> bool {
     let get = |name| config.get_string(name).unwrap_or_default().to_ascii_lowercase();
-    // Git takes all that is true in its configuration for `true`; `input` is no boolean.
+    // git2 accepts every true value; `input` is not a boolean.
     config.get_bool("core.autocrlf").unwrap_or(false) || get("core.eol") == "crlf"
 }
 
-/// Whether a file with attributes that git heeds for this version mentions a conversion.
+/// Checks whether an attributes file that applies to this version demands a conversion.
 fn mention_conversions(repository: &git2::Repository, config: &git2::Config, files: &BTreeMap<PathBuf, Entry>) -> bool {
     let tracked = files.iter().filter(|(path, _)| path.ends_with(".gitattributes"));
     let mut tracked = tracked.filter_map(|(_, entry)| repository.find_blob(entry.id).ok());
@@ -234,7 +234,7 @@ fn mention_conversions(repository: &git2::Repository, config: &git2::Config, fil
         || others.iter().any(|file| fs::read(file).is_ok_and(|text| mentions_conversions(&text)))
 }
 
-/// Where the attributes of the user are by default.
+/// Returns the default path of the user's attributes file.
 fn users_attributes() -> Option<PathBuf> {
     let home = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let config = home("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -252,7 +252,7 @@ fn mentions_conversions(attributes: &[u8]) -> bool {
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    // Contents may be long: the first byte is looked for before the rest is compared.
+    // Contents may be long, so search for the first byte before comparing the rest.
     let first = *wanted.first()?;
     let mut from = 0;
     while let Some(at) = text[from..].iter().position(|byte| *byte == first) {

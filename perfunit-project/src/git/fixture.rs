@@ -18,7 +18,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// A repository without commits.
+    /// Creates a repository without commits.
     pub fn unborn() -> Fixture {
         super::discover::accept_extensions();
         let folder = tempfile::tempdir().unwrap();
@@ -28,14 +28,14 @@ impl Fixture {
         Fixture { raw, root, _folder: folder }
     }
 
-    /// A repository with these files in its first commit.
+    /// Creates a repository with these files in its first commit.
     pub fn new(files: &[(&str, &str)]) -> Fixture {
         let fixture = Fixture::unborn();
         fixture.commit(files);
         fixture
     }
 
-    /// The folder that holds the repository, for what lies beside it.
+    /// Returns the folder that contains the repository, for files outside of it.
     pub fn outside(&self) -> &Path {
         self.root.parent().unwrap()
     }
@@ -54,7 +54,7 @@ impl Fixture {
         std::os::unix::fs::symlink(target, self.root.join(path)).unwrap();
     }
 
-    /// Writes files and commits everything that is on disk.
+    /// Writes files and commits everything on disk.
     pub fn commit(&self, files: &[(&str, &str)]) -> Oid {
         for (path, text) in files {
             self.write(path, text);
@@ -64,7 +64,7 @@ impl Fixture {
         self.commit_index(&head.iter().collect::<Vec<_>>())
     }
 
-    /// Stages everything that is on disk.
+    /// Stages everything on disk.
     pub fn stage(&self) {
         let mut index = self.raw.index().unwrap();
         index.add_all(["*"], IndexAddOption::DEFAULT, None).unwrap();
@@ -92,7 +92,7 @@ impl Fixture {
         self.raw.checkout_head(Some(CheckoutBuilder::new().force().remove_untracked(true))).unwrap();
     }
 
-    /// Pretends that the remote branch `origin/<name>` is at `commit`.
+    /// Creates the remote-tracking branch `origin/<name>` at `commit`.
     pub fn remote_branch(&self, name: &str, commit: Oid) {
         if self.raw.find_remote("origin").is_err() {
             self.raw.remote("origin", "https://example.org/x").unwrap();
@@ -104,17 +104,17 @@ impl Fixture {
         self.raw.find_branch(branch, BranchType::Local).unwrap().set_upstream(Some(upstream)).unwrap();
     }
 
-    /// Opens it as the tool does.
+    /// Opens the repository as the tool does.
     pub fn open(&self) -> Repository {
         Repository::discover(&self.root).unwrap()
     }
 
-    /// What the tool compares for these arguments.
+    /// Resolves arguments to the versions that the tool compares.
     pub fn resolve(&self, base: Option<&str>, head: Option<&str>) -> Result<Comparison> {
         self.open().resolve(&Request::parse(base, head)?)
     }
 
-    /// The files of the head that the tool chooses.
+    /// Returns the files of the default head.
     pub fn head_files(&self) -> FileSet {
         let repository = self.open();
         let versions = repository.resolve(&Request::parse(Some("HEAD"), None).unwrap()).unwrap().versions;
@@ -122,7 +122,7 @@ impl Fixture {
     }
 }
 
-/// Paths and contents, for comparison.
+/// Returns paths and contents, for comparison.
 pub fn texts(repository: &Repository, files: &FileSet) -> BTreeMap<String, String> {
     let text = |(path, entry): (&PathBuf, _)| {
         let contents = repository.read(entry, path).unwrap();

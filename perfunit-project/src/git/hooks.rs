@@ -1,31 +1,31 @@
-//! Where git looks for the hooks of a repository.
+//! Finds the hooks folder of a repository.
 
 use super::{Repository, problem};
 use perfunit_model::error::Result;
 use std::path::{Path, PathBuf};
 
-/// The folder of hooks and whose it is.
+/// Hooks folder and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HooksFolder {
-    /// Where it is, or would be.
+    /// Path of the folder, which may not exist yet.
     pub path: PathBuf,
     pub owner: HooksOwner,
 }
 
-/// Whom a folder of hooks belongs to.
+/// Owner of a hooks folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HooksOwner {
-    /// The repository: all its worktrees share it, and nobody else.
+    /// The repository, with all its worktrees.
     Repository,
     /// The project: `core.hooksPath` names a folder of the working tree.
     Project,
-    /// Others too: `core.hooksPath` names a folder elsewhere.
+    /// Other repositories too: `core.hooksPath` names a folder elsewhere.
     Others,
 }
 
 impl Repository {
-    /// The folder whose hooks git runs: that of `core.hooksPath`, relative to the top of the working tree, else `hooks` of
-    /// the repository that a linked worktree belongs to.
+    /// Returns the folder whose hooks git runs: `core.hooksPath`, relative to the top of the working tree, or else
+    /// `hooks` of the main repository.
     pub fn hooks_folder(&self) -> Result<HooksFolder> {
         let own = normal(&self.inner.commondir().join("hooks"));
         let config = self.inner.config().map_err(problem::failed("read git's configuration"))?;
@@ -44,7 +44,7 @@ impl Repository {
     }
 }
 
-/// Without symbolic links, as far as the path exists, and without `.` and `..` in the rest.
+/// Resolves symbolic links as far as the path exists, and removes `.` and `..` from the rest.
 fn normal(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;

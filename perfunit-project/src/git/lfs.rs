@@ -1,7 +1,8 @@
-//! Git LFS: small pointers in the repository that stand for large files kept elsewhere.
+//! Git LFS: small pointer files in the repository that stand for large files stored elsewhere.
 //!
-//! libgit2 runs no filters of other programs, so we follow the pointers ourselves, without network: the store of
-//! git-lfs first, then the working tree if its file is unmodified. What is nowhere stays a pointer, with a warning.
+//! libgit2 does not run filters of other programs, so we resolve the pointers ourselves, without network access: first
+//! in the store of git-lfs, then in the working tree if its file is unmodified. A pointer that cannot be resolved stays
+//! in place, with a warning.
 
 use super::files::{Entry, FileSet, Mode, Source};
 use super::{Repository, problem};
@@ -10,15 +11,15 @@ use perfunit_model::Warning;
 use perfunit_model::error::Result;
 use std::path::{Path, PathBuf};
 
-/// The specification bounds a pointer's size.
+/// Maximum size of a pointer file in the specification.
 const LONGEST_POINTER: usize = 1024;
 
-/// What a pointer file says (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>).
+/// Content of a pointer file (<https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>).
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
     /// SHA-256 of the content, in hex.
     sha256: String,
-    /// Bytes.
+    /// Size in bytes.
     size: u64,
 }
 
@@ -38,7 +39,7 @@ impl Pointer {
         is_hash.then_some(Pointer { sha256: sha256.to_owned(), size: value("size ")?.parse().ok()? })
     }
 
-    /// The pointer that a blob holds, if it is one.
+    /// Parses the pointer in a blob, if it holds one.
     fn of_blob(repository: &git2::Repository, id: Oid) -> Option<Pointer> {
         let (size, _) = repository.odb().ok()?.read_header(id).ok()?;
         if size > LONGEST_POINTER {
@@ -47,36 +48,36 @@ impl Pointer {
         Pointer::parse(repository.find_blob(id).ok()?.content())
     }
 
-    /// Whether a file can be what the pointer stands for.
+    /// Checks whether a file can be the pointer's target.
     fn fits(&self, file: &Path) -> bool {
         file.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == self.size)
     }
 
-    /// The file in the store of git-lfs.
+    /// Finds the target in the store of git-lfs.
     fn stored(&self, repository: &git2::Repository) -> Option<PathBuf> {
         let configured = repository.config().and_then(|config| config.get_path("lfs.storage")).ok();
-        // A relative `lfs.storage` counts from the git folder; `join` leaves an absolute one as it is.
+        // A relative `lfs.storage` is relative to the git folder; `join` keeps an absolute path as it is.
         let store = repository.commondir().join(configured.as_deref().unwrap_or(Path::new("lfs")));
         let file = store.join("objects").join(&self.sha256[..2]).join(&self.sha256[2..4]).join(&self.sha256);
         self.fits(&file).then_some(file)
     }
 }
 
-/// Whether a file that seems modified is what the committed pointer stands for. Without git-lfs's own copy to compare
-/// with, equal size has to do.
+/// Checks whether a file that looks modified is the target of the committed pointer. If git-lfs has no copy to compare
+/// with, equal size suffices.
 pub(super) fn is_checked_out(repository: &git2::Repository, committed: Oid, file: &Path) -> bool {
     Pointer::of_blob(repository, committed).is_some_and(|pointer| {
         pointer.fits(file) && pointer.stored(repository).is_none_or(|stored| has_content_of(file, &stored))
     })
 }
 
-/// Whether the file has exactly this content.
+/// Checks whether two files have the same content.
 fn has_content_of(one: &Path, other: &Path) -> bool {
     let hash = |path| Oid::hash_file(ObjectType::Blob, path).ok();
     hash(one).is_some_and(|id| hash(other) == Some(id))
 }
 
-/// Puts the content in the place of each pointer, in versions whose attributes mention LFS.
+/// Replaces each pointer by its target, in versions with attributes that mention LFS.
 pub(super) fn replace_pointers(repository: &Repository, files: &mut FileSet) -> Result<()> {
     if !uses_lfs(repository, files)? {
         return Ok(());
@@ -112,7 +113,7 @@ fn uses_lfs(repository: &Repository, files: &FileSet) -> Result<bool> {
     Ok(false)
 }
 
-/// The file of the working tree, if HEAD has the same pointer and the file can be its content.
+/// Returns the file of the working tree, if HEAD has the same pointer and the file can be its target.
 fn unmodified(repository: &Repository, path: &Path, entry: &Entry, pointer: &Pointer) -> Option<PathBuf> {
     let head = repository.inner.head().ok()?.peel_to_tree().ok()?;
     let same = head.get_path(path).ok()?.id() == entry.id;

@@ -1,16 +1,16 @@
-//! Which two versions are compared, and what files each of them has.
+//! Selects the two versions to compare and lists the files of each.
 //!
-//! Input: what the user typed ([`Request`]) and the repository around a folder ([`Repository`]).
-//! Output: two [`Version`]s with a note about the choice ([`Comparison`]), and for each its files ([`FileSet`]).
+//! Input: the user's arguments ([`Request`]) and the repository around a folder ([`Repository`]).
+//! Output: two [`Version`]s with a note about the choice ([`Comparison`]), and the files of each ([`FileSet`]).
 //!
 //! Invariants:
-//! - Nothing is ever written: not to the index (status does not refresh it), the object database, refs, worktrees
-//!   or hooks' reach. A test compares the whole repository byte by byte and time by time, before and after.
-//! - A version is a value: the contents of changed files are held in memory, so that edits made while we build or
-//!   measure do not leak into it. Files too large for that are refused if they changed in between.
+//! - Nothing is ever written: not to the index (status does not refresh it), the object database, refs, worktrees or
+//!   hooks. A test compares contents and times of the whole repository before and after.
+//! - A version is a value: the contents of changed files are held in memory, so that edits during a build or
+//!   measurement have no effect. Files too large for that are refused if they change.
 //! - An entry's id is the blob hash of exactly the bytes that [`Repository::read`] returns for it.
-//! - A `git` process is started only to convert files on checkout where attributes ask for it (`filters.rs`). No network
-//!   is used.
+//! - A `git` process runs only to convert files on checkout where attributes demand it (`filters.rs`). The network is
+//!   never used.
 
 mod collect;
 mod command;

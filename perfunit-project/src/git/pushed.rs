@@ -1,7 +1,7 @@
-//! What a push brings, and what to compare it with: what the remote is known to have.
+//! Selects the versions to compare for a push: the pushed commits and the newest commit that the remote has.
 //!
-//! Nothing is asked of the remote. What it has is known from git's word on the pushed ref and from the remote-tracking
-//! branches.
+//! The remote is never contacted. Its state is known from the line that git writes about the pushed ref, and from the
+//! remote-tracking branches.
 
 use super::{Repository, problem};
 use git2::{Commit, ErrorCode, Oid, Reference};
@@ -11,42 +11,42 @@ use std::collections::BTreeSet;
 /// A line that git writes to a `pre-push` hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
-    /// What is pushed, as typed: `refs/heads/main`, `HEAD~1`, `(delete)`.
+    /// Pushed revision as typed: `refs/heads/main`, `HEAD~1`, `(delete)`.
     pub local_ref: String,
-    /// Its object; all zeros for a deletion.
+    /// Object to push; all zeros for a deletion.
     pub local: Oid,
-    /// The ref that it becomes.
+    /// Ref to update on the remote.
     pub remote_ref: String,
-    /// The object that this ref has there now; all zeros if there is no such ref yet.
+    /// Current object of the remote ref; all zeros if the ref does not exist yet.
     pub remote: Oid,
 }
 
-/// What a pushed ref means for us.
+/// Result of looking at a pushed ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushedVersions {
     /// Two commits to compare.
     Two(PushedPair),
-    /// Nothing to compare, and why.
+    /// Nothing to compare, with the reason.
     Nothing(String),
 }
 
-/// What the remote has and what it gets.
+/// Base and head of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushedPair {
-    /// Unambiguous abbreviated id of the base.
+    /// Unambiguous abbreviated ID of the base.
     pub base: String,
-    /// What the base is, for people: `origin/main (1a2b3c4)`.
+    /// Description of the base: `origin/main (1a2b3c4)`.
     pub base_name: String,
-    /// Unambiguous abbreviated id of the head.
+    /// Unambiguous abbreviated ID of the head.
     pub head: String,
-    /// Whether both have the same files.
+    /// True if both commits have the same files.
     pub same_files: bool,
 }
 
 impl Pushed {
-    /// Reads a line `<local ref> <local object> <remote ref> <remote object>`.
+    /// Parses a line `<local ref> <local object> <remote ref> <remote object>`.
     pub fn parse(line: &str) -> Result<Pushed> {
-        // From the right: a local "ref" may be any expression, `:/fix the parser` too.
+        // Split from the right, because the local "ref" may contain spaces (`:/fix the parser`).
         let mut words = line.rsplitn(4, ' ');
         let mut word = || words.next().unwrap_or_default();
         let (remote, remote_ref, local, local_ref) = (word(), word(), word(), word());
@@ -56,19 +56,20 @@ impl Pushed {
             }
             _ => Err(Error::usage(format!("invalid pushed ref `{line}`")).hint(
                 "git writes `<local ref> <local object> <remote ref> <remote object>` to a pre-push hook; \
-                 hook managers must pass standard input on, or use `hook run --branch`",
+                 make the hook manager pass on standard input, or use `hook run --branch`",
             )),
         }
     }
 
-    /// The name of the branch that it becomes, or the whole ref.
+    /// Returns the name of the remote branch, or the whole ref if it is not a branch.
     pub fn name(&self) -> &str {
         self.remote_ref.strip_prefix("refs/heads/").unwrap_or(&self.remote_ref)
     }
 }
 
 impl Repository {
-    /// What to compare for a pushed ref: with `base` if one is named (their merge base), else with what the remote has.
+    /// Selects the versions to compare for a pushed ref. Base is the merge base with `base` if given, otherwise the
+    /// newest commit that the remote has.
     pub fn pushed(&self, pushed: &Pushed, remote: &str, base: Option<&str>) -> Result<PushedVersions> {
         let nothing = |why: &str| Ok(PushedVersions::Nothing(why.to_owned()));
         if pushed.local.is_zero() {
@@ -77,11 +78,11 @@ impl Repository {
         if pushed.remote_ref.starts_with("refs/tags/") {
             return nothing("is a tag");
         }
-        // `refs/for` is where Gerrit takes what is to become part of a branch.
+        // Gerrit accepts changes for review under `refs/for`.
         if !["refs/heads/", "refs/for/"].iter().any(|kind| pushed.remote_ref.starts_with(kind)) {
             return nothing("is not a branch");
         }
-        let object = self.inner.find_object(pushed.local, None).map_err(problem::failed("read what is pushed"))?;
+        let object = self.inner.find_object(pushed.local, None).map_err(problem::failed("read the pushed object"))?;
         let Ok(head) = object.peel_to_commit() else { return nothing("is not a commit") };
         if let Some(revision) = base {
             let tip = self.commit(revision)?;
@@ -92,7 +93,7 @@ impl Repository {
             return pair(&base, label, &head).map(PushedVersions::Two);
         }
         if pushed.remote == head.id() {
-            return nothing("is there already");
+            return nothing("is already on the remote");
         }
         let there = self.inner.find_commit(pushed.remote).ok();
         let tracking = self.tracking(remote)?;
@@ -104,17 +105,18 @@ impl Repository {
         let tips = tracking.iter().map(|(_, tip)| tip.id()).chain(there.iter().map(Commit::id));
         let tips: BTreeSet<Oid> = tips.collect();
         if tips.is_empty() {
-            return nothing("is the first branch there");
+            return nothing("is the first branch on the remote");
         }
-        match self.newest_known(head.id(), &tips)? {
-            Known::All => nothing("has no commits that the remote does not have"),
-            Known::Base(base) => pair(&base, label(&base, &tracking, pushed.name()), &head).map(PushedVersions::Two),
-            Known::Unrelated if self.inner.is_shallow() => Err(problem::no_merge_base(remote, pushed.name(), true)),
-            Known::Unrelated => nothing("shares no commit with what the remote is known to have"),
+        match self.newest_on_remote(head.id(), &tips)? {
+            OnRemote::All => nothing("has no new commits"),
+            OnRemote::Base(base) => pair(&base, label(&base, &tracking, pushed.name()), &head).map(PushedVersions::Two),
+            OnRemote::Unrelated if self.inner.is_shallow() => Err(problem::no_merge_base(remote, pushed.name(), true)),
+            OnRemote::Unrelated => nothing("shares no commit with the known branches of the remote"),
         }
     }
 
-    /// What `git push` would push now, as git would tell a hook, and to which remote; `None` if no branch is checked out.
+    /// Returns what `git push` would push now, as git would tell a hook, and the remote. Returns `None` if no branch is
+    /// checked out.
     pub fn next_push(&self) -> Result<Option<(String, Pushed)>> {
         let head = self.inner.head().map_err(|error| match error.code() {
             ErrorCode::UnbornBranch => problem::no_commits(),
@@ -132,7 +134,8 @@ impl Repository {
         Ok(Some((remote, Pushed { local_ref: name.clone(), local, remote_ref: name, remote: remote_oid })))
     }
 
-    /// The remote-tracking branches of a remote with their commits; of all remotes if it has no name but an address.
+    /// Returns the remote-tracking branches of a remote with their commits. If `remote` is a URL, returns those of all
+    /// remotes.
     fn tracking(&self, remote: &str) -> Result<Vec<(String, Commit<'_>)>> {
         let known = self.inner.find_remote(remote).is_ok();
         let pattern = if known { format!("refs/remotes/{remote}/*") } else { "refs/remotes/*".to_owned() };
@@ -141,14 +144,14 @@ impl Repository {
         let tip = |reference: Reference<'_>| {
             let name = reference.shorthand().ok()?.to_owned();
             let id = reference.resolve().ok()?.target()?;
-            // In a partial or damaged clone it may be absent: then nothing is known from it.
+            // In a partial or damaged clone the commit may be missing.
             Some((name, self.inner.find_commit(id).ok()?))
         };
         Ok(references.flatten().filter_map(tip).collect())
     }
 
-    /// Of the commits at and below `head`, the newest at or below one of `tips`.
-    fn newest_known(&self, head: Oid, tips: &BTreeSet<Oid>) -> Result<Known<'_>> {
+    /// Finds the newest ancestor of `head`, or `head` itself, that is reachable from one of `tips`.
+    fn newest_on_remote(&self, head: Oid, tips: &BTreeSet<Oid>) -> Result<OnRemote<'_>> {
         let walked = || -> std::result::Result<Vec<Oid>, git2::Error> {
             let mut walk = self.inner.revwalk()?;
             walk.push(head)?;
@@ -157,35 +160,35 @@ impl Repository {
         };
         let new: BTreeSet<Oid> = walked().map_err(problem::failed("walk the pushed commits"))?.into_iter().collect();
         if new.is_empty() {
-            return Ok(Known::All);
+            return Ok(OnRemote::All);
         }
         let mut border: Vec<Commit<'_>> = Vec::new();
         for id in &new {
             let commit = self.inner.find_commit(*id).map_err(problem::failed(format!("read commit {id}")))?;
             border.extend(commit.parents().filter(|parent| !new.contains(&parent.id())));
         }
-        // Where the remote's branch was merged, it is that one and not the place where the branch was begun.
+        // If the remote's branch was merged, prefer the merged commit to the branch point.
         let is_below = |one: &Commit<'_>, other: &Commit<'_>| {
             one.id() == other.id() || self.inner.graph_descendant_of(other.id(), one.id()).unwrap_or(false)
         };
         border.sort_by_key(|commit| (commit.time().seconds(), commit.id()));
         let above_all = border.iter().position(|one| border.iter().all(|other| is_below(other, one)));
         let chosen = above_all.or(border.len().checked_sub(1));
-        Ok(chosen.map_or(Known::Unrelated, |chosen| Known::Base(border.swap_remove(chosen))))
+        Ok(chosen.map_or(OnRemote::Unrelated, |chosen| OnRemote::Base(border.swap_remove(chosen))))
     }
 }
 
-/// What the remote is known to have of a branch.
-enum Known<'repo> {
-    /// All of its commits.
+/// Part of a branch that the remote has.
+enum OnRemote<'repo> {
+    /// Every commit.
     All,
-    /// This commit and those below it.
+    /// This commit and its ancestors.
     Base(Commit<'repo>),
-    /// None of its commits.
+    /// None of the commits.
     Unrelated,
 }
 
-/// A remote-tracking branch that is at the commit: the one of the same name if there is one.
+/// Returns the name of a remote-tracking branch at the commit, preferably of the same name as `branch`.
 fn label(commit: &Commit<'_>, tracking: &[(String, Commit<'_>)], branch: &str) -> Option<String> {
     let mut names: Vec<&String> =
         tracking.iter().filter(|(_, tip)| tip.id() == commit.id()).map(|(name, _)| name).collect();

@@ -1,4 +1,4 @@
-//! The two versions as typed on the command line.
+//! The two versions to compare, from the command line.
 
 use super::{Repository, problem};
 use git2::{BranchType, Commit, ErrorCode, Oid};
@@ -7,46 +7,46 @@ use perfunit_model::suggest::near;
 use perfunit_model::{Sides, VersionName};
 use serde::{Deserialize, Serialize};
 
-/// What the user asked to compare.
+/// Versions that the user requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// `[BASE] [--head HEAD]`, also `BASE...HEAD`: the merge base of the two against head, where absent parts are chosen.
+    /// `[BASE] [--head HEAD]` or `BASE...HEAD`: head against its merge base with `BASE`. Missing parts have defaults.
     Against {
-        /// The branch or commit whose merge base with head is the base; none: see the `default` module.
+        /// Branch or commit; its merge base with head is the base. `None` selects a default branch.
         base: Option<String>,
-        /// The commit under test; none: the working tree.
+        /// Commit to test; the working tree if `None`.
         head: Option<String>,
     },
     /// `BASE..HEAD`: exactly this commit as base.
     Range {
-        /// The commit compared against.
+        /// Commit to compare with.
         base: String,
-        /// The commit under test; none: the working tree.
+        /// Commit to test; the working tree if `None`.
         head: Option<String>,
     },
 }
 
 impl Default for Request {
-    /// As if nothing was typed.
+    /// Returns the request of an empty command line.
     fn default() -> Self {
         Self::Against { base: None, head: None }
     }
 }
 
 impl Request {
-    /// Whether head is the working tree.
+    /// Checks whether head is the working tree.
     pub fn is_head_live(&self) -> bool {
         matches!(self, Request::Against { head: None, .. } | Request::Range { head: None, .. })
     }
 
-    /// Exactly this commit as base, against the same head.
+    /// Replaces the base by exactly this commit, and keeps the head.
     #[must_use]
     pub fn since(&self, base: &str) -> Request {
         let (Request::Against { head, .. } | Request::Range { head, .. }) = self;
         Request::Range { base: base.to_owned(), head: head.clone() }
     }
 
-    /// Reads the positional argument and `--head`. As in git, an end left out of a range is `HEAD`.
+    /// Parses the positional argument and `--head`. As in git, a missing end of a range means `HEAD`.
     pub fn parse(base: Option<&str>, head: Option<&str>) -> Result<Request> {
         let range = base.and_then(|base| {
             let symmetric = base.split_once("...").map(|ends| (ends, true));
@@ -54,11 +54,11 @@ impl Request {
         });
         match (range, head) {
             (_, Some("")) => Err(Error::usage("--head needs a revision")),
-            (Some(_), Some(_)) => Err(Error::usage("a range names both versions")
-                .hint("leave out --head, or write BASE instead of BASE..HEAD")),
+            (Some(_), Some(_)) => Err(Error::usage("a range already names both versions")
+                .hint("omit --head, or write BASE instead of BASE..HEAD")),
             (Some(((base, head), true)), None) => Ok(Request::Against { base: Some(end(base)), head: Some(end(head)) }),
             (Some(((base, head), false)), None) => Ok(Request::Range { base: end(base), head: Some(end(head)) }),
-            (None, _) if base == Some("") => Err(Error::usage("the version to compare with is empty")),
+            (None, _) if base == Some("") => Err(Error::usage("the revision to compare with is empty")),
             (None, _) => Ok(Request::Against { base: base.map(str::to_owned), head: head.map(str::to_owned) }),
         }
     }
@@ -69,7 +69,7 @@ fn end(revision: &str) -> String {
 }
 
 impl Repository {
-    /// The commit that a revision names, in git's notation.
+    /// Finds the commit of a revision in git's notation.
     pub(super) fn commit(&self, name: &str) -> Result<Commit<'_>> {
         let object = self.inner.revparse_single(name).map_err(|error| match error.code() {
             ErrorCode::Ambiguous => problem::ambiguous_revision(name),
@@ -78,20 +78,20 @@ impl Repository {
         object.peel_to_commit().map_err(|_| problem::not_a_commit(name))
     }
 
-    /// Whether a revision of this name is here.
+    /// Checks whether this revision exists.
     pub fn has_commit(&self, name: &str) -> bool {
         self.commit(name).is_ok()
     }
 
-    /// Whether a name means nothing here, and nothing that is near it; in a shallow clone, and of the usual branches, that is
-    /// not known.
+    /// Checks whether nothing in the repository has this name or a similar one. Returns false in a shallow clone and
+    /// for common branch names, because the remote may have them.
     pub fn has_nothing_like(&self, name: &str) -> bool {
         let is_unknown = self.inner.revparse_single(name).is_err_and(|error| error.code() == ErrorCode::NotFound);
         let is_usual = DEFAULT_BRANCHES.iter().any(|branch| branch.rsplit('/').next() == Some(name));
         is_unknown && !is_usual && !self.inner.is_shallow() && self.near(name).is_empty()
     }
 
-    /// The commit below the working tree.
+    /// Returns the commit that is checked out.
     pub(super) fn head_commit(&self) -> Result<Commit<'_>> {
         let head = self.inner.head().map_err(|error| match error.code() {
             ErrorCode::UnbornBranch => problem::no_commits(),
@@ -100,7 +100,8 @@ impl Repository {
         head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))
     }
 
-    /// The merge base of two commits, if there is one. Of several (criss-cross merges) libgit2's first.
+    /// Returns the merge base of two commits, if they have one. If there are several (criss-cross merges), returns
+    /// libgit2's first.
     pub(super) fn merge_base(&self, one: Oid, two: Oid) -> Result<Option<Commit<'_>>> {
         match self.inner.merge_base(one, two) {
             Ok(id) => self.inner.find_commit(id).map(Some).map_err(problem::failed(format!("read commit {id}"))),
@@ -120,24 +121,24 @@ impl Repository {
 /// One of the two versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// How it was named; `name.dirty` tells a working tree from a commit.
+    /// Name of the version; `name.dirty` distinguishes a working tree from a commit.
     pub name: VersionName,
-    /// The commit; for a working tree the one below it.
+    /// Commit of the version; for a working tree the one it is based on.
     pub commit: Oid,
 }
 
-/// The two versions, and how they were chosen.
+/// The two versions, and a note about their choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     pub versions: Sides<Version>,
-    /// How the base was chosen, if the user named none.
+    /// Explanation of how the base was chosen, if the user did not name it.
     pub note: Option<String>,
 }
 
 impl Repository {
-    /// Finds the two versions that a request means.
+    /// Finds the two versions of a request.
     ///
-    /// Two equal versions are no error: that nothing can have changed is an answer.
+    /// Two equal versions are not an error: "nothing changed" is a valid answer.
     pub fn resolve(&self, request: &Request) -> Result<Comparison> {
         match request {
             Request::Range { base, head } => {
@@ -197,7 +198,7 @@ fn version(label: &str, commit: &Commit<'_>) -> Version {
     Version { name, commit: commit.id() }
 }
 
-/// The default branch of the remote, then the usual names.
+/// Default branch of the remote, then the common names.
 pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
     "refs/remotes/origin/HEAD",
     "refs/remotes/origin/main",
@@ -206,32 +207,32 @@ pub(super) const DEFAULT_BRANCHES: [&str; 5] = [
     "refs/heads/master",
 ];
 
-/// The head for which a base is wanted.
+/// Head for which to choose a base.
 pub(super) struct Head<'repo> {
     pub commit: Commit<'repo>,
-    /// How people call it.
+    /// Name for messages.
     pub label: String,
-    /// The local branch that it is, without `refs/heads/`.
+    /// Local branch of the head, without `refs/heads/`.
     pub branch: Option<String>,
-    /// Whether the working tree is the head and differs from the commit.
+    /// True if the head is a working tree with uncommitted changes.
     pub dirty: bool,
 }
 
-/// A base before it becomes a version.
+/// A base that was chosen.
 pub(super) struct Base<'repo> {
     pub label: String,
     pub commit: Commit<'repo>,
 }
 
 impl<'repo> Base<'repo> {
-    /// Labels the merge base with a branch: the branch itself if head is ahead of its tip.
+    /// Labels the merge base: with the name of the branch if the merge base is the branch's tip.
     pub(super) fn merge_base(label: &str, tip: &Commit<'_>, commit: Commit<'repo>) -> Base<'repo> {
         let label = if commit.id() == tip.id() { label.to_owned() } else { format!("merge base of {label}") };
         Base { label, commit }
     }
 }
 
-/// A branch that may be the base.
+/// A branch to consider as base.
 struct Candidate<'repo> {
     label: String,
     tip: Commit<'repo>,
@@ -239,7 +240,7 @@ struct Candidate<'repo> {
 }
 
 impl Repository {
-    /// Chooses the base for `head`, with a note that says how.
+    /// Chooses the base for `head`, and returns a note that explains the choice.
     pub(super) fn default_base<'repo>(&'repo self, head: &Head<'repo>) -> Result<(Base<'repo>, String)> {
         for Candidate { label, tip, because } in self.candidates(head) {
             match self.merge_base(tip.id(), head.commit.id())? {
@@ -254,7 +255,7 @@ impl Repository {
         self.own_base(head)
     }
 
-    /// Upstream and default branch, unless `head` is the default branch or no branch at all.
+    /// Returns the upstream and the default branch, or nothing if `head` is the default branch or not a branch.
     fn candidates(&self, head: &Head<'_>) -> Vec<Candidate<'_>> {
         let Some(branch) = &head.branch else { return Vec::new() };
         let default = self.default_branch();
@@ -275,7 +276,7 @@ impl Repository {
         Some((label, upstream.get().peel_to_commit().ok()?))
     }
 
-    /// Its name, without that of the remote.
+    /// Returns the name of the default branch, without the remote.
     pub fn default_branch_name(&self) -> Option<String> {
         let (label, _) = self.default_branch()?;
         Some(label.strip_prefix("origin/").map_or(label.clone(), str::to_owned))
@@ -289,7 +290,7 @@ impl Repository {
         })
     }
 
-    /// What a version is compared with that has only itself: the commit below it.
+    /// Returns the base of a head without another branch to compare with: its own last commit or its parent.
     fn own_base<'repo>(&'repo self, head: &Head<'repo>) -> Result<(Base<'repo>, String)> {
         let Head { commit, label, branch, dirty } = head;
         let place = branch.as_ref().map_or_else(|| format!("`{label}`"), |branch| format!("`{branch}`"));
@@ -357,8 +358,8 @@ mod tests {
 
     #[test]
     fn contradictions_are_usage_errors() {
-        check(Some("a..b"), Some("c"), "a range names both versions");
-        check(Some(""), None, "the version to compare with is empty");
+        check(Some("a..b"), Some("c"), "a range already names both versions");
+        check(Some(""), None, "the revision to compare with is empty");
         check(None, Some(""), "--head needs a revision");
     }
 }

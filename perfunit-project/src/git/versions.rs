@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The two versions of a comparison, and what files each of them has.
+/// The two versions of a comparison with the files of each.
 #[derive(Clone)]
 pub struct Versions {
     /// The user's repository, read only.
@@ -18,21 +18,22 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// Reads which files both have.
+    /// Reads the files of both versions.
     pub fn read(repository: Repository, sides: Sides<Version>) -> Result<Self> {
         let files = Sides { base: repository.files(&sides.base)?, head: repository.files(&sides.head)? };
         Ok(Self { repository: Rc::new(repository), sides, files })
     }
 
-    /// The content of a file of a version, if it has it; of a link the path to its target.
+    /// Reads a file of a version, if it exists. The content of a symbolic link is its target path.
     pub fn read_file(&self, files: &FileSet, path: &str) -> Option<Vec<u8>> {
         let path = Path::new(path);
         files.entries.get(path).and_then(|entry| self.repository.read(entry, path).ok())
     }
 
-    /// The path of a file without the links in it; `None` if it leaves the repository, or goes round in a circle.
+    /// Resolves the symbolic links in a path. Returns `None` if the path leaves the repository or the links form a
+    /// cycle.
     pub fn resolve(&self, files: &FileSet, path: &str) -> Option<String> {
-        // As many as Linux follows.
+        // The limit of Linux.
         const MOST: usize = 40;
         let mut links = 0;
         let mut found = String::new();
@@ -54,13 +55,14 @@ impl Versions {
         Some(found)
     }
 
-    /// Paths of the files that differ, as text.
+    /// Returns the paths of the files that differ.
     pub fn changed_paths(&self) -> BTreeSet<String> {
         let changed = self.files.base.changed(&self.files.head);
         changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
-    /// Files that differ and are reached through a link as well: that path, and their own.
+    /// Returns changed files that are also reachable through a symbolic link: the path through the link, and the real
+    /// path.
     pub fn changed_behind_links(&self) -> BTreeMap<String, PathBuf> {
         let changed = self.files.base.changed(&self.files.head);
         let mut found = BTreeMap::new();
@@ -78,7 +80,7 @@ impl Versions {
         found
     }
 
-    /// The keys by which the contents of versions are known again.
+    /// Returns keys that identify the contents of both versions.
     pub fn contents(&self) -> Sides<String> {
         self.files.as_ref().map(FileSet::key)
     }
@@ -87,7 +89,7 @@ impl Versions {
         self.sides.as_ref().map(|version| version.name.clone())
     }
 
-    /// A version with its label and short commit, for people.
+    /// Describes a version by its label and short commit.
     pub fn described(&self, side: Side) -> String {
         let name = &self.sides.get(side).name;
         let commit = name.commit.get(..7).unwrap_or(&name.commit);

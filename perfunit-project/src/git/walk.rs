@@ -1,4 +1,4 @@
-//! The commits of a range.
+//! Lists the commits of a range.
 
 use super::{Repository, problem};
 use git2::{Commit, DiffOptions, Oid, Patch, Sort};
@@ -7,49 +7,49 @@ use perfunit_model::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Commits taken where there is no tag to begin at.
+/// Number of commits if no tag marks the start.
 const WITHOUT_TAG: usize = 20;
 
-/// Which commits to walk.
+/// Commits to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Walk {
-    /// `BASE..HEAD`, or `BASE` for all since then; none: since the last tag.
+    /// `BASE..HEAD`, or `BASE` for all commits since then. `None` means since the last tag.
     pub range: Option<String>,
-    /// The youngest so many.
+    /// Limit to this number of most recent commits.
     pub most: Option<usize>,
-    /// Only commits that change something below one of these, relative to the repository's root.
+    /// Include only commits that change something below one of these paths, relative to the repository's root.
     pub paths: Vec<String>,
-    /// Where no range is named: tags to pass by on the way back to the one to begin at.
+    /// Without a range: number of tags to skip on the way back to the start.
     pub tags_passed: usize,
-    /// Only commits of this moment or later, in seconds since 1970.
+    /// Include only commits of this moment or later, in seconds since 1970.
     pub since: Option<i64>,
     pub steps: Steps,
 }
 
-/// Which commits of the line are steps.
+/// Commits that count as steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Steps {
     #[default]
     All,
-    /// Those with several parents.
+    /// Merge commits only.
     Merges,
 }
 
-/// Commits in a row, the oldest first.
+/// A line of commits, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// The one before the first.
+    /// Commit before the first one.
     pub base: model::Commit,
-    /// Each with its first parent before it.
+    /// Commits, each preceded by its first parent.
     pub commits: Vec<model::Commit>,
-    /// Indices of those that were asked for, by their paths or as merges.
+    /// Indices of the commits that match the requested paths and steps.
     pub wanted: Vec<usize>,
-    /// How the range was chosen, if none was named.
+    /// Explanation of how the range was chosen, if the user did not name one.
     pub note: Option<String>,
 }
 
 impl Repository {
-    /// Walks from the end of a range along first parents to its beginning.
+    /// Lists the commits from the end of a range along first parents to its start.
     pub fn walk(&self, walk: &Walk) -> Result<Line> {
         let tags = self.tags()?;
         let (base, head, note) = self.ends(walk, &tags)?;
@@ -86,12 +86,12 @@ impl Repository {
         Ok(Line { base: described(&commit(before)?, &tags), commits, wanted, note })
     }
 
-    /// A commit, as people know it.
+    /// Describes a commit with its subject, time and tags.
     pub fn describe(&self, revision: &str) -> Result<model::Commit> {
         Ok(described(&self.commit(revision)?, &self.tags()?))
     }
 
-    /// The commit in which the repository began: names it among clones.
+    /// Returns the ID of the repository's first commit, which is the same in all clones.
     pub fn beginning(&self) -> Result<String> {
         let mut walk = self.inner.revwalk().map_err(problem::failed("walk through the commits"))?;
         let head = self.head_commit()?.id();
@@ -105,8 +105,8 @@ impl Repository {
         let or_head = |end: &str| if end.is_empty() { "HEAD".to_owned() } else { end.to_owned() };
         if let Some(range) = &walk.range {
             if range.contains("...") {
-                return Err(Error::usage(format!("`{range}`: a history goes from one commit to a later one"))
-                    .hint("write two dots: `BASE..HEAD`"));
+                return Err(Error::usage(format!("`{range}`: a history needs a range from one commit to a later one"))
+                    .hint("use two dots: `BASE..HEAD`"));
             }
             let (base, head) = range.split_once("..").unwrap_or((range, "HEAD"));
             return Ok((self.commit(&or_head(base))?, self.commit(&or_head(head))?, None));
@@ -134,7 +134,7 @@ impl Repository {
             return Err(problem::too_shallow());
         }
         passed.truncate(most);
-        let note = format!("no tag was found: the last {} commits", passed.len());
+        let note = format!("no tag found: the last {} commits", passed.len());
         let before = match passed.last() {
             Some(id) => self.inner.find_commit(*id).map_err(problem::failed(format!("read commit {id}")))?,
             None => head.clone(),
@@ -142,7 +142,7 @@ impl Repository {
         Ok((before, head, Some(note)))
     }
 
-    /// The first commit on the way back that is older, or the one in which the repository began.
+    /// Finds the first older commit on the way back, or the repository's first commit.
     fn last_before<'a>(&'a self, head: &Commit<'a>, moment: i64) -> Result<Commit<'a>> {
         let mut at = head.clone();
         while at.time().seconds() >= moment {
@@ -162,7 +162,7 @@ impl Repository {
         if self.inner.is_shallow() {
             return error.hint(problem::FETCH_MORE);
         }
-        error.hint("a history goes from a commit to one of its descendants; are the ends in the right order?")
+        error.hint("a history goes from a commit to a descendant; check the order of the two ends")
     }
 
     fn descends(&self, later: Oid, earlier: Oid) -> Result<bool> {
@@ -170,11 +170,11 @@ impl Repository {
         Ok(later == earlier || descends.map_err(problem::failed("compare commits"))?)
     }
 
-    /// From the first parent's child of `until`, or of an ancestor of it, to `head`.
+    /// Lists the first parents of `head`, the oldest first, after `until` or an ancestor of it.
     fn first_parents(&self, head: &Commit<'_>, until: Oid) -> Result<Vec<Oid>> {
         let mut line = Vec::new();
         let mut at = head.clone();
-        // Where the beginning was merged from elsewhere, the line passes it by.
+        // If `until` was merged from another branch, first parents never reach it.
         while at.id() != until && !self.descends(until, at.id())? {
             line.push(at.id());
             let Ok(parent) = at.parent(0) else {
@@ -212,22 +212,21 @@ impl Repository {
     }
 }
 
-/// No commit of a range is asked for.
+/// Builds an error for a range without matching commits.
 fn nothing_wanted(walk: &Walk, passed: usize) -> Error {
     let range = walk.range.as_deref().map_or_else(|| "the range".to_owned(), |range| format!("`{range}`"));
     let error = Error::usage(format!("there are no commits in {range}"));
     match (passed, walk.since) {
-        (0, Some(_)) => error.hint("name an earlier day with --since"),
-        (0, None) => error.hint("name an older beginning, such as `HEAD~20`"),
+        (0, Some(_)) => error.hint("pass an earlier day with --since"),
+        (0, None) => error.hint("use an older start, such as `HEAD~20`"),
         _ => {
             let asked = if walk.steps == Steps::Merges { "is a merge" } else { "changes one of the paths" };
-            Error::usage(format!("none of the {passed} commits in {range} {asked}"))
-                .hint("leave out --merges or --paths")
+            Error::usage(format!("none of the {passed} commits in {range} {asked}")).hint("omit --merges or --paths")
         }
     }
 }
 
-/// Beginning, end, and how they were chosen.
+/// Start, end, and a note about their choice.
 type Ends<'a> = (Commit<'a>, Commit<'a>, Option<String>);
 
 fn described(commit: &Commit<'_>, tags: &BTreeMap<Oid, Vec<String>>) -> model::Commit {
@@ -239,20 +238,20 @@ fn described(commit: &Commit<'_>, tags: &BTreeMap<Oid, Vec<String>>) -> model::C
     }
 }
 
-/// Unchanged lines shown around a change.
+/// Unchanged lines to show around a change.
 const CONTEXT: u32 = 3;
 
 /// A line of a unified diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffLine {
-    /// With its sign.
+    /// Text with its sign.
     pub text: String,
-    /// Its number in head; of a line that is gone, that of the one that follows it there.
+    /// Line number in head; for a removed line, the number of the next line in head.
     pub line: usize,
 }
 
 impl Repository {
-    /// The differences of a file, with the lines around them; nothing for a file that is no text or does not differ.
+    /// Returns the changed lines of a file with context. Returns nothing if the file is not text or does not differ.
     pub fn file_diff(&self, base: &str, head: &str, path: &str) -> Result<Vec<DiffLine>> {
         let failed = || problem::failed(format!("compare {path}"));
         let trees = (self.commit(base)?.tree(), self.commit(head)?.tree());
@@ -269,7 +268,7 @@ impl Repository {
             let mut next = differences.hunk(hunk).map_err(failed())?.0.new_start() as usize;
             for index in 0..differences.num_lines_in_hunk(hunk).map_err(failed())? {
                 let line = differences.line_in_hunk(hunk, index).map_err(failed())?;
-                // Other origins are remarks about a missing line break at the end.
+                // Other origins are notes about a missing line break at the end.
                 let (' ' | '+' | '-') = line.origin() else { continue };
                 let at = line.new_lineno().map_or(next, |number| number as usize);
                 next = at + usize::from(line.new_lineno().is_some());
@@ -280,7 +279,7 @@ impl Repository {
         Ok(lines)
     }
 
-    /// A text file as a commit has it.
+    /// Reads a text file of a commit.
     pub fn text_at(&self, commit: &str, path: &str) -> Result<Option<String>> {
         let tree = self.commit(commit)?.tree().map_err(problem::failed(format!("read {path}")))?;
         let Ok(entry) = tree.get_path(Path::new(path)) else { return Ok(None) };
@@ -325,7 +324,7 @@ mod tests {
         let commits = fixture.open().walk(&walk(None)).unwrap();
         assert_eq!(ids(&commits), [last.to_string()]);
         assert_eq!(commits.base.tags, ["v1"]);
-        // However far it is away; a release is compared with the one before it.
+        // The distance does not matter: a release is compared with the one before it.
         for number in 0..=WITHOUT_TAG {
             fixture.commit(&[("a", &format!("later {number}"))]);
         }

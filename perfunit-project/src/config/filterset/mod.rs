@@ -1,7 +1,7 @@
-//! nextest's filterset language (`-E 'package(parser) & test(long)'`), by nextest's own crate.
+//! Nextest's filterset language (`-E 'package(parser) & test(long)'`), parsed by nextest's own crate.
 //!
-//! Input: what `cargo metadata` says of head's workspace, and expressions with the place where they stand. Output: which
-//! targets and tests an expression takes. Pure.
+//! Input: the output of `cargo metadata` for head's workspace, and expressions with their source. Output: the targets
+//! and tests that an expression matches. Pure.
 
 mod problem;
 mod universe;

@@ -1,4 +1,4 @@
-//! What is wrong with an expression: where, in words, with what the user may have meant.
+//! Errors in filterset expressions: the position, the cause, and a suggestion.
 
 use miette::{Diagnostic, LabeledSpan};
 use nextest_filtering::errors::{BannedPredicateReason, FiltersetParseErrors, ParseSingleError};
@@ -6,30 +6,31 @@ use perfunit_model::error::Error;
 use perfunit_model::suggest;
 use std::collections::BTreeSet;
 
-/// All predicates that we take, for those who look for one.
+/// Supported predicates, for suggestions.
 const PREDICATES: [&str; 11] =
     ["test", "package", "deps", "rdeps", "binary_id", "binary", "kind", "platform", "default", "all", "none"];
 
-/// The names that an expression may mean.
+/// Names that an expression can refer to.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct KnownNames {
     /// Packages of the workspace.
     pub packages: BTreeSet<String>,
-    /// Test binaries by nextest's ids.
+    /// Binary IDs of the test binaries, in nextest's format.
     pub binary_ids: BTreeSet<String>,
-    /// Test binaries by the names of their targets.
+    /// Target names of the test binaries.
     pub binaries: BTreeSet<String>,
 }
 
-/// The first error with the expression and a mark below it; `place` says where the expression stands.
-pub fn problem(place: &str, errors: &FiltersetParseErrors, known: &Known) -> Error {
+/// Builds an error from the first parse error, with a mark below the wrong part. `place` says where the expression is
+/// written.
+pub fn problem(place: &str, errors: &FiltersetParseErrors, known: &KnownNames) -> Error {
     let Some(first) = errors.errors.first() else {
-        return Error::usage(format!("{place}: cannot understand the filterset `{}`", errors.input));
+        return Error::usage(format!("{place}: invalid filterset `{}`", errors.input));
     };
     let label = first.labels().and_then(|mut labels| labels.next());
     let words = label.as_ref().and_then(LabeledSpan::label).unwrap_or_default();
     let (what, words) = match first {
-        // Said in nextest's words, which are about its own configuration.
+        // Nextest's own wording refers to its configuration.
         ParseSingleError::BannedPredicate { .. } => ("this predicate is not supported here".to_owned(), ""),
         first => (first.to_string(), words),
     };
@@ -38,25 +39,25 @@ pub fn problem(place: &str, errors: &FiltersetParseErrors, known: &Known) -> Err
     error.hint(hint(first, &errors.input, label.as_ref(), known))
 }
 
-/// The expression with a mark below the place of the error, and the column of that place from 1.
+/// Marks the wrong part of the expression. Returns the marked text and the column, counted from 1.
 fn marked(input: &str, label: Option<&LabeledSpan>, words: &str) -> (String, usize) {
     let (offset, length) = label.map_or((0, 0), |label| (label.offset(), label.len()));
-    // What is missing begins, to the parser, where the last thing ended.
+    // The parser places a missing part directly after the preceding token.
     let space = input.get(offset..offset + length).map_or(0, |part| part.len() - part.trim_start().len());
     let (offset, length) = (offset + space, length - space);
     let before = input.get(..offset).unwrap_or(input).chars().count();
     let length = input.get(offset..offset + length).map_or(1, |part| part.chars().count()).max(1);
-    // An expression may span lines in the configuration: one line is enough to point into.
+    // An expression in the configuration may span several lines. Join them so that the mark fits.
     let line: String = input.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     let mark = format!("{}{} {words}", " ".repeat(before), "^".repeat(length));
     (format!("    {line}\n    {}", mark.trim_end()), before + 1)
 }
 
-fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, known: &Known) -> String {
+fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, known: &KnownNames) -> String {
     let part = label.and_then(|label| input.get(label.offset()..label.offset() + label.len())).unwrap_or_default();
     let names = match error {
         ParseSingleError::NoPackageMatch(_) => Some(("packages", &known.packages)),
-        ParseSingleError::NoBinaryIdMatch(_) => Some(("binary ids", &known.binary_ids)),
+        ParseSingleError::NoBinaryIdMatch(_) => Some(("binary IDs", &known.binary_ids)),
         ParseSingleError::NoBinaryNameMatch(_) => Some(("binaries", &known.binaries)),
         _ => None,
     };
@@ -68,10 +69,11 @@ fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, know
     }
     match error {
         ParseSingleError::BannedPredicate { reason: BannedPredicateReason::DefaultInfiniteRecursion, .. } => {
-            "default() cannot be a part of what it means".to_owned()
+            "default() cannot refer to itself".to_owned()
         }
         ParseSingleError::BannedPredicate { .. } => {
-            "group(..) asks for nextest's configuration, which has no part in this: name tests or packages".to_owned()
+            "group(..) refers to nextest's configuration, which is not read here; select tests or packages instead"
+                .to_owned()
         }
         ParseSingleError::ExpectedExpr(_) | ParseSingleError::ExpectedEndOfExpression(_) => {
             let offset = label.map_or(0, LabeledSpan::offset);
@@ -82,7 +84,7 @@ fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, know
         ParseSingleError::InvalidAndOperator(_) => "write `&` or `and`".to_owned(),
         ParseSingleError::InvalidOrOperator(_) => "write `|` or `or`".to_owned(),
         ParseSingleError::InvalidRegex { .. } | ParseSingleError::InvalidRegexWithoutMessage(_) => {
-            "what stands between slashes is a regular expression; a part of a name needs none: test(part)".to_owned()
+            "text between slashes is a regular expression; to match a part of a name, write test(part)".to_owned()
         }
         error => error.help().map_or_else(predicates, |help| help.to_string()),
     }
@@ -90,10 +92,10 @@ fn hint(error: &ParseSingleError, input: &str, label: Option<&LabeledSpan>, know
 
 fn predicates() -> String {
     let list: Vec<String> = PREDICATES.iter().map(|name| format!("{name}()")).collect();
-    format!("an expression is made of {} with `not`, `and`, `or`, `-` and parentheses", list.join(", "))
+    format!("an expression consists of {}, combined with `not`, `and`, `or`, `-` and parentheses", list.join(", "))
 }
 
-/// The name in `package(=name)`, or in what of it is marked.
+/// Extracts the name from `package(=name)` or from the marked part of it.
 fn argument(part: &str) -> &str {
     let inside = part.split_once('(').map_or(part, |(_, inside)| inside);
     inside.trim_end_matches(')').trim().trim_start_matches(['=', '~', '#', '/'])

@@ -1,6 +1,6 @@
-//! What expressions speak about: the packages of the workspace with their dependencies, and their test binaries.
+//! The packages and test binaries that filterset expressions are evaluated against.
 
-use super::problem::{self, Known};
+use super::problem::{self, KnownNames};
 use guppy::graph::cargo::BuildPlatform;
 use guppy::graph::{BuildTargetId, BuildTargetKind, PackageGraph};
 use guppy::{CargoMetadata, PackageId};
@@ -11,42 +11,41 @@ use nextest_metadata::{RustBinaryId, RustTestBinaryKind, TestCaseName};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{TargetId, TargetKind, TestId};
 
-/// The packages that expressions speak about.
+/// Package graph of the workspace, and the meaning of `default()`.
 #[derive(Debug)]
 pub struct Universe {
     graph: PackageGraph,
     default: CompiledExpr,
 }
 
-/// An expression that is understood.
+/// A parsed filterset expression.
 #[derive(Debug, Clone)]
 pub struct Expression {
-    /// As it was written.
+    /// The text as written by the user.
     pub text: String,
     compiled: CompiledExpr,
 }
 
-/// True if the expression asks for dependencies (`deps(..)`, `rdeps(..)`), which are known only once all of them are
-/// resolved.
+/// Checks whether the expression uses `deps(..)` or `rdeps(..)`, which need the resolved dependency graph.
 pub fn needs_dependencies(text: &str) -> bool {
     Filterset::needs_deps(text)
 }
 
 impl Universe {
-    /// Reads the output of `cargo metadata`. Without resolved dependencies `deps(..)` takes only what it names.
+    /// Parses the output of `cargo metadata`. Without resolved dependencies, `deps(..)` matches only the named package.
     pub fn new(metadata: &str) -> Result<Self> {
         let graph = CargoMetadata::parse_json(metadata).and_then(CargoMetadata::build_graph);
-        let graph = graph.map_err(|error| Error::setup(format!("cannot understand the graph of packages: {error}")))?;
+        let graph = graph.map_err(|error| Error::setup(format!("cannot read the package graph: {error}")))?;
         Ok(Self { graph, default: CompiledExpr::ALL })
     }
 
-    /// Understands an expression of the command line or of the configuration; `place` says where it stands.
+    /// Parses an expression from the command line or the configuration. `place` says where it is written.
     pub fn parse(&self, text: &str, place: &str) -> Result<Expression> {
-        // `group(..)` asks for nextest's configuration, and is refused as such here.
+        // This kind rejects `group(..)`, which would need nextest's configuration.
         self.parse_as(text, place, FiltersetKind::OverrideFilter)
     }
 
-    /// Understands a `default-filter`; later on `default()` means it.
+    /// Parses a `default-filter`, and makes it the meaning of `default()`.
     pub fn parse_default(&mut self, text: &str, place: &str) -> Result<Expression> {
         let expression = self.parse_as(text, place, FiltersetKind::DefaultFilter)?;
         self.default = expression.compiled.clone();
@@ -57,14 +56,14 @@ impl Universe {
         let context = ParseContext::new(&self.graph);
         match Filterset::parse(text.to_owned(), &context, kind, &KnownGroups::Unavailable) {
             Ok(filterset) => Ok(Expression { text: text.to_owned(), compiled: filterset.compiled }),
-            Err(errors) => Err(problem::problem(place, &errors, &self.known())),
+            Err(errors) => Err(problem::problem(place, &errors, &self.known_names())),
         }
     }
 
-    /// Whether the expression takes the tests of a target: all, none, or it depends on their names (`None`).
+    /// Checks whether the expression matches the tests of a target. Returns `None` if that depends on the test.
     pub fn takes_target(&self, expression: &Expression, target: &TargetId) -> Option<bool> {
         let of_tests = self.takes_kind(expression, target, Tests::Written);
-        // Both kinds have calls.
+        // Only libraries and binaries have generated workloads.
         let has_calls = matches!(target.kind, TargetKind::Lib | TargetKind::Bin);
         if has_calls && self.takes_kind(expression, target, Tests::Generated) != of_tests { None } else { of_tests }
     }
@@ -74,13 +73,13 @@ impl Universe {
         expression.compiled.matches_binary(&binary.query(target), &self.context())
     }
 
-    /// True if the expression may take generated calls of the target, and none of its tests.
+    /// Checks whether the expression may match generated workloads of the target, but none of its tests.
     pub fn is_about_calls(&self, expression: &Expression, target: &TargetId) -> bool {
         self.takes_kind(expression, target, Tests::Written) == Some(false)
             && self.takes_target(expression, target).is_none()
     }
 
-    /// True if the expression takes the test.
+    /// Checks whether the expression matches a test.
     pub fn takes(&self, expression: &Expression, test: &TestId) -> bool {
         let tests = if test.is_generated() { Tests::Generated } else { Tests::Written };
         let binary = self.binary(&test.target, tests);
@@ -107,10 +106,11 @@ impl Universe {
             TargetKind::Bench | TargetKind::LibBench | TargetKind::BinBench => RustTestBinaryKind::BENCH,
             TargetKind::Doctest => RustTestBinaryKind::new(target.kind.to_string()),
         };
-        // Packages and names are those of the target that has them.
+        // Generated workloads keep package and name of their target.
         let shown = if tests == Tests::Generated { RustTestBinaryKind::new("generated") } else { kind.clone() };
         Binary {
-            // A target of base alone is in no package that the graph knows: then no package is meant, and names still count.
+            // The graph lacks the package of a target that only base has. Predicates on packages do not match it; those
+            // on names can.
             package: package.map_or_else(|| PackageId::new(target.package.clone()), |package| package.id().clone()),
             id: RustBinaryId::from_parts(&target.package, &kind, &target.name),
             kind: shown,
@@ -118,9 +118,9 @@ impl Universe {
         }
     }
 
-    /// The names that an expression may mean.
-    fn known(&self) -> Known {
-        let mut known = Known::default();
+    /// Collects the names that an expression can refer to.
+    fn known_names(&self) -> KnownNames {
+        let mut known = KnownNames::default();
         for package in self.graph.resolve_workspace().packages(guppy::graph::DependencyDirection::Forward) {
             known.packages.insert(package.name().to_owned());
             for target in package.build_targets() {
@@ -140,15 +140,15 @@ impl Universe {
     }
 }
 
-/// Which tests of a target.
+/// Origin of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tests {
     Written,
-    /// Calls that the tool made up.
+    /// Generated workloads.
     Generated,
 }
 
-/// What an expression is told about a test binary.
+/// Facts about a test binary that an expression can query.
 struct Binary {
     package: PackageId,
     id: RustBinaryId,

@@ -120,9 +120,13 @@ fn contradictions_and_rules_that_say_nothing_are_refused() {
     refused("", "x", &["the profiles are ci, default, hook"]);
     refused("[[profile.ci.overrides]]\nfilter = \"all()\"\n", "ci", &["p.toml:2: this override sets nothing"]);
     refused("[[skip]]\nfilter = \"all()\"\nreason = \" \"\n", "ci", &["p.toml:3: the reason is empty"]);
-    refused("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule says nothing"]);
+    refused("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule has neither `ignore` nor `reaches`"]);
     refused("[[data]]\npaths = []\nignore = true\n", "ci", &["p.toml:2: this rule has no paths"]);
-    refused("[[data]]\npaths = [\"a\"]\nignore = true\nreaches = \"all()\"\n", "ci", &["p.toml:4", "as well"]);
+    refused(
+        "[[data]]\npaths = [\"a\"]\nignore = true\nreaches = \"all()\"\n",
+        "ci",
+        &["p.toml:4", "both `ignore` and `reaches`"],
+    );
     refused("[[data]]\npaths = [\"a[\"]\nignore = true\n", "ci", &["p.toml:2", "invalid pattern `a[`"]);
 }
 
@@ -155,5 +159,5 @@ fn without_a_file_everything_is_built_in() {
     assert_eq!((resolved.file, resolved.rules), (None, Rules::default()));
     let missing = folder.path().join("missing.toml");
     let error = Configuration::find(folder.path(), None, Some(&missing)).unwrap_err().to_string();
-    assert!(error.contains("there is no configuration file"), "{error}");
+    assert!(error.contains("configuration file not found"), "{error}");
 }

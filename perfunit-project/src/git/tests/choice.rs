@@ -1,11 +1,11 @@
-//! Which two versions are chosen, and what is said if there are none.
+//! Choice of the two versions, and errors if there is no choice.
 
 use super::super::fixture::Fixture;
 use super::super::{Repository, Request};
 use super::{check_fails, git};
 use std::fs;
 
-/// `base -> head (note)` for arguments as typed.
+/// Checks `base -> head (note)` for arguments as typed.
 #[track_caller]
 fn check(fixture: &Fixture, base: Option<&str>, head: Option<&str>, expected: &str) {
     let comparison = fixture.resolve(base, head).unwrap();
@@ -36,7 +36,7 @@ fn a_branch_is_compared_with_its_upstream_or_the_default_branch() {
     check(&fixture, None, None, "main -> HEAD");
     fixture.remote_branch("topic", first);
     fixture.set_upstream("topic", "origin/topic");
-    // All is pushed: the upstream would give an empty comparison.
+    // Everything is pushed, so the upstream would give an empty comparison.
     check(&fixture, None, None, "main -> HEAD");
     fixture.commit(&[("a", "3")]);
     check(&fixture, None, None, "origin/topic -> HEAD");
@@ -95,7 +95,7 @@ fn what_cannot_be_compared_is_explained() {
     let fixture = Fixture::unborn();
     check_fails(&fixture.resolve(None, None).unwrap_err(), "no commits yet", "commit once");
     fixture.commit(&[("a", "1")]);
-    check_fails(&fixture.resolve(None, None).unwrap_err(), "first commit", "name the version");
+    check_fails(&fixture.resolve(None, None).unwrap_err(), "first commit", "pass the revision");
     fixture.remote_branch("release", fixture.raw.head().unwrap().target().unwrap());
     check_fails(&fixture.resolve(Some("release"), None).unwrap_err(), "unknown revision `release`", "`origin/release`");
     check_fails(&fixture.resolve(Some("mian"), None).unwrap_err(), "unknown revision `mian`", "`main`");

@@ -1,4 +1,4 @@
-//! What files a version has, and that nothing is touched on the way to them.
+//! Files of a version; reading them never writes anything.
 
 use super::super::fixture::{Fixture, texts};
 use super::super::{FileSet, Mode, Repository, Request};
@@ -150,7 +150,7 @@ fn submodules_are_read_at_the_commit_of_each_version() {
     assert_eq!(read(resolve().head).unwrap(), "3");
     assert_eq!(Repository::discover(&inside).unwrap().root(), inside);
 
-    // Not checked out any more, git still has its objects; without those it is left out.
+    // After deinit, git still has the submodule's objects. Without them the submodule is left out.
     git(&fixture.root, &["submodule", "--quiet", "deinit", "--force", "--all"]);
     assert_eq!(read(versions.base.clone()).unwrap(), "1");
     fs::remove_dir_all(fixture.root.join(".git/modules")).unwrap();
@@ -205,7 +205,7 @@ fn lfs_pointers_are_followed_where_the_content_is_here() {
     let fixture = Fixture::new(&[(".gitattributes", "*.bin filter=lfs\n"), ("lost.bin", &pointer("a", 9))]);
     fixture.commit(&[("kept.bin", &pointer("b", 4)), ("tree.bin", &pointer("c", 4))]);
     fixture.write(&format!(".git/lfs/objects/bb/bb/{}", "b".repeat(64)), "kept");
-    // Checked out: libgit2 takes these for edits.
+    // libgit2 takes checked-out files for edits.
     fixture.write("kept.bin", "kept");
     fixture.write("tree.bin", "tree");
     assert!(!fixture.resolve(Some("HEAD"), None).unwrap().versions.head.name.dirty);
@@ -218,7 +218,7 @@ fn lfs_pointers_are_followed_where_the_content_is_here() {
     assert_eq!(texts(&fixture.open(), &fixture.head_files())["kept.bin"], "edit");
 }
 
-/// Bytes of a file in two commits and in the working tree, as the tool reads them.
+/// Reads a file in two commits and in the working tree, as the tool does.
 #[track_caller]
 fn read_all(fixture: &Fixture, path: &str) -> [Vec<u8>; 3] {
     let repository = fixture.open();
@@ -238,7 +238,7 @@ fn line_endings_and_encodings_are_those_that_git_checks_out() {
     fs::write(fixture.root.join("wide.txt"), b"\xff\xfew\0\xe4\0").unwrap();
     git(&fixture.root, &["add", "--all"]);
     git(&fixture.root, &["commit", "--quiet", "-m", "attributes"]);
-    // As a clone has them.
+    // Check the files out as a clone does.
     git(&fixture.root, &["rm", "--quiet", "-r", "--cached", "."]);
     git(&fixture.root, &["reset", "--quiet", "--hard"]);
     assert!(!fixture.resolve(Some("HEAD"), None).unwrap().versions.head.name.dirty);
@@ -251,7 +251,7 @@ fn line_endings_and_encodings_are_those_that_git_checks_out() {
     assert_eq!(read_all(&fixture, "plain.txt"), ["p\n"; 3].map(|text| text.as_bytes().to_vec()));
     let id = texts(&fixture.open(), &fixture.head_files())["v.id"].clone();
     assert!(id.starts_with("$Id: ") && id == fs::read_to_string(fixture.root.join("v.id")).unwrap(), "{id}");
-    // Only what is edited differs from the commit.
+    // Only the edited file differs from the commit.
     fixture.write("plain.txt", "q\n");
     let repository = fixture.open();
     let versions = fixture.resolve(Some("HEAD"), None).unwrap().versions;
@@ -318,7 +318,7 @@ fn formats_that_cannot_be_read_are_named_with_a_way_out() {
         let made =
             std::process::Command::new("git").args(["init", "--quiet", option, "made"]).current_dir(&folder).output();
         if !made.unwrap().status.success() {
-            // Past the test harness, which drops what passing tests print.
+            // Bypass the test harness, which drops the output of passing tests.
             let _ = writeln!(std::io::stderr(), "skipped: {}: this git does not support {option}", module_path!());
             return;
         }
@@ -345,7 +345,7 @@ fn linked_worktrees_and_subfolders_are_found() {
     assert!(!fixture.resolve(Some("HEAD"), None).unwrap().versions.head.name.dirty);
 }
 
-/// Kind, time of change and content of everything below a folder.
+/// Records kind, change time and content of everything below a folder.
 fn photograph(folder: &Path, into: &mut BTreeMap<PathBuf, (u32, i64, i64, Vec<u8>)>) {
     for item in fs::read_dir(folder).unwrap() {
         let path = item.unwrap().path();

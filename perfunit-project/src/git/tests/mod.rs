@@ -1,4 +1,4 @@
-//! Stories about whole repositories.
+//! Tests on whole repositories.
 
 mod choice;
 mod contents;

@@ -1,4 +1,4 @@
-//! What a pushed ref is compared with.
+//! Choice of the base for a pushed ref.
 
 use crate::git::fixture::Fixture;
 use crate::git::{Pushed, PushedVersions};
@@ -10,7 +10,7 @@ fn pushed(local: Oid, name: &str, remote: Oid) -> Pushed {
     Pushed { local_ref: "HEAD".to_owned(), local, remote_ref: name.to_owned(), remote }
 }
 
-/// What is compared, in words: the base and `same files`, or why nothing is.
+/// Describes the comparison: the base and `same files`, or the reason why there is none.
 fn compared(fixture: &Fixture, pushed: &Pushed, base: Option<&str>) -> String {
     match fixture.open().pushed(pushed, "origin", base).unwrap() {
         PushedVersions::Two(pair) => format!("{}{}", pair.base_name, if pair.same_files { ", same files" } else { "" }),
@@ -45,7 +45,7 @@ fn a_branch_that_is_there_is_compared_with_what_is_there() {
     fixture.remote_branch("main", there);
     let head = fixture.commit(&[("a", "3")]);
     check(&fixture, &pushed(head, "refs/heads/main", there), &format!("origin/main ({})", short(there)));
-    check(&fixture, &pushed(there, "refs/heads/main", there), "is there already");
+    check(&fixture, &pushed(there, "refs/heads/main", there), "is already on the remote");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn what_has_no_commits_to_compare_is_said() {
     check(&fixture, &pushed(NONE, "refs/heads/main", head), "is deleted");
     check(&fixture, &pushed(head, "refs/tags/v1", NONE), "is a tag");
     check(&fixture, &pushed(head, "refs/notes/commits", NONE), "is not a branch");
-    check(&fixture, &pushed(head, "refs/heads/main", NONE), "is the first branch there");
+    check(&fixture, &pushed(head, "refs/heads/main", NONE), "is the first branch on the remote");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_new_branch_is_compared_with_the_nearest_commit_that_the_remote_has() {
     check(&fixture, &new, &format!("origin/below ({})", short(below)));
     check(&fixture, &pushed(above, "refs/for/main", NONE), &format!("origin/below ({})", short(below)));
     fixture.remote_branch("moved-on", fixture.commit(&[("a", "5")]));
-    check(&fixture, &new, "has no commits that the remote does not have");
+    check(&fixture, &new, "has no new commits");
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_forced_push_is_compared_with_where_it_left_what_the_remote_has() {
     let amended = fixture.commit(&[("a", "4")]);
     let force = pushed(amended, "refs/heads/topic", old);
     check(&fixture, &force, &format!("origin/main ({})", short(main)));
-    // Nobody fetched what is there now.
+    // The remote has an object that was never fetched.
     let unknown = Oid::from_str(&"5".repeat(40)).unwrap();
     check(&fixture, &pushed(amended, "refs/heads/topic", unknown), &format!("origin/main ({})", short(main)));
-    check(&fixture, &pushed(main, "refs/heads/topic", old), "has no commits that the remote does not have");
+    check(&fixture, &pushed(main, "refs/heads/topic", old), "has no new commits");
 }
 
 #[test]

@@ -105,13 +105,16 @@ fn errors_show_the_place_and_what_may_be_meant() {
     refused("test(a) && test(b)", &["column 9", "write `&` or `and`"]);
     refused("test(a) AND test(b)", &["column 9"]);
     refused("test(long", &["expected close parenthesis"]);
-    refused("group(serial)", &["group(..) asks for nextest's configuration"]);
-    refused("", &["an expression is made of"]);
+    refused("group(serial)", &["group(..) refers to nextest's configuration"]);
+    refused("", &["an expression consists of"]);
     refused("test(ä) & nope(x)", &["column 11"]);
 }
 
 #[test]
 fn a_default_filter_cannot_mean_itself() {
     let error = universe().parse_default("default() - test(x)", ".config/perfunit.toml:3").unwrap_err().to_string();
-    assert!(error.starts_with(".config/perfunit.toml:3, column ") && error.contains("what it means"), "{error}");
+    assert!(
+        error.starts_with(".config/perfunit.toml:3, column ") && error.contains("cannot refer to itself"),
+        "{error}"
+    );
 }

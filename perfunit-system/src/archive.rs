@@ -1,8 +1,8 @@
-//! Archives: files from below one folder with a note in front, to be unpacked below another one elsewhere.
+//! Archives: files below one folder with a note in front, to be unpacked below another folder elsewhere.
 //!
-//! A tar archive in one Zstandard frame with a checksum, so that other tools can look into it. What is read comes from
-//! somewhere else and is not trusted: nothing but plain files below the folder is ever written, and an archive that is
-//! damaged or cut short is an error.
+//! An archive is a tar file in one Zstandard frame with a checksum, so that other tools can read it. Archives come from
+//! elsewhere and are not trusted: only plain files below the folder are ever written, and a damaged or truncated
+//! archive is an error.
 
 use crate::fs;
 use crate::os::unix::fs::PermissionsExt as _;
@@ -11,16 +11,16 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Name of the note, the first entry.
+/// Name of the note, which is the first entry.
 const NOTE: &str = "perfunit-archive.json";
-/// Executables of one program have much in common, far apart: matches are looked for in so many bytes, as a power of
-/// two. More would ask the reader for an option.
+/// Window for matches as a power of two, because executables of one program have much in common, far apart. A larger
+/// window would require an option when reading.
 const WINDOW: u32 = 27;
-/// Executables are packed to a quarter in seconds; what higher levels gain is not worth the wait.
+/// This level packs executables to a quarter in seconds. Higher levels gain little.
 const LEVEL: i32 = 3;
-/// What every Zstandard frame begins with.
+/// Magic number of a Zstandard frame.
 const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Notes are far smaller.
+/// Maximum length of a note; real ones are far smaller.
 const LONGEST_NOTE: u64 = 64 << 20;
 
 /// A file to pack.
@@ -30,7 +30,7 @@ pub struct Entry {
     pub path: PathBuf,
 }
 
-/// Writes an archive; what was there before stays until it is complete. Returns its size in bytes.
+/// Writes an archive and returns its size in bytes. An existing file is replaced only when the archive is complete.
 pub fn pack(archive: &Path, note: &[u8], entries: &[Entry]) -> Result<u64> {
     let draft = fs::draft(archive)?;
     pack_to(draft.as_file(), note, entries, archive)?;
@@ -48,7 +48,7 @@ fn pack_to(draft: &File, note: &[u8], entries: &[Entry], archive: &Path) -> Resu
     let mut header = header(note.len() as u64, 0o644);
     tar.append_data(&mut header, NOTE, note).map_err(failed)?;
     for Entry { name, path } in entries {
-        // Links are followed: what they lead to need not be there elsewhere.
+        // Follow links, because their targets may not exist elsewhere.
         let data = fs::metadata(path)?;
         let mut header = self::header(data.len(), data.permissions().mode() & 0o777);
         let file = fs::open(path)?;
@@ -58,7 +58,7 @@ fn pack_to(draft: &File, note: &[u8], entries: &[Entry], archive: &Path) -> Resu
     file.sync_all().map_err(failed)
 }
 
-/// Without times and owners: the same files make the same archive.
+/// Builds a header without times and owners, so that the same files give the same archive.
 fn header(bytes: u64, mode: u32) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(tar::EntryType::Regular);
@@ -67,7 +67,7 @@ fn header(bytes: u64, mode: u32) -> tar::Header {
     header
 }
 
-/// The note in front of an archive.
+/// Reads the note of an archive.
 pub fn note(archive: &Path) -> Result<Vec<u8>> {
     let mut tar = open(archive)?;
     let mut entries = tar.entries().map_err(damaged(archive))?;
@@ -81,7 +81,7 @@ pub fn note(archive: &Path) -> Result<Vec<u8>> {
     Ok(note)
 }
 
-/// Unpacks all entries below `folder`. Whoever calls it removes what is there after an error.
+/// Unpacks all entries below `folder`. After an error the caller must remove the unpacked files.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     let mut tar = open(archive)?;
     for entry in tar.entries().map_err(damaged(archive))? {
@@ -93,11 +93,11 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         let stays_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         if !stays_inside || entry.header().entry_type() != tar::EntryType::Regular {
             return Err(Error::usage(format!(
-                "{} was not made by cargo-perfunit: its entry `{}` is not a file below a folder",
+                "{} was not created by cargo-perfunit: the entry `{}` is not a file below the folder",
                 archive.display(),
                 name.display()
             ))
-            .hint("only use archives that `cargo perfunit archive` made, from where you trust"));
+            .hint("only use archives from trusted sources, created by `cargo perfunit archive`"));
         }
         let path = folder.join(&name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
@@ -106,11 +106,11 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         let permissions = std::fs::Permissions::from_mode(mode | 0o600);
         std::fs::set_permissions(&path, permissions).map_err(|error| fs::failed("write", &path)(error))?;
     }
-    // The checksum stands behind the end of the tar archive.
+    // The checksum follows the end of the tar archive.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map(drop).map_err(damaged(archive))
 }
 
-/// A failure to read is the archive's, one to write is the disk's.
+/// Copies an entry to a file. A read failure is a fault of the archive, a write failure one of the disk.
 fn write(entry: &mut impl Read, path: &Path, archive: &Path) -> Result<()> {
     let mut file = fs::create(path)?;
     let mut buffer = vec![0; 1 << 16];
@@ -137,21 +137,21 @@ fn open<'a>(archive: &Path) -> Result<Tar<'a>> {
 
 fn damaged(archive: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     move |error| {
-        Error::usage(format!("{} is damaged or cut short: {error}", archive.display()))
-            .hint("copy it again, or make it again with `cargo perfunit archive`")
+        Error::usage(format!("{} is damaged or truncated: {error}", archive.display()))
+            .hint("copy it again, or recreate it with `cargo perfunit archive`")
     }
 }
 
 fn none(archive: &Path) -> Error {
     Error::usage(format!("{} is not an archive of cargo-perfunit", archive.display()))
-        .hint("`cargo perfunit archive --archive-file FILE` makes one")
+        .hint("create one with `cargo perfunit archive --archive-file FILE`")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A folder with an archive of two files, one of them executable and in a folder of its own.
+    /// Creates a folder with an archive of two files, one of them executable and in a subfolder.
     fn packed() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let entry = |name: &str, content: &str| {
@@ -194,19 +194,19 @@ mod tests {
         let middle = bytes.len() / 2;
         for cut in [bytes.len() - 1, bytes.len() - 4, middle] {
             fs::write(&other, &bytes[..cut]).unwrap();
-            refused(&other, "damaged or cut short");
+            refused(&other, "damaged or truncated");
         }
         let mut flipped = bytes.clone();
         flipped[middle] ^= 0x10;
         fs::write(&other, &flipped).unwrap();
-        refused(&other, "damaged or cut short");
+        refused(&other, "damaged or truncated");
         fs::write(&other, "something else altogether").unwrap();
         refused(&other, "other is not an archive of cargo-perfunit");
         fs::write(&other, "").unwrap();
         refused(&other, "not an archive");
     }
 
-    /// An archive with an entry that [`pack`] does not make.
+    /// Creates an archive with an entry that [`pack`] would not write.
     fn crafted(folder: &Path, name: &[u8], kind: tar::EntryType) -> PathBuf {
         let path = folder.join("crafted");
         let mut tar = tar::Builder::new(zstd::Encoder::new(fs::create(&path).unwrap(), 1).unwrap());
@@ -226,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let names: [&[u8]; 3] = [b"../outside", b"/tmp/outside", b"sides/../../outside"];
         for name in names {
-            refused(&crafted(folder.path(), name, tar::EntryType::Regular), "was not made by cargo-perfunit");
+            refused(&crafted(folder.path(), name, tar::EntryType::Regular), "was not created by cargo-perfunit");
         }
         for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo, tar::EntryType::Char] {
             refused(&crafted(folder.path(), b"sides/a", kind), "entry `sides/a` is not a file");

@@ -1,4 +1,4 @@
-//! Content hashes, the user's cache folder, and folders that nobody else can enter.
+//! Content hashes, the user's cache folder, and private folders.
 
 use crate::fs;
 use crate::os;
@@ -7,12 +7,12 @@ use perfunit_model::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A key made of content: equal parts in equal order give the same key on every machine.
+/// Builder of a key from content. Equal parts in equal order give the same key on every machine.
 #[derive(Debug, Default)]
 pub struct KeyBuilder(blake3::Hasher);
 
 impl KeyBuilder {
-    /// Adds a part; its length is included, so that parts cannot run into each other.
+    /// Adds a part. Its length is included, so that parts cannot run into each other.
     #[must_use]
     pub fn with(mut self, part: impl AsRef<[u8]>) -> Self {
         let part = part.as_ref();
@@ -20,7 +20,7 @@ impl KeyBuilder {
         self
     }
 
-    /// Adds the content of a file, which may be too large to be held at once.
+    /// Adds the content of a file, which may be too large for memory.
     pub fn with_file(mut self, path: &Path) -> Result<Self> {
         let length = fs::metadata(path)?.len();
         self.0.update(&length.to_le_bytes()).update_reader(fs::open(path)?).map_err(fs::failed("read", path))?;
@@ -32,7 +32,7 @@ impl KeyBuilder {
     }
 }
 
-/// 16 hexadecimal digits that stand for these bytes.
+/// Returns a hash of these bytes as 16 hexadecimal digits.
 pub fn hash(bytes: &[u8]) -> String {
     digits(blake3::hash(bytes))
 }
@@ -41,8 +41,9 @@ fn digits(hash: blake3::Hash) -> String {
     hash.to_hex()[..16].to_owned()
 }
 
-/// The folder for what is built once per toolchain: that of the user, or the given fallback (below the target folder) if
-/// that cannot be written. Programs are run from it, so that nobody else may be able to put one there.
+/// Returns the folder for files that are built once per toolchain: the user's cache folder, or a folder in `fallback`
+/// (below the target folder) if that is not writable. Programs are run from it, so no other user may be able to write
+/// to it.
 pub fn folder(fallback: &Path) -> Result<PathBuf> {
     if let Some(dir) = users_folder()? {
         return Ok(dir);
@@ -53,7 +54,7 @@ pub fn folder(fallback: &Path) -> Result<PathBuf> {
     Ok(dir)
 }
 
-/// `PERFUNIT_CACHE_DIR`, else `XDG_CACHE_HOME`, else `~/.cache`; `None` if it cannot be written.
+/// Returns `PERFUNIT_CACHE_DIR`, else `XDG_CACHE_HOME`, else `~/.cache`; `None` if it is not writable.
 pub fn users_folder() -> Result<Option<PathBuf>> {
     let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let chosen = var("PERFUNIT_CACHE_DIR")
@@ -63,26 +64,26 @@ pub fn users_folder() -> Result<Option<PathBuf>> {
     chosen.map(|dir| trust(&dir).map(|()| dir)).transpose()
 }
 
-/// Refuses a folder that somebody else could put programs into, which we would run.
+/// Refuses a folder in which another user could place programs that we would run.
 pub fn trust(dir: &Path) -> Result<()> {
-    // A link counts as well as what it leads to: its owner can let it lead elsewhere.
+    // Check a link as well as its target, because the link's owner can change it.
     for data in [dir.symlink_metadata(), dir.metadata()] {
         let data = data.map_err(fs::failed("look at", dir))?;
         let mode = if data.is_symlink() { 0 } else { data.mode() };
         if let Some(why) = distrust(data.uid(), mode, os::user()) {
-            return Err(Error::setup(format!("no programs are run from the folder {}: {why}", dir.display()))
-                .hint("give it to yourself alone (chown, chmod go-w), or name another folder in PERFUNIT_CACHE_DIR"));
+            return Err(Error::setup(format!("refusing to run programs from the folder {}: {why}", dir.display()))
+                .hint("make yourself the owner and only writer (chown, chmod go-w), or set PERFUNIT_CACHE_DIR to another folder"));
         }
     }
     Ok(())
 }
 
-/// Why a file of this owner and mode is not safe; root can write everything in any case.
+/// Returns the reason why a file with this owner and mode is not safe. Root can write everything anyway.
 fn distrust(owner: u32, mode: u32, us: u32) -> Option<String> {
     if owner != us && owner != 0 {
-        return Some(format!("it belongs to another user (id {owner}, and you are {us})"));
+        return Some(format!("it belongs to another user (ID {owner}, yours is {us})"));
     }
-    (mode & 0o022 != 0).then(|| format!("others may write to it (mode {:o})", mode & 0o7777))
+    (mode & 0o022 != 0).then(|| format!("other users can write to it (mode {:o})", mode & 0o7777))
 }
 
 /// Creates a folder that only this user can enter.
@@ -100,26 +101,27 @@ pub fn private_dir(dir: &Path) -> Result<()> {
     }
 }
 
-/// The same without what an earlier run may have left in it.
+/// Creates an empty folder that only this user can enter, removing older content.
 pub fn empty_private_dir(dir: &Path) -> Result<()> {
     fs::remove_dir_all(dir)?;
     private_dir(dir)
 }
 
-/// Folder for what is temporary, in our folder.
+/// Returns the folder for temporary files in our state folder.
 pub fn temporary(ours: &Path) -> PathBuf {
     ours.join("tmp")
 }
 
-/// Notes that an entry is in use, for [`prune`].
+/// Marks an entry as used, for [`prune`].
 pub fn touch(path: &Path) {
     if let Ok(handle) = std::fs::File::open(path) {
-        // A cache that cannot be written is never pruned either.
+        // A read-only cache is never pruned either.
         let _ = handle.set_modified(std::time::SystemTime::now());
     }
 }
 
-/// Removes all but the `keep` last used entries of a folder, and none used within `spared`: another run may need it.
+/// Removes all but the `keep` most recently used entries of a folder, except those used within `spared`, which another
+/// run may need.
 pub fn prune(dir: &Path, keep: usize, spared: Duration) -> Result<()> {
     let mut entries: Vec<_> = fs::list_dir(dir)?
         .into_iter()
@@ -129,7 +131,7 @@ pub fn prune(dir: &Path, keep: usize, spared: Duration) -> Result<()> {
     let surplus = entries.len().saturating_sub(keep);
     let unused = |time: &SystemTime| time.elapsed().is_ok_and(|age| age >= spared);
     for (_, path) in entries.into_iter().take(surplus).filter(|(time, _)| unused(time)) {
-        // A comparison that is remembered is a file, a side a folder.
+        // Cached comparisons are files, cached sides are folders.
         if path.is_dir() { fs::remove_dir_all(&path)? } else { fs::remove_file(&path)? }
     }
     Ok(())
@@ -160,9 +162,9 @@ mod tests {
         assert_eq!(distrust(1000, 0o40700, 1000), None);
         assert_eq!(distrust(1000, 0o100_755, 1000), None);
         assert_eq!(distrust(0, 0o40755, 1000), None);
-        assert!(distrust(1001, 0o40700, 1000).unwrap().contains("another user (id 1001, and you are 1000)"));
+        assert!(distrust(1001, 0o40700, 1000).unwrap().contains("another user (ID 1001, yours is 1000)"));
         assert!(distrust(1001, 0o40700, 0).unwrap().contains("another user"));
-        assert!(distrust(1000, 0o40775, 1000).unwrap().contains("others may write to it (mode 775)"));
+        assert!(distrust(1000, 0o40775, 1000).unwrap().contains("other users can write to it (mode 775)"));
         assert!(distrust(1000, 0o41777, 1000).unwrap().contains("(mode 1777)"));
     }
 
@@ -177,7 +179,7 @@ mod tests {
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
         for path in [folder, link] {
             let error = trust(&path).unwrap_err().to_string();
-            assert!(error.contains("others may write to it (mode 777)") && error.contains("hint: "), "{error}");
+            assert!(error.contains("other users can write to it (mode 777)") && error.contains("hint: "), "{error}");
         }
     }
 

@@ -1,21 +1,21 @@
-//! A moment as people write it.
+//! Formats and parses dates.
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, ToSpan as _};
 use std::time::SystemTime;
 
-/// `2026-11-21 19:24 UTC`.
+/// Formats a moment like `2026-11-21 19:24 UTC`.
 pub fn utc(moment: SystemTime) -> String {
     shown(moment, "%Y-%m-%d %H:%M UTC")
 }
 
-/// `20261121T192405Z`: for names that sort by time.
+/// Formats a moment like `20261121T192405Z`, for names that sort by time.
 pub fn stamp(moment: SystemTime) -> String {
     shown(moment, "%Y%m%dT%H%M%SZ")
 }
 
-/// `2026-11-21`, of seconds since 1970.
+/// Formats seconds since 1970 like `2026-11-21`.
 pub fn day(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%d").to_string()
 }
@@ -31,10 +31,10 @@ pub fn is_day(text: &str) -> bool {
     text.parse::<Date>().is_ok_and(|date| date.to_string() == text)
 }
 
-/// The moment that people mean by `2024-05-01`, `2024-05-01 12:00`, `2024-05-01T12:00:00Z`, `yesterday` or `2 weeks ago`,
-/// in seconds since 1970. Days begin in UTC.
+/// Parses `2024-05-01`, `2024-05-01 12:00`, `2024-05-01T12:00:00Z`, `yesterday` or `2 weeks ago` to seconds since 1970.
+/// Days begin in UTC.
 pub fn past(text: &str, now: SystemTime) -> Option<i64> {
-    // As git takes it: `2.weeks.ago`.
+    // Git also accepts `2.weeks.ago`.
     let words = text.trim().to_ascii_lowercase();
     let words = words.strip_suffix(".ago").map_or(words.clone(), |start| format!("{} ago", start.replace('.', " ")));
     if let Ok(moment) = words.to_ascii_uppercase().parse::<Timestamp>() {
@@ -52,7 +52,7 @@ fn ago(words: &str) -> Option<Span> {
         ["now"] => return Some(Span::new()),
         ["yesterday"] => (1, "day"),
         ["last", unit] | ["a" | "an", unit, "ago"] => (1, unit),
-        // More than that reaches back beyond any commit.
+        // A larger number would reach back beyond any commit.
         [number, unit, "ago"] => (number.parse::<u16>().ok()?, unit),
         _ => return None,
     };
@@ -70,7 +70,7 @@ fn ago(words: &str) -> Option<Span> {
 }
 
 fn shown(moment: SystemTime, format: &str) -> String {
-    // A clock that shows a year of five digits is as good as none.
+    // A clock with a five-digit year is wrong, so use the default.
     Timestamp::try_from(moment).unwrap_or_default().strftime(format).to_string()
 }
 

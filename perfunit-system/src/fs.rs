@@ -1,4 +1,4 @@
-//! `std::fs` with errors that name the path and say what we tried.
+//! `std::fs` with errors that name the path and the failed operation.
 
 use crate::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use perfunit_model::error::{Error, Result};
@@ -7,13 +7,13 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
-/// What a failed operation says.
+/// Builds the error of a failed operation.
 pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
         let message = Error::setup(format!("cannot {verb} {}: {error}", path.display()));
         match error.kind() {
             io::ErrorKind::StorageFull => {
-                message.hint("free some disk space; `cargo perfunit clean` removes what the tool keeps")
+                message.hint("free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps")
             }
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory => {
                 message.hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR")
@@ -23,14 +23,14 @@ pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Er
     }
 }
 
-/// A path with an ending behind its name.
+/// Appends an ending to a path's name.
 pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(ending);
     PathBuf::from(path)
 }
 
-/// An absolute path without `.` and `..`, as its names say: links are not followed.
+/// Removes `.` and `..` from an absolute path by its names only, without following links.
 pub fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(failed("read", path))
 }
 
-/// What the file system says of a file.
+/// Reads the metadata of a file.
 pub fn metadata(path: &Path) -> Result<fs::Metadata> {
     fs::metadata(path).map_err(failed("look at", path))
 }
@@ -58,7 +58,7 @@ pub fn read_to_string(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(failed("read", path))
 }
 
-/// Reads a file that may be absent.
+/// Reads a file that may not exist.
 pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -75,41 +75,41 @@ pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, contents).map_err(failed("write", path))
 }
 
-/// Adds to the end of a file, creating it.
+/// Appends to a file, creating it if needed.
 pub fn append(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let file = File::options().append(true).create(true).open(path);
     file.and_then(|mut file| file.write_all(contents.as_ref())).map_err(failed("write", path))
 }
 
-/// Writes a file so that a reader or a crash sees the old content or the new, never a part.
+/// Writes a file atomically: a reader or a crash sees either the old or the new content.
 pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let mut draft = draft(path)?;
     draft.write_all(contents.as_ref()).map_err(failed("write", path))?;
     persist(draft, path)
 }
 
-/// A new file beside this path, removed when it is dropped. Its name is random: the folder may be shared with others, who
-/// could lay a link where they expect us to write.
+/// Creates a new file next to this path that is removed when dropped. Its name is random, because another user of a
+/// shared folder could place a link at a predictable path.
 pub fn draft(path: &Path) -> Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     create_dir_all(folder)?;
-    // As any new file, of which the umask takes away what the user wants.
+    // Like any new file, it gets the permissions that the umask leaves.
     let permissions = fs::Permissions::from_mode(0o666);
     tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(failed("write", path))
 }
 
-/// Gives a draft its name.
+/// Renames a draft to its final path.
 pub fn persist(draft: NamedTempFile, path: &Path) -> Result<()> {
     draft.persist(path).map(drop).map_err(|refused| failed("create", path)(refused.error))
 }
 
-/// A new folder below the temporary one that nobody else can enter, removed when it is dropped.
+/// Creates a folder in the temporary folder that no other user can enter. It is removed when dropped.
 pub fn temporary_dir(prefix: &str) -> Result<TempDir> {
     let permissions = fs::Permissions::from_mode(0o700);
     let made = tempfile::Builder::new().prefix(prefix).permissions(permissions).tempdir();
     made.map_err(|error| {
         Error::setup(format!("cannot create a folder in {}: {error}", std::env::temp_dir().display()))
-            .hint("name a writable folder for temporary files in TMPDIR")
+            .hint("set TMPDIR to a writable folder")
     })
 }
 
@@ -118,12 +118,12 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).map_err(failed("create", to))
 }
 
-/// Creates a folder and those above it.
+/// Creates a folder and its parents.
 pub fn create_dir_all(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(failed("create the folder", path))
 }
 
-/// Creates a folder in an existing one; false if it is there already.
+/// Creates a folder in an existing one. Returns false if it exists already.
 pub fn create_dir(path: &Path) -> Result<bool> {
     match fs::create_dir(path) {
         Ok(()) => Ok(true),
@@ -150,7 +150,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::copy(from, to).map(drop).map_err(failed("write", to))
 }
 
-/// Gives a file a second name; copies it where that is not possible, across file systems for one.
+/// Creates a hard link to a file, or a copy if that is not possible, for example across file systems.
 pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(parent) = to.parent() {
         create_dir_all(parent)?;
@@ -158,7 +158,7 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     if fs::hard_link(from, to).is_ok() { Ok(()) } else { copy(from, to) }
 }
 
-/// Removes a file that may be absent.
+/// Removes a file that may not exist.
 pub fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
@@ -166,9 +166,9 @@ pub fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder and all below it; it may be absent.
+/// Removes a folder with everything below it. It may not exist.
 ///
-/// Folders in it that their owner may not change, as tests of permissions leave them, are unlocked first.
+/// Tests of permissions may leave folders that their owner cannot change. These are unlocked first.
 pub fn remove_dir_all(path: &Path) -> Result<()> {
     let mut removed = fs::remove_dir_all(path);
     if matches!(&removed, Err(error) if error.kind() == io::ErrorKind::PermissionDenied) {
@@ -181,7 +181,7 @@ pub fn remove_dir_all(path: &Path) -> Result<()> {
     }
 }
 
-/// Gives the owner access to a folder and those below, as far as that is possible. Links are not followed.
+/// Gives the owner access to a folder and the folders below, if possible. Does not follow links.
 fn unlock(folder: &Path) {
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -191,7 +191,7 @@ fn unlock(folder: &Path) {
     }
 }
 
-/// The paths in a folder, sorted; an absent folder has none.
+/// Lists the paths in a folder, sorted. A folder that does not exist has none.
 pub fn list_dir(path: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
@@ -206,12 +206,12 @@ pub fn list_dir(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Lets the user run a file.
+/// Makes a file executable.
 pub fn make_executable(path: &Path) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("make executable", path))
 }
 
-/// True if both files hold the same bytes.
+/// Checks whether two files have the same content.
 pub fn same_content(a: &Path, b: &Path) -> Result<bool> {
     if a == b {
         return Ok(true);

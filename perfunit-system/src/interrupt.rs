@@ -1,4 +1,4 @@
-//! Ctrl-C, or the end of the time that a hook may take: the run ends early and still reports what it finished; a second
+//! Interruption by Ctrl-C or by a hook's time limit: the run ends early and still reports what it finished. A second
 //! Ctrl-C ends the tool at once.
 
 use crate::os;
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-/// Set if it was the clock that interrupted.
+/// Set if the time limit caused the interruption.
 static BY_CLOCK: AtomicBool = AtomicBool::new(false);
-/// The process group of everything we started; 0 while there is none.
+/// Process group of all child processes; 0 while there is none.
 static GROUP: AtomicU32 = AtomicU32::new(0);
 
-/// Installs the handler for SIGINT, SIGTERM and SIGHUP; once per process.
+/// Installs the handler for SIGINT, SIGTERM and SIGHUP. Call once per process.
 pub fn install() -> Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
@@ -24,7 +24,7 @@ pub fn install() -> Result<()> {
     .map_err(|error| Error::setup(format!("cannot install the Ctrl-C handler: {error}")))
 }
 
-/// Stops the run after this time as Ctrl-C would, whatever it is doing then.
+/// Interrupts the run after this time, like Ctrl-C.
 pub fn stop_after(time: Duration) {
     std::thread::spawn(move || {
         std::thread::sleep(time);
@@ -35,46 +35,46 @@ pub fn stop_after(time: Duration) {
     });
 }
 
-/// When half of the time until a deadline is over: the rest is for measuring.
+/// Returns the middle between now and a deadline. The second half is for measuring.
 pub fn half_way(deadline: Instant) -> Instant {
     let now = Instant::now();
     now + deadline.saturating_duration_since(now) / 2
 }
 
-/// True if the run was stopped because its time was over, and not by the user.
+/// Checks whether the time limit interrupted the run, and not the user.
 pub fn by_clock() -> bool {
     BY_CLOCK.load(Ordering::SeqCst)
 }
 
-/// True if the user stopped the run.
+/// Checks whether the user interrupted the run.
 pub fn by_user() -> bool {
     requested() && !by_clock()
 }
 
-/// Returns why tests have no verdict after a stop.
+/// Returns the reason why tests have no verdict after an interruption.
 pub fn reason() -> Reason {
     if by_clock() { Reason::BudgetUsedUp } else { Reason::Interrupted }
 }
 
-/// True once the user asked us to stop, or the time was over.
+/// Checks whether the run was interrupted by the user or the time limit.
 pub fn requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Stops between steps after Ctrl-C.
+/// Returns an error if the run was interrupted.
 pub fn check() -> Result<()> {
     if requested() {
-        return Err(Error::new(ExitCode::Interrupted, "interrupted before anything was measured"));
+        return Err(Error::new(ExitCode::Interrupted, "interrupted before the first measurement"));
     }
     Ok(())
 }
 
-/// Tells the handler which process group to end.
+/// Sets the process group that the handler ends.
 pub fn watch_group(group: u32) {
     GROUP.store(group, Ordering::SeqCst);
 }
 
-/// Signals everything we started; the group's leader, the keeper, ignores all but SIGKILL.
+/// Signals all child processes. The group's leader, the keeper, ignores everything except SIGKILL.
 fn end_group() {
     let group = GROUP.load(Ordering::SeqCst);
     if group > 0 {

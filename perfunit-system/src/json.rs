@@ -1,4 +1,4 @@
-//! Values that are kept in files, for later runs and for our other roles.
+//! Values stored in files, for later runs and for our other roles.
 
 use super::fs;
 use perfunit_model::error::{Error, Result};
@@ -6,29 +6,29 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Writes a value, so that a reader or a crash sees the old one or the new.
+/// Writes a value atomically: a reader or a crash sees either the old or the new one.
 pub fn write(path: &Path, value: &(impl Serialize + ?Sized)) -> Result<()> {
     let text = serde_json::to_vec(value);
     let failed = |error| Error::setup(format!("cannot write {}: {error}", path.display()));
     fs::write_atomically(path, text.map_err(failed)?)
 }
 
-/// Reads a value that is there.
+/// Reads a value that exists.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    understood(path, &fs::read(path)?)
+    parse(path, &fs::read(path)?)
 }
 
-/// Reads a value that may be absent.
+/// Reads a value that may not exist.
 pub fn read_if_exists<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    fs::read_if_exists(path)?.map(|text| understood(path, &text)).transpose()
+    fs::read_if_exists(path)?.map(|text| parse(path, &text)).transpose()
 }
 
-/// As [`read_if_exists`], of a value that can be made again: a damaged one is as good as none.
+/// Reads a value that may not exist and can be recreated. Returns `None` if the file is damaged.
 pub fn read_if_understood<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     Ok(fs::read_if_exists(path)?.and_then(|text| serde_json::from_slice(&text).ok()))
 }
 
-fn understood<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T> {
+fn parse<T: DeserializeOwned>(path: &Path, text: &[u8]) -> Result<T> {
     serde_json::from_slice(text).map_err(|error| {
         Error::setup(format!("{} is damaged: {error}", path.display())).hint("run `cargo perfunit clean`")
     })

@@ -1,4 +1,4 @@
-//! The operating system: files, processes, terminal, Ctrl-C, the cache, archives; and words and dates as people write them.
+//! The operating system: files, processes, terminal, Ctrl-C, cache, archives, and dates.
 
 pub mod archive;
 pub mod browser;

@@ -1,15 +1,14 @@
-//! What the tool does, step by step, for those who look for a fault: the stages as spans, and in them events for each
-//! command that is started, each build that is reused and each test that is measured.
+//! A log for troubleshooting: stages are spans, and each started command, reused build and measured test is an event.
 
 use perfunit_model::error::{Error, Result};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::fmt::time::uptime;
 
-/// Names the level. Without it nothing is subscribed, and a span or an event costs a comparison.
+/// Environment variable with the level. Without it logging has no subscriber, and a span or event costs only a comparison.
 const VARIABLE: &str = "PERFUNIT_LOG";
 
-/// Prints spans and events to standard error from now on, if the environment asks for it.
+/// Starts printing spans and events to standard error, if the environment requests it.
 pub fn start() -> Result<()> {
     let Some(level) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else { return Ok(()) };
     let level = level.to_string_lossy();
@@ -17,7 +16,7 @@ pub fn start() -> Result<()> {
         Error::usage(format!("invalid {VARIABLE} `{level}`")).hint("use error, warn, info, debug, trace or off")
     })?;
     let lines = tracing_subscriber::fmt().with_max_level(filter).with_target(false).with_timer(uptime());
-    // Another subscriber would be that of a program that has us as a library: its own choice counts.
+    // An existing subscriber belongs to a program that uses us as a library, and takes precedence.
     let _ = lines.with_span_events(FmtSpan::CLOSE).with_writer(std::io::stderr).try_init();
     Ok(())
 }

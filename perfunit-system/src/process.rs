@@ -1,8 +1,8 @@
-//! Starting processes so that none outlives us.
+//! Starts processes so that none outlives us.
 //!
-//! Everything we start joins the process group of a *keeper*, a small process of our own that waits for its standard
-//! input to end, kills the group and removes the temporary folders that it was told of. So even `kill -9` of the tool leaves nothing behind. Being a subreaper, the
-//! tool also finds what a test left behind.
+//! Every child process joins the process group of a *keeper*, a small process of our own. When its standard input ends,
+//! it kills the group and removes the registered temporary folders, so that even `kill -9` of the tool leaves nothing
+//! behind. The tool is a subreaper, so it also finds processes that a test left behind.
 
 use crate::fs;
 use crate::interrupt;
@@ -20,38 +20,38 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// `argv[0]` of the keeper, by which it knows its role and `pkill cargo-perfunit` spares it.
+/// `argv[0]` of the keeper. It selects the role, and `pkill cargo-perfunit` does not match it.
 const KEEPER_NAME: &str = "perfunit-keeper";
 
-/// Whether this executable becomes a keeper when it is started by that name.
+/// True if this executable becomes a keeper when started by that name.
 static CAN_KEEP: AtomicBool = AtomicBool::new(false);
 
-/// In the environment of measured processes: the keeper's id.
+/// Environment variable of measured processes with the keeper's process ID.
 const MARK_VARIABLE: &str = "PERFUNIT_KEEPER";
-/// Times that the keeper looks for marked processes.
+/// Maximum number of rounds in which the keeper searches marked processes.
 const SWEEPS: usize = 64;
-/// Generations of leftovers that are ended at once.
+/// Maximum number of generations of leftover processes to kill in one call.
 const LEFTOVER_ROUNDS: usize = 64;
 
-/// Bytes of a process's output that are kept, from its end.
+/// Number of bytes to keep from the end of a process's output.
 const MOST_OUTPUT: usize = 4 << 20;
-/// How often it is looked whether a process has ended that prints.
+/// Interval at which to check whether a process with captured output has ended.
 const OUTPUT_POLL: Duration = Duration::from_millis(2);
 
-/// How the names of the folders begin that the keeper removes.
+/// Prefix of folder names that the keeper removes.
 pub const TEMPORARY_PREFIX: &str = "perfunit-";
-/// Times that the keeper tries to remove a folder: what it has killed may still write there.
+/// Number of attempts to remove a folder, because killed processes may still be writing there.
 const REMOVALS: usize = 50;
-/// Between two of these.
+/// Pause between two attempts.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 
 static KEEPER: OnceLock<Child> = OnceLock::new();
-/// Paths of folders that the keeper has not been told of yet, each with a zero byte behind it.
+/// Paths of folders that the keeper does not know yet, each followed by a zero byte.
 static FOLDERS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Starts a command in the keeper's group, on standard streams that the caller has set.
+/// Starts a command in the keeper's group. The caller sets the standard streams.
 ///
-/// Without code of ours between fork and exec, so that std need not copy our page tables (`posix_spawn`).
+/// There is no code between fork and exec, so std can use `posix_spawn` and need not copy our page tables.
 pub fn spawn(command: &mut Command) -> Result<Child> {
     command.process_group(group()?.cast_signed());
     tracing::debug!(?command, "started");
@@ -60,47 +60,47 @@ pub fn spawn(command: &mut Command) -> Result<Child> {
         .map_err(|error| Error::setup(format!("cannot start {}: {error}", command.get_program().to_string_lossy())))
 }
 
-/// Runs a command that ends by itself, and reads all that it prints.
+/// Runs a command until it ends, and returns its output.
 pub fn output(command: &mut Command) -> std::io::Result<std::process::Output> {
     tracing::debug!(?command, "run");
     command.output()
 }
 
-/// Runs a command that ends by itself on this input, and reads all that it prints.
+/// Runs a command with this input until it ends, and returns its output.
 pub fn output_of(command: &mut Command, input: Vec<u8>) -> std::io::Result<std::process::Output> {
     tracing::debug!(?command, "run");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let stdin = child.stdin.take();
-    // In a thread of its own: the command may print before it has read everything.
+    // Write in a thread, because the command may print before it has read everything.
     let writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(&input)));
     let output = child.wait_with_output();
-    // A command that ends without reading everything says why.
+    // A command that ends without reading everything reports the reason itself.
     let _ = writer.join();
     output
 }
 
-/// What of a process's output is read.
+/// Captured streams of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Streams {
-    /// Standard output; standard error is discarded.
+    /// Standard output only.
     Out,
-    /// Both, as they come.
+    /// Both streams, interleaved.
     Both,
 }
 
-/// What a process printed, and how it ended.
+/// Output and status of a process.
 #[derive(Debug, Default)]
 pub struct Output {
-    /// `None` if it was killed at its time limit or by Ctrl-C.
+    /// Exit status; `None` if the process was killed at its time limit or by Ctrl-C.
     pub status: Option<ExitStatus>,
     /// The last [`MOST_OUTPUT`] bytes.
     pub text: String,
 }
 
-/// Runs a command, without input, to its end or its time limit, and ends what it leaves behind.
+/// Runs a command without input until it ends or its time limit is over, and kills leftover processes.
 ///
-/// Call only while no child is wanted any more (see [`kill_leftovers`]).
+/// Call this only while no other child is needed (see [`kill_leftovers`]).
 pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -> Result<Output> {
     let failed = |error: std::io::Error| {
         Error::setup(format!("cannot read what {} prints: {error}", command.get_program().to_string_lossy()))
@@ -114,7 +114,7 @@ pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -
     mark(command)?;
     command.stdin(Stdio::null()).stdout(writer).stderr(errors);
     let child = spawn(command);
-    // With these go our ends of the pipe, which would never end otherwise.
+    // This drops our ends of the pipe, which otherwise would never close.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = child?;
     let deadline = Instant::now() + limit;
@@ -131,7 +131,7 @@ pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -
     Ok(Output { status, text: output.join().unwrap_or_default() })
 }
 
-/// The end of a stream, however much comes before it.
+/// Reads a stream and returns its end.
 fn read_end(mut reader: impl Read) -> String {
     let (mut end, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     while let Ok(read @ 1..) = reader.read(&mut piece) {
@@ -144,29 +144,29 @@ fn read_end(mut reader: impl Read) -> String {
     String::from_utf8_lossy(&end[surplus..]).into_owned()
 }
 
-/// How a process ended, and the processor time that it took, its threads and the children that it waited for included.
+/// Waits for a process. Returns its status and its processor time, including threads and children that it waited for.
 pub fn reap(child: &Child) -> Result<(ExitStatus, Duration)> {
     os::reap(child).map_err(|error| Error::setup(format!("cannot wait for a measured process: {error}")))
 }
 
-/// Marks a command whose descendants are all to end with us, even those that leave the keeper's group (`setsid`).
+/// Marks a command, so that all descendants end with us, even those that leave the keeper's group (`setsid`).
 pub fn mark(command: &mut Command) -> Result<()> {
     command.env(MARK_VARIABLE, group()?.to_string());
     Ok(())
 }
 
-/// Processes that builds left behind: a compiler cache's server, say. They serve others too.
+/// Processes that builds left behind, such as the server of a compiler cache. Others may use them.
 static SPARED: OnceLock<BTreeSet<u32>> = OnceLock::new();
 
-/// Lets what is there now live: it was not a test that left it. Takes effect once.
+/// Spares the existing children, which no test left behind. Takes effect once.
 pub fn spare_children() {
     let _ = SPARED.set(os::children());
 }
 
-/// Our children that serve test after test: their ends are not ends of tests.
+/// Children that serve one test after the other and must survive the end of a test.
 static SERVERS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// A child that [`kill_leftovers`] leaves alone, and that is killed when this is dropped.
+/// A child that [`kill_leftovers`] spares. It is killed when dropped.
 #[derive(Debug)]
 pub struct Server(Child);
 
@@ -176,7 +176,7 @@ impl Server {
         Self(child)
     }
 
-    /// Tells whether the process has ended by itself.
+    /// Checks whether the process has ended.
     pub fn is_gone(&mut self) -> bool {
         !matches!(self.0.try_wait(), Ok(None))
     }
@@ -194,20 +194,21 @@ impl Drop for Server {
     }
 }
 
-/// The processor time of our children that have ended, and of servers with theirs.
+/// Returns the processor time of our ended children, and of servers with their children.
 pub fn childrens_time() -> Duration {
     let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
     servers.iter().fold(os::childrens_time(), |time, server| time + os::time_with_children(*server))
 }
 
-/// Kills what finished tests left behind (children that were re-parented to us), and reaps it. Returns how many.
+/// Kills and reaps processes that finished tests left behind (children that were re-parented to us). Returns their
+/// number.
 ///
-/// Call only while no child is wanted any more.
+/// Call this only while no child is needed.
 pub fn kill_leftovers() -> usize {
     let keeper = KEEPER.get().map_or(0, Child::id);
     let mut killed = 0;
-    // A leftover's own children come to us when it ends, so there may be more each time; a process that forks faster
-    // than this is the keeper's.
+    // Children of a leftover process come to us when it ends, so a round may find new ones. If a process forks faster
+    // than this loop, the keeper kills it.
     for _ in 0..LEFTOVER_ROUNDS {
         let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
         let is_spared = |id: &u32| SPARED.get().is_some_and(|spared| spared.contains(id)) || servers.contains(id);
@@ -224,10 +225,10 @@ pub fn kill_leftovers() -> usize {
     killed
 }
 
-/// To be called first by `main`: becomes the keeper if this process was started as one.
+/// Turns this process into the keeper if it was started as one. `main` must call this first.
 ///
-/// An executable whose `main` does not call this has no keeper, and its children are in its own group. Else it would start
-/// itself, again and again: the executable of a crate's unit tests would run all tests.
+/// If `main` does not call this, the executable has no keeper, and its children are in its own group. Starting itself
+/// as keeper would be wrong: the executable of a crate's unit tests would run all tests.
 pub fn keep_if_asked() {
     if std::env::args_os().next().is_some_and(|name| name == KEEPER_NAME) {
         keep();
@@ -235,7 +236,7 @@ pub fn keep_if_asked() {
     CAN_KEEP.store(true, Relaxed);
 }
 
-/// The keeper's group, started on first use.
+/// Returns the keeper's group, starting the keeper on first use.
 fn group() -> Result<u32> {
     if !CAN_KEEP.load(Relaxed) {
         return Ok(os::own_group());
@@ -250,7 +251,7 @@ fn group() -> Result<u32> {
 }
 
 fn start_keeper() -> Result<Child> {
-    // Where that is refused they are left to the keeper.
+    // If this is refused, orphans are left to the keeper.
     os::adopt_orphans();
     let executable =
         std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
@@ -267,12 +268,12 @@ fn start_keeper() -> Result<Child> {
     Ok(keeper)
 }
 
-/// The keeper's whole life: ends its group, itself included, when the tool is gone.
+/// Runs the keeper: when the tool is gone, kills its own group.
 fn keep() -> ! {
     os::ignore_signals();
     let mut folders = Vec::new();
     let _ = std::io::stdin().read_to_end(&mut folders);
-    // More than once: what is about to be killed may start others meanwhile.
+    // Repeat, because processes that are about to be killed may start others.
     for _ in 0..SWEEPS {
         if kill_marked() == 0 {
             break;
@@ -285,7 +286,7 @@ fn keep() -> ! {
     std::process::exit(0)
 }
 
-/// Has the keeper remove a folder for temporary files when the tool is gone, if the folder is still there then.
+/// Makes the keeper remove a temporary folder when the tool is gone, if the folder still exists then.
 pub fn remove_after_us(folder: &Path) {
     let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
     folders.extend(folder.as_os_str().as_bytes());
@@ -293,10 +294,10 @@ pub fn remove_after_us(folder: &Path) {
     tell_keeper(&mut folders);
 }
 
-/// Tells the keeper of these folders, once there is one.
+/// Sends these folders to the keeper, once there is one.
 fn tell_keeper(folders: &mut Vec<u8>) {
     if let Some(mut keeper) = KEEPER.get().and_then(|keeper| keeper.stdin.as_ref()) {
-        // Without a keeper that listens the folders stay after a kill: no reason to end the run.
+        // If the keeper is gone, the folders remain after a kill, which is no reason to end the run.
         let _ = keeper.write_all(folders);
         folders.clear();
     }
@@ -315,20 +316,20 @@ fn remove_folder(folder: &Path) {
     }
 }
 
-/// Kills the processes that carry our mark. Returns how many there were.
+/// Kills the processes with our mark. Returns their number.
 fn kill_marked() -> usize {
     let marked = os::processes_with(&format!("{MARK_VARIABLE}={}", std::process::id()));
     marked.into_iter().filter(|id| os::kill_process(*id)).count()
 }
 
-/// Starts a command that we stand for, on our standard streams and in our group: it ends when we are killed.
+/// Starts a command in our role, with our standard streams and in our group. It ends when we are killed.
 pub fn start_in_our_place(command: &mut Command) -> std::io::Result<Child> {
     os::bind_to_us(command);
     command.spawn()
 }
 
-/// Becomes this program anew, with the same arguments and standard streams but without these variables. Returns only if that
-/// is not possible.
+/// Restarts this program with the same arguments and standard streams, but without these variables. Returns only on
+/// failure.
 pub fn restart_without(variables: &[&str]) -> Error {
     let failed = |error: std::io::Error| Error::setup(format!("cannot start our own executable: {error}"));
     let executable = match std::env::current_exe() {
@@ -344,7 +345,7 @@ pub fn restart_without(variables: &[&str]) -> Error {
     failed(command.exec())
 }
 
-/// Ends this process the way another one ended, by the same signal if it was one.
+/// Ends this process like another one, with the same status or signal.
 pub fn end_like(status: ExitStatus) -> std::process::ExitCode {
     let number = status.signal().unwrap_or_default();
     os::end_by(number);
@@ -368,7 +369,7 @@ mod tests {
         let counted = childrens_time();
         assert!(counted > before, "{counted:?}");
         drop(server);
-        // Now it is one of those that have ended.
+        // The server counts as an ended child now.
         assert!(childrens_time() > before);
     }
 

@@ -1,5 +1,5 @@
-//! What is running and how long it will take: on a terminal one line on stderr, gone when the work is done; elsewhere (a pipe,
-//! the log of a CI job) a plain line every few seconds, as cargo and nextest do.
+//! Progress display: on a terminal, one line on stderr that disappears when the work is done; elsewhere (a pipe, the
+//! log of a CI job), a plain line every few seconds, like cargo and nextest.
 
 use crate::term::{self, Terminal};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between two plain lines.
+/// Interval between two plain lines.
 const EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -16,15 +16,15 @@ pub struct Progress {
     terminal: Terminal,
     bar: ProgressBar,
     state: Arc<Mutex<State>>,
-    /// Where no line can be drawn anew.
+    /// Plain lines, if stderr is not a terminal.
     log: Option<Log>,
 }
 
-/// How far the work is.
+/// Progress of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct State {
     word: String,
-    /// What the whole work is about, such as the side that is built.
+    /// Subject of the whole work, such as the side that is built.
     subject: String,
     message: String,
     done: usize,
@@ -32,7 +32,7 @@ struct State {
 }
 
 impl State {
-    /// `12/37 parser::tests::line, about 14 s left`; `base (main): Compiling serde`.
+    /// Formats the progress: `12/37 parser::tests::line, about 14 s left` or `base (main): Compiling serde`.
     fn text(&self) -> String {
         let count = self.total.map(|total| format!("{}/{total}", self.done)).unwrap_or_default();
         let joint = if self.subject.is_empty() || self.message.is_empty() { "" } else { ": " };
@@ -41,20 +41,20 @@ impl State {
 }
 
 impl Progress {
-    /// Work of unknown length: `    Building base: Compiling serde`.
+    /// Shows work of unknown length: `    Building base: Compiling serde`.
     pub fn spinner(terminal: Terminal, word: &str) -> Self {
         let progress = Self::new(terminal, word, None);
         progress.bar.enable_steady_tick(Duration::from_millis(200));
         progress
     }
 
-    /// `total` pieces of work: `   Measuring [====>   ] 12/37 parser::tests::line, 14 s left`.
+    /// Shows work of `total` items: `   Measuring [====>   ] 12/37 parser::tests::line, 14 s left`.
     pub fn bar(terminal: Terminal, word: &str, total: usize) -> Self {
         Self::new(terminal, word, Some(total))
     }
 
     fn new(terminal: Terminal, word: &str, total: Option<usize>) -> Self {
-        // indicatif itself draws nothing where stderr is no terminal.
+        // indicatif draws nothing if stderr is not a terminal.
         let target = if terminal.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
         let bar = ProgressBar::with_draw_target(total.map(|total| total as u64), target);
         let template = match total {
@@ -71,7 +71,7 @@ impl Progress {
         Self { terminal, bar, state, log }
     }
 
-    /// What the whole work is about, once it is known that there is something to do; a log says it at once.
+    /// Sets the subject of the work once it starts. A log prints it at once.
     pub fn begin(&self, subject: impl Into<String>) {
         let state = self.change(|state| state.subject = subject.into());
         if self.log.is_some() {
@@ -79,12 +79,12 @@ impl Progress {
         }
     }
 
-    /// What somebody who waits should know.
+    /// Prints a message to waiting users.
     pub fn note(&self, word: &str, text: &str) {
         self.suspended(|| self.terminal.status(word, text));
     }
 
-    /// Other work, of so many pieces, behind that of before.
+    /// Switches to other work of `total` items.
     pub fn proceed(&self, word: &str, total: usize) {
         self.bar.set_prefix(word.to_owned());
         self.bar.set_length(total as u64);
@@ -94,18 +94,18 @@ impl Progress {
         });
     }
 
-    /// What is being done now.
+    /// Sets the current activity.
     pub fn message(&self, message: impl Into<String>) {
         self.change(|state| state.message = message.into());
     }
 
-    /// One piece is done.
+    /// Counts one item as done.
     pub fn advance(&self) {
         self.change(|state| state.done += 1);
         self.bar.inc(1);
     }
 
-    /// One piece belongs to other work, that comes later.
+    /// Removes one item, which will be part of later work.
     pub fn put_off(&self) {
         let state = self.change(|state| state.total = state.total.map(|total| total.saturating_sub(1)));
         state.total.into_iter().for_each(|total| self.bar.set_length(total as u64));
@@ -138,7 +138,7 @@ impl Drop for Progress {
     }
 }
 
-/// Writes a line every few seconds, until it is stopped.
+/// A thread that prints a line every few seconds until it is stopped.
 #[derive(Debug)]
 struct Log {
     stop: Sender<()>,

@@ -1,4 +1,4 @@
-//! The temporary folders of tests, in the system's temporary folder as with cargo.
+//! Temporary folders of tests, in the system's temporary folder as with cargo.
 
 use super::{cache, fs, process};
 use perfunit_model::error::Result;
@@ -6,26 +6,26 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// `TMPDIR` of tests. Short, because the path of a Unix socket has at most 107 bytes.
+/// `TMPDIR` of tests. Its path is short, because the path of a Unix socket has at most 107 bytes.
 #[derive(Debug, Clone)]
 pub struct TestFolder {
     above: Arc<Above>,
     path: PathBuf,
 }
 
-/// A folder that holds temporary folders of tests and that other users cannot enter. Removed when dropped.
+/// A folder that holds temporary folders of tests and that other users cannot enter. It is removed when dropped.
 #[derive(Debug)]
 struct Above(PathBuf);
 
 impl Drop for Above {
     fn drop(&mut self) {
-        // The keeper tries again.
+        // On failure the keeper tries again.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
 impl TestFolder {
-    /// Creates a new folder in the system's temporary folder, and names a folder in it.
+    /// Creates a new folder in the system's temporary folder, and chooses a folder name in it.
     pub fn create(name: &str) -> Result<Self> {
         let above = fs::temporary_dir(process::TEMPORARY_PREFIX)?.keep();
         process::remove_after_us(&above);
@@ -33,7 +33,7 @@ impl TestFolder {
         Ok(Self { above: Arc::new(Above(above)), path })
     }
 
-    /// Names another folder alongside this one.
+    /// Chooses another folder next to this one.
     #[must_use]
     pub fn beside(&self, name: &str) -> Self {
         Self { above: Arc::clone(&self.above), path: self.above.0.join(name) }
@@ -43,12 +43,12 @@ impl TestFolder {
         &self.path
     }
 
-    /// Creates the folder, or removes what it holds.
+    /// Creates the folder, or removes its content.
     pub fn empty(&self) -> Result<()> {
         cache::empty_private_dir(&self.path)
     }
 
-    /// Returns the variable that tells tests of the folder.
+    /// Returns the environment variable for tests.
     pub fn variable(&self) -> (&'static str, OsString) {
         ("TMPDIR", self.path.clone().into())
     }
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(above.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         drop(base);
         assert!(above.exists());
-        // As a test of permissions leaves it.
+        // A test of permissions may leave the folder like this.
         std::fs::set_permissions(head.path(), std::fs::Permissions::from_mode(0o500)).unwrap();
         drop(head);
         assert!(!above.exists());

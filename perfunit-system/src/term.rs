@@ -1,12 +1,13 @@
-//! The terminal: the only module that prints. Results go to stdout, notes to stderr; colours degrade by themselves.
+//! The terminal: the only module that prints. Results go to stdout, notes to stderr. Colors are dropped where they are
+//! not supported.
 
 use anstyle::{AnsiColor, Style};
 use std::io::{IsTerminal as _, Write};
 
-/// Verbosity and colour as the user chose them.
+/// Verbosity chosen by the user.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Terminal {
-    /// `-q`: no notes, no progress.
+    /// True if `-q` suppresses notes and progress.
     pub quiet: bool,
 }
 
@@ -22,19 +23,19 @@ pub enum ColorChoice {
     Never,
 }
 
-/// Whether news is good.
+/// Kind of a status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     Good,
     Bad,
 }
 
-/// True if stderr is a terminal, on which a line can be drawn anew.
+/// Checks whether stderr is a terminal, on which a line can be redrawn.
 pub fn stderr_is_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Fixes the choice for all later output.
+/// Sets the color choice for all later output.
 pub fn set_color(choice: ColorChoice) {
     let choice = match choice {
         ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -44,40 +45,40 @@ pub fn set_color(choice: ColorChoice) {
     choice.write_global();
 }
 
-/// True if notes on stderr are coloured; for `--color` of the cargo that we run.
+/// Checks whether notes on stderr have colors, to pass `--color` to cargo.
 pub fn stderr_has_color() -> bool {
     anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
 }
 
-/// Columns of the terminal on stdout; 0 if it is none.
+/// Returns the columns of the terminal on stdout; 0 if stdout is not a terminal.
 pub fn width() -> usize {
     terminal_size::terminal_size_of(std::io::stdout()).map_or(0, |(width, _)| width.0.into())
 }
 
-/// True if the locale can show µ and →.
+/// Checks whether the locale can show µ and →.
 pub fn unicode() -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    // Without a locale (CI) the reader is a log viewer, which can.
+    // Without a locale (CI), the output is read in a log viewer, which supports Unicode.
     locale.is_none_or(|value| {
         let value = value.to_ascii_lowercase();
         value.contains("utf-8") || value.contains("utf8")
     })
 }
 
-/// Text without colours, for files.
+/// Removes colors from text, for files.
 pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
-/// Writes a result to stdout. A reader that went away (`| head`) is no error.
+/// Writes a result to stdout. A closed pipe (`| head`) is not an error.
 pub fn print(text: &str) {
     let mut stdout = anstream::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
 
-/// Asks who sits at a terminal; no where nobody does. Enter is yes.
+/// Asks the user a yes/no question on a terminal. Enter means yes; without a terminal the answer is no.
 pub fn asks(question: &str) -> bool {
     if !std::io::stdin().is_terminal() || !stderr_is_terminal() {
         return false;
@@ -89,19 +90,19 @@ pub fn asks(question: &str) -> bool {
 }
 
 impl Terminal {
-    /// A status line in cargo's manner: `      Building base (1a2b3c4)`.
+    /// Prints a status line in cargo's style: `      Building base (1a2b3c4)`.
     pub fn status(self, word: &str, rest: &str) {
         self.line(Tone::Good, word, rest);
     }
 
-    /// The same for good or bad news.
+    /// Prints a status line for good or bad news.
     pub fn line(self, tone: Tone, word: &str, rest: &str) {
         if !self.quiet {
             line(if tone == Tone::Good { AnsiColor::Green } else { AnsiColor::Red }, word, rest);
         }
     }
 
-    /// A note that the user should see even though the run goes on.
+    /// Prints a warning, after which the run continues.
     pub fn warning(self, text: &str) {
         if !self.quiet {
             let style = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
@@ -110,13 +111,13 @@ impl Terminal {
     }
 }
 
-/// Why the run ended.
+/// Prints the error that ended the run.
 pub fn error(text: &str) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     eprint(&format!("{style}error{style:#}: {text}\n"));
 }
 
-/// Text of another program, as it is.
+/// Prints the output of another program unchanged.
 pub fn eprint(text: &str) {
     let mut stderr = anstream::stderr().lock();
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());

@@ -201,7 +201,10 @@ fn a_report_opens_in_the_browser() {
     assert!(fs::read_to_string(&page).unwrap().contains("<html"), "{page}");
 
     fs::write(&opener, "#!/bin/sh\nexit 3\n").unwrap();
-    says(&open(&folder).expect(102), &["`xdg-open` opened no browser: exit status: 3", "the report is written: "]);
+    says(
+        &open(&folder).expect(102),
+        &["`xdg-open` failed to open a browser: exit status: 3", "open the report yourself: "],
+    );
     says(&project.perfunit(["report", "--open", "--format", "json"]).expect(2), &["--open requires HTML, not json"]);
 }
 

@@ -264,7 +264,7 @@ fn a_cache_folder_that_others_may_write() {
         command.args(["list", "HEAD~1"]).env("PERFUNIT_CACHE_DIR", cache.path());
         Run::of(command)
     };
-    refused(open(), 102, &["others may write to it (mode 777)", "PERFUNIT_CACHE_DIR"]);
+    refused(open(), 102, &["other users can write to it (mode 777)", "PERFUNIT_CACHE_DIR"]);
     fs::set_permissions(cache.path(), fs::Permissions::from_mode(0o755)).unwrap();
     open().expect(0);
     let wrappers = cache.path().join("wrappers");
@@ -272,7 +272,7 @@ fn a_cache_folder_that_others_may_write() {
     // A folder that was safe when it was created may have become unsafe.
     let wrapper = fs::read_dir(&wrappers).unwrap().next().unwrap().unwrap().path();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o770)).unwrap();
-    refused(open(), 102, &["others may write to it (mode 770)", "PERFUNIT_CACHE_DIR"]);
+    refused(open(), 102, &["other users can write to it (mode 770)", "PERFUNIT_CACHE_DIR"]);
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn an_archive_of_something_else_is_refused() {
     refused(&["HEAD~1"], 2, &["all.tar.zst is of another head"]);
     let bytes = fs::read(&archive).unwrap();
     fs::write(&archive, &bytes[..bytes.len() / 2]).unwrap();
-    refused(&[], 2, &["all.tar.zst is damaged or cut short"]);
+    refused(&[], 2, &["all.tar.zst is damaged or truncated"]);
     fs::write(&archive, "no archive").unwrap();
     refused(&[], 2, &["all.tar.zst is not an archive of cargo-perfunit"]);
     // No partial result is left.

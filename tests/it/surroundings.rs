@@ -116,6 +116,6 @@ fn a_low_limit_of_open_files_is_an_error_that_says_what_to_raise() {
     command.current_dir(project.path());
     Project::isolate(&mut command);
     let run = Run::of(command).expect(102);
-    assert!(run.stderr.contains("a process may open at most 64 files here"), "{}", run.stderr);
+    assert!(run.stderr.contains("the limit of 64 open files per process"), "{}", run.stderr);
     assert!(run.stderr.contains("hint: raise the limit with `ulimit -n 1024`"), "{}", run.stderr);
 }

@@ -1,10 +1,10 @@
-//! What the kernel is asked for, by the numbers of its system calls.
+//! Classifies system calls by number.
 
 use perfunit_model::SystemCall;
 
-/// The signal that ends a process whose processor time is used up.
+/// Signal that kills a process that has used up its processor time.
 pub const OUT_OF_TIME: i32 = libc::SIGKILL;
-/// The signal of a system call that is not allowed, where nothing handles it.
+/// Signal for a forbidden system call without handler.
 pub const OUT_OF_CAGE: i32 = libc::SIGSYS;
 
 const OPEN: [i64; 2] = [libc::SYS_openat, libc::SYS_openat2];
@@ -25,7 +25,7 @@ const START: [i64; 3] = [libc::SYS_clone, libc::SYS_execve, libc::SYS_execveat];
 const NETWORK: [i64; 3] = [libc::SYS_socket, libc::SYS_socketpair, libc::SYS_connect];
 const SLEEP: [i64; 4] = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep, libc::SYS_ppoll, libc::SYS_epoll_pwait];
 
-/// Of older interfaces, which only some processors have.
+/// Classifies calls of older interfaces, which only some processors have.
 #[cfg(target_arch = "x86_64")]
 fn older(number: i64) -> Option<SystemCall> {
     Some(match number {
@@ -44,7 +44,7 @@ fn older(_number: i64) -> Option<SystemCall> {
     None
 }
 
-/// What a system call is for.
+/// Returns the purpose of a system call.
 pub fn system_call(number: u32) -> SystemCall {
     let call = i64::from(number);
     let kinds = [

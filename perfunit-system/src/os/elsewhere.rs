@@ -1,5 +1,5 @@
-//! Systems that we do not serve: the face of `linux`. What would make a verdict wrong is refused, and has types without
-//! values; what only watches or tidies up finds nothing.
+//! Stubs of `linux` for unsupported systems. Functions that a correct verdict needs return errors, and their types have
+//! no values; functions that only observe or clean up find nothing.
 
 use super::Counted;
 use perfunit_model::SystemCall;
@@ -39,7 +39,7 @@ fn refused<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Has no values.
+/// A type without values.
 #[derive(Debug)]
 enum Never {}
 

@@ -1,7 +1,7 @@
-//! What the tool asks of the operating system besides what std offers: one face, a file for each that answers.
+//! Operating system functions that std lacks: one interface, with a file per implementation.
 //!
-//! `linux` does it. `elsewhere` has the same names and refuses, so that the tool compiles and says what is missing; it is
-//! what a port begins with. Besides this, `select::trace` and the parts of `perfunit-runtime` are for Linux alone.
+//! `linux` is the real one. `elsewhere` has the same names and returns errors, so that the tool compiles and reports
+//! what is missing; a port starts from it. Other Linux-only code is in `select::trace` and in `perfunit-runtime`.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -32,25 +32,25 @@ use std::collections::BTreeMap;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// System calls by their numbers.
+/// Numbers of calls, by system call number.
 pub type SystemCalls = BTreeMap<u64, u64>;
 
-/// What a traced process did.
+/// Result of tracing a process.
 #[derive(Debug)]
 pub struct Counted {
-    /// `None` if the process was killed because its time was over.
+    /// Exit status; `None` if the process was killed because its time was over.
     pub status: Option<ExitStatus>,
-    /// The calls of each section, by its number.
+    /// Calls of each section, by section number.
     pub sections: BTreeMap<u64, SystemCalls>,
 }
 
-/// Length of a tick, in which `/proc` gives processor time: `USER_HZ` is 100 on all platforms that we serve.
+/// Unit of processor time in `/proc`: `USER_HZ` is 100 on all supported platforms.
 pub const TICK: Duration = Duration::from_millis(10);
 
-/// Open files that a process must be allowed: measured processes get theirs under numbers that no test expects to be free.
+/// Minimum number of open files. Measured processes get descriptors with numbers that no test expects to be free.
 const FEWEST_OPEN_FILES: u64 = 256;
 
-/// Refuses to measure where that cannot work.
+/// Returns an error if measuring cannot work on this system.
 pub fn supported() -> Result<()> {
     if cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
         return enough_open_files(open_file_limit());
@@ -59,16 +59,16 @@ pub fn supported() -> Result<()> {
     Err(Error::setup(format!(
         "{os} on {arch} is not supported: lockstep pairs need Linux futexes, memfd and personality"
     ))
-    .hint("run it in a Linux container or CI job on x86-64 or aarch64"))
+    .hint("run cargo-perfunit in a Linux container or CI job on x86-64 or aarch64"))
 }
 
-/// Refuses a limit of open files that is too low to hand files to measured processes.
+/// Returns an error if the limit of open files is too low.
 fn enough_open_files(limit: Option<u64>) -> Result<()> {
     match limit {
         Some(limit) if limit < FEWEST_OPEN_FILES => Err(Error::setup(format!(
-            "a process may open at most {limit} files here (RLIMIT_NOFILE), and measuring needs {FEWEST_OPEN_FILES}"
+            "the limit of {limit} open files per process (RLIMIT_NOFILE) is too low: measuring needs {FEWEST_OPEN_FILES}"
         ))
-        .hint("raise the limit with `ulimit -n 1024` in the shell that starts the tool, or in the settings of the container or service")),
+        .hint("raise the limit with `ulimit -n 1024` in the shell that starts cargo-perfunit, or in the settings of the container or service")),
         _ => Ok(()),
     }
 }
@@ -83,7 +83,7 @@ mod tests {
         assert!(enough_open_files(Some(256)).is_ok());
         let error = enough_open_files(Some(255)).unwrap_err().to_string();
         assert!(
-            error.contains("at most 255 files") && error.contains("hint: raise the limit with `ulimit -n 1024`"),
+            error.contains("limit of 255 open files") && error.contains("hint: raise the limit with `ulimit -n 1024`"),
             "{error}"
         );
     }

@@ -1,4 +1,4 @@
-//! Counts the system calls of a process and of those that it starts, by ptrace.
+//! Counts the system calls of a process and its descendants by ptrace.
 
 use super::ptrace::{self, Event};
 use super::{Counted, SystemCalls};
@@ -16,17 +16,17 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-/// The signal of a stop at a system call, with the option that tells it from others.
+/// Signal of a stop at a system call, with the flag that distinguishes it from other stops.
 const AT_SYSTEM_CALL: c_int = libc::SIGTRAP | 0x80;
-/// Pause between two looks whether the time is over.
+/// Interval at which to check whether the time is over.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// The request `PTRACE_GET_SYSCALL_INFO`, for which `libc` has no name on all systems.
+/// Request `PTRACE_GET_SYSCALL_INFO`, which `libc` does not define on all systems.
 const GET_SYSCALL_INFO: ptrace::Request = 0x420e;
-/// In [`CallInfo::op`]: the call has not been made yet.
+/// Value of [`CallInfo::op`] at the entry of a call.
 const ENTRY: u8 = 1;
 
-/// The beginning of `struct ptrace_syscall_info` at the entry of a call.
+/// First part of `struct ptrace_syscall_info` at the entry of a call.
 #[repr(C)]
 #[derive(Default)]
 struct CallInfo {
@@ -39,11 +39,11 @@ struct CallInfo {
     arguments: [u64; 6],
 }
 
-/// Starts a process by `spawn` and counts the system calls of it and of its descendants until it ends or `is_over`.
+/// Starts a process by `spawn` and counts the system calls of it and its descendants until it ends or `is_over`.
 ///
-/// Calls count in the section of the last call of `prctl` with the option `mark`, which the kernel refuses: its second
-/// argument is the number of the section, or 0 for none; with a third argument the section begins anew. Programs in the
-/// folder `spared` do not count. The error says why the system does not let the tool trace.
+/// The process selects a section by calling `prctl` with the option `mark`, which the kernel refuses. The second
+/// argument is the section number, or 0 for none; a third argument clears the section. Programs in the folder `spared`
+/// do not count. Returns an inner error if the system does not allow tracing.
 pub fn count_system_calls(
     command: &mut Command,
     spawn: impl FnOnce(&mut Command) -> Result<Child>,
@@ -57,7 +57,7 @@ pub fn count_system_calls(
     // SAFETY: only system calls that are safe between fork and exec; no allocation.
     unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
     std::thread::scope(|scope| {
-        // Events of the tracer's own processes are all that a thread of its own waits for.
+        // A separate thread, so that it waits only for events of traced processes.
         let tracer = scope.spawn(move || {
             let Some(id) = ptrace::introduced(&ours) else { return Ok(BTreeMap::new()) };
             let sections = Tracer::new(id, mark, spared)
@@ -69,7 +69,7 @@ pub fn count_system_calls(
         });
         let spawned = spawn(command);
         if spawned.is_err() {
-            // A process that was not made does not introduce itself.
+            // A process that was not created never introduces itself.
             let _ = line.shutdown(Shutdown::Both);
         }
         let mut is_killed = false;
@@ -93,7 +93,7 @@ struct Tracer<'a> {
     main: Pid,
     mark: i32,
     spared: Option<&'a Path>,
-    /// The current section; 0 for none.
+    /// Current section; 0 for none.
     section: u64,
     sections: BTreeMap<u64, SystemCalls>,
     /// Processes that run a spared program.
@@ -103,17 +103,18 @@ struct Tracer<'a> {
 impl<'a> Tracer<'a> {
     fn new(main: Pid, mark: i32, spared: Option<&'a Path>) -> std::result::Result<Self, Errno> {
         nix::sys::ptrace::seize(main, ptrace::OPTIONS.union(Options::PTRACE_O_TRACESYSGOOD))?;
-        // A process has to stop once before it can be told to stop at each call.
+        // A process must stop once before it can be resumed up to a system call.
         nix::sys::ptrace::interrupt(main)?;
         Ok(Self { main, mark, spared, section: 0, sections: BTreeMap::new(), sparing: BTreeSet::new() })
     }
 
-    /// Returns the calls of each section once the first process has ended, which is its parent's to wait for.
+    /// Returns the calls of each section once the first process has ended. The process is left for its parent to wait
+    /// for.
     fn run(mut self) -> std::result::Result<BTreeMap<u64, SystemCalls>, Errno> {
         loop {
             let (id, event) = ptrace::wait()?.ok_or(Errno::ECHILD)?;
             if id == self.main && event == Event::Ended {
-                // Not taken: std waits for it itself, and insists on it if the exec failed.
+                // Do not consume the event: std waits for the process itself, and requires that if the exec failed.
                 return Ok(self.sections);
             }
             ptrace::take(id, event);
@@ -146,7 +147,7 @@ impl<'a> Tracer<'a> {
 
     fn note_call(&mut self, id: Pid) {
         let mut info = CallInfo::default();
-        // SAFETY: the kernel writes at most as many bytes as it is told that there are.
+        // SAFETY: the kernel writes at most the number of bytes passed to it.
         let written =
             unsafe { libc::ptrace(GET_SYSCALL_INFO, id.as_raw(), size_of::<CallInfo>() as *mut c_void, &raw mut info) };
         if written <= 0 || info.op != ENTRY {

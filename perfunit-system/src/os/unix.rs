@@ -1,4 +1,5 @@
-//! The part of `std::os::unix` that the tool uses, where std does not have it: so that there is one way to write it.
+//! The part of `std::os::unix` that the tool uses, for systems without it, so that other code need not distinguish
+//! systems.
 
 pub mod ffi {
     use std::ffi::{OsStr, OsString};
@@ -57,7 +58,7 @@ pub mod fs {
         }
 
         fn ino(&self) -> u64 {
-            // Nearest to an identity that std has.
+            // The closest approximation of an identity in std.
             std::os::windows::fs::MetadataExt::creation_time(self)
         }
 
@@ -77,7 +78,7 @@ pub mod fs {
             since_1970(self).subsec_nanos().into()
         }
 
-        /// The time of the last change of content: std has no other.
+        /// Returns the time of the last change of content, because std has no other.
         fn ctime(&self) -> i64 {
             self.mtime()
         }
@@ -98,9 +99,9 @@ pub mod fs {
         }
 
         fn from_mode(mode: u32) -> Self {
-            // There is no other way to make one.
-            let somebodys = std::fs::metadata(".").expect("the current folder is there");
-            let mut permissions = somebodys.permissions();
+            // std offers no other way to create permissions.
+            let current = std::fs::metadata(".").expect("the current folder is there");
+            let mut permissions = current.permissions();
             permissions.set_readonly(mode & 0o200 == 0);
             permissions
         }

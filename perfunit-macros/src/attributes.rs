@@ -1,12 +1,12 @@
-//! What people write at their tests for the tool to read in the source. The item stays as it is; what the tool could not
-//! read is an error where it stands.
+//! Attributes that users write at their tests and that the tool reads in the source. The item stays unchanged; an
+//! argument that the tool could not read is a compile error.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::parse::Parser;
 use syn::{LitStr, Token};
 
-/// Takes nothing, `("reason")` or `(reason = "..")`.
+/// Checks the arguments of `skip`: nothing, `("reason")` or `(reason = "..")`.
 pub fn skip(args: &TokenStream, item: TokenStream) -> TokenStream {
     let reason = |input: syn::parse::ParseStream| {
         if input.peek(syn::Ident) {
@@ -21,19 +21,19 @@ pub fn skip(args: &TokenStream, item: TokenStream) -> TokenStream {
     if args.is_empty() {
         return item;
     }
-    checked(reason.parse2(args.clone()).map(drop), "write #[perfunit::skip] or #[perfunit::skip(\"reason\")]", item)
+    checked(reason.parse2(args.clone()).map(drop), "use #[perfunit::skip] or #[perfunit::skip(\"reason\")]", item)
 }
 
-/// Takes a change: `("5%")` or `("0.05")`.
+/// Checks the argument of `threshold`: `("5%")` or `("0.05")`.
 pub fn threshold(args: &TokenStream, item: TokenStream) -> TokenStream {
     let change = syn::parse2::<LitStr>(args.clone()).and_then(|text| {
         if is_change(&text.value()) {
             Ok(())
         } else {
-            Err(syn::Error::new(text.span(), "a change is more than 0 and less than 100 %"))
+            Err(syn::Error::new(text.span(), "the threshold must be more than 0 and less than 100 %"))
         }
     });
-    checked(change, "write #[perfunit::threshold(\"5%\")]", item)
+    checked(change, "use #[perfunit::threshold(\"5%\")]", item)
 }
 
 fn is_change(text: &str) -> bool {
@@ -78,9 +78,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_an_error() {
-        check(skip, "why = \"x\"", Some("expected `reason`: write #[perfunit::skip]"));
+        check(skip, "why = \"x\"", Some("expected `reason`: use #[perfunit::skip]"));
         check(skip, "5", Some("expected string literal"));
-        check(threshold, "", Some("write #[perfunit::threshold"));
+        check(threshold, "", Some("use #[perfunit::threshold"));
         check(threshold, "\"500%\"", Some("less than 100 %"));
         check(threshold, "0.05", Some("expected string literal"));
     }

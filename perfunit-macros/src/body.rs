@@ -1,8 +1,8 @@
-//! The body of a function, found among its tokens.
+//! Finds the body of a function among its tokens.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Finds the braces of a body, which `macro_rules` may have wrapped (`$body:block`) in groups without delimiters.
+/// Returns the braces of a body, which `macro_rules` may have wrapped (`$body:block`) in groups without delimiters.
 pub fn braces(tree: TokenTree) -> Option<Group> {
     let TokenTree::Group(group) = tree else { return None };
     match group.delimiter() {
@@ -16,7 +16,8 @@ pub fn braces(tree: TokenTree) -> Option<Group> {
     }
 }
 
-/// Returns the token trees of an item, which `macro_rules` may have wrapped (`$item:item`) in groups without delimiters.
+/// Returns the token trees of an item, which `macro_rules` may have wrapped (`$item:item`) in groups without
+/// delimiters.
 pub fn item_trees(item: &TokenStream) -> Vec<TokenTree> {
     let trees: Vec<TokenTree> = item.clone().into_iter().collect();
     match &trees[..] {

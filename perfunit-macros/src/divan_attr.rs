@@ -1,7 +1,7 @@
-//! `#[divan::bench]` for the stand-in of divan: the function as it is, and one that lists its benchmarks, which a constructor
-//! makes known.
+//! `#[divan::bench]` for the stand-in of divan. Expands to the unchanged function, a function that lists its
+//! benchmarks, and a constructor that registers that function.
 //!
-//! Options that only decide how divan measures and reports are accepted and dropped.
+//! Options that only decide how divan measures and reports are accepted and ignored.
 
 use crate::body::item_trees;
 use crate::splice::{visible, visible_item};
@@ -13,7 +13,7 @@ use syn::punctuated::Punctuated;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, FnArg, GenericParam, ItemFn, Path, Token, Type};
 
-/// The options of the attribute that decide which benchmarks there are.
+/// Options of the attribute that decide which benchmarks exist.
 #[derive(Default)]
 struct Options {
     divan: Option<Path>,
@@ -22,11 +22,11 @@ struct Options {
     types: Option<Vec<Written<Type>>>,
     consts: Option<Vec<Written<Expr>>>,
     ignore: Option<Written<Expr>>,
-    /// What is counted alongside time, with the counter of which it is the amount.
+    /// Amounts to count in addition to time, each with the type of its counter.
     counters: Vec<(Option<&'static str>, Written<Expr>)>,
 }
 
-/// Code of the user's, read and as it was received.
+/// User code, parsed and as received.
 struct Written<T> {
     read: T,
     tokens: TokenStream,
@@ -43,7 +43,7 @@ impl<T: Parse + ToTokens> Parse for Written<T> {
             rest = next;
         }
         let tokens = visible(received.into_iter().collect(), &read)
-            .ok_or_else(|| syn::Error::new_spanned(&read, "a fragment of a macro that cannot be moved"))?;
+            .ok_or_else(|| syn::Error::new_spanned(&read, "a macro fragment that cannot be moved"))?;
         Ok(Self { read, tokens })
     }
 }
@@ -54,7 +54,7 @@ impl<T> ToTokens for Written<T> {
     }
 }
 
-/// Parses what is between brackets.
+/// Parses a list in brackets.
 fn list<T: Parse>(input: ParseStream) -> syn::Result<Vec<T>> {
     let list;
     syn::bracketed!(list in input);
@@ -131,7 +131,7 @@ fn expanded(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     })
 }
 
-/// The names in the code that we add. Code of the user's stands among it, and must not see them.
+/// Names in the added code, which user code in it must not see.
 struct Names {
     list: Ident,
     push: Ident,
@@ -142,7 +142,7 @@ struct Names {
 
 impl Names {
     fn new() -> Self {
-        // Hygiene hides variables only, so functions have names that no code of the user's has.
+        // Hygiene hides variables only, so functions need names that no user code has.
         let variable = |name: &str| format_ident!("__perfunit_{name}", span = Span::mixed_site());
         Self {
             list: format_ident!("__perfunit_list"),
@@ -154,7 +154,7 @@ impl Names {
     }
 }
 
-/// Removes `#[ignore]`, which the compiler takes at tests only, and returns whether it was there.
+/// Removes `#[ignore]`, which the compiler accepts on tests only, and returns whether it was present.
 fn without_ignore(item: TokenStream) -> syn::Result<(TokenStream, bool)> {
     let mut trees = item_trees(&item);
     let is_ignore = |two: &[TokenTree]| match two {
@@ -166,11 +166,11 @@ fn without_ignore(item: TokenStream) -> syn::Result<(TokenStream, bool)> {
     };
     let Some(place) = trees.windows(2).position(is_ignore) else { return Ok((item, false)) };
     trees.drain(place..place + 2);
-    let refused = || syn::Error::new_spanned(&item, "a fragment of a macro that cannot be moved");
+    let refused = || syn::Error::new_spanned(&item, "a macro fragment that cannot be moved");
     Ok((visible_item(trees).ok_or_else(refused)?.into_iter().collect(), true))
 }
 
-/// A function with types and constants in the place of its generic parameters.
+/// A function with types and constants for its generic parameters.
 struct Variant<'a> {
     of_type: Option<&'a Written<Type>>,
     constant: Option<&'a Written<Expr>>,
@@ -220,10 +220,10 @@ fn entry(
         return match inputs.len() {
             0 => Ok(quote!(#benches.plain(#parts, |#bencher| { #count #bencher.bench(#called) });)),
             1 => Ok(quote!(#benches.plain(#parts, |#bencher| { #count #called(#bencher); });)),
-            _ => wrong("an argument without the option `args`"),
+            _ => wrong("an argument requires the option `args`"),
         };
     };
-    let Some(FnArg::Typed(last)) = inputs.last() else { return wrong("`args` without an argument") };
+    let Some(FnArg::Typed(last)) = inputs.last() else { return wrong("`args` requires an argument") };
     let of_arg = without_lifetime(&last.ty);
     let returns = match &args.read {
         Expr::Array(array) if array.elems.is_empty() => quote!(-> [#of_arg; 0]),
@@ -243,7 +243,7 @@ fn entry(
     })
 }
 
-/// Before the benchmark runs; divan reports all counters, we the first.
+/// Builds the code that counts before the benchmark runs. Divan reports all counters, we only the first.
 fn counted(divan: &Path, options: &Options) -> Option<TokenStream> {
     let (of, amount) = options.counters.first()?;
     let counter = of.map(|of| quote::format_ident!("{of}"));
@@ -253,7 +253,7 @@ fn counted(divan: &Path, options: &Options) -> Option<TokenStream> {
 
 fn without_lifetime(of_arg: &Type) -> Type {
     let mut of_arg = of_arg.clone();
-    Parenthesised.visit_type_mut(&mut of_arg);
+    Parenthesize.visit_type_mut(&mut of_arg);
     while let Type::Paren(inner) = of_arg {
         of_arg = *inner.elem;
     }
@@ -263,10 +263,10 @@ fn without_lifetime(of_arg: &Type) -> Type {
     of_arg
 }
 
-/// Puts parentheses in the place of the invisible groups of macros, which do not survive printing.
-struct Parenthesised;
+/// Replaces the invisible groups of macros, which do not survive printing, by parentheses.
+struct Parenthesize;
 
-impl VisitMut for Parenthesised {
+impl VisitMut for Parenthesize {
     fn visit_type_mut(&mut self, of: &mut Type) {
         visit_mut::visit_type_mut(self, of);
         if let Type::Group(group) = of {
@@ -284,11 +284,11 @@ impl VisitMut for Parenthesised {
     }
 }
 
-/// Expands `#[divan::bench_group]`: the module as it is.
+/// Expands `#[divan::bench_group]` to the unchanged module.
 pub fn bench_group(args: &TokenStream, item: TokenStream) -> TokenStream {
     let is_ignored = args.clone().into_iter().any(|token| token.to_string() == "ignore");
     if is_ignored {
-        let error = syn::Error::new_spanned(args, "a group that is ignored").into_compile_error();
+        let error = syn::Error::new_spanned(args, "ignored groups are not supported").into_compile_error();
         return quote!(#error #item);
     }
     item

@@ -1,24 +1,24 @@
-//! Bodies that ask for the whole path of the function they stand in.
+//! Detects bodies that query the full path of their function.
 
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Macros whose result holds that path: those of snapbox, stdext and others that copied them.
+/// Macros that return this path: those of snapbox, stdext, and copies of them.
 const MACROS: [&str; 3] = ["fn_path", "function_name", "function_path"];
 
-/// Whether the body calls such a macro; those that other macros of the project's own call are not seen.
-pub fn is_asked_for(body: &TokenStream) -> bool {
+/// Checks whether the body calls such a macro directly. Calls inside of the project's own macros are not detected.
+pub fn queries_path(body: &TokenStream) -> bool {
     let trees: Vec<TokenTree> = body.clone().into_iter().collect();
-    let inside = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if is_asked_for(&group.stream()));
-    trees.windows(3).any(asks) || trees.iter().any(inside)
+    let inside = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if queries_path(&group.stream()));
+    trees.windows(3).any(is_query) || trees.iter().any(inside)
 }
 
-fn asks(window: &[TokenTree]) -> bool {
+fn is_query(window: &[TokenTree]) -> bool {
     let [TokenTree::Ident(name), TokenTree::Punct(bang), TokenTree::Group(arguments)] = window else { return false };
     bang.as_char() == '!'
-        && (MACROS.iter().any(|asking| name == asking) || name == "file" && begins_with_underscore(arguments.stream()))
+        && (MACROS.iter().any(|known| name == known) || name == "file" && begins_with_underscore(arguments.stream()))
 }
 
-/// `file![_]` of snapbox: std's `file!()` has no arguments.
+/// Checks for `file![_]` of snapbox; std's `file!()` has no arguments.
 fn begins_with_underscore(arguments: TokenStream) -> bool {
     matches!(arguments.into_iter().next(), Some(TokenTree::Ident(first)) if first == "_")
 }

@@ -1,15 +1,15 @@
-//! Turns unit tests into performance tests while they are compiled.
+//! Turns unit tests into performance tests at compile time.
 //!
-//! Input: the items a user marked `#[test]`, which resolves to [`macro@test`] because the shadow tree adds
-//! `#[cfg(test)] #[macro_use(test, ...)] extern crate perfunit_macros;` to every crate root. Output: the same test for libtest,
-//! whose body is handed to `perfunit_runtime::__private::run` as a function that can be called again and again.
-//! The runtime goes by the name `__perfunit_runtime` there: a crate may have the published one among its dependencies,
-//! whose attributes [`macro@skip`] and [`macro@threshold`] tell the tool about a test and do nothing to it.
-//! In an instrumented build other functions are marked [`macro@perfunit_probe`], and report each call to the runtime.
+//! Input: the items that a user marked `#[test]`. The attribute resolves to [`macro@test`] because the shadow tree adds
+//! `#[cfg(test)] #[macro_use(test, ...)] extern crate perfunit_macros;` to every crate root. Output: the same test for
+//! libtest, which passes its body to `perfunit_runtime::__private::run` as a function that can be called repeatedly.
+//! The runtime's name there is `__perfunit_runtime`, because a crate may depend on the published one for the attributes
+//! [`macro@skip`] and [`macro@threshold`], which tell the tool about a test and do not change it. In an instrumented
+//! build, other functions have [`macro@perfunit_probe`] and report each call to the runtime.
 //!
-//! Invariants: no error of ours (what is not understood passes through as it was); the user's spans stay, so
-//! compile errors and panic locations do not move; the output names everything by absolute path and depends on
-//! neither edition nor prelude of the user's crate.
+//! Invariants: our macros add no errors (unsupported code passes through unchanged); the user's spans stay, so compile
+//! errors and panic locations do not move; the output uses absolute paths and depends on neither edition nor prelude of
+//! the user's crate.
 
 #![warn(missing_docs)]
 
@@ -25,31 +25,32 @@ mod test_attr;
 
 use proc_macro::TokenStream;
 
-/// Replaces the built-in `#[test]`, and expands to it; also usable by path as `#[perfunit_macros::test]`.
+/// Replaces the built-in `#[test]`, and expands to it. Can also be used by path as `#[perfunit_macros::test]`.
 #[proc_macro_attribute]
 pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     test_attr::expand(&args.into(), &item.into()).into()
 }
 
-/// `#[perfunit::skip]`, `#[perfunit::skip("reason")]`: the tool does not measure this test. Nothing else changes.
+/// `#[perfunit::skip]`, `#[perfunit::skip("reason")]`: excludes this test from measuring. Has no other effect.
 #[proc_macro_attribute]
 pub fn skip(args: TokenStream, item: TokenStream) -> TokenStream {
     attributes::skip(&args.into(), item.into()).into()
 }
 
-/// `#[perfunit::threshold("5%")]`: the smallest change of this test that counts as slower or faster. Nothing else changes.
+/// `#[perfunit::threshold("5%")]`: sets the smallest change of this test to report as slower or faster. Has no other
+/// effect.
 #[proc_macro_attribute]
 pub fn threshold(args: TokenStream, item: TokenStream) -> TokenStream {
     attributes::threshold(&args.into(), item.into()).into()
 }
 
-/// `#[perfunit_probe(KEY)]` gives a function a probe: the runtime knows its calls by this 64-bit number.
+/// `#[perfunit_probe(KEY)]`: adds a probe to a function. The 64-bit key identifies its calls.
 #[proc_macro_attribute]
 pub fn perfunit_probe(args: TokenStream, item: TokenStream) -> TokenStream {
     probe_attr::expand(&args.into(), &item.into()).into()
 }
 
-/// `perfunit_executed!(NUMBER)` at the beginning of a function counts its calls, where generated calls of it are tried.
+/// `perfunit_executed!(NUMBER)` at the start of a function: counts its calls while generated workloads are tried.
 #[proc_macro]
 pub fn perfunit_executed(number: TokenStream) -> TokenStream {
     paths::executed(&number.into()).into()

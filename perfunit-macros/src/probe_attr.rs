@@ -1,4 +1,4 @@
-//! `#[perfunit_probe(KEY)]`: a function that tells the runtime when it is entered and left.
+//! `#[perfunit_probe(KEY)]`: makes a function report its entry and exit to the runtime.
 //!
 //! ```text
 //! fn f(a: A) -> R { BODY }
@@ -10,10 +10,11 @@
 //!     BODY
 //! }
 //! ```
-//! (with `--cfg perfunit_growth`: a guard of another site, which is handed the lengths of the arguments)
-//! where BODY is not nested: its own statements follow ours, so that every temporary of its last expression is dropped
-//! when it was. This has a price: what is dropped after the locals of a function (its arguments, in editions before
-//! 2024 also temporaries of the last expression) is dropped when the guard has left, in the time of the caller.
+//! (with `--cfg perfunit_growth`: a guard of another site that receives the lengths of the arguments)
+//!
+//! BODY is not nested: its statements follow ours, so that the temporaries of its last expression are dropped at the
+//! same time as before. Values dropped after the function's locals (arguments, and before edition 2024 also temporaries
+//! of the last expression) are therefore dropped after the guard, in the caller's time.
 //!
 //! An `async fn` keeps its signature, and the future of its body is polled under the probe:
 //! ```text
@@ -31,16 +32,16 @@
 //!     }).await
 //! }
 //! ```
-//! That is what the compiler makes of an `async fn` itself: all arguments move into the future, used or not, and are
-//! dropped there in reverse order, after the temporaries of BODY's last expression, which may borrow them. (So here
-//! the time of dropping arguments is the function's.) The type R is not known inside an `async` block as it is inside
-//! a function; where it matters (coercions, `?`, `collect()`), the first line tells it to every `return` and `?`, and
-//! the `let` to BODY's value. An `impl Trait` in R becomes `_` there: inside the function the compiler knows no type
-//! for it either, and infers it from BODY; what it does know is the trait, which matters to closures only
-//! (`impl Fn(&str)`), so that an `async fn` which returns one has no probe.
+//! The compiler transforms an `async fn` in the same way: all arguments move into the future, used or not, and are
+//! dropped there in reverse order, after the temporaries of BODY's last expression, which may borrow them. (The time to
+//! drop arguments therefore belongs to the function.) Inside an `async` block the type R is not known as it is inside a
+//! function. If it matters (coercions, `?`, `collect()`), the first line declares it for every `return` and `?`, and
+//! the `let` for BODY's value. An `impl Trait` in R becomes `_` there: inside the function the compiler does not know
+//! its type either, and infers it from BODY. It does know the trait, which matters only to closures (`impl Fn(&str)`),
+//! so an `async fn` that returns one gets no probe.
 //!
-//! A function that does nothing but make a future (`Box::pin(async move { .. })`, which is what `#[async_trait]` makes
-//! of methods) hands out that future under the probe, instead of having one around the making.
+//! A function that only creates a future (`Box::pin(async move { .. })`, to which `#[async_trait]` expands methods)
+//! returns that future under the probe, instead of having a probe around the creation.
 
 use crate::body::{braces, item_trees};
 use crate::paths;
@@ -51,10 +52,10 @@ use syn::parse::{Parse, ParseStream};
 use syn::visit_mut::{self, VisitMut};
 use syn::{parse_quote, Attribute, FnArg, LitInt, Pat, PatType, ReturnType, Signature, Type, Visibility};
 
-/// Traits from which the compiler learns what the arguments of a closure are.
+/// Traits that tell the compiler the argument types of a closure.
 const CLOSURES: [&str; 6] = ["Fn", "FnMut", "FnOnce", "AsyncFn", "AsyncFnMut", "AsyncFnOnce"];
 
-/// Expands `#[perfunit_probe(args)] item`; what is not a function that can have a probe stays as it is.
+/// Expands `#[perfunit_probe(args)] item`. An item that cannot have a probe stays unchanged.
 pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
     with_probe(args, item).unwrap_or_else(|| item.clone())
 }
@@ -71,7 +72,7 @@ fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
     }
     let (attributes, statements) = parts(&body)?;
     let (head, statements) = if function.sig.asyncness.is_some() {
-        // Its arguments and what it returns move.
+        // Its arguments and return type move.
         if !is_free_of_fragments(head) {
             return None;
         }
@@ -93,7 +94,7 @@ fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
     Some(quote!(#head #body))
 }
 
-/// A function up to its body.
+/// A function without its body.
 struct Head {
     attrs: Vec<Attribute>,
     vis: Visibility,
@@ -107,9 +108,9 @@ impl Parse for Head {
 }
 
 impl Head {
-    /// A `const fn` may run in the compiler, a naked function has no statements, and a variadic one is left alone
-    /// because its arguments lie where it was entered. (`gen fn` is not understood by syn.) Tests are the roots of what
-    /// probes see.
+    /// Checks whether the function can have a probe. A `const fn` may run in the compiler, a naked function has no
+    /// statements, and the arguments of a variadic one depend on its frame. (syn does not support `gen fn`.) Tests are
+    /// the roots of all probed calls.
     fn can_have_probe(&self) -> bool {
         let is_test = |attr: &Attribute| {
             attr.path().segments.last().is_some_and(|name| name.ident == "test" || name.ident == "bench")
@@ -119,13 +120,13 @@ impl Head {
             && !self.attrs.iter().any(|attr| is_test(attr) || mentions(&attr.to_token_stream(), &["naked"]))
     }
 
-    /// Head and statements of the `async fn`, see above.
+    /// Builds head and statements of the `async fn` (see the module documentation).
     fn into_future(mut self, key: &LitInt, body: &Group) -> Option<(TokenStream, TokenStream)> {
         let output = known_output(&self.sig.output)?;
         let (probed, site, result) = (paths::probed(), site(key), local("result"));
         let arguments: Vec<TokenStream> = self.sig.inputs.iter_mut().enumerate().map(argument).collect();
         let inside = match output {
-            // No value has this type, and it cannot be named in other places.
+            // This type has no values, and it cannot be named elsewhere.
             Type::Never(_) => body.to_token_stream(),
             Type::Infer(_) => quote!(let #result = #body; #result),
             _ => quote!(let #result: #output = #body; #result),
@@ -142,8 +143,8 @@ impl Head {
     }
 }
 
-/// Returns the `#![..]` at the start of a body, which must stay there, and its statements. `None` if these cannot be told
-/// apart without remaking fragments of macros.
+/// Splits a body into the `#![..]` at its start, which must stay there, and its statements. Returns `None` if that
+/// would rebuild macro fragments.
 fn parts(body: &Group) -> Option<(TokenStream, TokenStream)> {
     let mut trees: Vec<TokenTree> = body.stream().into_iter().collect();
     let is = |tree: &TokenTree, symbol| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == symbol);
@@ -158,17 +159,17 @@ fn parts(body: &Group) -> Option<(TokenStream, TokenStream)> {
     (!statements.iter().any(has_fragment)).then(|| (trees.into_iter().collect(), statements.into_iter().collect()))
 }
 
-/// Moves an argument into the future of an `async fn`. One that is not just a name gets one in the signature.
+/// Moves an argument into the future of an `async fn`. A pattern gets a name in the signature.
 fn argument((number, argument): (usize, &mut FnArg)) -> TokenStream {
     let PatType { attrs, pat, .. } = match argument {
-        // Borrowed as a whole, it is moved as a whole, not only the fields that are used.
+        // Borrowing it moves it as a whole, not only the used fields.
         FnArg::Receiver(receiver) => {
             let this = receiver.self_token;
             return quote!(let _ = &#this;);
         }
         FnArg::Typed(typed) => typed,
     };
-    // Other attributes of arguments mean nothing at a `let`.
+    // Other attributes of arguments have no meaning on a `let`.
     let cfgs: Vec<&Attribute> = attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
     if let Pat::Ident(name) = &**pat {
         if name.by_ref.is_none() && name.subpat.is_none() {
@@ -182,38 +183,38 @@ fn argument((number, argument): (usize, &mut FnArg)) -> TokenStream {
     moved
 }
 
-/// The type of what a function returns, with `_` for each `impl Trait`; nothing if that may leave out too much.
+/// Returns the output type of a function, with `_` for each `impl Trait`; `None` if that might omit too much.
 fn known_output(output: &ReturnType) -> Option<Type> {
-    let mut known = Known { enough: true };
+    let mut visitor = OutputVisitor { enough: true };
     let ReturnType::Type(_, ty) = output else { return Some(parse_quote!(())) };
     let mut ty = (**ty).clone();
     while let Type::Group(group) = ty {
         ty = *group.elem;
     }
-    known.visit_type_mut(&mut ty);
-    known.enough.then_some(ty)
+    visitor.visit_type_mut(&mut ty);
+    visitor.enough.then_some(ty)
 }
 
-struct Known {
+struct OutputVisitor {
     enough: bool,
 }
 
-impl VisitMut for Known {
+impl VisitMut for OutputVisitor {
     fn visit_type_mut(&mut self, ty: &mut Type) {
         match ty {
             Type::ImplTrait(some) => {
                 self.enough &= !mentions(&some.to_token_stream(), &CLOSURES);
                 *ty = parse_quote!(_);
             }
-            // May be an `impl Trait` when expanded.
+            // It may expand to an `impl Trait`.
             Type::Macro(_) | Type::Verbatim(_) => self.enough = false,
             _ => visit_mut::visit_type_mut(self, ty),
         }
     }
 }
 
-/// The statements of a function that only makes a future, `async move { .. }` or `Box::pin(async move { .. })`, with
-/// that future under the probe.
+/// Returns the statements of a function that only creates a future, `async move { .. }` or `Box::pin(async move { ..
+/// })`, with that future under the probe.
 fn made_future(statements: &TokenStream, key: &LitInt) -> Option<TokenStream> {
     let mut trees: Vec<TokenTree> = statements.clone().into_iter().collect();
     let (probed, site) = (paths::probed(), site(key));
@@ -239,7 +240,7 @@ fn is_async_block(trees: &[TokenTree]) -> bool {
     }
 }
 
-/// What a function does at its beginning where the growth of work is counted: it hands over how long its arguments are.
+/// Builds the code at the start of a function that passes on the lengths of its arguments when growth is measured.
 fn counted(key: &LitInt, sig: &Signature) -> TokenStream {
     let growth = paths::growth();
     let lengths = sig.inputs.iter().map(|argument| match argument {
@@ -248,7 +249,7 @@ fn counted(key: &LitInt, sig: &Signature) -> TokenStream {
             quote!((&&&&#growth::Of(&#this)).perfunit_length())
         }
         FnArg::Typed(PatType { attrs, pat, .. }) => match &**pat {
-            // An argument that may not be there cannot be named, and one that is taken apart has no name.
+            // An argument with a `cfg` may not exist, and a pattern has no name.
             Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() && attrs.is_empty() => {
                 let name = &name.ident;
                 quote!((&&&&#growth::Of(&#name)).perfunit_length())
@@ -266,18 +267,18 @@ fn counted(key: &LitInt, sig: &Signature) -> TokenStream {
     })
 }
 
-/// A reference to the site of this function, the same one however often a generic function is compiled.
+/// Returns a reference to the site of this function, which all instances of a generic function share.
 fn site(key: &LitInt) -> TokenStream {
     let ty = paths::site();
     quote!({ static __PERFUNIT_SITE: #ty = #ty::new(#key); &__PERFUNIT_SITE })
 }
 
-/// A variable that no code of the user sees.
+/// Creates a variable that user code cannot see.
 fn local(name: &str) -> Ident {
     format_ident!("__perfunit_{name}", span = Span::mixed_site())
 }
 
-/// Whether one of these words stands anywhere in the tokens.
+/// Checks whether one of these words occurs in the tokens.
 fn mentions(tokens: &TokenStream, words: &[&str]) -> bool {
     tokens.clone().into_iter().any(|tree| match tree {
         TokenTree::Ident(name) => words.iter().any(|word| name == word),

@@ -1,14 +1,14 @@
-//! Insertions into code that a macro received, without remaking the code around them.
+//! Inserts code into tokens that a macro received, without rebuilding the tokens around.
 //!
-//! rustc heeds the invisible group in which `macro_rules` hands over a fragment (`$e:expr`), but ignores invisible groups
-//! that a procedural macro made, and taking a stream apart makes the groups of that level again: `$e * 2` with `1 + 2`
-//! becomes `1 + 2 * 2`. So a stream without insertions is handed on as it was received. On a level with insertions each
-//! invisible group gets parentheses, or is shown to be superfluous; where neither is possible, the level keeps its
-//! tokens and gets no insertions.
+//! `macro_rules` passes a fragment (`$e:expr`) in an invisible group. rustc respects this group, but ignores invisible
+//! groups made by a procedural macro. Taking a stream apart rebuilds the groups of that level: `$e * 2` with `1 + 2`
+//! becomes `1 + 2 * 2`. Therefore a stream without insertions is passed on as received. On a level with insertions each
+//! invisible group is replaced by parentheses or proven superfluous; if neither is possible, the level keeps its tokens
+//! and gets no insertions.
 //!
-//! The places come from a syntax tree: [`Insertions::mark`] marks an expression, the tree is printed, and
-//! [`Insertions::splice`] compares the printed tokens with those received. Only if they are the same, apart from marks
-//! and invisible groups, are the insertions made.
+//! The positions come from a syntax tree: [`Insertions::mark`] marks an expression, the tree is printed, and
+//! [`Insertions::splice`] compares the printed tokens with the received ones. The insertions are made only if both are
+//! equal apart from marks and invisible groups.
 
 use crate::paths;
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
@@ -16,16 +16,16 @@ use quote::{quote, ToTokens};
 use std::cmp::Reverse;
 use syn::{Expr, Path, PathArguments, Type};
 
-/// The word by which a mark is known among printed tokens.
+/// Word that identifies a mark among printed tokens.
 const MARK: &str = "__perfunit_mark";
 
-/// Something inserted at an expression.
+/// An insertion at an expression.
 pub enum Insertion {
     /// `black_box(expr)`.
     Value,
     /// `(*black_box(&expr))`.
     Place,
-    /// The message of an assertion, behind its condition.
+    /// The message of an assertion, after its condition.
     Message(String),
 }
 
@@ -39,7 +39,7 @@ impl Insertion {
     }
 }
 
-/// The insertions into one piece of code.
+/// Insertions into a piece of code.
 #[derive(Default)]
 pub struct Insertions {
     all: Vec<Insertion>,
@@ -59,13 +59,13 @@ impl Insertions {
         self.all.len()
     }
 
-    /// Returns `original` with the insertions that `printed` has marks for; `None` if that changes nothing, or if
-    /// `printed` is not the same code.
+    /// Returns `original` with the insertions marked in `printed`; `None` if that changes nothing, or if `printed` is
+    /// other code.
     pub fn splice(&self, original: TokenStream, printed: TokenStream) -> Option<TokenStream> {
         self.level(original, printed, Delimiter::Brace).ok()?
     }
 
-    /// Splices one level and those below; `None` if it stays as it is.
+    /// Splices a level and the levels below; `None` if it stays unchanged.
     fn level(
         &self,
         original: TokenStream,
@@ -99,15 +99,15 @@ impl Insertions {
         let mut parts: Vec<Part> = marked.parts.iter().filter(|part| !part.is_invisible()).cloned().collect();
         parts.extend(received.parts.into_iter().map(|part| Part { parsed: seen(part.start, part.end), ..part }));
         parts.retain(|part| part.start < part.end);
-        // Outer ones first; a mark is around an invisible group of the same extent.
+        // Outer parts come first. A mark is outside of an invisible group of the same extent.
         parts.sort_by_key(|part| (part.start, Reverse(part.end), part.is_invisible()));
         let level = Level { insertions: self, atoms, has_statements: around == Delimiter::Brace };
         Ok(level.emit((0, level.atoms.len()), &parts, false))
     }
 }
 
-/// Returns the tokens of one level that a macro received, as `T` reads them, such that they can be handed on in any
-/// place where a `T` may stand. `None` if a fragment among them would be read otherwise there.
+/// Returns the tokens of a level that a macro received, parsed as `T`, so that they can be placed wherever a `T` may
+/// be. Returns `None` if a fragment among them would be parsed differently there.
 pub fn visible<T: ToTokens>(received: TokenStream, read: &T) -> Option<TokenStream> {
     let (received, printed) = (Flat::received(received).ok()?, Flat::printed(read.to_token_stream()).ok()?);
     if received.atoms.len() != printed.atoms.len() {
@@ -124,8 +124,8 @@ pub fn visible<T: ToTokens>(received: TokenStream, read: &T) -> Option<TokenStre
     Level { insertions: &Insertions::default(), atoms, has_statements: false }.emit(range, &parts, false)
 }
 
-/// Returns the token trees of an item up to its body, such that they can be handed on one by one. `None` if a fragment
-/// among them may be read otherwise then.
+/// Returns the token trees of an item up to its body, so that they can be passed on one by one. Returns `None` if a
+/// fragment among them may then be parsed differently.
 pub fn visible_item(trees: Vec<TokenTree>) -> Option<Vec<TokenTree>> {
     let mut seen = Vec::with_capacity(trees.len());
     for tree in trees {
@@ -148,7 +148,7 @@ pub fn visible_item(trees: Vec<TokenTree>) -> Option<Vec<TokenTree>> {
     Some(seen)
 }
 
-/// Whether each fragment in these tokens, on all levels, means the same without its invisible group.
+/// Checks whether each fragment in these tokens, on all levels, means the same without its invisible group.
 pub fn is_free_of_fragments(tokens: TokenStream) -> bool {
     tokens.into_iter().all(|tree| match tree {
         TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
@@ -160,7 +160,7 @@ pub fn is_free_of_fragments(tokens: TokenStream) -> bool {
     })
 }
 
-/// Printed tokens are not those received.
+/// Error: the printed tokens differ from the received ones.
 struct Differs;
 
 /// A part of a level: an invisible group or a mark.
@@ -169,15 +169,15 @@ struct Part {
     start: usize,
     end: usize,
     kind: PartKind,
-    /// For an invisible group: the parser saw a whole expression or type in it.
+    /// For an invisible group: whether the parser saw a whole expression or type in it.
     parsed: bool,
 }
 
 #[derive(Clone)]
 enum PartKind {
-    /// With its tokens.
+    /// An invisible group with its tokens.
     Invisible(TokenStream),
-    /// With the number of its insertion.
+    /// A mark with the index of its insertion.
     Mark(usize),
 }
 
@@ -187,11 +187,11 @@ impl Part {
     }
 }
 
-/// The tokens of a level without invisible groups.
+/// Tokens of a level without invisible groups.
 #[derive(Default)]
 struct Flat {
     atoms: Vec<TokenTree>,
-    /// Each before those inside of it.
+    /// Parts, each before those inside of it.
     parts: Vec<Part>,
 }
 
@@ -230,7 +230,7 @@ impl Flat {
     }
 }
 
-/// Takes a mark apart.
+/// Parses a mark.
 fn marked(tokens: &TokenStream) -> Option<(usize, TokenStream)> {
     let mut trees = tokens.clone().into_iter();
     let (word, number, inside) = (trees.next()?, trees.next()?, trees.next()?);
@@ -245,11 +245,11 @@ fn marked(tokens: &TokenStream) -> Option<(usize, TokenStream)> {
 /// A token of a level, or a group with visible delimiters.
 struct Atom {
     tree: TokenTree,
-    /// There are insertions inside.
+    /// True if there are insertions inside.
     changed: bool,
 }
 
-/// A level that is made again.
+/// A level to rebuild.
 struct Level<'a> {
     insertions: &'a Insertions,
     atoms: Vec<Atom>,
@@ -257,8 +257,8 @@ struct Level<'a> {
 }
 
 impl Level<'_> {
-    /// Returns the tokens of a range with its parts; `None` if a part must stay invisible. `enclosed`: the range is
-    /// between delimiters of ours.
+    /// Returns the tokens of a range with its parts; `None` if a part must stay invisible. `enclosed` means that the
+    /// range is between our delimiters.
     fn emit(&self, (start, end): (usize, usize), parts: &[Part], enclosed: bool) -> Option<TokenStream> {
         let (mut tokens, mut at, mut rest) = (TokenStream::new(), start, parts);
         while let Some((part, later)) = rest.split_first() {
@@ -288,7 +288,7 @@ impl Level<'_> {
             }
             PartKind::Invisible(stream) => stream,
         };
-        // The tokens as received have their own invisible groups.
+        // Received tokens have their own invisible groups.
         let is_unchanged =
             inside.iter().all(Part::is_invisible) && !self.atoms[part.start..part.end].iter().any(|atom| atom.changed);
         let content = |enclosed| if is_unchanged { Some(stream.clone()) } else { self.emit(range, inside, enclosed) };
@@ -299,11 +299,11 @@ impl Level<'_> {
         let begins_statement = self.has_statements && self.begins_statement(part.start);
         let is_let = matches!(&trees[0], TokenTree::Ident(word) if word == "let");
         if is_let || begins_statement && is_block_like(&trees) {
-            // A statement ends with its braces, an invisible group does not.
+            // Braces end a statement, an invisible group does not.
             return if begins_statement && self.ends_statement(part.end) { content(false) } else { None };
         }
         if begins_statement && is_macro_call(&trees) {
-            // It may expand to statements if this is a statement, but not if this is an expression.
+            // A macro call may expand to statements in statement position, but not as an expression.
             return None;
         }
         if trees.len() == 1 || is_visibility(&trees) {
@@ -324,13 +324,13 @@ impl Level<'_> {
         let Some(before) = start.checked_sub(1) else { return true };
         match &self.atoms[before].tree {
             TokenTree::Punct(punct) => punct.as_char() == ';',
-            // Behind a block, or an attribute.
+            // After a block or an attribute.
             TokenTree::Group(group) => group.delimiter() != Delimiter::Parenthesis,
             _ => false,
         }
     }
 
-    /// Whether code that can only be a new statement follows.
+    /// Checks whether the following code must be a new statement.
     fn ends_statement(&self, end: usize) -> bool {
         match self.atoms.get(end).map(|atom| &atom.tree) {
             None | Some(TokenTree::Literal(_)) => true,
@@ -341,15 +341,15 @@ impl Level<'_> {
     }
 }
 
-/// Returns a group of the user's with other content.
+/// Builds a copy of a user's group with other content.
 pub fn regrouped(group: &Group, stream: TokenStream) -> Group {
-    // Where a block comes from decides by which edition's rules its temporaries are dropped.
+    // The origin of a block decides which edition's rules apply to dropping its temporaries.
     let mut made = Group::new(group.delimiter(), stream);
     made.set_span(group.span());
     made
 }
 
-/// Whether an expression statement of these tokens ends with its braces.
+/// Checks whether an expression statement of these tokens ends with its braces.
 fn is_block_like(trees: &[TokenTree]) -> bool {
     let ends_with_braces =
         matches!(trees.last(), Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace);
@@ -367,14 +367,13 @@ fn is_macro_call(trees: &[TokenTree]) -> bool {
     matches!(trees, [.., TokenTree::Ident(_), TokenTree::Punct(bang), TokenTree::Group(_)] if bang.as_char() == '!')
 }
 
-/// Whether these are the tokens of `pub(..)`.
+/// Checks for the tokens of `pub(..)`.
 fn is_visibility(trees: &[TokenTree]) -> bool {
     matches!(trees, [TokenTree::Ident(word), TokenTree::Group(group)]
         if word == "pub" && group.delimiter() == Delimiter::Parenthesis)
 }
 
-/// Whether these are the tokens of a path, perhaps with generic arguments, which is the same path in all places where
-/// one may stand.
+/// Checks for the tokens of a path, possibly with generic arguments, that means the same wherever a path may be.
 fn is_plain_path(trees: &[TokenTree]) -> bool {
     let path = syn::parse2::<Path>(trees.iter().cloned().collect());
     path.is_ok_and(|path| {
@@ -382,7 +381,7 @@ fn is_plain_path(trees: &[TokenTree]) -> bool {
     })
 }
 
-/// Returns a path with `::` before its generic arguments, which expressions need and types may have.
+/// Adds `::` before the generic arguments of a path, which expressions need and types may have.
 fn with_turbofish(trees: Vec<TokenTree>) -> TokenStream {
     let mut path: Vec<TokenTree> = Vec::with_capacity(trees.len() + 2);
     let mut depth = 0;
@@ -395,7 +394,7 @@ fn with_turbofish(trees: Vec<TokenTree>) -> TokenStream {
                 }
                 depth += 1;
             }
-            // An arrow is in types only.
+            // Arrows occur in types only.
             Some('>') if punct(path.last()) != Some('-') => depth -= 1,
             _ => {}
         }

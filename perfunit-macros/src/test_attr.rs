@@ -1,4 +1,4 @@
-//! `#[test]`: a test function becomes a libtest function that runs the original one through the runtime.
+//! `#[test]`: turns a test function into a libtest function that runs the original one through the runtime.
 //!
 //! ```text
 //! #[test] #[ignore] pub fn parses() -> R { BODY }
@@ -10,9 +10,9 @@
 //!     ::__perfunit_runtime::__private::run("perfunit-test=krate::module::parses;", parses)
 //! }
 //! ```
-//! The inner function has the test's own name because macros that ask for the name of the function they stand in
-//! take the last segment of its type name: with any other name insta would look for other snapshot files. A body that
-//! asks for the whole path stays where it is; our test runner calls such a test whole.
+//! The inner function has the test's own name, because macros that query the name of their function use the last
+//! segment of its type name; with another name, insta would look for other snapshot files. A body that queries the full
+//! path is not moved, and our test runner calls such a test as a whole.
 
 use crate::body::{braces, item_trees};
 use crate::splice::{regrouped, visible_item};
@@ -22,12 +22,13 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, GenericParam, Safety, Signature, Visibility};
 
-/// What stands before `krate::module::name` in the string by which a captured test is found in an executable.
+/// Prefix of `krate::module::name` in the marker by which a captured test is found in an executable.
 const MARKER: &str = "perfunit-test=";
-/// What stands after it.
+/// Suffix of the marker.
 const MARKER_END: &str = ";";
 
-/// Expands `#[test(args)] item`; what is not a plain test function stays as it is, marked with the built-in `#[test]`.
+/// Expands `#[test(args)] item`. An item that is not a plain test function stays unchanged, with the built-in
+/// `#[test]`.
 pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
     if args.is_empty() {
         if let Some(test) = TestFn::of(item) {
@@ -42,18 +43,19 @@ pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// A function libtest accepts as a test and that we can call repeatedly: no arguments, type parameters or qualifiers.
+/// A function that libtest accepts as a test and that can be called repeatedly: without arguments, type parameters or
+/// qualifiers.
 struct TestFn {
     name: Ident,
-    /// Its attributes and visibility, as received.
+    /// Attributes and visibility, as received.
     before: TokenStream,
-    /// From `fn` to its body, as received.
+    /// Tokens from `fn` to the body, as received.
     signature: TokenStream,
-    /// With its braces.
+    /// Body with its braces.
     body: Group,
 }
 
-/// A function up to its body.
+/// A function without its body.
 struct Head(Signature);
 
 impl Parse for Head {
@@ -64,7 +66,8 @@ impl Parse for Head {
     }
 }
 
-/// Holds the names, separated by commas, of tests that did not compile as we make them: they stay as they are.
+/// Environment variable with the names, separated by commas, of tests that do not compile with our expansion and must
+/// stay unchanged.
 const CALLED_WHOLE: &str = "PERFUNIT_CALLED_WHOLE";
 
 fn is_called_whole(name: &Ident) -> bool {
@@ -72,7 +75,8 @@ fn is_called_whole(name: &Ident) -> bool {
     names.split(',').any(|called_whole| name == called_whole)
 }
 
-/// Empty `<>` are fine, since rstest writes them, and so are lifetimes, which libtest accepts.
+/// Checks the signature. Empty `<>` are allowed, because rstest writes them, and so are lifetimes, which libtest
+/// accepts.
 fn is_plain(sig: &Signature) -> bool {
     sig.constness.is_none()
         && sig.asyncness.is_none()
@@ -85,13 +89,13 @@ fn is_plain(sig: &Signature) -> bool {
 }
 
 impl TestFn {
-    /// Takes a test apart; `None` if it is not a plain one.
+    /// Parses a test; `None` if it is not a plain one.
     fn of(item: &TokenStream) -> Option<Self> {
         let mut trees = item_trees(item);
         let body = braces(trees.pop()?)?;
         let mut head = visible_item(trees)?;
         let Head(sig) = syn::parse2(head.iter().cloned().collect()).ok()?;
-        if !is_plain(&sig) || is_called_whole(&sig.ident) || function_path::is_asked_for(&body.stream()) {
+        if !is_plain(&sig) || is_called_whole(&sig.ident) || function_path::queries_path(&body.stream()) {
             return None;
         }
         let keyword = head.iter().position(|tree| matches!(tree, TokenTree::Ident(word) if word == "fn"))?;
@@ -118,8 +122,8 @@ impl TestFn {
     }
 }
 
-/// One literal after expansion, `perfunit-test=krate::module::name;`, with the name as libtest prints it: both print
-/// raw identifiers with their `r#`.
+/// Builds the marker, a literal after expansion: `perfunit-test=krate::module::name;`. It contains the name as libtest
+/// prints it: both print raw identifiers with `r#`.
 fn marker(name: &Ident) -> TokenStream {
     let end = format!("::{name}{MARKER_END}");
     let core = paths::core();

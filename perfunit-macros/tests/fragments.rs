@@ -1,9 +1,9 @@
-//! A rewritten test does what the original does, whatever fragments of `macro_rules` its body is made of, and its
-//! assertions fail with the same messages.
+//! Checks that a rewritten test behaves like the original, whatever `macro_rules` fragments its body consists of, and
+//! that its assertions fail with the same messages.
 //!
-//! Bodies are drawn from a grammar: what stands in a macro's definition, with what fragments it is called, and through how
-//! many macros these go. Each body is compiled twice, as a plain function and with our `#[test]`, and what both note is
-//! compared, value by value.
+//! Bodies are generated from a grammar: the content of a macro's definition, the fragments it is called with, and the
+//! number of macros that pass them on. Each body is compiled twice, as a plain function and with our `#[test]`, and the
+//! recorded values are compared.
 
 mod compiled;
 
@@ -12,14 +12,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-/// Values that are compared.
+/// Number of values to compare.
 const CASES: usize = 10_500;
-/// Cases in one body, each in a block of its own.
+/// Cases in one body, each in its own block.
 const CASES_OF_A_BODY: usize = 14;
-/// Sources that the bodies are divided among, with the editions of these.
+/// Editions of the sources that contain the bodies.
 const EDITIONS: [&str; 3] = ["2018", "2021", "2024"];
 
-/// What is around the cases.
+/// Code around the cases.
 const PRELUDE: &str = r#"
 #![allow(warnings)]
 #[cfg(test)] #[macro_use(test)] extern crate perfunit_macros;
@@ -30,7 +30,7 @@ thread_local! { static NOTES: RefCell<Vec<(String, usize)>> = RefCell::new(Vec::
 fn rec(value: impl Debug) { NOTES.with(|notes| notes.borrow_mut().push((format!("{value:?}"), __perfunit_runtime::opaque()))); }
 fn taken() -> Vec<(String, usize)> { NOTES.with(|notes| notes.take()) }
 
-/// How a function fails: a message that is known when it is compiled is a `&str`.
+/// Returns the panic message of a function. A message that is known at compile time is a `&str`.
 fn message(f: impl FnOnce()) -> String {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)) {
         Ok(()) => "passes".to_owned(),
@@ -64,9 +64,9 @@ others!(i64 = 1, u8 = 2, (i64, u8) = 3, &'static str = 4, Vec<u8> = 5, [u8; 1 + 
 fn h<T: ?Sized>(n: i64) -> i64 { n + std::any::type_name::<T>().len() as i64 }
 "#;
 
-/// A kind of fragment: how it is declared, and what can be given for it.
+/// A kind of fragment: its declaration, and possible arguments.
 struct Kind {
-    /// In templates, `$` and this letter.
+    /// Letter that follows `$` in templates.
     letter: char,
     specifier: &'static str,
     draw: fn(&mut Draw) -> String,
@@ -212,7 +212,7 @@ const KINDS: [Kind; 21] = [
     },
 ];
 
-/// What can stand in a macro's definition. All but the last groups are expressions.
+/// Possible content of a macro's definition. All groups except the last ones are expressions.
 const EXPRESSIONS: &[&str] = &[
     "$a * 2 + f(3)",
     "2 * $a - f(3)",
@@ -355,17 +355,17 @@ const OTHER_EXPRESSIONS: &[&str] = &[
     "id!($i) + f($j)",
 ];
 
-/// A stream of random choices, the same on each machine.
+/// A stream of random choices, the same on every machine.
 struct Draw {
     state: u64,
-    /// Whether `$p:pat` takes `1 | 2`.
+    /// True if `$p:pat` accepts `1 | 2`.
     or_patterns: bool,
-    /// Whether fragments may end with a brace. As a statement such a fragment ends there, so that no operator may follow.
+    /// True if fragments may end with a brace. As a statement such a fragment ends there, so no operator may follow.
     block_like: bool,
 }
 
 impl Draw {
-    /// splitmix64.
+    /// Draws a number by splitmix64.
     fn number(&mut self, below: usize) -> usize {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -378,7 +378,7 @@ impl Draw {
         choices[self.number(choices.len())].to_owned()
     }
 
-    /// An expression of type `i64`, with operators of each precedence.
+    /// Draws an expression of type `i64`, with operators of every precedence.
     fn int(&mut self, depth: usize) -> String {
         if depth == 0 || self.number(8) == 0 {
             return self.of(&["1i64", "2i64", "5i64", "10i64", "X", "Y", "-3i64", "f(2)", "S::C", "g(4, 1)"]);
@@ -414,7 +414,7 @@ impl Draw {
         }
     }
 
-    /// The same for a fragment.
+    /// Draws an expression for a fragment.
     fn expr(&mut self, depth: usize) -> String {
         let expr = self.int(depth);
         if self.block_like {
@@ -448,7 +448,7 @@ impl Draw {
         }
     }
 
-    /// The last expression of a block in a definition.
+    /// Formats the last expression of a block in a definition.
     fn tail(&self, expression: &str) -> String {
         if self.block_like && expression.starts_with('$') {
             format!("({expression})")
@@ -457,7 +457,7 @@ impl Draw {
         }
     }
 
-    /// A piece of a body that notes a value.
+    /// Draws a part of a body that records a value.
     fn case(&mut self) -> String {
         let number = self.number(EXPRESSIONS.len() + OTHER_EXPRESSIONS.len());
         let expression = EXPRESSIONS.get(number).unwrap_or_else(|| &OTHER_EXPRESSIONS[number - EXPRESSIONS.len()]);
@@ -470,7 +470,7 @@ impl Draw {
     }
 }
 
-/// An expression that can be the last of a block.
+/// Formats an expression so that it can be the last of a block.
 fn tail(expression: &str) -> String {
     const STATEMENTS: [&str; 9] = ["if", "match", "loop", "unsafe", "{", "matches!", "id!", "twice!", "vec!"];
     let is_statement = STATEMENTS.iter().any(|word| expression.starts_with(word));
@@ -481,19 +481,19 @@ fn tail(expression: &str) -> String {
     }
 }
 
-/// A macro that makes both functions, and a call of it.
+/// Draws a macro that defines both functions, and a call of it.
 fn body(draw: &mut Draw, number: usize, text: &mut String) {
     let has_blocks = number % 4 != 0;
     draw.block_like = number % 2 == 0;
     let cases: Vec<String> = (0..CASES_OF_A_BODY).map(|_| draw.case()).collect();
-    // Without blocks fragments stand among the statements of the body itself.
+    // Without blocks, fragments are statements of the body itself.
     let body = cases.iter().map(|case| if has_blocks { format!("{{ {case} }}\n") } else { format!("{case}\n") });
     let body: String = body.collect();
     let used: Vec<&Kind> = KINDS.iter().filter(|kind| body.contains(&format!("${}", kind.letter))).collect();
     let join = |parts: Vec<String>| parts.join(", ");
     let declared = join(used.iter().map(|kind| format!("${}:{}", kind.letter, kind.specifier)).collect());
     let given = join(used.iter().map(|kind| (kind.draw)(draw)).collect());
-    // Once more in a macro of the same fragments.
+    // Pass the same fragments through another macro.
     let handed_on = join(used.iter().map(|kind| format!("${}", kind.letter)).collect());
     let called = if number % 3 == 0 { "outer" } else { "inner" };
     writeln!(
@@ -509,13 +509,13 @@ fn body(draw: &mut Draw, number: usize, text: &mut String) {
     .unwrap();
 }
 
-/// The element of the list of bodies for one of them.
+/// Builds the list element of one body.
 fn call(number: usize) -> String {
     format!("({number}, body_{number}::original as fn(), body_{number}::rewritten as fn()),")
 }
 
-/// The program that compares the functions of bodies, and prints how many values it compared, and how many of them had
-/// something made opaque.
+/// Builds the program that compares the functions of bodies. It prints how many values it compared, and how many of
+/// them had opaque parts.
 fn program(text: &str, calls: &str) -> String {
     format!(
         "{text}
@@ -544,15 +544,15 @@ fn program(text: &str, calls: &str) -> String {
     )
 }
 
-/// Values that a program compared, and how many of them had something made opaque.
-struct Compared {
+/// Number of compared values, and of those with opaque parts.
+struct ComparisonCounts {
     values: usize,
     opaque: usize,
 }
 
 /// Compiles and runs a program.
 #[track_caller]
-fn run(name: &str, edition: &str, text: &str) -> Compared {
+fn run(name: &str, edition: &str, text: &str) -> ComparisonCounts {
     let externs = externs().iter().map(String::as_str);
     let arguments: Vec<&str> = ["--test", "-C", "overflow-checks=off"].into_iter().chain(externs).collect();
     let source = Path::new(FOLDER).join(format!("{name}_{edition}.rs"));
@@ -561,7 +561,7 @@ fn run(name: &str, edition: &str, text: &str) -> Compared {
     let said = succeed(Command::new(out.join(format!("{name}_{edition}"))).args(["--nocapture", "both_note"]));
     let counts = said.lines().find_map(|line| line.split_once("compared ").map(|(_, counts)| counts)).expect(&said);
     let (values, opaque) = counts.split_once(' ').unwrap();
-    Compared { values: values.parse().unwrap(), opaque: opaque.parse().unwrap() }
+    ComparisonCounts { values: values.parse().unwrap(), opaque: opaque.parse().unwrap() }
 }
 
 #[test]
@@ -584,7 +584,7 @@ fn rewritten_tests_do_what_the_originals_do() {
     assert!(opaque > values / 2, "only {opaque} of {values} values had something made opaque");
 }
 
-/// Conditions of assertions besides those that are drawn; `X` is 7.
+/// Conditions of assertions in addition to the random ones; `X` is 7.
 const CONDITIONS: [&str; 30] = [
     "f(3) == 5",
     "f( 3 )==5",

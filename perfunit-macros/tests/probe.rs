@@ -1,5 +1,5 @@
-//! Compiles and runs code full of probes, in every edition that has it. A stand-in of the runtime tells what was entered
-//! and left, and when.
+//! Compiles and runs code with many probes, in every edition that supports it. A stand-in of the runtime records
+//! entries and exits.
 
 mod compiled;
 

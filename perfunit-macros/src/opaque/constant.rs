@@ -1,21 +1,23 @@
-//! Which expressions are constants, and of what kind.
+//! Recognizes constant expressions.
 
 use syn::{BinOp, Expr, ExprCall, ExprCast, ExprPath, ExprRange, ExprStruct, Lit, Path, Type, UnOp};
 
-/// Constants by value with more parts than this are not copied through `black_box`.
+/// Maximum number of parts of a constant that is copied through `black_box`.
 pub const MANY: usize = 64;
 
-/// Properties of a constant expression: one made of literals (at least one), operators on them, references, arrays,
+/// Properties of a constant expression, which consists of literals (at least one), operators, references, arrays,
 /// tuples, ranges, and struct and variant constructors.
 #[derive(Clone, Copy)]
 pub struct Constant {
-    /// Number of literals in it.
+    /// Number of literals.
     pub literals: usize,
-    /// The compiler gives it static memory when it is borrowed, and it is `Copy`.
+    /// True if the compiler gives it static memory when it is borrowed, and it is `Copy`.
     pub promotable: bool,
-    /// All that is borrowed inside is promotable: nothing relies on a temporary being kept alive by a `let`.
+    /// True if everything borrowed inside is promotable, so that nothing relies on a `let` that extends a temporary's
+    /// life.
     pub held: bool,
-    /// Contains no references, strings included: an expected type cannot change what its parts are.
+    /// True if it contains no references, including strings, so that an expected type cannot change the types of its
+    /// parts.
     pub scalar: bool,
 }
 
@@ -24,12 +26,12 @@ impl Constant {
     const STRING: Self = Constant { scalar: false, ..Self::LITERAL };
     const NOTHING: Self = Constant { literals: 0, ..Self::LITERAL };
 
-    /// Recognises a constant.
+    /// Recognizes a constant.
     pub fn of(expr: &Expr) -> Option<Self> {
         examine(expr).filter(|constant| constant.literals > 0)
     }
 
-    /// Passing it through `black_box` by value costs little.
+    /// Checks whether passing it through `black_box` by value is cheap.
     pub fn is_small(self) -> bool {
         self.literals <= MANY
     }
@@ -52,7 +54,7 @@ impl Constant {
     }
 }
 
-/// Like [`Constant::of`], but also for what has no literal in it, such as `()`.
+/// Examines an expression like [`Constant::of`], but also accepts one without literals, such as `()`.
 fn examine(expr: &Expr) -> Option<Constant> {
     match expr {
         Expr::Lit(lit) if lit.attrs.is_empty() => literal(&lit.lit),
@@ -90,7 +92,7 @@ fn literal(lit: &Lit) -> Option<Constant> {
     }
 }
 
-/// `u32::MAX`, `f64::consts::PI` is not worth its own rule.
+/// Recognizes `u32::MAX`. `f64::consts::PI` is not worth its own rule.
 fn primitive_constant(expr: &ExprPath) -> Option<Constant> {
     let segments = &expr.path.segments;
     let is_screaming = |name: &str| name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
@@ -130,17 +132,17 @@ fn is_primitive(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// `Some(..)`, `Point(..)`, by their spelling: such a call can be a constant expression.
+/// Checks by spelling for `Some(..)` or `Point(..)`, which can be a constant expression.
 pub fn is_constructor(call: &ExprCall) -> bool {
     matches!(&*call.func, Expr::Path(func) if starts_upper(&func.path))
 }
 
-/// Whether the last segment of `path` is spelled like a type or a variant.
+/// Checks whether the last segment of `path` is spelled like a type or a variant.
 pub fn starts_upper(path: &Path) -> bool {
     last_name(path).trim_start_matches("r#").trim_start_matches('_').starts_with(char::is_uppercase)
 }
 
-/// The last segment of `path`.
+/// Returns the last segment of `path`.
 pub fn last_name(path: &Path) -> String {
     path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! The macros of std whose arguments are expressions with a meaning we know.
+//! Macros of std whose arguments are expressions with a known meaning.
 //!
-//! Everything else in their invocation (format strings, patterns) and every other macro is left as it is.
+//! Other parts of their invocations (format strings, patterns) and all other macros stay unchanged.
 
 use super::constant::last_name;
 use proc_macro2::TokenStream;
@@ -9,33 +9,33 @@ use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Expr, Macro, Token};
 
-/// How a macro takes its arguments.
+/// Arguments of a macro.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Known {
-    /// One condition whose source text is part of the panic message, then a format.
+pub enum KnownMacro {
+    /// A condition whose source text is part of the panic message, then a format.
     Assert,
-    /// Operands to compare (their number), then a format or, for `matches!`, a pattern.
+    /// This number of operands, then a format or, for `matches!`, a pattern.
     Operands(usize),
     /// `vec![..]`.
     Vec,
 }
 
-/// Recognises a macro by its name; a user's macro of the same name is expected to take the same arguments.
-pub fn known(mac: &Macro) -> Option<Known> {
+/// Recognizes a macro by its name. A user's macro of the same name is expected to take the same arguments.
+pub fn known(mac: &Macro) -> Option<KnownMacro> {
     match last_name(&mac.path).as_str() {
-        "assert" | "debug_assert" => Some(Known::Assert),
-        "assert_eq" | "assert_ne" | "debug_assert_eq" | "debug_assert_ne" => Some(Known::Operands(2)),
-        "matches" => Some(Known::Operands(1)),
-        "vec" => Some(Known::Vec),
+        "assert" | "debug_assert" => Some(KnownMacro::Assert),
+        "assert_eq" | "assert_ne" | "debug_assert_eq" | "debug_assert_ne" => Some(KnownMacro::Operands(2)),
+        "matches" => Some(KnownMacro::Operands(1)),
+        "vec" => Some(KnownMacro::Vec),
         _ => None,
     }
 }
 
-/// The elements of a `vec![..]`.
+/// Elements of a `vec![..]`.
 pub enum Elements {
     /// `vec![a, b]`
     List(Punctuated<Expr, Token![,]>),
-    /// `vec![a; n]`: its element and the untouched rest.
+    /// `vec![a; n]`: its element and the unchanged rest.
     Repeat(Expr, TokenStream),
 }
 
@@ -64,7 +64,7 @@ impl ToTokens for Elements {
     }
 }
 
-/// The first `count` arguments of a macro and its other tokens, beginning with a comma if there are any.
+/// Returns the first `count` arguments of a macro, and its other tokens, which start with a comma if there are any.
 pub fn leading_arguments(tokens: &TokenStream, count: usize) -> Option<(Punctuated<Expr, Token![,]>, TokenStream)> {
     let parse = |input: ParseStream| {
         let mut args = Punctuated::new();

@@ -1,15 +1,15 @@
-//! The message with which `assert!(condition)` fails: the condition as rustc prints it.
+//! The panic message of `assert!(condition)`: the condition as rustc prints it.
 
 use quote::ToTokens;
 use syn::{Expr, GenericArgument, Lit, Member, Path, PathArguments, Type, UnOp};
 
-/// rustc breaks longer lines.
+/// Longest line that rustc does not break.
 const LONGEST: usize = 70;
 
-/// Returns the message, or `None` where rustc's way of printing is not known here.
+/// Returns the message, or `None` if it is unknown how rustc prints the condition.
 pub fn of_assertion(condition: &Expr) -> Option<String> {
     let condition = printed(condition)?;
-    // Braces would have a meaning in some editions only.
+    // In some editions braces would have a meaning.
     let is_plain = condition.len() <= LONGEST && !condition.contains(['{', '}', '\n']);
     is_plain.then(|| format!("assertion failed: {condition}"))
 }

@@ -118,7 +118,7 @@ fn assertions_keep_their_messages() {
     check_message("f((1, x), 'a', true, 3 as u8)?", "f((bb(1), x), bb('a'), bb(true), bb(3 as u8))?");
     check("assert!(f(3),);", "assert!(f(bb(3)), \"assertion failed: f(3)\",);");
     check("debug_assert!(f(3));", "debug_assert!(f(bb(3)), \"assertion failed: f(3)\");");
-    // How rustc prints these is not known here.
+    // The way rustc prints these is not implemented.
     for condition in ["f(|| 3)", "f(3, S { a: 1 })", "m!(3) == f(3)", "f(3).await", "f::<[u8; 2]>(3)"] {
         check_unchanged(&format!("assert!({condition});"));
     }
@@ -187,12 +187,12 @@ fn levels_without_insertions_keep_their_fragments() {
 #[test]
 fn levels_whose_fragments_must_stay_get_no_insertions() {
     let check_same = |body| check_fragments(body, body);
-    // A pattern, a macro that may be a statement, and blocks that are the beginning of an expression.
+    // A pattern, a macro that may be a statement, and blocks at the start of an expression.
     check_same("let &@(mut x) = y; f(3); { g(4) }");
     check_same("@(m!(x)); f(3)");
     check_same("h({ @(match a { _ => 1 }) * f(2) }, 3)");
     check_same("h({ @({ 1 }) as u8 * f(2) }, 3)");
-    // syn takes this for comparisons.
+    // syn parses this as comparisons.
     check_same("@(Vec<Vec<u8>>::with)(g(3))");
     check_fragments("h({ let &@(mut x) = y; f(2) }, 3)", "h({ let &@(mut x) = y; f(2) }, bb(3))");
 }
@@ -243,7 +243,7 @@ fn long_constants_are_not_copied() {
     check(&format!("vec![{list}]"), &format!("bb(vec![{list}])"));
 }
 
-/// Takes our insertions out again.
+/// Removes our insertions.
 fn without_insertions(tokens: TokenStream) -> TokenStream {
     let trees: Vec<TokenTree> = tokens.into_iter().collect();
     let mut kept = Vec::new();
@@ -269,13 +269,13 @@ fn without_insertions(tokens: TokenStream) -> TokenStream {
 
 const OPAQUE: [&str; 9] = [":", ":", "__perfunit_runtime", ":", ":", "__private", ":", ":", "black_box"];
 
-/// The value that these tokens begin to make opaque.
+/// Returns the value that these tokens make opaque.
 fn opaque(trees: &[TokenTree]) -> Option<TokenStream> {
     let TokenTree::Group(value) = trees.get(OPAQUE.len())? else { return None };
     OPAQUE.iter().zip(trees).all(|(word, tree)| tree.to_string() == *word).then(|| value.stream())
 }
 
-/// The place that `(*black_box(&place))` makes opaque.
+/// Returns the place that `(*black_box(&place))` makes opaque.
 fn place(trees: &[TokenTree]) -> Option<TokenStream> {
     let TokenTree::Group(group) = &trees[0] else { return None };
     let inside: Vec<TokenTree> = group.stream().into_iter().collect();
@@ -285,7 +285,7 @@ fn place(trees: &[TokenTree]) -> Option<TokenStream> {
     Some(opaque(&inside[1..])?.into_iter().skip(1).collect())
 }
 
-/// The arguments of an assertion without the message that we give it.
+/// Removes the message that we add to an assertion from its arguments.
 fn without_message(tokens: TokenStream) -> TokenStream {
     let mut trees: Vec<TokenTree> = tokens.into_iter().collect();
     let is_ours =
@@ -296,7 +296,7 @@ fn without_message(tokens: TokenStream) -> TokenStream {
     trees.into_iter().collect()
 }
 
-/// The bodies of the tests in a file.
+/// Bodies of the tests in a file.
 #[derive(Default)]
 struct Bodies {
     bodies: Vec<TokenStream>,
@@ -322,10 +322,10 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Bodies that are checked unless a folder is named.
+/// Number of bodies to check if no folder is given.
 const FEW: usize = 2000;
 
-/// Tests of some crates that cargo has unpacked, or of all in the folder that `PERFUNIT_SOURCES` names.
+/// Checks tests of some crates that cargo has unpacked, or of all crates in the folder `PERFUNIT_SOURCES`.
 #[test]
 fn bodies_of_real_tests_keep_their_tokens() {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -355,6 +355,6 @@ fn bodies_of_real_tests_keep_their_tokens() {
         crates.extend(path.strip_prefix(&folder).ok().and_then(|path| path.iter().nth(1)).map(ToOwned::to_owned));
     }
     eprintln!("{rewritten} of {bodies} bodies in {} crates below {} were rewritten", crates.len(), folder.display());
-    // Where dependencies are vendored there is nothing to look at.
+    // If dependencies are vendored, there are no sources.
     assert!(bodies == 0 || rewritten * 3 > bodies, "only {rewritten} of {bodies} bodies were rewritten");
 }

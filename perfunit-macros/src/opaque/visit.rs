@@ -1,11 +1,12 @@
-//! The walk over a test body that puts constants into `black_box`.
+//! Walks over a test body and wraps constants in `black_box`.
 //!
-//! Wrapped are: constant arguments of calls, constant receivers of method calls, what a `let` binds, what a `for` loop
-//! iterates over, and `vec![..]` of constants; further the results of calls that are thrown away, since a call
-//! without effect would vanish together with its result. Items in the body, inner functions included, are left alone.
+//! Wrapped are constant arguments of calls, constant receivers of method calls, values bound by `let`, values that a
+//! `for` loop iterates over, and `vec![..]` of constants. The results of calls that are discarded are wrapped too,
+//! because a call without side effects would be optimized away together with its result. Items in the body, including
+//! inner functions, stay unchanged.
 
 use super::constant::{is_constructor, last_name, starts_upper, Constant};
-use super::known_macros::{known, leading_arguments, Elements, Known};
+use super::known_macros::{known, leading_arguments, Elements, KnownMacro};
 use super::message::of_assertion;
 use crate::splice::{Insertion, Insertions};
 use proc_macro2::TokenStream;
@@ -18,7 +19,7 @@ use syn::{
     ExprRepeat, Item, Local, Macro, Pat, Path, Stmt, Type,
 };
 
-/// Makes the constants in the tokens of a body opaque; `None` if that changes nothing or the body cannot be parsed.
+/// Makes the constants in a body opaque. Returns `None` if that changes nothing or the body cannot be parsed.
 pub fn rewrite(body: TokenStream) -> Option<TokenStream> {
     let parser = |input: ParseStream| Ok((input.call(Attribute::parse_inner)?, input.call(Block::parse_within)?));
     let (attrs, mut stmts) = parser.parse2(body.clone()).ok()?;
@@ -29,12 +30,12 @@ pub fn rewrite(body: TokenStream) -> Option<TokenStream> {
     opaque.insertions.splice(body, quote!(#(#attrs)* #(#stmts)*))
 }
 
-/// Where a value goes.
+/// Destination of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Into a call: what is borrowed lives until the end of the statement, with or without `black_box`.
+    /// An argument. A borrowed temporary lives until the end of the statement, with or without `black_box`.
     Argument,
-    /// Into a `let`: what is borrowed lives longer only if it stands directly behind the `=`, unless it is promoted.
+    /// A `let`. A borrowed temporary lives longer only directly after the `=`, unless it is promoted.
     Binding,
 }
 
@@ -42,11 +43,11 @@ struct Opaque {
     insertions: Insertions,
 }
 
-/// What a callee's spelling says about its arguments.
+/// Decides by the callee's spelling whether its arguments may be opaque.
 fn takes_opaque_arguments(func: &Expr) -> bool {
     let Expr::Path(func) = func else { return true };
     let name = last_name(&func.path);
-    // Vendor intrinsics (`_mm_shuffle_epi32(x, 0b01)`, `vshrq_n_u8(x, 4)`) demand constant expressions for some of
+    // Vendor intrinsics (`_mm_shuffle_epi32(x, 0b01)`, `vshrq_n_u8(x, 4)`) require constant expressions for some of
     // their arguments.
     let is_neon = name.starts_with('v')
         && name.rsplit_once('_').is_some_and(|(_, ty)| {
@@ -64,7 +65,7 @@ impl Opaque {
         *expr = Expr::Verbatim(self.insertions.mark(expr, Insertion::Place));
     }
 
-    /// A value given to a call or a `let`, or a part of it.
+    /// Wraps the value of an argument or a `let`, or parts of it.
     fn operand(&mut self, expr: &mut Expr, position: Position) {
         match Constant::of(expr) {
             Some(constant) if position == Position::Argument || constant.held => {
@@ -95,7 +96,7 @@ impl Opaque {
         }
     }
 
-    /// The operand of `&mut`. An expected type does not reach through to it, so only scalars can be wrapped.
+    /// Wraps the operand of `&mut`. An expected type does not propagate into it, so only scalars can be wrapped.
     fn lent(&mut self, expr: &mut Expr) {
         match Constant::of(expr) {
             Some(constant) if constant.scalar && constant.promotable && constant.is_small() => self.wrap(expr),
@@ -103,13 +104,13 @@ impl Opaque {
         }
     }
 
-    /// The receiver of `method`.
+    /// Wraps the receiver of `method`.
     fn receiver(&mut self, expr: &mut Expr, method: &str) {
         let Some(constant) = Constant::of(expr).filter(|constant| constant.held) else {
             return self.visit_expr_mut(expr);
         };
         match peeled(expr) {
-            // Borrowed by the method: promoted, if not mutable.
+            // The method borrows it, which promotes it unless the borrow is mutable.
             Expr::Array(_) if constant.promotable && !changes_receiver(method) => self.wrap_place(expr),
             Expr::Lit(_) | Expr::Unary(_) if constant.scalar => self.wrap_place(expr),
             Expr::Lit(_) | Expr::Range(_) | Expr::Reference(_) => self.wrap(expr),
@@ -117,7 +118,7 @@ impl Opaque {
         }
     }
 
-    /// What a `for` loop iterates over; unlike at a `let`, no type is expected here.
+    /// Wraps the value that a `for` loop iterates over. Unlike in a `let`, no type is expected here.
     fn iterated(&mut self, expr: &mut Expr) {
         match Constant::of(expr) {
             Some(constant) if constant.promotable && matches!(peeled(expr), Expr::Array(_)) => self.wrap_place(expr),
@@ -125,7 +126,7 @@ impl Opaque {
         }
     }
 
-    /// A call as a statement, or bound to `_` or `_name`: without a use its result could be optimised away.
+    /// Wraps a call in a statement, or bound to `_` or `_name`, whose unused result could be optimized away.
     fn keep_result(&mut self, expr: &mut Expr) {
         let attrs = match expr {
             Expr::Call(call) if is_kept(call) => mem::take(&mut call.attrs),
@@ -158,14 +159,14 @@ impl Opaque {
 
     fn known_macro(&mut self, mac: &mut Macro) {
         let count = match known(mac) {
-            Some(Known::Assert) => 1,
-            Some(Known::Operands(count)) => count,
+            Some(KnownMacro::Assert) => 1,
+            Some(KnownMacro::Operands(count)) => count,
             _ => return,
         };
         let Some((mut args, rest)) = leading_arguments(&mac.tokens, count) else { return };
-        // Without a message of its own an assertion shows its condition, which must be the user's.
+        // An assertion without its own message prints its condition, which must be the user's.
         let mut message = None;
-        if known(mac) == Some(Known::Assert) && rest.clone().into_iter().count() < 2 {
+        if known(mac) == Some(KnownMacro::Assert) && rest.clone().into_iter().count() < 2 {
             message = of_assertion(&args[0]);
             if message.is_none() {
                 return;
@@ -182,7 +183,7 @@ impl Opaque {
         mac.tokens = quote!(#args #rest);
     }
 
-    /// A `vec!` of constants is opaque as a whole, which costs the same whatever its length.
+    /// Wraps a `vec!` of constants as a whole, which costs the same for any length.
     fn vec_macro(&mut self, expr: &mut Expr) {
         let Expr::Macro(vec) = expr else { return };
         let Some(mut elements) = Elements::parse(&vec.mac.tokens) else { return };
@@ -220,7 +221,7 @@ fn is_kept(call: &ExprCall) -> bool {
     !is_constructor(call) && !matches!(&*call.func, Expr::Path(func) if last_name(&func.path) == "black_box")
 }
 
-/// Whether a slice's method of this name needs a mutable array.
+/// Checks whether a slice's method of this name needs a mutable array.
 fn changes_receiver(method: &str) -> bool {
     #[rustfmt::skip]
     const STEMS: [&str; 11] = [
@@ -229,7 +230,7 @@ fn changes_receiver(method: &str) -> bool {
     STEMS.iter().any(|stem| method.contains(stem))
 }
 
-/// `x`, `mut x`, `_`, also with a type, and tuples of them; not `CONSTANT` (a pattern), not `ref x`.
+/// Checks for `x`, `mut x` and `_`, possibly with a type, and tuples of them; not `CONSTANT` (a pattern) or `ref x`.
 fn binds_whole(pat: &Pat) -> bool {
     match pat {
         Pat::Ident(pat) => {
@@ -268,7 +269,7 @@ impl VisitMut for Opaque {
 
     fn visit_expr_mut(&mut self, expr: &mut Expr) {
         match expr {
-            Expr::Macro(mac) if known(&mac.mac) == Some(Known::Vec) => self.vec_macro(expr),
+            Expr::Macro(mac) if known(&mac.mac) == Some(KnownMacro::Vec) => self.vec_macro(expr),
             Expr::Macro(mac) => self.known_macro(&mut mac.mac),
             Expr::Const(_) => {}
             _ => visit_mut::visit_expr_mut(self, expr),
@@ -289,7 +290,7 @@ impl VisitMut for Opaque {
 
     fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
         self.receiver(&mut call.receiver, &call.method.to_string());
-        // The message of `expect("..")` is no workload.
+        // The message of `expect("..")` is not part of the workload.
         if !call.method.to_string().starts_with("expect") {
             call.args.iter_mut().for_each(|arg| self.operand(arg, Position::Argument));
         }
@@ -310,7 +311,7 @@ impl VisitMut for Opaque {
         self.visit_expr_mut(&mut repeat.expr);
     }
 
-    // Const contexts, or no expressions at all.
+    // Const contexts, or not expressions.
     fn visit_item_mut(&mut self, _: &mut Item) {}
     fn visit_pat_mut(&mut self, _: &mut Pat) {}
     fn visit_type_mut(&mut self, _: &mut Type) {}

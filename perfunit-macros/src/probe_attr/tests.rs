@@ -1,5 +1,5 @@
-//! What functions become, token by token, and what has no probe. That the result compiles and runs, `tests/probe.rs`
-//! shows.
+//! Token-by-token expansions, and functions that get no probe. `tests/probe.rs` checks that the results compile and
+//! run.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn without_spaces(tokens: &TokenStream) -> String {
     tokens.to_string().replace(' ', "")
 }
 
-/// In what is expected, SITE, SOME, NONE and `PRIVATE` stand for their paths.
+/// Checks an expansion. In `expected`, SITE, SOME, NONE and `PRIVATE` stand for their paths.
 #[track_caller]
 fn check(item: &str, expected: &str) {
     let expected = expected
@@ -32,7 +32,7 @@ fn check_guarded(head: &str, before: &str, body: &str) {
     check_with_lengths(head, "", before, body);
 }
 
-/// The same of a function with arguments, which are handed over so.
+/// Checks the body of a function whose arguments have lengths.
 #[track_caller]
 fn check_with_lengths(head: &str, lengths: &str, before: &str, body: &str) {
     let counted = format!(

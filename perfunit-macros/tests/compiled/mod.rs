@@ -1,5 +1,5 @@
-//! Compiling sources with our macros as the tool does: with rustc, the macros given by `--extern`, and lints silenced. A
-//! stand-in of the runtime tells what was called.
+//! Compiles sources with our macros as the tool does: with rustc, the macros passed by `--extern`, and lints silenced.
+//! A stand-in of the runtime records calls.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ pub fn succeed(command: &mut Command) -> String {
     stdout.into_owned()
 }
 
-/// Compiles a source below `tests`; the result is in the returned folder.
+/// Compiles a source file below `tests`, and returns the folder with the result.
 #[track_caller]
 pub fn rustc(source: impl AsRef<Path>, edition: &str, arguments: &[&str]) -> PathBuf {
     let out = Path::new(FOLDER).join(format!("compiled-{edition}"));
@@ -28,7 +28,7 @@ pub fn rustc(source: impl AsRef<Path>, edition: &str, arguments: &[&str]) -> Pat
     out
 }
 
-/// Returns the arguments that make macros and runtime known.
+/// Returns the arguments that add macros and runtime.
 pub fn externs() -> &'static [String; 4] {
     static EXTERNS: OnceLock<[String; 4]> = OnceLock::new();
     EXTERNS.get_or_init(|| {
@@ -38,7 +38,7 @@ pub fn externs() -> &'static [String; 4] {
     })
 }
 
-/// Returns the library of the macros, which cargo has built for us, and so only has to name.
+/// Builds the macro library with cargo, which has already built it and only reports its path.
 fn macros() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--lib", "--message-format=json-render-diagnostics", "--target-dir"]);

@@ -1,4 +1,4 @@
-//! A stand-in of the runtime that writes down what probes do: `+1` and `-1` when function 1 is entered and left. It also
+//! A stand-in of the runtime that records what probes do: `+1` and `-1` when function 1 is entered and left. It also
 //! counts the values made opaque, and runs the bodies of tests.
 
 use std::cell::{Cell, RefCell};
@@ -8,22 +8,22 @@ thread_local! {
     static OPAQUE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Notes an event of the test's own.
+/// Records an event of the test.
 pub fn note(event: &str) {
     EVENTS.with(|events| events.borrow_mut().push(event.to_owned()));
 }
 
-/// The events since the last call, separated by spaces.
+/// Returns the events since the last call, separated by spaces.
 pub fn events() -> String {
     EVENTS.with(|events| events.take().join(" "))
 }
 
-/// The number of values made opaque so far in this thread.
+/// Returns the number of values made opaque so far in this thread.
 pub fn opaque() -> usize {
     OPAQUE.get()
 }
 
-/// Notes when it is dropped.
+/// A value that records its drop.
 pub struct Noted(pub &'static str);
 
 impl Drop for Noted {

@@ -1,4 +1,4 @@
-//! Functions with probes, in code that every edition takes.
+//! Functions with probes, in code that is valid in every edition.
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 #![deny(warnings)]
@@ -80,7 +80,7 @@ fn locals_are_dropped_inside_and_arguments_after() {
     check("+5 body local -5 argument");
 }
 
-// Does not compile in any edition if the body is nested in other statements than its own.
+// Does not compile in any edition if the body is nested in other statements.
 #[perfunit_probe(6u64)]
 fn temporaries_borrow_arguments(cell: RefCell<u8>) -> u8 {
     *cell.borrow()
@@ -160,7 +160,7 @@ unsafe fn with_feature(value: u32) -> u32 {
 
 #[test]
 fn qualifiers_and_attributes_stay() {
-    // SAFETY: the pointer is that of a value, and the feature is one that all our machines have.
+    // SAFETY: the pointer refers to a value, and all our machines have the feature.
     assert_eq!(unsafe { reads(&7) }, 7);
     assert_eq!(foreign(2, doubled), 5);
     assert_eq!(where_am_i(), line!());
@@ -239,7 +239,7 @@ fn methods() {
 #[perfunit_probe(22u64)]
 fn nests() -> u8 {
     #![allow(unused_variables)]
-    //! Attributes inside come first.
+    //! Inner attributes come first.
     macro_rules! one {
         () => {
             1
@@ -319,7 +319,7 @@ mod bare {
     #![no_implicit_prelude]
     #![forbid(unsafe_code)]
 
-    // Names of `#[macro_use]` count as part of the prelude, but in edition 2015.
+    // Except in edition 2015, names from `#[macro_use]` count as part of the prelude.
     #[::__perfunit_probes::perfunit_probe(31u64)]
     pub fn without_prelude(value: u8) -> u8 {
         value

@@ -38,7 +38,7 @@ fn run<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Ready when polled for the second time.
+/// A future that is ready at the second poll.
 struct Later(bool);
 
 impl Future for Later {
@@ -399,7 +399,7 @@ fn not_only_made() -> Pin<Box<dyn Future<Output = ()>>> {
 
 #[test]
 fn shapes() {
-    // SAFETY: the pointer is that of a value.
+    // SAFETY: the pointer refers to a value.
     assert_eq!(run(unsafe { reads(&3) }), 3);
     assert_eq!(run(configured((1, 0), 2)), 2);
     events();

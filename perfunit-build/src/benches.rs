@@ -1,10 +1,10 @@
-//! The benchmarks of an executable that our stand-in of their harness serves.
+//! Lists the benchmarks of an executable whose harness our stand-in replaces.
 //!
-//! Their names are made when the program runs: it is run once, and none of their bodies is called. What it does before and
-//! between them takes as long as it takes, so there is a limit.
+//! Programs create benchmark names at run time, so the executable runs once without calling any benchmark body. Other
+//! code of the program may take long, so a time limit applies.
 
 use super::kept::TestExecutable;
-use super::listing::{self, Found};
+use super::listing::{self, ListedTest};
 use perfunit_model::error::{Stop, Tried};
 use perfunit_model::{Capture, Unlisted};
 use perfunit_runtime::page::LIST_VARIABLE;
@@ -14,13 +14,13 @@ use perfunit_system::temporary::TestFolder;
 use std::process::Command;
 use std::time::Duration;
 
-/// A program that has not come to its last benchmark by then would make every pair as long.
+/// Time limit. A program that needs longer to reach its last benchmark would slow down every pair as much.
 const LONGEST: Duration = Duration::from_mins(1);
-/// As cargo calls it.
+/// Argument that cargo passes.
 const ARGUMENT: &str = "--bench";
 
-/// Returns what an executable lists; or why it does not.
-pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
+/// Lists the benchmarks of an executable, or returns the reason why that fails.
+pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<ListedTest>, Unlisted> {
     process::spare_children();
     let temporary = TestFolder::create("listed")?;
     temporary.empty()?;
@@ -41,7 +41,7 @@ pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
     found.map_err(Stop::Because)
 }
 
-fn found(list: &str) -> Vec<Found> {
+fn found(list: &str) -> Vec<ListedTest> {
     let found = list.lines().filter_map(listing::parse_line);
-    found.map(|found| Found { capture: Some(Capture::Bench), ..found }).collect()
+    found.map(|found| ListedTest { capture: Some(Capture::Bench), ..found }).collect()
 }

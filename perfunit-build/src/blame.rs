@@ -1,7 +1,8 @@
-//! Which tests the errors of a build lie in.
+//! Finds the tests that contain the errors of a build.
 //!
-//! An error in a function is that function's. An error in the call of a macro may be in any test that the macro makes; by
-//! what names these go only the macro knows, so that all words of the call count, the nearest ones first.
+//! An error in a function belongs to that function. An error in a macro call may be in any test that the macro
+//! generates. Only the macro knows the names of these tests, so every word of the call is a candidate, the nearest
+//! words first.
 
 use super::cargo_output::ErrorPlace;
 use proc_macro2::{TokenStream, TokenTree};
@@ -9,19 +10,19 @@ use std::collections::BTreeSet;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item};
 
-/// Tests in which errors lie, by their names without modules.
+/// Names, without modules, of tests that may contain the errors.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Blamed {
-    /// Functions with an attribute of a test.
+    /// Functions with a test attribute.
     pub functions: BTreeSet<String>,
-    /// Words in the lines of macro calls that errors lie in, some of which may be names of tests.
+    /// Words on the lines of macro calls with errors; some may be names of tests.
     pub near: BTreeSet<String>,
-    /// All words of these calls.
+    /// Every word of these macro calls.
     pub words: BTreeSet<String>,
 }
 
 impl Blamed {
-    /// Reads the files with errors.
+    /// Parses the files with errors.
     pub fn of(places: &[ErrorPlace]) -> Self {
         let mut blamed = Self::default();
         for place in places {
@@ -32,14 +33,14 @@ impl Blamed {
         blamed
     }
 
-    /// Returns the names to try next, given those that were tried: `None` if there are no others.
+    /// Returns the names to try next, given those already tried; `None` if every name was tried.
     pub fn next(&self, tried: &BTreeSet<String>) -> Option<BTreeSet<String>> {
         let exact = || self.functions.iter().chain(&self.near).cloned().collect::<BTreeSet<_>>();
         let next = [exact(), self.words.clone()].into_iter().map(|names| &names - tried);
         next.into_iter().find(|names| !names.is_empty())
     }
 
-    /// Whether all that is known lies in functions.
+    /// Checks whether all errors are in functions.
     pub fn is_exact(&self) -> bool {
         !self.functions.is_empty() && self.words.is_empty()
     }

@@ -1,6 +1,6 @@
-//! Builds two versions in one tree, one after the other, until both are there or nothing is left to try.
+//! Builds both versions in one tree, one after the other, and retries until both are built or no attempt is left.
 
-use super::invoke::{BuildFailure, Making, Watch};
+use super::invoke::{BuildFailure, BuildTask, Watch};
 use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
@@ -20,100 +20,100 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Cargo's target folder, from ours.
+/// Cargo's target folder, relative to our state folder.
 const TARGET_DIR: &str = "build";
-/// The same for a second tree that cannot share it.
+/// Cargo's target folder for a second tree that cannot share the first one.
 const APART: &str = "build/probed";
 
-/// Owns the trees in which versions are built and measured.
+/// Owner of the trees in which versions are built and measured.
 pub struct Builder<'a> {
     context: &'a Context,
     repository: Rc<Repository>,
-    /// The versions, for people.
+    /// Descriptions of the versions for messages.
     names: Sides<String>,
     tree: Tree,
-    /// Opened when it is needed.
+    /// Opened on first use.
     probed: Option<Tree>,
 }
 
-/// Where something is built.
+/// Tree of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// In the tree in which tests are measured.
+    /// The tree in which tests are measured.
     Measured,
-    /// In a tree of its own, so that the next `diff` finds its files as they were.
+    /// A separate tree for builds with probes, which leaves the files of the measured tree fresh for the next `diff`.
     Probed {
-        /// Whether cargo gets a target folder of its own, too.
+        /// True if cargo also gets a separate target folder.
         apart: bool,
     },
 }
 
-/// What to build of both versions.
+/// The targets and options to build both versions with.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     pub options: &'a Options,
-    /// Head's.
+    /// Head's workspace.
     pub workspace: &'a Workspace,
-    /// The packages that the user asked for.
+    /// Packages that the user selected.
     pub packages: &'a BTreeSet<String>,
     pub targets: &'a BTreeSet<TargetId>,
-    /// When cargo is stopped.
+    /// Time at which to stop cargo.
     pub deadline: Option<Instant>,
 }
 
-/// From what both versions are built, and what to try after a failure.
+/// Source of both builds, and the strategy after a failure.
 pub trait Attempt {
     fn place(&self) -> Place;
     fn variant(&self) -> Variant;
-    /// Which side is built first.
+    /// Returns the sides in the order in which to build them.
     fn order(&self) -> [Side; 2];
     fn files(&self, side: Side) -> &FileSet;
-    /// Crate roots to which something is appended.
+    /// Returns the crate roots to which code is appended.
     fn injections(&self) -> &Injections;
-    /// Targets that are not built after all.
+    /// Checks whether a target is excluded from the build.
     fn is_left_out(&self, target: &TargetId) -> bool;
-    /// Changes what is built next; `tree` is the folder in which the side did not build.
+    /// Decides what to build next after a failure. `tree` is the folder in which the side failed to build.
     fn after(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> Result<Next>;
 }
 
-/// What to do after a failure.
+/// Next step after a failed build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Build the side again.
+    /// Build the same side again.
     SameSide,
-    /// Build both again.
+    /// Build both sides again.
     BothSides,
-    /// Nothing is left to try.
+    /// Give up.
     Stop,
 }
 
-/// Both versions, built.
+/// The builds of both versions.
 pub struct Both {
     pub sides: Sides<SideBuild>,
     pub toolchains: Sides<Toolchain>,
-    /// The link-time optimization of the profile that the builds left out.
+    /// Link-time optimization of the profile that the builds disabled.
     pub lto_off: Option<LtoKind>,
 }
 
-/// What is built next.
-struct Turn {
+/// The next build.
+struct BuildStep {
     side: Side,
-    /// It did not build with all that was asked for.
+    /// True if an earlier build of this side failed.
     again: bool,
-    /// The doc tests of the other side.
+    /// Doc tests of the other side.
     texts: Option<PathBuf>,
     lto: Lto,
 }
 
 impl<'a> Builder<'a> {
-    /// Opens the tree in our folder.
+    /// Opens the tree in our state folder.
     pub fn open(context: &'a Context, versions: &Versions) -> Result<Self> {
         let tree = open_tree(context, versions.repository.root(), "shadow")?;
         let names = Sides { base: versions.described(Side::Base), head: versions.described(Side::Head) };
         Ok(Self { context, repository: Rc::clone(&versions.repository), names, tree, probed: None })
     }
 
-    /// The versions, for people.
+    /// Returns descriptions of the versions for messages.
     pub fn names(&self) -> &Sides<String> {
         &self.names
     }
@@ -122,7 +122,7 @@ impl<'a> Builder<'a> {
         self.context
     }
 
-    /// The folder of a tree that holds the repository's files.
+    /// Returns the folder of a tree that holds the repository's files.
     pub fn root(&mut self, place: Place) -> Result<PathBuf> {
         Ok(self.tree(place)?.root())
     }
@@ -140,26 +140,27 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Puts the files of a version into a tree.
+    /// Writes the files of a version into a tree.
     pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
         let _span = tracing::debug_span!("files").entered();
         self.write(place, &files.placed(), &injections.placed(files))
     }
 
-    /// Puts files into a tree where they are.
+    /// Writes files into a tree at their current paths.
     fn write(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
         let repository = Rc::clone(&self.repository);
         self.tree(place)?.checkout(&repository, files, injections).map(drop)
     }
 
-    /// Undoes what tests did to the measured tree since the checkout of this same version, and says which paths that were.
+    /// Reverts changes that tests made to the measured tree since the checkout of this version, and returns the changed
+    /// paths.
     pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
         let _span = tracing::debug_span!("files").entered();
         self.tree.restore(&self.repository, &files.placed(), &injections.placed(files))
     }
 
-    /// Gives both versions the same lock file policy: a version without one takes the other's; if neither has one it is
-    /// made once, kept in our folder, and used for both from then on.
+    /// Gives both versions a lock file. A version without one gets the other's. If neither has one, both get a
+    /// generated lock file that is kept in our state folder.
     pub fn settle_lock_file(&mut self, versions: &mut Versions, workspace_root: &str) -> Result<()> {
         let path = Path::new(workspace_root).join("Cargo.lock");
         let entry = |files: &FileSet| files.entries.get(&path).cloned();
@@ -190,7 +191,8 @@ impl<'a> Builder<'a> {
         Ok(text)
     }
 
-    /// Returns the features that builds of these packages of head enable, of all packages; `None` if cargo alone can tell.
+    /// Returns the features of all packages that builds of these packages of head enable; `None` if only cargo can
+    /// tell.
     pub fn features(
         &mut self,
         versions: &Versions,
@@ -206,26 +208,26 @@ impl<'a> Builder<'a> {
         Ok(features.inspect_err(|error| tracing::debug!(%error, "features cannot be resolved here")).ok())
     }
 
-    /// Builds both versions, again and again while the attempt knows something to try.
+    /// Builds both versions, and retries as long as `attempt` has something left to try.
     pub fn both_sides(&mut self, job: &Job<'_>, attempt: &mut dyn Attempt) -> Tried<Both, BuildFailure> {
         let lto_off = self.lto_off(job, attempt)?;
         let mut failed = Sides::<bool>::default();
-        // What failed last: as long as it does, nothing else is built.
+        // Side that failed last. Build it first, because nothing else matters until it builds.
         let mut last = None;
         'again: loop {
             let toolchains = self.toolchains(attempt.variant())?;
             let order = attempt.order();
             let mut built: Sides<Option<SideBuild>> = Sides::default();
-            // That is kept, and built in its turn.
+            // If it builds now, its build is kept and found again in the regular order.
             let before = last.take().filter(|side| *side != order[0]);
             for side in before.into_iter().chain(order) {
-                // Both sides have the doc tests of that which is built first.
+                // Both sides get the doc tests of the side that is built first.
                 let first = built.get(order[0]).as_ref().filter(|_| side != order[0]);
                 let texts = first.map(SideBuild::doctests);
                 let lto = if lto_off.is_some() { Lto::Off } else { Lto::Keep };
-                let mut turn = Turn { side, again: *failed.get(side), texts, lto };
-                let done = self.until_built(job, attempt, &mut turn, &toolchains)?;
-                *failed.get_mut(side) = turn.again;
+                let mut step = BuildStep { side, again: *failed.get(side), texts, lto };
+                let done = self.until_built(job, attempt, &mut step, &toolchains)?;
+                *failed.get_mut(side) = step.again;
                 let Some(done) = done else {
                     last = Some(side);
                     continue 'again;
@@ -239,24 +241,25 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Builds a side as long as another try is for that side alone. None if both are to be built again.
+    /// Builds a side, and retries while the retry concerns only this side. Returns `None` if both sides must be built
+    /// again.
     fn until_built(
         &mut self,
         job: &Job<'_>,
         attempt: &mut dyn Attempt,
-        turn: &mut Turn,
+        step: &mut BuildStep,
         toolchains: &Sides<Toolchain>,
     ) -> Tried<Option<SideBuild>, BuildFailure> {
-        let side = turn.side;
+        let side = step.side;
         loop {
             interrupt::check()?;
-            let failure = match self.one_side(job, attempt, turn, toolchains.get(side)) {
+            let failure = match self.one_side(job, attempt, step, toolchains.get(side)) {
                 Err(Stop::Because(failure)) => failure,
                 built => return built.map(Some),
             };
             tracing::info!(%side, error = failure.first_error(), "does not build");
             tracing::debug!(output = failure.output);
-            turn.again = true;
+            step.again = true;
             let tree = self.root(attempt.place())?;
             let files = attempt.files(side);
             let known = failure.clone().renamed(&|file| {
@@ -270,7 +273,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What each side is built with.
+    /// Returns the prepared toolchains of both sides.
     fn toolchains(&self, variant: Variant) -> Result<Sides<Toolchain>> {
         let Context { cargo, base_cargo, ours, terminal, .. } = self.context;
         let cache = cache::folder(ours)?;
@@ -279,8 +282,8 @@ impl<'a> Builder<'a> {
         Ok(Sides { base: base.transpose()?.unwrap_or_else(|| head.clone()), head })
     }
 
-    /// Returns the link-time optimization that builds leave out: that of the profile, unless the user keeps it or the
-    /// versions differ in it.
+    /// Returns the link-time optimization to disable: that of the profile, unless the user keeps it or the versions
+    /// differ.
     fn lto_off(&mut self, job: &Job<'_>, attempt: &dyn Attempt) -> Result<Option<LtoKind>> {
         if job.options.lto == Lto::Keep {
             return Ok(None);
@@ -290,7 +293,7 @@ impl<'a> Builder<'a> {
         Ok(base.filter(|_| base == head))
     }
 
-    /// Returns the link-time optimization of a version's profile, without a checkout of the version.
+    /// Returns the link-time optimization in a version's profile, without checking out the version.
     fn lto_of(&mut self, side: Side, job: &Job<'_>, attempt: &dyn Attempt) -> Result<Option<LtoKind>> {
         let Context { location, .. } = self.context;
         let repository = Rc::clone(&self.repository);
@@ -314,13 +317,13 @@ impl<'a> Builder<'a> {
         &mut self,
         job: &Job<'_>,
         attempt: &dyn Attempt,
-        &Turn { side, again, ref texts, lto }: &Turn,
+        &BuildStep { side, again, ref texts, lto }: &BuildStep,
         toolchain: &Toolchain,
     ) -> Tried<SideBuild, BuildFailure> {
         let Context { location, ours, terminal, .. } = self.context;
         let progress = Progress::spinner(*terminal, "Building");
         let wanted = job.targets.iter().filter(|target| !attempt.is_left_out(target)).cloned().collect();
-        let Here { workspace, wanted, there, packages } = Here::of_side(job, side, attempt.files(side), wanted);
+        let SideJob { workspace, wanted, there, packages } = SideJob::of_side(job, side, attempt.files(side), wanted);
         if there.is_empty() {
             return Ok(SideBuild::empty(ours));
         }
@@ -335,7 +338,7 @@ impl<'a> Builder<'a> {
         tree.checkout(&repository, files, injections)?;
         let content_key = injections.add_to(KeyBuilder::default().with(files.key())).finish();
         let packages_of_all = &workspace.packages;
-        // Of equal names that of a member is the last.
+        // If names are equal, the member must win, so members come last.
         let (members, others): (Vec<_>, Vec<_>) = packages_of_all.iter().partition(|package| package.member);
         let package_folders = others
             .into_iter()
@@ -372,41 +375,46 @@ impl<'a> Builder<'a> {
             progress: &progress,
             name: format!("{side} ({}){}", self.names.get(side), if again { ", again" } else { "" }),
         };
-        let making = Making::new(toolchain, request, watch)?;
-        let of_side = OfSide { packages: packages_of_all, place: attempt.place(), files, injections };
-        let built = making.kept()?.map_or_else(|| self.build(&of_side, side, &making), Ok)?;
+        let task = BuildTask::new(toolchain, request, watch)?;
+        let side_files = SideFiles { packages: packages_of_all, place: attempt.place(), files, injections };
+        let built = task.kept()?.map_or_else(|| self.build(&side_files, side, &task), Ok)?;
         Ok(built.named_by_head(job.workspace, side))
     }
 
-    /// Builds a side whose files are in the tree: if possible without the code of idle packages.
-    fn build(&mut self, of_side: &OfSide<'_>, side: Side, making: &Making<'_>) -> Tried<SideBuild, BuildFailure> {
-        making.begin();
-        let OfSide { packages, place, files, injections } = *of_side;
+    /// Builds a side whose files are in the tree. Tries first without the code of idle packages.
+    fn build(
+        &mut self,
+        side_files: &SideFiles<'_>,
+        side: Side,
+        task: &BuildTask<'_>,
+    ) -> Tried<SideBuild, BuildFailure> {
+        task.begin();
+        let SideFiles { packages, place, files, injections } = *side_files;
         let cargo = self.context.cargo_of(side);
-        making.forget_stale(&self.repository, files, packages)?;
-        let named = Named::find(cargo, &making.request)?;
-        let flags = named.flags(&making.request);
+        task.forget_stale(&self.repository, files, packages)?;
+        let named = Named::find(cargo, &task.request)?;
+        let flags = named.flags(&task.request);
         let empty = named.empty_roots(packages);
         if !empty.is_empty() {
             self.write(place, files, &injections.emptying(&empty))?;
             let tree = self.tree(place)?;
             let empty = empty.iter().map(|root| tree.path(root)).collect();
-            let built = making.run(cargo, &flags, &empty);
+            let built = task.run(cargo, &flags, &empty);
             self.write(place, files, injections)?;
             match built {
-                // Something of them is needed after all, or it does not build anyway.
+                // The build needs an idle package after all, or it fails for another reason.
                 Err(Stop::Because(failure)) if !failure.stopped => {
                     tracing::info!(error = failure.first_error(), "does not build without idle packages");
                 }
                 built => return built,
             }
         }
-        making.run(cargo, &flags, &BTreeSet::new())
+        task.run(cargo, &flags, &BTreeSet::new())
     }
 }
 
-/// Opens a tree below our folder, with links to what of the project lies outside of the repository, so that relative path
-/// dependencies on it resolve.
+/// Opens a tree in our state folder. Links project folders outside of the repository into it, so that relative path
+/// dependencies resolve.
 fn open_tree(context: &Context, root: &Path, name: &str) -> Result<Tree> {
     let outside: Vec<&Path> = context.live.outside.iter().map(PathBuf::as_path).collect();
     let common = outside.iter().fold(root.to_owned(), |common, path| common_ancestor(&common, path));
@@ -423,26 +431,26 @@ fn common_ancestor(a: &Path, b: &Path) -> PathBuf {
     a.components().zip(b.components()).take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
 }
 
-/// A side's files as they are written, and what is injected into them.
+/// Files of a side as they are written, and the injections into them.
 #[derive(Clone, Copy)]
-struct OfSide<'a> {
+struct SideFiles<'a> {
     packages: &'a [Package],
     place: Place,
     files: &'a FileSet,
     injections: &'a Injections,
 }
 
-/// A job in the words of one side: its own packages and targets.
-struct Here<'a> {
+/// A job expressed in one side's packages and targets.
+struct SideJob<'a> {
     workspace: &'a Workspace,
-    /// The targets to build, whether they can be there or not.
+    /// Targets to build, whether or not this side has them.
     wanted: BTreeSet<TargetId>,
     there: BTreeSet<TargetId>,
-    /// The packages that the user asked for, with their targets that hold tests.
+    /// Packages that the user selected, with their targets that hold tests.
     packages: BTreeMap<String, BTreeSet<TargetId>>,
 }
 
-impl<'a> Here<'a> {
+impl<'a> SideJob<'a> {
     fn of_side(job: &Job<'a>, side: Side, files: &FileSet, wanted: BTreeSet<TargetId>) -> Self {
         match &job.workspace.counterpart {
             Some(base) if side == Side::Base => Self::of_counterpart(job, base, files, &wanted),
@@ -453,7 +461,7 @@ impl<'a> Here<'a> {
         }
     }
 
-    /// In base's words. Test code of head adds targets that cargo discovers by their place.
+    /// Translates the job to base's names. Test code of head adds targets that cargo discovers by path.
     fn of_counterpart(job: &Job<'a>, base: &'a Counterpart, files: &FileSet, wanted: &BTreeSet<TargetId>) -> Self {
         let discovered = |id: &TargetId| {
             let is_discovered = matches!(id.kind, TargetKind::Test | TargetKind::Bench | TargetKind::Example);
@@ -472,8 +480,8 @@ impl<'a> Here<'a> {
     }
 }
 
-/// Those of the wanted targets that a side can have: those of head's packages whose manifest and root file it holds. Cargo
-/// refuses to build others, and new tests and packages are no reason to give up the old ones.
+/// Returns the wanted targets that a side has: those with an existing manifest and root file. Cargo
+/// refuses to build missing targets, and a new test or package must not prevent measuring the old ones.
 fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSet<TargetId> {
     let has = |path: &Path| files.may_have(path);
     let packages = job.workspace.members().filter(|package| has(&Path::new(&package.dir).join("Cargo.toml")));
@@ -485,7 +493,7 @@ fn there(files: &FileSet, job: &Job<'_>, wanted: &BTreeSet<TargetId>) -> BTreeSe
     wanted.intersection(&found).cloned().collect()
 }
 
-/// The packages that the user asked for, as far as a version has them.
+/// Returns the packages that the user selected, if the version has them.
 fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetId>> {
     let has = |package: &&Package| files.may_have(&Path::new(&package.dir).join("Cargo.toml"));
     let asked = job.workspace.members().filter(|package| job.packages.contains(&package.name));

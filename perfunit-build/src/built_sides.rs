@@ -1,6 +1,6 @@
-//! Both versions of a pairing, built as they are measured: with the same capture methods for both.
+//! Both versions of a pairing, built for measurement with the same capture methods.
 //!
-//! A capture method that a crate does not compile with is left out, on both sides.
+//! If a crate does not compile with a capture method, both sides do without it.
 
 use super::blame::Blamed;
 use super::builder::{Attempt, Both, Builder, Job, Next, Place};
@@ -19,54 +19,54 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub struct BuiltSides {
-    /// The executables of each side.
+    /// Executables of each side.
     pub sides: Sides<SideBuild>,
-    /// What they were built from.
+    /// Source of the builds.
     pub pairing: Pairing,
-    /// The targets that were to be built.
+    /// Targets that were requested.
     pub targets: BTreeSet<TargetId>,
     /// Targets with benchmarks that were left out.
     pub left_out: BTreeMap<TargetId, NoBench>,
-    /// The injections that both were built with; a checkout without them would make cargo build again.
+    /// Injections of both builds. A checkout without them would make cargo rebuild.
     pub injections: Injections,
     /// Crate roots that do not compile with our `#[test]`.
     pub without_macro: BTreeSet<String>,
     /// Tests that do not compile with our `#[test]`.
     pub called_whole: CalledWhole,
-    /// The library that gives both processes of a pair the same random numbers.
+    /// Library that gives both processes of a pair the same random numbers.
     pub seeds: Option<PathBuf>,
-    /// The library that counts what the allocator is asked for.
+    /// Library that counts allocations.
     pub meter: Option<PathBuf>,
-    /// The program that stands in for the packages' binaries.
+    /// Program that stands in for the packages' binaries.
     pub dispatcher: Option<PathBuf>,
     pub variant: Variant,
-    /// The link-time optimization of the profile that both were built without.
+    /// Link-time optimization of the profile that both builds disabled.
     pub lto_off: Option<LtoKind>,
-    /// Which capture methods had to be left out, and for whom.
+    /// Capture methods that were left out, and the affected tests.
     pub warnings: Vec<Warning>,
 }
 
 impl BuiltSides {
-    /// How the doc tests of a package differ between the versions, by their names.
+    /// Returns the differences between the versions' doc tests of a package, by name.
     pub fn doctest_differences(&self, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
         let folders = self.sides.as_ref().map(SideBuild::doctests);
         doctests::differences(folders.as_ref().map(PathBuf::as_path), package)
     }
 }
 
-/// A pairing on its way to be built.
+/// Build attempt for a pairing.
 struct AsMeasured {
     pairing: Pairing,
-    /// What is to be appended to crate roots.
+    /// Code to append to crate roots.
     roots: Injections,
-    /// The targets that can be left out, by their roots.
+    /// Targets that can be left out, by root file.
     benches: BTreeMap<PathBuf, TargetId>,
     left_out: BTreeMap<TargetId, NoBench>,
     without_macro: BTreeSet<String>,
-    /// The first error of these.
+    /// First error of these crates.
     macro_error: Option<String>,
     called_whole: CalledWhole,
-    /// The first error of these.
+    /// First error of these tests.
     whole_error: Option<String>,
     injections: Injections,
     variant: Variant,
@@ -75,8 +75,8 @@ struct AsMeasured {
 }
 
 impl Builder<'_> {
-    /// Builds both versions of a pairing. Where a test target does not compile with the other version's test code, its
-    /// own comes back; where it does not compile with our capture methods, both start over with fewer of them.
+    /// Builds both versions of a pairing. A test target that does not compile with the other version's test code gets
+    /// its own back. If a target does not compile with our capture methods, both sides start over with fewer of them.
     pub fn pairing(
         &mut self,
         job: &Job<'_>,
@@ -175,16 +175,16 @@ impl Attempt for AsMeasured {
         let error = Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build"));
         Err(error.broken(side, &failure.output).hint(match side {
             Side::Base => {
-                "cargo's errors are above; tests that need features are built with `--features` or `--all-features`; \
-                if that version itself is broken, compare with another: `cargo perfunit diff REV`"
+                "see cargo's errors above; if tests need features, pass `--features` or `--all-features`; \
+                if that version is broken, compare with another one: `cargo perfunit diff REV`"
             }
-            Side::Head => "cargo's errors are above; `cargo test --no-run --profile bench` should show the same",
+            Side::Head => "see cargo's errors above; `cargo test --no-run --profile bench` should reproduce them",
         }))
     }
 }
 
 impl AsMeasured {
-    /// Leaves out the targets with errors whose harness is replaced; false if there are none.
+    /// Leaves out the targets with errors and a replaced harness. Returns false if there are none.
     fn leave_out(&mut self, side: Side, failure: &BuildFailure, tree: &Path) -> bool {
         let failed = failure.roots.iter().filter_map(|(path, error)| {
             let target = self.benches.get(path.strip_prefix(tree).ok()?)?;
@@ -195,7 +195,8 @@ impl AsMeasured {
         let found = !failed.is_empty();
         for (root, target) in &self.benches {
             if failed.iter().any(|(failed, _)| failed == target) {
-                // Unit tests beside it stay. Else cargo may build it all the same, where others need features.
+                // Keep the unit tests of the same target. A separate bench target gets nothing injected, because cargo
+                // may still build it for other targets with features.
                 self.roots.set(root, target.kind.beside().map(|_| Injected::Macro));
             }
         }
@@ -204,8 +205,8 @@ impl AsMeasured {
         found
     }
 
-    /// Leaves the tests with errors as they are or, where these are not known, all tests of the crates with errors;
-    /// false if that was tried.
+    /// Excludes the tests with errors from our `#[test]`; if they are unknown, excludes all tests of the crates with
+    /// errors. Returns false if that was tried before.
     fn leave_tests(&mut self, failure: &BuildFailure, tree: &Path) -> bool {
         let failed = self.injected(failure, tree);
         let Some(first) = failed.first() else { return false };
@@ -218,7 +219,7 @@ impl AsMeasured {
             }
             self.whole_error.get_or_insert(error);
         } else if blamed.is_exact() {
-            // These do not compile as they are either.
+            // These tests do not compile without our `#[test]` either.
             return false;
         } else {
             self.called_whole.retain(|root, _| !failed.contains(root));
@@ -233,14 +234,14 @@ impl AsMeasured {
         self.injections = self.roots.without(&self.without_macro).calling_whole(&self.called_whole);
     }
 
-    /// Whether the runner is not why it does not build: others did with it. A crate may have a runner of its own.
+    /// Checks whether the runner works: other crates compiled with it. A crate may define a runner of its own.
     fn runner_works(&self, failure: &BuildFailure, tree: &Path) -> bool {
         let has_runner = |path: &Path| matches!(self.roots.get(path), Some(Injected::Macro | Injected::MacroAndBench));
         let mut built = failure.built.iter().filter_map(|path| path.strip_prefix(tree).ok());
         built.any(has_runner) && !failure.output.contains("test_runner")
     }
 
-    /// The crate roots with errors that have our `#[test]`.
+    /// Returns the crate roots with errors that have our `#[test]`.
     fn injected(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
         let failed = failure.roots.keys().filter_map(|path| path.strip_prefix(tree).ok());
         let failed = failed.filter(|path| self.injections.get(path) == Some(Injected::Macro));

@@ -1,11 +1,12 @@
-//! Texts in the bytes of an executable.
+//! Searches in the bytes of an executable.
 
-/// Whether `needle` is somewhere in an executable's bytes.
+/// Checks whether `needle` occurs in an executable.
 pub fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     find(haystack, needle).is_some()
 }
 
-/// Position of `needle`; looks for its first byte first, which is quick enough for executables of many megabytes.
+/// Returns the position of `needle`. Searches for the first byte, which is fast enough for executables of many
+/// megabytes.
 pub(super) fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(offset) = haystack[from..].iter().position(|byte| *byte == needle[0]) {

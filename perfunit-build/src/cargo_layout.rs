@@ -1,4 +1,4 @@
-//! The layouts of cargo's build folder, for the paths that cargo's messages do not contain.
+//! Layouts of cargo's build folder, for paths that cargo's messages do not contain.
 //!
 //! | | default until cargo 1.98 | `-Z build-dir-new-layout` |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | fingerprints | `<profile>/.fingerprint/<package>-<hash>` | `<profile>/build/<package>/<hash>/fingerprint` |
 //! | output of a build script | `<profile>/build/<package>-<hash>/output` | `<profile>/build/<package>/<hash>/run/stdout` |
 //!
-//! In both layouts cargo links a finished binary or library to `<profile>/<name>` or `<profile>/examples/<name>`, and reports
-//! only that path.
+//! In both layouts cargo links a finished binary or library to `<profile>/<name>` or `<profile>/examples/<name>`, and
+//! reports only that path.
 
 use perfunit_model::error::Result;
 use perfunit_system::fs;
@@ -15,13 +15,13 @@ use perfunit_system::os::unix::fs::MetadataExt as _;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Folder of all units' outputs, of a profile.
+/// Folder in a profile with the outputs of all units.
 const DEPS: &str = "deps";
 /// Folder of the units in the new layout, and of build scripts in the old one.
 const BUILD: &str = "build";
 
-/// Returns the file that rustc wrote for a file that cargo reports. Rustc's list of source files (`.d`) and our notes lie
-/// alongside that file.
+/// Returns the file that rustc wrote for a file that cargo reports. Rustc's list of source files (`.d`) and our notes
+/// are next to that file.
 pub(super) fn written_by_rustc(reported: &Path, package: &str) -> Result<PathBuf> {
     let (mut same_name, name) = (Vec::new(), unhashed(reported));
     for folder in output_folders(reported, package)? {
@@ -29,7 +29,7 @@ pub(super) fn written_by_rustc(reported: &Path, package: &str) -> Result<PathBuf
         let has_name = |path: &PathBuf| unhashed(path).starts_with(&name) && path.extension() == reported.extension();
         same_name.extend(fs::list_dir(&folder)?.into_iter().filter(|path| has_name(path) && path != reported));
     }
-    // Cargo links hard, and copies where that is not possible.
+    // Cargo creates a hard link, or a copy if that is not possible.
     let inode = |path: &Path| path.metadata().ok().map(|data| (data.dev(), data.ino()));
     if let Some(linked) = same_name.iter().find(|path| inode(path).is_some_and(|one| Some(one) == inode(reported))) {
         return Ok(linked.clone());
@@ -42,7 +42,7 @@ pub(super) fn written_by_rustc(reported: &Path, package: &str) -> Result<PathBuf
     Ok(reported.to_owned())
 }
 
-/// Returns the folders that may hold rustc's output for a reported file; none for the output itself.
+/// Returns the folders that may hold rustc's output for a reported file. Returns none if the file is that output.
 fn output_folders(reported: &Path, package: &str) -> Result<Vec<PathBuf>> {
     let Some(folder) = reported.parent() else { return Ok(Vec::new()) };
     let is_example = folder.ends_with("examples");
@@ -62,7 +62,7 @@ pub(super) fn script_output(out_dir: &Path) -> PathBuf {
     if output.exists() { output } else { out_dir.with_file_name("run").join("stdout") }
 }
 
-/// Returns what cargo knows of the units of these packages in a target folder.
+/// Returns the fingerprint folders of these packages in a target folder.
 pub(super) fn fingerprints(target_dir: &Path, of: &dyn Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for profile in profiles(target_dir)? {
@@ -80,7 +80,7 @@ pub(super) fn fingerprints(target_dir: &Path, of: &dyn Fn(&str) -> bool) -> Resu
     Ok(found)
 }
 
-/// Returns the folders of profiles: `release`, `<triple>/release`.
+/// Returns the profile folders, such as `release` and `<triple>/release`.
 fn profiles(target_dir: &Path) -> Result<BTreeSet<PathBuf>> {
     let mut found = BTreeSet::new();
     for outer in folders(target_dir)? {
@@ -90,7 +90,7 @@ fn profiles(target_dir: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
-/// Returns the folders of a package's units, which have a hash as their name.
+/// Returns the folders of a package's units, which are named by hashes.
 fn units(package: &Path) -> Result<Vec<PathBuf>> {
     let is_hash = |path: &PathBuf| file_name(path).bytes().all(|byte| byte.is_ascii_hexdigit());
     Ok(folders(package)?.into_iter().filter(is_hash).collect())
@@ -106,7 +106,7 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the name of the package with this ID: `path+file:///a/app#0.1.0` or `registry+https://b/index#app@0.1.0`.
+/// Parses the package name from an ID: `path+file:///a/app#0.1.0` or `registry+https://b/index#app@0.1.0`.
 pub(super) fn package_name(id: &str) -> &str {
     let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
     let of_url = || url.split('?').next().unwrap_or(url).rsplit('/').next().unwrap_or(url);

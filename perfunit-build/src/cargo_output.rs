@@ -1,4 +1,4 @@
-//! What cargo says on stderr while it builds: how far it is, and why it failed.
+//! Reads cargo's output during a build, for progress and for errors.
 
 use super::kept::Artifacts;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
@@ -12,10 +12,10 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr};
 
-/// Shows what cargo compiles in the progress line and keeps all else that it says, in case the build fails.
+/// Shows what cargo compiles in the progress line, and returns its other output in case the build fails.
 pub(super) fn follow(stderr: ChildStderr, progress: &Progress) -> String {
     let mut output = String::new();
-    // Cargo draws its progress bar anew with carriage returns, and ends it with a line only when there is something to say.
+    // Cargo redraws its progress bar after a carriage return, and ends the line only to print something else.
     let pieces = Pieces(BufReader::new(stderr));
     for drawn in pieces {
         let plain = anstream::adapter::strip_str(&drawn).to_string();
@@ -31,7 +31,7 @@ pub(super) fn follow(stderr: ChildStderr, progress: &Progress) -> String {
     output
 }
 
-/// What a stream says up to each carriage return or line feed, with it.
+/// Iterator over the parts of a stream, each up to and including a carriage return or line feed.
 struct Pieces<R>(R);
 
 impl<R: BufRead> Iterator for Pieces<R> {
@@ -55,36 +55,37 @@ impl<R: BufRead> Iterator for Pieces<R> {
     }
 }
 
-/// What a line of cargo says about how far the build is.
+/// Extracts the progress from a line of cargo.
 fn compiling(line: &str) -> Option<String> {
     let verb = || PROGRESS_VERBS.iter().any(|verb| line.starts_with(verb));
     left(line).or_else(|| verb().then(|| line.split(" (").next().unwrap_or(line).to_owned()))
 }
 
-/// `12/37: serde, syn` of cargo's progress bar.
+/// Extracts `12/37: serde, syn` from cargo's progress bar.
 fn left(line: &str) -> Option<String> {
     let (_, rest) = line.strip_prefix("Building [")?.split_once("] ")?;
     rest.contains('/').then(|| rest.to_owned())
 }
 
-/// Cargo ends with a line like: could not compile `demo` (lib test) due to 1 previous error.
+/// Checks whether only test code failed. Cargo ends with a line like: could not compile `demo` (lib test) due to 1
+/// previous error.
 pub(super) fn only_tests(output: &str) -> bool {
     let plain = anstream::adapter::strip_str(output).to_string();
     let mut failures = plain.lines().filter(|line| line.contains(NOT_COMPILED)).peekable();
     failures.peek().is_some() && failures.all(|line| OF_TEST_CODE.iter().any(|test| line.contains(test)))
 }
 
-/// A place in the source with an error.
+/// Position of an error in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorPlace {
-    /// In the tree.
+    /// Path in the tree.
     pub file: PathBuf,
-    /// From 1.
+    /// Line number, counted from 1.
     pub line: usize,
     pub message: String,
 }
 
-/// All messages of a call.
+/// Messages of one cargo call.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     pub artifacts: Artifacts,
@@ -92,13 +93,13 @@ pub(super) struct Messages {
     pub roots: BTreeMap<PathBuf, String>,
     /// Root files of the test executables that were built.
     pub built: BTreeSet<PathBuf>,
-    /// Places of errors, in files as rustc names them.
+    /// Positions of errors, in files as rustc names them.
     pub places: Vec<ErrorPlace>,
-    /// The errors, as rustc renders them.
+    /// Errors as rendered by rustc.
     pub errors: String,
 }
 
-/// Reads cargo's messages to their end, and adds what was built.
+/// Reads all of cargo's messages, and adds the built artifacts.
 pub(super) fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<Messages> {
     let mut messages = Messages { artifacts, ..Messages::default() };
     let Some(stdout) = child.stdout.take() else { return Ok(messages) };
@@ -126,7 +127,7 @@ pub(super) fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<M
                     .entry(fs::normal(message.target.src_path.as_std_path()))
                     .or_insert_with(|| first.clone());
                 for primary in message.message.spans.iter().filter(|span| span.is_primary) {
-                    // "mismatched types" alone says little.
+                    // "mismatched types" alone is not enough to understand the error.
                     let label = primary.label.iter().filter(|label| label.starts_with("expected "));
                     let message = label.fold(first.clone(), |message, label| format!("{message}: {label}"));
                     messages.places.extend(outwards(primary).map(|span| ErrorPlace {
@@ -143,7 +144,7 @@ pub(super) fn read_messages(child: &mut Child, artifacts: Artifacts) -> Result<M
     Ok(messages)
 }
 
-/// A place in the source and, if a macro made what is there, where that was called, outwards.
+/// Returns a span, followed by the macro calls that it was expanded from, outwards.
 fn outwards(span: &DiagnosticSpan) -> impl Iterator<Item = &DiagnosticSpan> {
     std::iter::successors(Some(span), |span| Some(&span.expansion.as_ref()?.span))
 }

@@ -1,4 +1,4 @@
-//! The files that were compiled, by the names that the compiler gives them, as far as places in them can be checked.
+//! The compiled files, by the compiler's names, with enough detail to validate positions in them.
 
 use perfunit_model::error::Result;
 use perfunit_project::git::path::is_rust;
@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Name of the note in a side's folder.
+/// Name of the record in a side's folder.
 pub(super) const NOTE: &str = "compiled.json";
 
-/// The files of a build.
+/// Files of a build.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFiles {
     extents: BTreeMap<String, Extent>,
-    /// How a target was compiled, by its root file: in several ways where it is in several builds.
+    /// Compilations of a target, by root file. Several if several builds compiled it differently.
     #[serde(default)]
     compilations: Compilations<String>,
-    /// The identifiers in files that build scripts wrote: nobody looks for callers in these.
+    /// Identifiers in files that build scripts wrote, because callers are not searched there.
     #[serde(default)]
     generated_names: BTreeSet<String>,
 }
 
-/// By root file.
+/// Compilations by root file.
 pub(super) type Compilations<P> = BTreeMap<P, BTreeSet<Compilation>>;
 
-/// The options of a compilation that decide which parts of the source it has.
+/// Compiler options that decide which parts of the source are compiled.
 #[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Compilation {
     pub features: BTreeSet<String>,
-    /// Unknown for packages that are no members: our wrapper does not see their compilation.
+    /// Unknown for packages that are not members, because our wrapper does not see their compilation.
     pub debug_assertions: Option<bool>,
 }
 
-/// How far a file reaches.
+/// Size of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     lines: u32,
-    /// Characters of the longest line.
+    /// Length of the longest line in characters.
     columns: u32,
 }
 
@@ -51,19 +51,19 @@ impl Extent {
 }
 
 impl CompiledFiles {
-    /// A file by its content.
+    /// Adds a file with this content.
     pub fn insert(&mut self, name: &str, text: &str) {
         self.extents.insert(name.to_owned(), Extent::of(text));
     }
 
-    /// True if this place, counted from 1, lies in a file that was compiled.
+    /// Checks whether a position, counted from 1, is in a compiled file.
     pub fn holds(&self, file: &str, line: u32, column: u32) -> bool {
-        // Behind the last character is a place, too.
+        // A position can be behind the last character.
         let is_inside = |extent: &Extent| line <= extent.lines && column <= extent.columns.saturating_add(1);
         line > 0 && column > 0 && self.extents.get(file).is_some_and(is_inside)
     }
 
-    /// Adds how targets were compiled, by their root files.
+    /// Adds the compilations of targets, by root file.
     pub(super) fn with_compilations(mut self, compilations: &Compilations<PathBuf>, workspace: &Path) -> Self {
         for (root, compilations) in compilations {
             let name = root.strip_prefix(workspace).unwrap_or(root).to_string_lossy().into_owned();
@@ -83,17 +83,17 @@ impl CompiledFiles {
         self
     }
 
-    /// Returns whether code that a build script wrote names this.
+    /// Checks whether code from a build script contains this identifier.
     pub fn is_named_by_generated_code(&self, ident: &str) -> bool {
         self.generated_names.contains(ident)
     }
 
-    /// Returns how the target with this root file was compiled, for each build of it.
+    /// Returns the compilations of the target with this root file.
     pub fn compilations(&self, root: &str) -> Option<&BTreeSet<Compilation>> {
         self.compilations.get(root)
     }
 
-    /// Reads the note in a side's folder; a side without one compiled nothing that is known.
+    /// Reads the record in a side's folder. Returns an empty one if it does not exist.
     pub fn load(folder: &Path) -> Result<Self> {
         Ok(json::read_if_exists(&folder.join(NOTE))?.unwrap_or_default())
     }
@@ -102,7 +102,7 @@ impl CompiledFiles {
         json::write(&folder.join(NOTE), self)
     }
 
-    /// The Rust files among these, which are named as the compiler names them when it runs in `workspace`.
+    /// Reads the Rust files among `names`, which the compiler printed when it ran in `workspace`.
     pub(super) fn of(names: &BTreeSet<String>, workspace: &Path) -> Self {
         let mut files = Self::default();
         for name in names.iter().filter(|name| is_rust(name)) {
@@ -110,8 +110,8 @@ impl CompiledFiles {
             let Ok(bytes) = std::fs::read(&path) else { continue };
             let extent = Extent::of(&String::from_utf8_lossy(&bytes));
             files.extents.insert(name.clone(), extent);
-            // Cargo's own lists name all files by their whole path, the compiler those of the workspace from its root, be
-            // it as `src/../shared/codec.rs`, of `#[path = "../shared/codec.rs"]`.
+            // Cargo's lists have absolute paths. The compiler's paths are relative to the workspace's root, such as
+            // `src/../shared/codec.rs` for `#[path = "../shared/codec.rs"]`.
             for path in [&path, &fs::normal(&path)] {
                 let relative = path.strip_prefix(workspace).ok().and_then(Path::to_str);
                 files.extents.extend(relative.map(|relative| (relative.to_owned(), extent)));
@@ -121,7 +121,7 @@ impl CompiledFiles {
     }
 }
 
-/// Returns the places of rustc's list of the files that it compiled into a file that it wrote.
+/// Returns possible paths of rustc's dep-info file for an output file.
 pub(super) fn lists(written: &Path) -> [PathBuf; 2] {
     alongside(written, ".d")
 }
@@ -132,28 +132,28 @@ fn alongside(written: &Path, suffix: &str) -> [PathBuf; 2] {
     [name, &stem].map(|name| written.with_file_name(format!("{name}{suffix}")))
 }
 
-/// Suffix of our wrapper's note, alongside rustc's output, about debug assertions.
+/// Suffix of our wrapper's note about debug assertions, next to rustc's output.
 const ASSERTIONS_SUFFIX: &str = ".debug-assertions";
 
-/// Notes whether a crate is compiled with debug assertions. Only the call of rustc tells: cargo's messages have the
+/// Records whether a crate is compiled with debug assertions. Only the rustc call tells: cargo's messages have the
 /// profile's setting, which `RUSTFLAGS` may override.
 pub(super) fn note_debug_assertions(out_dir: &Path, name: &str, on: bool) -> Result<()> {
     fs::write(&out_dir.join(format!("{name}{ASSERTIONS_SUFFIX}")), if on { "on" } else { "off" })
 }
 
-/// Returns whether a file that rustc wrote has debug assertions, if our wrapper saw it compiled.
+/// Returns whether debug assertions are enabled in rustc's output, if our wrapper saw the compilation.
 pub(super) fn has_debug_assertions(written: &Path) -> Option<bool> {
     let notes = alongside(written, ASSERTIONS_SUFFIX);
     notes.iter().find_map(|note| std::fs::read(note).ok()).map(|text| text == b"on")
 }
 
-/// The files that such a list names.
+/// Parses the file names in a dep-info file.
 pub(super) fn listed(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(": ")).flat_map(|(_, files)| split(files)).collect()
 }
 
-/// At white space, unless a backslash stands before it.
+/// Splits at white space, unless a backslash precedes it.
 fn split(files: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut characters = files.chars().peekable();

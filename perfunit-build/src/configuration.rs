@@ -1,4 +1,4 @@
-//! Cargo's configuration files, as far as we have to know what they say.
+//! Reads the parts of cargo's configuration files that we need to know.
 
 use super::shadow::Tree;
 use perfunit_model::error::Result;
@@ -9,33 +9,34 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// The name without extension is the older one and wins if both exist.
+/// The name without extension is older and wins if both exist.
 const NAMES: [&str; 2] = ["config", "config.toml"];
-/// Deeper than this nobody includes configuration files, unless in circles.
+/// Maximum depth of nested includes; a deeper nesting is a cycle.
 const DEEPEST: usize = 8;
-/// Options of which cargo joins what files and variables say, whatever their order.
+/// Options with values that cargo joins from files and variables, in any order.
 const JOINED: [&str; 2] = ["rustflags", "rustdocflags"];
-/// Said by us.
-const UNSAID: [&str; 2] = ["progress", "runner"];
-/// Tables that may have secrets: a command line is seen by all users of a machine.
+/// Options that we set ourselves.
+const SET_BY_US: [&str; 2] = ["progress", "runner"];
+/// Tables that may contain secrets, which must not appear on a command line that all users of the machine can read.
 const SECRET: [&str; 4] = ["credential-alias", "http", "registries", "registry"];
-/// Programs, which may be paths from the user's folder.
+/// Options that name programs, possibly relative to the user's folder.
 const PROGRAMS: [&str; 5] = ["linker", "rustc", "rustc-wrapper", "rustc-workspace-wrapper", "rustdoc"];
 
-/// What one file says.
+/// Content of one file.
 pub(super) struct Configuration {
     pub content: Vec<u8>,
-    /// None if it is not TOML, of which cargo will complain.
+    /// Parsed content; `None` if it is not TOML, which cargo will report.
     pub table: Option<Table>,
 }
 
 impl Configuration {
-    /// Reads a file and those that it includes, that with the highest rank last; none if it is no file.
+    /// Reads a file and the files that it includes, in order of increasing precedence. Returns nothing if it is not a
+    /// file.
     pub fn read(file: &Path) -> Result<Vec<Self>> {
         Self::read_by(file, &|file| if file.is_file() { fs::read(file).map(Some) } else { Ok(None) })
     }
 
-    /// The same, with files that `content` returns.
+    /// Does the same with files from `content`.
     pub fn read_by(file: &Path, content: &dyn Fn(&Path) -> Result<Option<Vec<u8>>>) -> Result<Vec<Self>> {
         let mut found = Vec::new();
         read(file, content, DEEPEST, &mut found)?;
@@ -43,8 +44,8 @@ impl Configuration {
     }
 }
 
-/// Cargo's configuration files as it would find them from the user's folder, outermost first; those of the repository
-/// in the version being built, which is the first of the two. Those of `/` and of `CARGO_HOME` cargo finds by itself.
+/// Lists cargo's configuration files as cargo would find them from the user's folder, outermost first. Files of the
+/// repository come from the version that is being built, `own`. Cargo itself finds those of `/` and `CARGO_HOME`.
 pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, other]: [&FileSet; 2]) -> Vec<PathBuf> {
     let home = user_folder();
     let start = location.manifest.parent().unwrap_or(root);
@@ -61,7 +62,7 @@ pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, othe
             let path = match relative {
                 Some(relative) if has(own) => tree.path(relative),
                 _ if has(other) => continue,
-                // Ignored by git, or outside of the repository: the same for both sides.
+                // Ignored by git or outside of the repository, so both sides share the file.
                 _ if live.is_file() => live,
                 _ => continue,
             };
@@ -73,7 +74,7 @@ pub(super) fn files_of(location: &Location, root: &Path, tree: &Tree, [own, othe
     found
 }
 
-/// Cargo's configuration in a folder `.cargo`.
+/// Finds cargo's configuration file in a `.cargo` folder.
 pub(super) fn file_in(folder: &Path) -> Option<PathBuf> {
     NAMES.map(|name| folder.join(name)).into_iter().find(|file| file.is_file())
 }
@@ -95,7 +96,7 @@ fn read(
     Ok(())
 }
 
-/// A path, or a list of paths or of tables with a path.
+/// Extracts the included paths: `include` is a path, or a list of paths or of tables with a path.
 fn included(include: &Value) -> Vec<&str> {
     match include {
         Value::String(path) => vec![path],
@@ -105,9 +106,9 @@ fn included(include: &Value) -> Vec<&str> {
     }
 }
 
-/// The triples that files have builds be for.
+/// Reads the target triples that configuration files select.
 pub(super) fn configured_targets(files: &[PathBuf]) -> Result<BTreeSet<String>> {
-    // Of a description in a file the name is the triple.
+    // A custom target is a file named by its triple.
     let triple = |name: &str| Some(Path::new(name).file_name()?.to_str()?.trim_end_matches(".json").to_owned());
     let mut triples = BTreeSet::new();
     for table in tables(files)? {
@@ -118,47 +119,52 @@ pub(super) fn configured_targets(files: &[PathBuf]) -> Result<BTreeSet<String>> 
     Ok(triples)
 }
 
-/// All that these files say, and those that they include, as far as it can be read.
+/// Reads the tables of these files and of the files that they include, skipping those that are not TOML.
 fn tables(files: &[PathBuf]) -> Result<Vec<Table>> {
     let read: Vec<Vec<Configuration>> = files.iter().map(|file| Configuration::read(file)).collect::<Result<_>>()?;
     Ok(read.into_iter().flatten().filter_map(|read| read.table).collect())
 }
 
-/// What the environment says otherwise than files, as `--config` has it. Cargo ranks variables above the files that it
-/// finds, but below those that it is given.
-pub(super) fn said_by_variables(files: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>> {
-    let may_be_said = |name: &&String| *name != "include" && !SECRET.contains(&name.as_str());
-    let mut said = Vec::new();
+/// Returns the settings that environment variables override, as `--config` arguments. Cargo ranks variables above
+/// configuration files that it finds, but below those passed with `--config`.
+pub(super) fn variable_overrides(files: &[PathBuf], variable: &dyn Fn(&str) -> Option<String>) -> Result<Vec<String>> {
+    let may_be_shown = |name: &&String| *name != "include" && !SECRET.contains(&name.as_str());
+    let mut overrides = Vec::new();
     for table in tables(files)? {
-        for (name, value) in table.iter().filter(|(name, _)| may_be_said(name)) {
-            say_again(&[name], value, variable, &mut said);
+        for (name, value) in table.iter().filter(|(name, _)| may_be_shown(name)) {
+            push_overrides(&[name], value, variable, &mut overrides);
         }
     }
-    Ok(said)
+    Ok(overrides)
 }
 
-fn say_again(path: &[&str], value: &Value, variable: &dyn Fn(&str) -> Option<String>, said: &mut Vec<String>) {
+fn push_overrides(
+    path: &[&str],
+    value: &Value,
+    variable: &dyn Fn(&str) -> Option<String>,
+    overrides: &mut Vec<String>,
+) {
     let last = path.last().copied().unwrap_or_default();
     match value {
         Value::Table(table) => {
             for (name, value) in table {
-                say_again(&[path, &[name.as_str()]].concat(), value, variable, said);
+                push_overrides(&[path, &[name.as_str()]].concat(), value, variable, overrides);
             }
         }
-        // To these the variable is added.
+        // Cargo adds the variable's value to these.
         Value::Array(_) => {}
-        _ if JOINED.contains(&last) || UNSAID.contains(&last) => {}
+        _ if JOINED.contains(&last) || SET_BY_US.contains(&last) => {}
         value => {
             let Some(new) = variable(&format!("CARGO_{}", path.join("_").to_uppercase().replace('-', "_"))) else {
                 return;
             };
             let new = if PROGRAMS.contains(&last) { anchored(Path::new(&new)).display().to_string() } else { new };
-            // Those of profiles are texts, numbers or switches, whatever they are now.
+            // Values of profiles can be text, numbers or booleans, whatever the current type.
             let is_text = value.is_str() && path.first() != Some(&"profile");
             let is_plain = !is_text && (new.parse::<bool>().is_ok() || new.parse::<i64>().is_ok());
             let new = if is_plain { new } else { Value::String(new).to_string() };
             let key: Vec<String> = path.iter().map(|part| Value::String((*part).to_owned()).to_string()).collect();
-            said.push(format!("{}={new}", key.join(".")));
+            overrides.push(format!("{}={new}", key.join(".")));
         }
     }
 }
@@ -182,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_said_again_where_a_file_says_otherwise() {
+    fn variables_override_configuration_files() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("config.toml");
         let text = "include = 'more.toml'\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'\nrunner = 'qemu'\n\
@@ -202,8 +208,8 @@ mod tests {
             };
             Some(value.to_owned())
         };
-        let mut said = said_by_variables(&[file], &variable).unwrap();
-        said.sort();
+        let mut overrides = variable_overrides(&[file], &variable).unwrap();
+        overrides.sort();
         let key = |line: &str| line.parse::<Table>().unwrap();
         let expected = [
             "build.incremental=false",
@@ -211,6 +217,6 @@ mod tests {
             "profile.bench.package.\"a b\".opt-level=3",
             "target.x86_64-unknown-linux-gnu.linker=\"1\"",
         ];
-        assert_eq!(said.iter().map(|line| key(line)).collect::<Vec<_>>(), expected.map(key));
+        assert_eq!(overrides.iter().map(|line| key(line)).collect::<Vec<_>>(), expected.map(key));
     }
 }

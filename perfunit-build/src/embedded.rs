@@ -1,6 +1,6 @@
-//! The sources of runtime and macros, carried inside the executable so that they can be built for any toolchain.
+//! Sources of runtime and macros, embedded in the executable so that they can be built with any toolchain.
 
-/// A file of an embedded crate: path inside the crate, content.
+/// A file of an embedded crate: path inside the crate, and content.
 pub type EmbeddedFile = (&'static str, &'static str);
 
 macro_rules! embed {
@@ -9,7 +9,7 @@ macro_rules! embed {
     };
 }
 
-/// `perfunit-runtime`, built by a plain rustc call.
+/// `perfunit-runtime`, built by plain rustc.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
     "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "programs.rs", "readings.rs", "request.rs",
     "serve.rs", "serve/batch.rs", "serve/begin.rs", "serve/fork_server.rs", "serve/forked.rs", "serve/pilot.rs", "serve/repeated.rs", "serve/seat.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs",
@@ -17,19 +17,19 @@ pub const RUNTIME: &[EmbeddedFile] = embed!(
     "probe/site.rs", "probe/ticks.rs"
 );
 
-/// The test runner, built by a plain rustc call with `RUSTC_BOOTSTRAP=1`.
+/// The test runner, built by plain rustc with `RUSTC_BOOTSTRAP=1`.
 pub const RUNNER: &[EmbeddedFile] = embed!("runner": "lib.rs");
 
-/// What counts the work of functions, built by a plain rustc call.
+/// The counter of function work, built by plain rustc.
 pub const GROWTH: &[EmbeddedFile] = embed!("growth": "lib.rs", "counter.rs", "length.rs", "site.rs");
 
-/// A crate that stands in for a harness of benchmarks, built by a plain rustc call: its name, and its sources.
+/// A stand-in crate for a benchmark harness, built by plain rustc: name and sources.
 pub type StandIn = (&'static str, &'static [EmbeddedFile]);
 
 pub const STAND_INS: [StandIn; 3] = [(CRITERION_NAME, CRITERION), ("divan", DIVAN), (LIBTEST, TEST)];
 
 pub const CRITERION_NAME: &str = "criterion";
-/// The crate of the built-in harness.
+/// Crate of the built-in harness.
 pub const LIBTEST: &str = "test";
 
 const CRITERION: &[EmbeddedFile] = embed!(
@@ -41,15 +41,15 @@ const DIVAN: &[EmbeddedFile] =
 
 const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 
-/// The library that gives both processes of a pair the same random numbers and tells them of cores, and with its feature a
-/// clock that both read equally often; built by plain rustc calls.
+/// The library that gives both processes of a pair the same random numbers and reported cores, and with its feature
+/// the same clock readings. Built by plain rustc.
 pub const SEEDS: &[EmbeddedFile] =
     embed!("seeds": "lib.rs", "clock.rs", "kernel.rs", "libc.rs", "preloaded.rs", "programs.rs", "waits.rs");
 
-/// The library that counts what the allocator is asked for, built by a plain rustc call.
+/// The library that counts allocations, built by plain rustc.
 pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
 
-/// The program that stands in for the packages' binaries, built by a plain rustc call.
+/// The program that stands in for the packages' binaries, built by plain rustc.
 pub const DISPATCHER: &[EmbeddedFile] = embed!("dispatcher": "lib.rs", "kernel.rs", "programs.rs");
 
 /// `perfunit-macros`, built by cargo because it depends on syn.
@@ -58,10 +58,10 @@ pub const MACROS: &[EmbeddedFile] = embed!(
     "opaque/known_macros.rs", "opaque/message.rs", "opaque/mod.rs", "opaque/visit.rs"
 );
 
-/// Our own lock file: the macros are built with the versions that we were tested with. Cargo drops what they do not use.
+/// Our own lock file, so that the macros are built with tested dependency versions. Cargo drops unused entries.
 pub const LOCK_FILE: &str = include_str!("../embedded/Cargo.lock");
 
-/// Manifest of the macros where they are built.
+/// Manifest for building the macros.
 pub const MACROS_MANIFEST: &str = r#"[package]
 name = "perfunit-macros"
 version = "0.1.0"

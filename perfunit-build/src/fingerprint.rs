@@ -1,8 +1,8 @@
-//! What a build read that its version does not hold: variables, and files outside of the tree.
+//! Inputs of a build that its version does not contain: variables, and files outside of the tree.
 //!
-//! Code (`env!`, `include_str!`) and build scripts (`cargo:rerun-if-env-changed`) name them, so they are known only after
-//! a build. Their names are kept under the key of what is known before; with their present values they become
-//! the key of the side. So a side is found again only where everything that it read is as it was.
+//! Code (`env!`, `include_str!`) and build scripts (`cargo:rerun-if-env-changed`) name these inputs, so they are known
+//! only after a build. Their names are stored under the key of what is known before. Together with their current values
+//! they form the key of the side, so a side is reused only if all its inputs are unchanged.
 
 use super::cargo_layout;
 use perfunit_model::TargetId;
@@ -19,9 +19,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Lists kept for later runs: more than sides.
+/// Number of lists to keep, larger than the number of sides.
 const KEPT: usize = 64;
-/// Cargo sets these itself, from what the version says.
+/// Prefixes of variables that cargo sets from the version's content.
 const CARGOS: [&str; 7] = [
     "CARGO_BIN_",
     "CARGO_CRATE_NAME",
@@ -32,48 +32,48 @@ const CARGOS: [&str; 7] = [
     "OUT_DIR",
 ];
 
-/// Names of what was read, and what was built.
+/// Names of the inputs, and what was built.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Fingerprint {
     variables: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
-    /// The key of builds that differ only in the targets.
+    /// Key shared by builds that differ only in their targets.
     #[serde(default)]
     pub family: String,
     #[serde(default)]
     pub targets: BTreeSet<TargetId>,
 }
 
-/// Where a build left word of what it read.
+/// Locations in which a build recorded its inputs.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Traces {
-    /// Folders with what was compiled, and rustc's lists (`.d`) beside it.
+    /// Folders with compiled units and rustc's dep-info files (`.d`).
     compiled: BTreeSet<PathBuf>,
-    /// Build scripts that were run, by their `OUT_DIR`: the folder of the package, where that is not downloaded.
+    /// Build scripts that ran, by `OUT_DIR`, with the folder of their package unless it was downloaded.
     scripts: BTreeMap<PathBuf, Option<PathBuf>>,
 }
 
 impl Traces {
-    /// Adds a unit that was compiled, by the files that rustc wrote.
+    /// Adds a compiled unit, by rustc's output files.
     pub fn add_compiled<'a>(&mut self, files: impl Iterator<Item = &'a Path>) {
         self.compiled.extend(files.filter_map(Path::parent).map(Path::to_owned));
     }
 
-    /// Adds a build script, with cargo's name of its package.
+    /// Adds a build script, with cargo's ID of its package.
     pub fn add_script(&mut self, out_dir: PathBuf, package: &str) {
         let folder = package.strip_prefix("path+file://").and_then(|url| url.split('#').next());
         self.scripts.insert(out_dir, folder.map(decoded));
     }
 }
 
-/// The manifest of the package that a source belongs to, if there is one.
+/// Finds the manifest of the package that a source file belongs to.
 fn manifest_of(file: &Path) -> Option<PathBuf> {
     let is_source = file.extension().is_some_and(|extension| extension == "rs");
     let folders = file.ancestors().skip(1).filter(|_| is_source);
     folders.map(|folder| folder.join("Cargo.toml")).find(|manifest| manifest.is_file())
 }
 
-/// The path in a URL, whose unusual bytes are written as `%20`.
+/// Decodes the percent-encoded bytes in the path of a URL.
 fn decoded(path: &str) -> PathBuf {
     let mut parts = path.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
@@ -86,11 +86,11 @@ fn decoded(path: &str) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
-/// What is no input of its own, though outside of the version.
+/// Folders with files that another key covers.
 struct Covered(Vec<PathBuf>);
 
 impl Fingerprint {
-    /// The list that is kept under a key, if there is one.
+    /// Reads the list stored under a key, if it exists.
     pub fn load(ours: &Path, key: &str) -> Option<Self> {
         let file = place(ours, key);
         let inputs = json::read_if_exists(&file).ok()??;
@@ -114,7 +114,7 @@ impl Fingerprint {
         file.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))
     }
 
-    /// The key of a side, from the key of what is known before a build and from what the inputs are now.
+    /// Returns the key of a side, from the key of what is known before the build and the current state of the inputs.
     pub fn key(&self, before: &str) -> String {
         let mut key = KeyBuilder::default().with(before);
         for name in &self.variables {
@@ -128,7 +128,7 @@ impl Fingerprint {
         key.finish()
     }
 
-    /// Reads what a build left. `ours` is our folder, `workspace` the one from which rustc names files.
+    /// Collects the inputs of a build. `ours` is our state folder; paths from rustc are relative to `workspace`.
     pub fn of(traces: &Traces, ours: &Path, sysroot: &Path, workspace: &Path) -> Result<Self> {
         let mut inputs = Self::default();
         let mut files = BTreeSet::new();
@@ -150,7 +150,7 @@ impl Fingerprint {
         Ok(inputs)
     }
 
-    /// A list of rustc's: a line `file:` for each file, and one for each variable. Spaces are escaped.
+    /// Parses a dep-info file: a line `file:` for each file, and one for each variable. Spaces are escaped.
     fn add_list(&mut self, list: &str, workspace: &Path, files: &mut BTreeSet<PathBuf>) {
         for line in list.lines() {
             if let Some(variable) = line.strip_prefix("# env-dep:") {
@@ -161,7 +161,7 @@ impl Fingerprint {
         }
     }
 
-    /// What a build script printed.
+    /// Parses the output of a build script.
     fn add_script(&mut self, output: &str, package: Option<&Path>, files: &mut BTreeSet<PathBuf>) {
         let mut says_what_it_reads = false;
         for line in output.lines() {
@@ -179,7 +179,7 @@ impl Fingerprint {
             }
         }
         if !says_what_it_reads {
-            // As cargo does: anything in its package.
+            // Without `rerun-if` lines, cargo watches the whole package.
             files.extend(package.map(Path::to_owned));
         }
     }
@@ -195,12 +195,12 @@ fn place(ours: &Path, key: &str) -> PathBuf {
     ours.join("inputs").join(format!("{key}.json"))
 }
 
-/// By time and size, as cargo does it; a folder with all that is in it.
+/// Adds the time and size of a file to the key, as cargo does, or of all files in a folder.
 fn stamped(key: KeyBuilder, path: &Path) -> KeyBuilder {
     let Ok(data) = path.metadata() else { return key.with("gone") };
     let key = key.with(data.mtime().to_le_bytes()).with(data.mtime_nsec().to_le_bytes()).with(data.len().to_le_bytes());
     let below = if data.is_dir() { fs::list_dir(path).unwrap_or_default() } else { Vec::new() };
-    // Links may lead in circles.
+    // Links may form a cycle.
     below
         .into_iter()
         .filter(|path| !path.is_symlink())
@@ -208,8 +208,8 @@ fn stamped(key: KeyBuilder, path: &Path) -> KeyBuilder {
 }
 
 impl Covered {
-    /// Our folder holds what the keys of versions say, and what builds made; cargo never changes what it has downloaded;
-    /// the toolchain has a key of its own.
+    /// Collects the covered folders: ours holds versions with keys and builds, cargo never changes downloads, and the
+    /// toolchain has its own key.
     fn new(ours: &Path, sysroot: &Path) -> Self {
         let home = user_folder().unwrap_or_default();
         let folders = [ours.to_owned(), sysroot.to_owned(), home.join("registry"), home.join("git")];
@@ -217,9 +217,9 @@ impl Covered {
         Self(folders.iter().filter_map(real).chain(folders.iter().cloned()).collect())
     }
 
-    /// The file itself, behind all links, if it lies in none of the folders.
+    /// Resolves all links of a file. Returns `None` if it is inside a covered folder.
     fn outside(&self, file: &Path) -> Option<PathBuf> {
-        // What is gone now may be there again another day.
+        // A missing file may exist again later.
         let real = file.canonicalize().unwrap_or_else(|_| file.to_owned());
         (!self.0.iter().any(|folder| real.starts_with(folder))).then_some(real)
     }

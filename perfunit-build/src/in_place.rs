@@ -1,7 +1,7 @@
-//! The folders that a side's build scripts made, in their places while tests of that side run.
+//! Provides the `OUT_DIR` folders of a side while tests of that side run.
 //!
-//! Where the copies of the sides differ a link takes the place of the folder. It leads through a descriptor, which each
-//! process has inherited open on the folder of its own side.
+//! If the copies of the sides differ, a symbolic link replaces the folder. It leads through a file descriptor that
+//! each process inherits for the folder of its own side.
 
 use super::kept::SideBuild;
 use super::made::FOLDER;
@@ -13,12 +13,12 @@ use perfunit_system::os::{Folder, Inherited};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Ending of the folder whose place a link has taken.
+/// Suffix of a folder that a link replaces.
 const ASIDE: &str = ".perfunit-aside";
-/// The folders that are set aside: what a run that was killed left is put back by the next.
+/// List of the replaced folders. If a run is killed, the next run restores them.
 const JOURNAL: &str = "out-dirs.json";
 
-/// While it lives, processes that are started for a side find in `OUT_DIR` what the build scripts of that side made.
+/// Guard during which processes of a side find that side's build script output in `OUT_DIR`.
 #[derive(Debug)]
 pub struct InPlace {
     journal: PathBuf,
@@ -27,7 +27,7 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// Puts links where a folder does not hold what both sides have.
+    /// Replaces each folder that does not have the content of both sides by a link.
     pub fn put(sides: &Sides<SideBuild>, ours: &Path) -> Result<Self> {
         let mut this = Self { journal: put_back(ours)?, set_aside: Vec::new(), folders: None };
         let made = sides.as_ref().map(|side| &side.inputs.made);
@@ -64,7 +64,7 @@ impl InPlace {
         Ok(this)
     }
 
-    /// Until the result is dropped, processes that we start are of this side.
+    /// Makes processes that start before the result is dropped belong to this side.
     pub fn enter(&self, side: Side) -> Result<Entered> {
         let Some(folders) = &self.folders else { return Ok(Entered { _descriptor: None }) };
         let copy = folders.get(side).hand_over();
@@ -86,7 +86,7 @@ pub struct Entered {
     _descriptor: Option<Inherited>,
 }
 
-/// Puts back what a run that was killed has set aside; the place of the journal.
+/// Restores what a killed run left, and returns the path of the journal.
 pub(super) fn put_back(ours: &Path) -> Result<PathBuf> {
     let journal = ours.join(JOURNAL);
     let places: Vec<PathBuf> = json::read_if_understood(&journal)?.unwrap_or_default();
@@ -110,7 +110,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::process::Command;
 
-    /// The sides of builds that left these words in one and the same `OUT_DIR`, one after the other.
+    /// Builds two sides that left these words in the same `OUT_DIR`, one after the other.
     fn built(ours: &Path, out_dir: &Path, words: [&str; 2]) -> Sides<SideBuild> {
         let side = |name: &str, words: &str| {
             fs::write(&out_dir.join("tables/words"), words).unwrap();

@@ -1,5 +1,5 @@
-//! What tests load and read besides their executable: shared libraries, what build scripts made, variables. Kept per side,
-//! for in cargo's folder one version takes the place of the other.
+//! Files and variables that tests load in addition to their executable: shared libraries and build script output.
+//! Stored per side, because in cargo's folder one version replaces the other.
 
 use super::capture_role::Invocation;
 use super::cargo_layout;
@@ -17,36 +17,36 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Name of the folder with the test executables of a side. Tests look for the package's binaries in the folder above it,
-/// as in cargo's own folder.
+/// Folder with the test executables of a side. Tests look for the package's binaries in its parent folder, as in
+/// cargo's own folder.
 pub const EXECUTABLES: &str = "deps";
 
 /// A file that was built.
 #[derive(Debug, Clone)]
 struct Built {
-    /// As cargo reports it.
+    /// Path that cargo reports.
     path: PathBuf,
-    /// As rustc wrote it.
+    /// Path that rustc wrote.
     written: PathBuf,
-    /// The root file of its target; none if cargo does not know the target.
+    /// Root file of its target; `None` if cargo does not know the target.
     root: Option<PathBuf>,
 }
 
-/// What cargo said of a build.
+/// Facts from cargo's messages about a build.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Reported {
-    /// The folder in which rustc ran.
+    /// Folder in which rustc ran.
     pub workspace: PathBuf,
     built: Vec<Built>,
     /// Shared libraries of the project.
     libraries: Vec<PathBuf>,
-    /// How targets were compiled, by their root files.
+    /// Compilations of each target, by root file.
     compilations: Compilations<PathBuf>,
     /// Variables that build scripts set.
     variables: BTreeSet<String>,
     /// `OUT_DIR` of each build script that ran.
     out_dirs: BTreeSet<PathBuf>,
-    /// `OUT_DIR` of the project's own packages. Those of others are as constant as their code.
+    /// `OUT_DIR` of the project's own packages. Those of other packages are as constant as their code.
     own_out_dirs: BTreeSet<PathBuf>,
 }
 
@@ -76,19 +76,19 @@ impl Reported {
         self.built.push(Built { path: built.to_owned(), written: built.to_owned(), root: None });
     }
 
-    /// Returns the file that rustc wrote for this one.
+    /// Returns the path of rustc's output for this file.
     pub fn written<'a>(&'a self, path: &'a Path) -> &'a Path {
         self.built.iter().find(|built| built.path == path).map_or(path, |built| &built.written)
     }
 
-    /// Forgets what was built from these root files, and returns it.
+    /// Removes and returns everything that was built from these root files.
     pub fn forget(&mut self, roots: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
         self.compilations.retain(|root, _| !roots.contains(root));
         let is_of = |built: &mut Built| built.root.as_ref().is_some_and(|root| roots.contains(root));
         self.built.extract_if(.., is_of).map(|built| built.path).collect()
     }
 
-    /// One of these files that was read, if there is one.
+    /// Returns one of these files that a compilation read, if there is one.
     pub fn one_read(&self, files: &BTreeSet<PathBuf>) -> Result<Option<PathBuf>> {
         let read = self.compiled()?;
         Ok(read.iter().map(|name| fs::normal(&self.workspace.join(name))).find(|path| files.contains(path)))
@@ -102,7 +102,7 @@ impl Reported {
         }
     }
 
-    /// The files that were compiled into what was built, as rustc and cargo name them.
+    /// Returns the files that were compiled, as rustc and cargo name them.
     fn compiled(&self) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|built| lists(&built.written)).collect();
@@ -114,14 +114,14 @@ impl Reported {
     }
 }
 
-/// What the tests of a side load and read.
+/// Files and variables that the tests of a side load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Inputs {
     /// Shared libraries by file name.
     pub libraries: BTreeMap<String, Library>,
-    /// Variables that build scripts set: code that uses them has them compiled in.
+    /// Variables that build scripts set. Code that uses them has their values compiled in.
     pub variables: BTreeSet<String>,
-    /// What build scripts left, by `OUT_DIR`.
+    /// Build script output, by `OUT_DIR`.
     pub made: BTreeMap<PathBuf, Made>,
 }
 
@@ -129,16 +129,16 @@ pub struct Inputs {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Library {
     pub path: PathBuf,
-    /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
+    /// Folder of its [`LinkRecord`](super::LinkRecord); `None` if its inputs are unknown.
     pub link: Option<PathBuf>,
 }
 
-/// The libraries of a side that a program may load, by file name.
+/// Libraries of a side that a program may load, by file name.
 #[derive(Debug, Default)]
 pub struct Loaded<'a> {
-    /// Those that it was linked with, directly or not.
+    /// Libraries that it was linked with, directly or indirectly.
     pub needed: BTreeMap<&'a str, &'a Library>,
-    /// All others, if it can open some by itself.
+    /// The other libraries, if it can open libraries at run time.
     pub opened: BTreeMap<&'a str, &'a Library>,
 }
 
@@ -150,10 +150,10 @@ impl Loaded<'_> {
 }
 
 impl Inputs {
-    /// The variable that says where the dynamic linker looks first.
+    /// Variable with the folders that the dynamic linker searches first.
     pub const SEARCH: &str = "LD_LIBRARY_PATH";
 
-    /// Keeps the inputs of what was built in a side's folder, whose links are there already.
+    /// Copies the inputs of a build into a side's folder, where its link records already are.
     pub(super) fn keep(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Self> {
         let compiled = reported.compiled()?;
         let files = CompiledFiles::of(&compiled, &reported.workspace);
@@ -163,12 +163,12 @@ impl Inputs {
         let mut inputs = Self { variables: reported.variables.clone(), ..Self::default() };
         for path in candidates(reported, invocations, links)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // The first one is found.
+            // The dynamic linker uses the first match.
             if inputs.libraries.contains_key(&name) || !is_shared(&path) {
                 continue;
             }
             let kept = folder.join(LIBRARIES).join(&name);
-            // What a package from elsewhere made does not change, and may be large.
+            // Output of packages from elsewhere does not change, and may be large.
             if is_below(&path, &reported.out_dirs) && !is_below(&path, &reported.own_out_dirs) {
                 fs::link_or_copy(&path, &kept)?;
             } else {
@@ -188,7 +188,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// The libraries that a program may load.
+    /// Returns the libraries that a program may load.
     pub fn loaded_by(&self, program: &Path) -> Result<Loaded<'_>> {
         let mut loaded = Loaded::default();
         let mut opens = false;
@@ -207,11 +207,11 @@ impl Inputs {
         Ok(loaded)
     }
 
-    /// The variables that cargo sets for a test of a side: libraries and binaries are looked for in the side's folder.
+    /// Returns the variables that cargo sets for a test, with libraries and binaries redirected to the side's folder.
     pub(super) fn variables(&self, invocation: &Invocation, folder: &Path) -> BTreeMap<String, String> {
         let mut env = invocation.env.clone();
         for (name, value) in &mut env {
-            // Since cargo 1.94 a test finds the binaries of its package by these when it runs, too.
+            // Since cargo 1.94 a test can also read these variables at run time.
             if name.starts_with("CARGO_BIN_EXE_") {
                 *value = dispatcher::dispatcher_path(Path::new(value.as_str())).to_string_lossy().into_owned();
             }
@@ -224,13 +224,13 @@ impl Inputs {
     }
 }
 
-/// Where a library of the workspace lies in a side's folder: where the dynamic linker finds it, and, seen from the test
-/// executables, where cargo puts it, for tests that load it by themselves.
+/// Returns the paths of a workspace library in a side's folder: one for the dynamic linker, and those next to the test
+/// executables where cargo puts libraries, for tests that open them by path.
 pub(super) fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
     [side.join(LIBRARIES).join(name), side.join(EXECUTABLES).join(name), side.join(name)]
 }
 
-/// The search path with the side's own libraries in the place of those in cargo's folder.
+/// Returns the search path with the side's libraries instead of those in cargo's folder.
 fn searched(before: &str, folder: &Path) -> String {
     let build = build_folder(folder);
     let others = before.split(':').filter(|entry| !entry.is_empty() && !Path::new(entry).starts_with(&build));
@@ -238,12 +238,12 @@ fn searched(before: &str, folder: &Path) -> String {
     std::iter::once(own.as_str()).chain(others).collect::<Vec<_>>().join(":")
 }
 
-/// Files that the tests of a side may load, in the order in which they are looked for.
+/// Lists the files that tests of a side may load, in search order.
 fn candidates(reported: &Reported, invocations: &[Invocation], links: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for link in fs::list_dir(links)? {
         for library in link::LinkRecord::load(&link)?.dynamic_libraries() {
-            // Linked as `libz.so`, loaded as `libz.so.1`.
+            // A library linked as `libz.so` may be loaded as `libz.so.1`.
             let name = library.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_version =
                 |path: &PathBuf| path.file_name().is_some_and(|own| own.to_string_lossy().starts_with(&name));
@@ -253,7 +253,7 @@ fn candidates(reported: &Reported, invocations: &[Invocation], links: &Path) -> 
     found.extend(reported.libraries.iter().cloned());
     let searched = invocations.iter().filter_map(|invocation| invocation.env.get(Inputs::SEARCH));
     let entries: BTreeSet<&str> = searched.flat_map(|list| list.split(':')).collect();
-    // The other entries lie alongside the test executables; they belong to other builds, or the compiler loads them.
+    // Other entries are next to the test executables. They belong to other builds, or only the compiler loads them.
     for entry in entries.into_iter().map(Path::new).filter(|entry| is_below(entry, &reported.out_dirs)) {
         found.extend(fs::list_dir(entry)?.into_iter().filter(|path| is_library(path)));
     }
@@ -264,7 +264,7 @@ fn is_below(path: &Path, folders: &BTreeSet<PathBuf>) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Cargo's folder for builds, of which this is a side.
+/// Returns cargo's build folder for a side.
 fn build_folder(side: &Path) -> PathBuf {
     side.ancestors().nth(2).unwrap_or(side).join("build")
 }
@@ -274,18 +274,18 @@ fn is_library(path: &Path) -> bool {
     name.ends_with(".so") || name.contains(".so.")
 }
 
-/// By its header: some are very large.
+/// Checks the header only, because some files are very large.
 fn is_shared(path: &Path) -> bool {
     let mut header = [0; 18];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));
     read.is_ok() && header.starts_with(b"\x7fELF") && matches!(header[16..], [3, 0] | [0, 3])
 }
 
-/// What a program or library asks the dynamic linker for.
+/// Requests of a program or library to the dynamic linker.
 #[derive(Default)]
 struct Links {
     needed: BTreeSet<String>,
-    /// It can load libraries that it does not name.
+    /// True if it can load libraries that it does not name.
     opens_more: bool,
 }
 

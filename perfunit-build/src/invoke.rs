@@ -25,38 +25,38 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
 
-/// Fewer bytes than this do not hold a test executable.
+/// Less free space than this cannot hold a test executable.
 const LITTLE_SPACE: u64 = 64 << 20;
 
-/// Name of the folder with what is kept of sides.
+/// Folder for builds of sides.
 const SIDES: &str = "sides";
 
-/// Where a build shows how far it is.
+/// Progress display of a build.
 pub struct Watch<'a> {
     pub progress: &'a Progress,
-    /// Which side it is, for people.
+    /// Description of the side for messages.
     pub name: String,
 }
 
-/// Why a side does not build: rustc or cargo refused.
+/// Failure of rustc or cargo to build a side.
 #[derive(Debug, Default, Clone)]
 pub struct BuildFailure {
     /// Root files (in the tree) of the targets with errors, with the first error of each.
     pub roots: BTreeMap<PathBuf, String>,
-    /// Where the errors are; of one in a macro also where the macro is called.
+    /// Positions of the errors, including calls of macros that contain an error.
     pub places: Vec<ErrorPlace>,
-    /// True if only test targets failed, so that our capturing them may be the cause.
+    /// True if only test targets failed, so that our capture method may be the cause.
     pub only_tests: bool,
     /// Root files (in the tree) of the test executables that were built.
     pub built: BTreeSet<PathBuf>,
-    /// It was stopped at a deadline.
+    /// True if the build was stopped at its deadline.
     pub stopped: bool,
-    /// Everything that cargo wrote.
+    /// Complete output of cargo.
     pub output: String,
 }
 
 impl BuildFailure {
-    /// Gives the files in it other names.
+    /// Renames the files in the failure.
     #[must_use]
     pub fn renamed(self, name: &dyn Fn(&Path) -> PathBuf) -> Self {
         let place = |place: ErrorPlace| ErrorPlace { file: name(&place.file), ..place };
@@ -73,32 +73,32 @@ impl BuildFailure {
     }
 }
 
-/// A side to be built.
-pub(super) struct Making<'a> {
+/// The build of a side.
+pub(super) struct BuildTask<'a> {
     toolchain: &'a Toolchain,
     pub request: Request<'a>,
     watch: Watch<'a>,
-    /// The key of the side with its own doc tests.
+    /// Key of the side with its own doc tests.
     own_key: String,
-    /// The doc tests of the other side, if this one gets them.
+    /// Doc tests of the other side, if this side uses them.
     texts: Option<Texts>,
 }
 
 /// Doc tests of the other side.
 struct Texts {
     key: String,
-    /// The key of a side that gets them.
+    /// Key of a side that uses them.
     side_key: String,
 }
 
-impl<'a> Making<'a> {
+impl<'a> BuildTask<'a> {
     pub fn new(toolchain: &'a Toolchain, request: Request<'a>, watch: Watch<'a>) -> Result<Self> {
         let texts = request.texts.filter(|_| !request.doctests().is_empty()).map(doctests::texts_key).transpose()?;
         let texts = texts.map(|key| Ok(Texts { side_key: side_key(toolchain, &request, Some(&key))?, key }));
         Ok(Self { own_key: side_key(toolchain, &request, None)?, texts: texts.transpose()?, toolchain, request, watch })
     }
 
-    /// Returns the side from an earlier run, with stand-ins for its binaries in place.
+    /// Returns the build from an earlier run, and installs stand-ins for its binaries.
     pub fn kept(&self) -> Result<Option<SideBuild>> {
         let kept = self.find_kept();
         if let Some(build) = &kept {
@@ -107,7 +107,7 @@ impl<'a> Making<'a> {
         Ok(kept)
     }
 
-    /// Returns the side from an earlier run, whichever side it was in that run. It may have more targets.
+    /// Finds the build of an earlier run, in which it may have been the other side. It may have more targets.
     fn find_kept(&self) -> Option<SideBuild> {
         let Request { ours, targets, .. } = self.request;
         let of = |key: &str, read: &Fingerprint| kept::load(&ours.join(SIDES), &read.key(key));
@@ -117,7 +117,7 @@ impl<'a> Making<'a> {
             None => true,
         });
         let with_more = || {
-            // Doc tests may be those of the other side.
+            // That build's doc tests may be those of the other side.
             let family =
                 key::family_key(self.toolchain, &self.request).ok().filter(|_| self.request.doctests().is_empty())?;
             Fingerprint::with_more(ours, &family, targets).iter().find_map(|(key, read)| of(key, read))
@@ -128,19 +128,19 @@ impl<'a> Making<'a> {
         Some(build)
     }
 
-    /// Says that it is going to be built.
+    /// Announces the build.
     pub fn begin(&self) {
         let Self { request, watch, .. } = self;
         if !request.target_dir.exists() {
             let profile = &request.options.profile;
             watch.progress.note("First build", &format!(
-                "with the profile `{profile}`, dependencies included, takes as long as after `cargo clean`; later ones build what changed"
+                "with the `{profile}` profile compiles all dependencies, as after `cargo clean`; later builds are incremental"
             ));
         }
         watch.progress.begin(watch.name.as_str());
     }
 
-    /// Has cargo build again what it last built from other files, as far as it does not see that itself.
+    /// Makes cargo rebuild units with changed inputs that it does not notice.
     pub fn forget_stale(&self, repository: &Repository, files: &FileSet, packages: &[Package]) -> Result<()> {
         let read = |path: &PathBuf| std::fs::read_to_string(path).ok();
         let configuration: Vec<String> = self.request.config_files.iter().filter_map(read).collect();
@@ -148,7 +148,7 @@ impl<'a> Making<'a> {
         undeclared::forget_stale(self.request.target_dir, &version)
     }
 
-    /// Runs cargo with these flags, and keeps what it built. Nothing that is wanted may read a file of `empty`.
+    /// Runs cargo with these flags, and stores what it built. No requested target may read a file of `empty`.
     pub fn run(&self, cargo: &Cargo, flags: &Flags, empty: &BTreeSet<PathBuf>) -> Tried<SideBuild, BuildFailure> {
         let _span = tracing::info_span!("build").entered();
         let Self { toolchain, request, watch, own_key, texts } = self;
@@ -161,16 +161,16 @@ impl<'a> Making<'a> {
         let mut artifacts =
             call.both(flags, &answers, watch.progress).map_err(|stop| unless_full(request.ours, stop))?;
         if let Some(read) = artifacts.leave_out(empty)? {
-            let output = format!("error: {} is read by what is wanted", read.display());
+            let output = format!("error: a requested target reads {}", read.display());
             return Err(Stop::Because(BuildFailure { output, ..BuildFailure::default() }));
         }
         let extracted = doctests::collect(&answers, &request.doctests())?;
         artifacts.add_doctests(&extracted);
         let invocations = capture_role::collect(&notes)?;
         if invocations.is_empty() && !artifacts.tests.is_empty() {
-            let error = Error::setup(format!("cargo did not run the tests on this machine ({})", cargo.host));
+            let error = Error::setup(format!("cargo did not run any tests on this machine ({})", cargo.host));
             return Err(error
-                .hint("tests are measured here: leave out `build.target` of cargo's configuration, CARGO_BUILD_TARGET and --target")
+                .hint("only tests for this machine can be measured: remove `build.target` from cargo's configuration, CARGO_BUILD_TARGET and --target")
                 .into());
         }
         let key = match texts {
@@ -186,25 +186,28 @@ impl<'a> Making<'a> {
     }
 }
 
-/// A side that does not build because the disk is full says nothing about the side.
+/// Converts a build failure into a setup error if the disk is full.
 fn unless_full(ours: &Path, stop: Stop<BuildFailure>) -> Stop<BuildFailure> {
     match stop {
         Stop::Because(failure) if is_full(ours, &failure.output) => {
             term::eprint(&failure.output);
             let error = Error::setup(format!("the disk that holds {} is full", ours.display()));
-            error.hint("free some disk space; `cargo perfunit clean` removes what the tool keeps").into()
+            error
+                .hint("free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps")
+                .into()
         }
         stop => stop,
     }
 }
 
-/// Whether a build failed for want of space. Linkers write through mapped memory, where a full disk is a bus error.
+/// Checks whether a build failed because the disk is full. Linkers write through mapped memory, where a full disk
+/// raises a bus error.
 fn is_full(folder: &Path, output: &str) -> bool {
     let is_tight = || os::free_space(folder).is_some_and(|space| space < LITTLE_SPACE);
     output.contains(DISK_FULL) || (output.contains(BUS_ERROR) && is_tight())
 }
 
-/// Runs cargo to its end; rustc names files by their path from the folder of the workspace.
+/// Runs cargo to completion. Rustc's paths are relative to the workspace's folder.
 fn run(
     command: &mut Command,
     deadline: Option<Instant>,
@@ -244,29 +247,30 @@ fn run(
     Ok(artifacts)
 }
 
-/// Stops a process at a deadline unless it ends before; whether it did not. The compilers that it started end with it.
+/// Kills a process at a deadline unless it ends earlier. Returns whether it was killed; its compilers end with it.
 fn stop_at(deadline: Instant, id: u32, end: &Receiver<()>) -> bool {
     let left = deadline.saturating_duration_since(Instant::now());
     let is_late = end.recv_timeout(left) == Err(RecvTimeoutError::Timeout);
     is_late && os::kill_process(id)
 }
 
-/// Where insta looks for snapshots. Without it every process asks cargo, for 30 ms, in the first assertion that it makes.
-/// It is read when a test is compiled, so cargo has to know of it as well.
+/// Folder in which insta looks for snapshots. Without it, every process runs cargo in its first assertion, which takes
+/// 30 ms. It is read when a test is compiled, so cargo must know it too.
 const INSTA_ROOT: &str = "INSTA_WORKSPACE_ROOT";
 
-/// Whether `cargo build` takes these flags as `cargo test` does: of libraries and programs it builds no tests.
+/// Checks whether `cargo build` builds the same tests with these flags as `cargo test`. It builds no tests of libraries
+/// and binaries.
 fn names_tests_alone(flags: &[String]) -> bool {
     !flags.iter().any(|flag| ["--lib", "--bin", "--example"].contains(&flag.as_str()))
 }
 
-/// Builds and runs tests, up to the first that does not compile.
+/// Builds and runs tests. Stops at the first one that does not compile.
 const TEST: [&str; 2] = ["test", "--no-fail-fast"];
-/// Builds tests, also behind one that does not compile.
+/// Builds tests, and continues after one that does not compile.
 const ALL_TESTS: [&str; 2] = ["build", "--keep-going"];
 
-/// How the test runner is written down. Cargo joins the values of all configuration files: a text replaces a text, a
-/// list is appended to a list, and one does not go with the other.
+/// Form of the test runner setting. Cargo merges all configuration files: text replaces text, lists are joined, and
+/// mixing the two is an error.
 #[derive(Debug, Clone, Copy)]
 enum RunnerForm {
     Text,
@@ -274,7 +278,7 @@ enum RunnerForm {
 }
 
 impl RunnerForm {
-    /// Our executable by a path without spaces, at which cargo would split the text.
+    /// Returns the setting. The path of our executable must not contain spaces, because cargo splits the text there.
     fn value(self) -> String {
         let own = format!("/proc/{}/exe", std::process::id());
         match self {
@@ -284,20 +288,20 @@ impl RunnerForm {
     }
 }
 
-/// From this release on cargo has a folder for what is not final.
+/// First cargo release with a separate folder for intermediate files.
 const BUILD_FOLDER_MINOR: u32 = 91;
 
-/// What all calls of cargo for one side have in common.
+/// Arguments shared by all cargo calls for one side.
 struct Call<'a> {
     cargo: &'a Cargo,
     toolchain: &'a Toolchain,
     request: &'a Request<'a>,
-    /// Where test executables are noted.
+    /// Folder for records of test executables.
     notes: &'a Path,
 }
 
 impl Call<'_> {
-    /// What may be built for: this machine, and what is asked for by option, variable or configuration.
+    /// Returns the possible target triples: this machine's, and those from options, variables and configuration.
     fn triples(&self) -> Result<BTreeSet<String>> {
         let arguments = &self.request.options.arguments;
         let given = arguments.windows(2).filter(|pair| pair[0] == "--target").map(|pair| pair[1].clone());
@@ -306,7 +310,7 @@ impl Call<'_> {
         Ok(triples)
     }
 
-    /// Runs cargo for the tests that are targets, then for doc tests.
+    /// Runs cargo for the test targets, then for doc tests.
     fn both(&self, flags: &Flags, answers: &Path, progress: &Progress) -> Tried<Artifacts, BuildFailure> {
         let mut artifacts = Artifacts::default();
         if let Some(tests) = &flags.tests {
@@ -319,7 +323,7 @@ impl Call<'_> {
         Ok(artifacts)
     }
 
-    /// Runs cargo, in the form of runner that goes with the project's own.
+    /// Runs cargo with the form of runner setting that is compatible with the project's own.
     fn run(
         &self,
         artifacts: Artifacts,
@@ -339,7 +343,7 @@ impl Call<'_> {
             end => (end, RunnerForm::Text),
         };
         match end {
-            // The others that fail as well are found at once, and what does not fail is built for the next attempt.
+            // Building everything finds all failing targets at once, and builds the others for the next attempt.
             Err(Stop::Because(failure)) if failure.only_tests && names_tests_alone(flags) => {
                 match attempt(&ALL_TESTS, form, Artifacts::default()) {
                     Err(Stop::Because(all)) if all.only_tests => Err(Stop::Because(all)),
@@ -351,7 +355,7 @@ impl Call<'_> {
         }
     }
 
-    /// Writes down what our role as rustdoc is to do, and says where it is.
+    /// Writes the order for our rustdoc role, and returns the role's executable.
     fn order_doctests(&self, answers: &Path) -> Result<PathBuf> {
         let order = Order {
             rustdoc: self.cargo.sysroot.join("bin/rustdoc"),
@@ -383,11 +387,11 @@ impl Call<'_> {
             if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
         command.args(verb).args(["--message-format", format, "--color", color]);
         command.args(["--profile", &options.profile]);
-        // Its progress bar says how many crates are left; not in the environment, which tests would see.
+        // The progress bar shows how many crates are left. Tests would see a setting in the environment.
         command.args(["--config", "term.progress.when='always'", "--config", "term.progress.width=100"]);
         request.configure(&mut command)?;
         command.arg("--target-dir").arg(request.target_dir);
-        // Last, so that a runner of the project does not run the tests now.
+        // Our runner comes after the user's arguments, so that a runner of the project does not run the tests now.
         command.args(&options.arguments);
         if request.lto == Lto::Off {
             command.arg("--config").arg(format!("profile.{}.lto=false", options.profile));
@@ -396,7 +400,7 @@ impl Call<'_> {
             command.arg("--config").arg(format!("target.{triple}.runner={}", runner.value()));
         }
         if cargo.minor() >= BUILD_FOLDER_MINOR {
-            // Also what is not final belongs below our folder, whatever the configuration says.
+            // Keep intermediate files in our folder, whatever the configuration says.
             let folder = toml::Value::String(request.target_dir.display().to_string());
             command.arg("--config").arg(format!("build.build-dir={folder}"));
         }
@@ -415,7 +419,8 @@ impl Call<'_> {
     }
 }
 
-/// None in insta's own workspace: its tests start `cargo insta`, which inherits it, on projects that lie elsewhere.
+/// Returns insta's workspace root. There is none in insta's own workspace, because its tests run `cargo insta` on other
+/// projects.
 fn insta_root<'a>(manifest: &'a Path, packages: &BTreeMap<String, PathBuf>) -> Option<&'a Path> {
     if packages.contains_key("insta") { None } else { manifest.parent() }
 }

@@ -1,4 +1,4 @@
-//! The executables of one side, kept so that the same version is not built twice.
+//! Executables of a side, stored so that the same version is not built twice.
 
 use super::bytes::contains;
 use super::capture_role::{Invocation, users_environment};
@@ -24,36 +24,36 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Sides kept for later runs.
+/// Number of sides to keep.
 const KEPT: usize = 8;
-/// Name of the note in a side's folder; written last: its presence says that the folder is complete.
+/// Name of the record in a side's folder. It is written last, so its existence means that the folder is complete.
 const NOTE: &str = "build.json";
-/// Name of the folder with the texts of doc tests.
+/// Folder for the texts of doc tests.
 const DOCTESTS: &str = "doctests";
-/// Name of the folder with what the executables were linked from.
+/// Folder for the link records of the executables.
 const LINKS: &str = "link";
 
 /// A test executable of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TestExecutable {
-    /// Which target it is.
+    /// Target of the executable.
     pub target: TargetId,
     pub path: PathBuf,
     /// Working folder of its tests.
     pub cwd: PathBuf,
-    /// What cargo sets in the environment of its tests.
+    /// Environment variables that cargo sets for its tests.
     pub env: BTreeMap<String, String>,
     pub harness: Harness,
-    /// The folder of its [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
+    /// Folder of its [`LinkRecord`](super::LinkRecord); `None` if its inputs are unknown.
     pub link: Option<PathBuf>,
     /// Our copies of the project's shared libraries that it may load, by file name.
     pub libraries: BTreeMap<String, PathBuf>,
-    /// If its tests are doc tests: their names.
+    /// Names of its doc tests, if it has any.
     pub doctests: Option<Doctests>,
 }
 
 impl TestExecutable {
-    /// Returns the whole environment of its tests: the user's, with what cargo sets, `PERFUNIT=1` and the folder that holds
+    /// Returns the complete environment of its tests: the user's variables, cargo's, `PERFUNIT=1` and the folder with
     /// the package's binaries.
     pub fn environment(&self) -> BTreeMap<OsString, OsString> {
         let cargos = self.env.iter().map(|(name, value)| (name.into(), value.into()));
@@ -62,36 +62,36 @@ impl TestExecutable {
         users_environment().chain(cargos).chain([(INSIDE_VARIABLE.into(), "1".into())]).chain(ours).collect()
     }
 
-    /// The name by which it knows a test.
+    /// Returns the name that the executable uses for a test.
     pub fn known_as<'a>(&'a self, test: &'a str) -> &'a str {
         self.doctests.as_ref().and_then(|doctests| doctests.known_as.get(test)).map_or(test, String::as_str)
     }
 }
 
-/// Everything built for one side.
+/// The builds of one side.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SideBuild {
-    /// The side's folder; test executables lie in `deps`, the package's binaries beside it, as in cargo's own folder.
+    /// Folder of the side. Test executables are in `deps`, the package's binaries above it, as in cargo's own folder.
     pub folder: PathBuf,
     pub executables: Vec<TestExecutable>,
-    /// What they load and read besides.
+    /// Files and variables that the executables load.
     pub inputs: Inputs,
-    /// Libraries of whose doc tests nothing is known.
+    /// Libraries with unknown doc tests.
     pub not_extracted: Vec<(TargetId, NotExtracted)>,
 }
 
 impl SideBuild {
-    /// Of a version that has none of the targets.
+    /// Creates the build of a version that has none of the targets.
     pub fn empty(ours: &Path) -> Self {
         Self::of(ours.join("sides/none"), Inputs::default())
     }
 
-    /// Without executables.
+    /// Creates a build without executables.
     pub fn of(folder: PathBuf, inputs: Inputs) -> Self {
         Self { folder, executables: Vec::new(), inputs, not_extracted: Vec::new() }
     }
 
-    /// Names the targets of base as head, whose `workspace` this is, does.
+    /// Renames base's targets to head's names. `workspace` is head's.
     #[must_use]
     pub fn named_by_head(mut self, workspace: &Workspace, side: Side) -> Self {
         let Some(base) = workspace.counterpart.as_ref().filter(|_| side == Side::Base) else { return self };
@@ -99,7 +99,7 @@ impl SideBuild {
         let packages: BTreeMap<&String, &String> = base.packages.iter().map(|(head, base)| (base, head)).collect();
         let rename = |id: &mut TargetId| match (targets.get(id), packages.get(&id.package)) {
             (Some(head), _) => (*head).clone_into(id),
-            // Head's test code brought the target.
+            // The target comes from head's test code.
             (None, Some(package)) => (*package).clone_into(&mut id.package),
             (None, None) => {}
         };
@@ -108,17 +108,17 @@ impl SideBuild {
         self
     }
 
-    /// Where its doc tests are, for the other side to have the same.
+    /// Returns the folder of its doc tests, which the other side may use.
     pub fn doctests(&self) -> PathBuf {
         self.folder.join(DOCTESTS)
     }
 
-    /// Reads what was kept in this folder.
+    /// Reads the build stored in this folder.
     pub fn open(folder: &Path) -> Result<Self> {
         json::read(&folder.join(NOTE))
     }
 
-    /// The packages' binaries, sorted by name.
+    /// Returns the packages' binaries, sorted by name.
     pub fn binaries(&self) -> Result<Vec<PathBuf>> {
         let is_other = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -128,27 +128,27 @@ impl SideBuild {
         Ok(entries.into_iter().filter(|path| path.is_file() && !is_other(path)).collect())
     }
 
-    /// The folder of a binary's [`LinkRecord`](super::LinkRecord); absent where we do not know what it was linked from.
+    /// Returns the folder of a binary's [`LinkRecord`](super::LinkRecord); `None` if its inputs are unknown.
     pub fn binary_link(&self, binary: &Path) -> Option<PathBuf> {
         Some(self.folder.join(LINKS).join(binary.file_name()?)).filter(|folder| folder.is_dir())
     }
 }
 
-/// What cargo said it built.
+/// Results of cargo's build.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Artifacts {
-    /// Test executables: path, kind and name of the target.
+    /// Test executables: path, target kind and target name.
     pub tests: Vec<(PathBuf, TargetKind, String)>,
     /// Binaries of the workspace.
     pub binaries: Vec<PathBuf>,
-    /// What else was built.
+    /// Other facts about the build.
     pub reported: Reported,
-    /// Where it is written what was read.
+    /// Locations in which the build recorded its inputs.
     pub traces: Traces,
 }
 
 impl Artifacts {
-    /// Adds what cargo built of a target.
+    /// Adds the files that cargo built for a target.
     pub fn add_artifact(&mut self, artifact: &Artifact) -> Result<()> {
         self.reported.add_artifact(artifact)?;
         let written = artifact.filenames.iter().map(|path| self.reported.written(path.as_std_path()));
@@ -156,7 +156,7 @@ impl Artifacts {
         Ok(())
     }
 
-    /// Forgets what was built from these root files, which were empty; one of them that something else read.
+    /// Removes everything built from these empty root files. Returns one of them if another compilation read it.
     pub fn leave_out(&mut self, empty: &BTreeSet<PathBuf>) -> Result<Option<PathBuf>> {
         if empty.is_empty() {
             return Ok(None);
@@ -167,7 +167,7 @@ impl Artifacts {
         self.reported.one_read(empty)
     }
 
-    /// Adds the executables of doc tests, which cargo knows nothing of.
+    /// Adds the executables of doc tests, which cargo does not know.
     pub fn add_doctests(&mut self, extracted: &BTreeMap<TargetId, Extracted>) {
         for (target, extracted) in extracted {
             let Ok(bundled) = &extracted.bundled else { continue };
@@ -183,19 +183,19 @@ pub fn side_of(executable: &Path) -> Option<&Path> {
     executable.parent().filter(|folder| folder.ends_with(EXECUTABLES)).and_then(Path::parent)
 }
 
-/// A side built earlier under this key.
+/// Loads the side stored under this key, if it is complete.
 pub(super) fn load(sides: &Path, key: &str) -> Option<SideBuild> {
     let folder = sides.join(key);
     let build: SideBuild = json::read_if_exists(&folder.join(NOTE)).ok()??;
     if !build.executables.iter().all(|executable| executable.path.exists()) {
         return None;
     }
-    // Its use counts for pruning.
+    // Pruning removes the least recently used sides.
     cache::touch(&folder);
     Some(build)
 }
 
-/// Copies what cargo built into the side's folder.
+/// Copies a build into the side's folder.
 pub(super) fn keep(
     sides: &Path,
     key: &str,
@@ -205,7 +205,7 @@ pub(super) fn keep(
 ) -> Result<SideBuild> {
     let folder = sides.join(key);
     fs::remove_dir_all(&folder)?;
-    // The run's lock keeps others out.
+    // The run's lock excludes other processes.
     cache::prune(sides, KEPT - 1, Duration::ZERO)?;
     let links = folder.join(LINKS);
     for binary in &artifacts.binaries {
@@ -260,7 +260,7 @@ pub(super) fn keep(
     Ok(build)
 }
 
-/// Puts stand-ins where the tests of a side look for the packages' binaries.
+/// Installs stand-ins where the tests of a side look for the packages' binaries.
 pub fn stand_in(ours: &Path, side: &SideBuild, dispatcher: Option<&Path>) -> Result<()> {
     side.binaries()?.iter().try_for_each(|binary| dispatcher::install(ours, file_name(binary), dispatcher))
 }
@@ -270,12 +270,12 @@ pub fn stand_ins_beside(side: &Path) -> Option<PathBuf> {
     side.ancestors().nth(2).map(dispatcher::folder)
 }
 
-/// Returns where tests find the stand-in of a binary.
+/// Returns the path at which tests find the stand-in of a binary.
 pub fn stand_in_of(ours: &Path, binary: &Path) -> PathBuf {
     dispatcher::place(ours, file_name(binary))
 }
 
-/// Makes one file of each library that is the same on both sides: which pages hold a file decides how fast it runs.
+/// Makes libraries that are equal on both sides share one file, because the pages of a file affect its speed.
 pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
     for (name, base) in &sides.base.inputs.libraries {
         let Some(head) = sides.head.inputs.libraries.get(name) else { continue };
@@ -290,21 +290,21 @@ pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
     Ok(())
 }
 
-/// Who drives what is in an executable.
+/// Harnesses of an executable.
 struct Harnesses {
     of_tests: Harness,
-    /// If there can be benchmarks among unit tests.
+    /// Harness of benchmarks among unit tests, if there can be any.
     of_benches: Option<Harness>,
 }
 
-/// The rustc wrapper left a note beside every executable that it gave a harness.
+/// Reads the note that the rustc wrapper left next to an executable with a harness.
 fn harness(built: &Path) -> Result<Harnesses> {
     let note = PathBuf::from(format!("{}{HARNESS_SUFFIX}", built.display()));
     let note = fs::read_if_exists(&note)?;
     let of_tests = match note.as_deref() {
         Some(b"runner" | b"runner and bench") => Harness::Runner,
         Some(b"bench") if contains(&fs::read(built)?, BENCH_MARKER.as_bytes()) => Harness::Bench,
-        // A bench target may have criterion and not use it.
+        // A bench target may depend on criterion without using it.
         Some(b"bench") | None => Harness::Own,
         Some(_) => Harness::Libtest,
     };

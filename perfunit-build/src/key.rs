@@ -1,4 +1,4 @@
-//! The key of a side: everything that decides what is built of a version, as far as it is known before a build.
+//! The key of a side: everything known before a build that decides its result.
 
 use super::configuration::{Configuration, file_in};
 use super::lto;
@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// What of a request decides the build.
+/// Parts of a request that decide the build.
 #[derive(Serialize)]
 struct Recipe<'a> {
     profile: &'a str,
@@ -31,14 +31,14 @@ struct Recipe<'a> {
     texts: Option<&'a str>,
 }
 
-/// What a key says of the targets.
+/// Targets as part of a key.
 #[derive(Serialize)]
 enum Targets<'a> {
     Exactly {
         targets: &'a BTreeSet<TargetId>,
         whole_packages: bool,
     },
-    /// Their packages, and for which of these cargo builds the binaries, too. These decide the features.
+    /// Packages, and whether cargo also builds their binaries. Both decide the features.
     Of(BTreeSet<(&'a str, bool)>),
 }
 
@@ -53,12 +53,13 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// Returns the key of all builds that differ from this one only in the targets: each target is the same in all of them.
+/// Returns the key shared by builds that differ only in their targets. Each target is the same in all of them.
 pub(super) fn family_key(toolchain: &Toolchain, request: &Request<'_>) -> Result<String> {
     recipe_key(toolchain, request, Targets::family_of(request.targets), None)
 }
 
-/// Returns the key of what is known before a build; `texts` is that of the other side's doc tests, if this one gets them.
+/// Returns the key of everything known before a build. `texts` is the key of the other side's doc tests, if this side
+/// uses them.
 pub(super) fn side_key(toolchain: &Toolchain, request: &Request<'_>, texts: Option<&str>) -> Result<String> {
     let targets = Targets::Exactly { targets: request.targets, whole_packages: request.whole_packages };
     recipe_key(toolchain, request, targets, texts)
@@ -92,19 +93,20 @@ fn recipe_key(
     Ok(key.finish())
 }
 
-/// Where libraries are looked for, without the toolchain's own: rustup adds these, or not, by how we were started.
+/// Returns the library search path without the toolchain's own folders, which rustup adds or not depending on how we
+/// were started.
 fn libraries(folders: &OsStr) -> Vec<PathBuf> {
     std::env::split_paths(folders).filter(|folder| !folder.join("rustlib").is_dir()).collect()
 }
 
-/// All files that cargo reads for its configuration, that with the highest rank last.
+/// Returns all configuration files that cargo reads, in order of increasing precedence.
 pub(super) fn configuration_files(request: &Request<'_>) -> Vec<PathBuf> {
     let given = given_configuration(&request.options.arguments);
     implicit_configuration().into_iter().chain(request.config_files.iter().cloned()).chain(given).collect()
 }
 
-/// Returns all that decides on a version's profiles, in ascending order of precedence: its manifest, configuration files,
-/// variables and arguments. `content` returns the files of the version and others.
+/// Returns everything that decides a version's profiles, in order of increasing precedence: its manifest, configuration
+/// files, variables and arguments. `content` reads files of the version and others.
 pub(super) fn profile_tables(
     manifest: &Path,
     configuration: Vec<PathBuf>,
@@ -119,7 +121,7 @@ pub(super) fn profile_tables(
     let mut tables = of_files([vec![manifest.to_owned()], implicit_configuration(), configuration].concat())?;
     let variables =
         std::env::vars_os().map(|(name, value)| [name, value].map(|text| text.to_string_lossy().into_owned()));
-    tables.push(lto::said_by_environment(variables.map(|[name, value]| (name, value))));
+    tables.push(lto::environment_overrides(variables.map(|[name, value]| (name, value))));
     for given in given_configuration(arguments) {
         match given.to_str().and_then(|setting| setting.parse::<Table>().ok()) {
             Some(setting) => tables.push(setting),
@@ -129,18 +131,18 @@ pub(super) fn profile_tables(
     Ok(tables)
 }
 
-/// What cargo is told of: files, and settings, which are none.
+/// Returns the values of `--config`: files, and settings that are not files.
 fn given_configuration(arguments: &[String]) -> impl Iterator<Item = PathBuf> {
     arguments.windows(2).filter(|pair| pair[0] == "--config").map(|pair| PathBuf::from(&pair[1]))
 }
 
-/// The files that cargo reads without being told: it is started from `/`.
+/// Returns the configuration files that cargo reads by default when started in `/`.
 fn implicit_configuration() -> Vec<PathBuf> {
     let folders = [Some(PathBuf::from("/.cargo")), user_folder()];
     folders.into_iter().flatten().filter_map(|folder| file_in(&folder)).collect()
 }
 
-/// The files that cargo reads when it is started in a folder of the repository and that are in no version of it.
+/// Returns the configuration files that cargo reads in a folder of the repository and that no version contains.
 fn unversioned_configuration(folder: &Path, repository: &Repository, arguments: &[String]) -> Vec<PathBuf> {
     let above = folder.ancestors().map(|folder| folder.join(".cargo")).filter_map(|folder| file_in(&folder));
     let mut files: Vec<PathBuf> = above.filter(|file| !repository.tracks(file)).collect();
@@ -150,8 +152,8 @@ fn unversioned_configuration(folder: &Path, repository: &Repository, arguments: 
     files
 }
 
-/// Adds what a configuration file, and those that it includes, say about builds. Tests run with what cargo's `[env]` says
-/// only of variables that are not set, so these count as they are.
+/// Adds the build settings of a configuration file and of the files that it includes. Cargo's `[env]` applies only to
+/// unset variables, so the values of set ones are added.
 fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
     let mut key = key;
     for Configuration { content, table } in Configuration::read(file)? {
@@ -160,7 +162,7 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
             continue;
         };
         table.retain(|name, _| !UNBUILT_TABLES.contains(&name));
-        // A table is sorted by its keys.
+        // Tables are sorted by key.
         key = key.with(table.to_string());
         for (name, _) in table.get("env").and_then(Value::as_table).into_iter().flatten() {
             let value = std::env::var_os(name);
@@ -171,8 +173,8 @@ fn configuration(key: KeyBuilder, file: &Path) -> Result<KeyBuilder> {
     Ok(key)
 }
 
-/// Adds what has the code of versions compiled otherwise, whatever the machine: variables, and configuration that is in none
-/// of them, as cargo finds it from this folder or is told of it.
+/// Adds settings that change the generated code of any version on any machine: variables, and configuration outside of
+/// the versions, as cargo finds it from this folder or gets it by argument.
 pub fn with_code_settings(
     key: KeyBuilder,
     folder: &Path,
@@ -191,8 +193,8 @@ pub fn with_code_settings(
     Ok(key)
 }
 
-/// Adds what decides how cargo resolves the dependencies of a version whose files are in this folder, apart from these
-/// files: the toolchain, cargo's settings in variables, and its configuration above the folder.
+/// Adds everything except the files in `tree` that decides how cargo resolves dependencies there: the toolchain,
+/// cargo's variables, and its configuration above the folder.
 pub fn with_resolution_settings(key: KeyBuilder, cargo: &Cargo, tree: &Path) -> Result<KeyBuilder> {
     let programs = [&cargo.cargo, &cargo.rustc, &cargo.sysroot].map(|path| path.as_os_str().as_encoded_bytes());
     let words = [&cargo.version, &cargo.host, cargo.rustup_toolchain.as_deref().unwrap_or_default()];
@@ -206,7 +208,7 @@ pub fn with_resolution_settings(key: KeyBuilder, cargo: &Cargo, tree: &Path) -> 
     Ok(key)
 }
 
-/// What a configuration says of the code that is made, and nothing of tools and folders.
+/// Reduces a configuration to the settings that change generated code, without tools and folders.
 fn code_settings(mut table: Table) -> Table {
     let only = |value: &mut Value, wanted: &[&str]| {
         value.as_table_mut().is_some_and(|table| {
@@ -234,7 +236,7 @@ fn with_variables(key: KeyBuilder, decides: fn(&OsStr) -> bool) -> KeyBuilder {
         .fold(key, |key, (name, value)| key.with(name.as_encoded_bytes()).with(value.as_encoded_bytes()))
 }
 
-/// True for all variables of cargo and rustup: a superfluous one costs time, a missing one would keep a wrong result.
+/// Checks for any variable of cargo and rustup. A superfluous one costs time; a missing one would reuse a wrong result.
 fn decides_resolution(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
     name == "HOME" || name.starts_with("CARGO") || name.starts_with("RUST")
@@ -258,7 +260,7 @@ fn decides_build(variable: &OsStr) -> bool {
             || BUILD_VARIABLE_PREFIXES.iter().any(|prefix| variable.starts_with(prefix)))
 }
 
-/// `_x86_64-unknown-linux-gnu`, also with underscores only.
+/// Checks for a suffix like `_x86_64-unknown-linux-gnu`, which may use underscores only.
 fn is_triple(suffix: &str) -> bool {
     suffix.split(['_', '-']).count() >= 4
 }

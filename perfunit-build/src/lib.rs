@@ -1,9 +1,9 @@
-//! From a shadow tree to test executables that serve our protocol.
+//! Builds test executables that serve our protocol from a shadow tree.
 //!
-//! Input: a tree that holds one side, the toolchain, the options of the command line. Output: [`SideBuild`], the
-//! executables copied into a folder of that side, each with the environment that cargo would run it in. Invariants:
-//! nothing in a manifest or lock file is edited; what changes the machine code is part of the wrapper's path; a side
-//! that was built before is not built again.
+//! Input: a tree with the files of one side, the toolchain, and the options of the command line. Output: [`SideBuild`],
+//! with the executables copied into a folder of that side, each with the environment that cargo would give it.
+//! Invariants: no manifest or lock file is edited; everything that changes the machine code is part of the wrapper's
+//! path; a side is not built twice.
 
 mod benches;
 mod blame;
@@ -59,7 +59,7 @@ pub use link::{
     ALIGNMENT, Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, free, is_link, link, relink,
     relink_with_debug_information,
 };
-pub use listing::{Found, GENERATED_MARKER};
+pub use listing::{GENERATED_MARKER, ListedTest};
 pub use made::Made;
 pub use pairing::{Pairing, TestCode};
 pub use request::Options;

@@ -1,4 +1,4 @@
-//! The tests of an executable that our runner or libtest drives, and how each was captured.
+//! Lists the tests of an executable with our runner or libtest, and how each was captured.
 
 use super::bytes::find;
 use super::kept::TestExecutable;
@@ -12,60 +12,65 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What the macro leaves in the executable for each test that it captured: `perfunit-test=crate::module::name;`.
+/// Marker that the macro leaves in the executable for each captured test: `perfunit-test=crate::module::name;`.
 const MARKER: &[u8] = b"perfunit-test=";
-/// The same for a generated call.
+/// Marker of generated workloads.
 pub const GENERATED_MARKER: &str = "perfunit-generated=";
-/// Longest test name that we look for behind a marker.
+/// Longest test name to search behind a marker.
 const LONGEST_NAME: usize = 4096;
 
 /// A test in an executable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    /// As libtest prints it.
+pub struct ListedTest {
+    /// Name that libtest prints.
     pub name: String,
     pub ignored: bool,
-    /// Tests that are run together when this name is asked for.
+    /// Number of tests that run together under this name.
     pub of_name: usize,
-    /// Source file as rustc saw it and line, where the harness tells.
+    /// Source file as named by rustc, and line, if the harness reports them.
     pub place: Option<(String, usize)>,
-    /// How it was captured; `None` if it was not.
+    /// Capture method; `None` if the test was not captured.
     pub capture: Option<Capture>,
-    /// Why it was not captured, where that is known.
+    /// Reason why the test was not captured, if known.
     pub obstacle: Option<NotCaptured>,
 }
 
-/// The tests of an executable that our runner drives.
-pub(super) fn by_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+/// Lists the tests of an executable that our runner drives.
+pub(super) fn by_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<ListedTest>> {
     match ask_runner(executable, scratch)? {
         Some(found) => captured(executable, found, Some(Capture::Runner)),
         None => by_libtest(executable),
     }
 }
 
-/// The tests of an executable that libtest drives.
-pub(super) fn by_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
+/// Lists the tests of an executable that libtest drives.
+pub(super) fn by_libtest(executable: &TestExecutable) -> Result<Vec<ListedTest>> {
     captured(executable, ask_libtest(executable)?, None)
 }
 
-/// With the capture method of each: the macro where it left a marker, else `otherwise`.
-fn captured(executable: &TestExecutable, found: Vec<Found>, otherwise: Option<Capture>) -> Result<Vec<Found>> {
+/// Sets the capture method of each test: the macro if it left a marker, else `otherwise`.
+fn captured(
+    executable: &TestExecutable,
+    found: Vec<ListedTest>,
+    otherwise: Option<Capture>,
+) -> Result<Vec<ListedTest>> {
     let bytes = fs::read(&executable.path)?;
     let (marked, generated) = (marked_names(&bytes, MARKER), marked_names(&bytes, GENERATED_MARKER.as_bytes()));
-    let with = |test: Found| {
+    let with = |test: ListedTest| {
         let capture = match &test.name {
             _ if test.obstacle.is_some() => None,
             name if marked.contains(name) => Some(Capture::Macro),
             name if generated.contains(name) => Some(Capture::Generated),
             _ => otherwise,
         };
-        Found { capture, ..test }
+        ListedTest { capture, ..test }
     };
     Ok(found.into_iter().map(with).collect())
 }
 
-/// `None` if our runner is not in it: a crate that a `#![cfg(..)]` empties loses the attribute that names it as well.
-fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<Found>>> {
+/// Asks our runner for its tests. Returns `None` if the executable does not contain the runner: a crate that
+/// `#![cfg(..)]` empties also loses the attribute that adds the runner.
+fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<ListedTest>>> {
     let list = scratch.join(format!("list-{}", std::process::id()));
     let mut command = command(executable);
     run(command.env(LIST_VARIABLE, &list).stdout(Stdio::null()), executable)?;
@@ -74,12 +79,12 @@ fn ask_runner(executable: &TestExecutable, scratch: &Path) -> Result<Option<Vec<
     Ok(Some(String::from_utf8_lossy(&text).lines().filter_map(parse_line).collect()))
 }
 
-/// A test's name, ignored, should panic, file, line, and what it is if it is no test; separated by tabs.
-pub(super) fn parse_line(line: &str) -> Option<Found> {
+/// Parses a line with tab-separated fields: name, ignored, should panic, file, line, and the kind if it is not a test.
+pub(super) fn parse_line(line: &str) -> Option<ListedTest> {
     let mut fields = line.split('\t');
     let (name, ignored, _should_panic) = (fields.next()?, fields.next()? == "true", fields.next()?);
     let place = fields.next().zip(fields.next().and_then(|line| line.parse().ok()));
-    Some(Found {
+    Some(ListedTest {
         name: name.to_owned(),
         ignored,
         of_name: 1,
@@ -89,7 +94,7 @@ pub(super) fn parse_line(line: &str) -> Option<Found> {
     })
 }
 
-fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
+fn ask_libtest(executable: &TestExecutable) -> Result<Vec<ListedTest>> {
     let names = |only_ignored: bool| -> Result<BTreeSet<String>> {
         let mut command = command(executable);
         command.args(["--list", "--format", "terse"]).args(only_ignored.then_some("--ignored"));
@@ -102,7 +107,7 @@ fn ask_libtest(executable: &TestExecutable) -> Result<Vec<Found>> {
         .into_iter()
         .map(|name| {
             let ignored = ignored.contains(&name);
-            Found { name, ignored, of_name: 1, place: None, capture: None, obstacle: None }
+            ListedTest { name, ignored, of_name: 1, place: None, capture: None, obstacle: None }
         })
         .collect())
 }
@@ -128,7 +133,7 @@ fn run(command: &mut Command, executable: &TestExecutable) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Test names, without the crate's, that follow a marker in the executable's bytes.
+/// Finds test names, without the crate's name, that follow a marker in the executable.
 fn marked_names(bytes: &[u8], marker: &[u8]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut rest = bytes;

@@ -1,14 +1,15 @@
-//! The link-time optimization (LTO) that a version's profile asks for.
+//! Link-time optimization (LTO) in a version's profile.
 //!
-//! Measured builds leave it out unless the user keeps it: it compiles a whole program for each test executable, and merges
-//! functions of all crates, which hides the function that changed. Only cargo can leave it out, since it decides what
-//! dependencies are compiled to. Where the versions ask for different LTO, this difference may be what to measure.
+//! Measured builds disable LTO unless the user keeps it: it compiles the whole program for each test executable, and it
+//! merges functions of all crates, which hides the changed function. Only cargo can disable it, because cargo decides
+//! how dependencies are compiled. If the versions configure different LTO, the difference may be what the user wants to
+//! measure.
 
 use perfunit_model::LtoKind;
 use std::collections::BTreeSet;
 use toml::{Table, Value};
 
-/// Returns the LTO of a profile. Of the tables, which are manifest and configuration, a later one has precedence.
+/// Returns the LTO of a profile. `tables` are manifest and configuration files, in order of increasing precedence.
 pub(super) fn of_profile(profile: &str, tables: &[Table]) -> Option<LtoKind> {
     let setting = |profile: &str, key: &str| {
         let mut all = tables.iter().rev();
@@ -29,11 +30,11 @@ pub(super) fn of_profile(profile: &str, tables: &[Table]) -> Option<LtoKind> {
     None
 }
 
-/// Returns what the environment says of the LTO of profiles, in the form of a configuration file.
-pub(super) fn said_by_environment(variables: impl Iterator<Item = (String, String)>) -> Table {
+/// Returns the LTO settings in the environment, in the form of a configuration file.
+pub(super) fn environment_overrides(variables: impl Iterator<Item = (String, String)>) -> Table {
     let profiles = variables.filter_map(|(name, value)| {
         let profile = name.strip_prefix("CARGO_PROFILE_")?.strip_suffix("_LTO")?;
-        // Cargo takes `_` for `-` here.
+        // Cargo treats `_` like `-` here.
         let profile = profile.to_lowercase();
         let lto = Table::from_iter([("lto".to_owned(), Value::String(value))]);
         Some([(profile.replace('_', "-"), Value::Table(lto.clone())), (profile, Value::Table(lto))])
@@ -42,7 +43,7 @@ pub(super) fn said_by_environment(variables: impl Iterator<Item = (String, Strin
     Table::from_iter([("profile".to_owned(), Value::Table(profiles))])
 }
 
-/// Returns the kind that a value of `lto` means to cargo and rustc; `None` for none across crates.
+/// Returns the kind of LTO that a value means to cargo and rustc; `None` for no LTO across crates.
 fn kind(lto: &Value) -> Option<LtoKind> {
     match lto {
         Value::Boolean(true) => Some(LtoKind::Fat),
@@ -77,14 +78,15 @@ mod tests {
         check("test", &["[profile.dev]\nlto = 'thin'"], thin);
         check("fast", &["[profile.fast]\ninherits = 'bench'", "[profile.release]\nlto = 'y'"], fat);
         check("bench", &[""], None);
-        // Cargo refuses a circle.
+        // Cargo rejects a cycle.
         check("a", &["[profile.a]\ninherits = 'b'\n[profile.b]\ninherits = 'a'"], None);
     }
 
     #[test]
     fn variables_are_a_table_of_profiles() {
         let variables = [("CARGO_PROFILE_MY_FAST_LTO", "thin"), ("CARGO_PROFILE_BENCH_LTO", "true"), ("LTO", "true")];
-        let said = said_by_environment(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
+        let said =
+            environment_overrides(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter());
         for (profile, expected) in [("my-fast", Some(LtoKind::Thin)), ("bench", Some(LtoKind::Fat)), ("release", None)]
         {
             assert_eq!(of_profile(profile, std::slice::from_ref(&said)), expected, "{profile}");

@@ -1,7 +1,7 @@
-//! What build scripts left in `OUT_DIR`, which tests may read when they run.
+//! Files that build scripts wrote to `OUT_DIR`, which tests may read at run time.
 //!
-//! The path is compiled in, and the same for both versions: in its place the version that was built last left its files.
-//! So each side keeps a copy.
+//! The path is compiled in and the same for both versions. Cargo's folder holds the files of the version built last, so
+//! each side keeps a copy.
 
 use perfunit_model::error::Result;
 use perfunit_system::cache;
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Name of the folder with the copies of a side.
+/// Folder with the copies of a side.
 pub(super) const FOLDER: &str = "out";
-/// What a build script made.
+/// Output of a build script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
-    /// Our copy, from the side's folder.
+    /// Path of our copy, relative to the side's folder.
     pub(super) copy: PathBuf,
-    /// What tests may read, with a hash of the content. What was compiled in is in the machine code.
+    /// Files that tests may read, with a hash of the content. Files that were compiled in are part of the machine code.
     files: BTreeMap<PathBuf, String>,
 }
 
 impl Made {
-    /// Copies what is in `out_dir` into a side's folder, for processes of that side. What only linkers read is left out.
+    /// Copies the files in `out_dir` into a side's folder. Skips files that only linkers read.
     pub(super) fn keep(out_dir: &Path, side: &Path, compiled: &BTreeSet<String>) -> Result<Self> {
-        // `<package>-<hash>/out` or `<package>/<hash>/out`.
+        // The path is `<package>-<hash>/out` or `<package>/<hash>/out`.
         let name = out_dir.parent().and_then(Path::file_name).unwrap_or_default();
         let copy = Path::new(FOLDER).join(name);
         let mut made = Self { files: BTreeMap::new(), copy };
@@ -39,13 +39,13 @@ impl Made {
         Ok(made)
     }
 
-    /// A file that is not the same in both.
+    /// Returns a file that differs between the two outputs.
     pub fn differs<'a>(&'a self, other: &'a Self) -> Option<&'a Path> {
         let mut names = self.files.keys().chain(other.files.keys());
         names.find(|name| self.files.get(*name) != other.files.get(*name)).map(PathBuf::as_path)
     }
 
-    /// True if the files in a folder are these.
+    /// Checks whether a folder contains these files.
     pub(super) fn is_in(&self, folder: &Path) -> Result<bool> {
         for (name, hash) in &self.files {
             let found = fs::read_if_exists(&folder.join(name))?;
@@ -57,7 +57,7 @@ impl Made {
     }
 }
 
-/// The files in a folder and below, from there; links are followed to files only.
+/// Returns the relative paths of all files below a folder. Does not follow links to folders.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     const FOR_LINKERS: [&str; 4] = ["a", "d", "o", "rlib"];
     let (mut found, mut queue) = (Vec::new(), vec![PathBuf::new()]);

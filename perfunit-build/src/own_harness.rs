@@ -1,12 +1,12 @@
-//! Targets whose own main decides what a test is (`harness = false`): what they answer when asked for their tests.
+//! Lists the tests of targets with their own harness (`harness = false`).
 //!
-//! The protocol is cargo-nextest's for such targets: `--list --format terse` prints a line `name: test` for each test,
-//! with `--ignored` those of them that are ignored, and `name --exact --nocapture` runs one. A main that knows nothing of
-//! it runs whatever it runs when it is asked, so it is asked once, with a time limit, and never for single tests.
+//! The protocol is cargo-nextest's: `--list --format terse` prints a line `name: test` for each test, with `--ignored`
+//! only ignored ones, and `name --exact --nocapture` runs one test. A harness that does not support the protocol may
+//! run anything, so it is called once with a time limit, and never for single tests.
 
 use super::bytes::contains;
 use super::kept::TestExecutable;
-use super::listing::Found;
+use super::listing::ListedTest;
 use perfunit_model::error::{Stop, Tried};
 use perfunit_model::{Capture, Unlisted};
 use perfunit_runtime::page::HARNESS_MARKER;
@@ -17,15 +17,15 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::time::Duration;
 
-/// Who only has to name its tests needs milliseconds.
+/// Time limit. Printing names takes milliseconds.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Longest piece of a line that is shown.
+/// Longest part of a line to show in a message.
 const SHOWN: usize = 60;
 
-/// Returns what an executable with a harness of its own lists; or why it does not.
-pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
+/// Lists the tests of an executable with its own harness, or returns the reason why that fails.
+pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<ListedTest>, Unlisted> {
     if contains(&fs::read(&executable.path)?, HARNESS_MARKER.as_bytes()) {
-        // Its tests are our answers about the others.
+        // This harness only answers our requests for other executables.
         return Ok(Vec::new());
     }
     process::spare_children();
@@ -34,7 +34,7 @@ pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
         return Err(Stop::Because(Unlisted::Nothing));
     }
     let ignored = ask(executable, &["--list", "--format", "terse", "--ignored"])?;
-    let found = |name: &String| Found {
+    let found = |name: &String| ListedTest {
         ignored: ignored.contains(name),
         of_name: run_with(name, &all),
         name: name.clone(),
@@ -45,15 +45,15 @@ pub(super) fn list(executable: &TestExecutable) -> Tried<Vec<Found>, Unlisted> {
     Ok(all.iter().collect::<BTreeSet<_>>().into_iter().map(found).collect())
 }
 
-/// Counts the tests that run when this name is asked for. A harness may list a name twice, and libtest-mimic also runs those of
-/// a kind, listed as `[kind] name`.
+/// Counts the tests that run under this name. A harness may list a name twice, and libtest-mimic also runs tests listed
+/// as `[kind] name`.
 fn run_with(name: &str, all: &[String]) -> usize {
     let without_kind = |listed: &str| listed.strip_prefix('[')?.split_once("] ").map(|(_, name)| name.to_owned());
     all.iter().filter(|listed| *listed == name || without_kind(listed).as_deref() == Some(name)).count()
 }
 
 fn ask(executable: &TestExecutable, arguments: &[&str]) -> Tried<Vec<String>, Unlisted> {
-    // What runs all its tests instead shall find what tests find.
+    // A harness that runs all its tests needs the same environment as a test run.
     let temporary = TestFolder::create("listed")?;
     temporary.empty()?;
     let mut command = Command::new(&executable.path);
@@ -70,7 +70,7 @@ fn ask(executable: &TestExecutable, arguments: &[&str]) -> Tried<Vec<String>, Un
     names.map_err(Stop::Because)
 }
 
-/// The names in a list, which holds nothing else.
+/// Parses the names in a list. Any other line is an error.
 fn names(list: &str) -> Result<Vec<String>, Unlisted> {
     let name = |line: &str| {
         let name = [": test", ": benchmark", ": bench"].into_iter().find_map(|end| line.strip_suffix(end));

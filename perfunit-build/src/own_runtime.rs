@@ -1,4 +1,5 @@
-//! The stand-in of criterion for bench targets that use tokio: compiled with their tokio, whose runtimes run futures.
+//! Compiles the stand-in of criterion with the target's own tokio, for bench targets with benchmarks that use tokio
+//! runtimes.
 
 use super::embedded::CRITERION_NAME;
 use super::rustc_call::Call;
@@ -10,13 +11,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The crate whose runtimes are executors.
+/// Crate with runtimes that can run futures.
 const TOKIO: &str = "tokio=";
-/// The cfg with which they are.
+/// Cfg that enables them in the stand-in.
 const CFG: &str = "perfunit_tokio";
 
-/// The stand-ins for a bench target. Where criterion's does not compile with its tokio, which may lack runtimes, it is the
-/// plain one.
+/// Returns the stand-ins for a bench target. If criterion's does not compile with the target's tokio, which may lack
+/// runtimes, uses the plain one.
 pub(super) fn stand_ins(
     config: &WrapperConfig,
     compiler: Command,
@@ -35,13 +36,13 @@ pub(super) fn stand_ins(
     Ok(stand_ins)
 }
 
-/// What follows `--extern` for tokio.
+/// Returns the value of `--extern` for tokio.
 fn tokio<'a>(arguments: &[&'a OsStr]) -> Option<&'a OsStr> {
     let mut externs = arguments.windows(2).filter(|pair| pair[0] == "--extern").map(|pair| pair[1]);
     externs.find(|library| library.to_string_lossy().starts_with(TOKIO))
 }
 
-/// The places in which rustc looks for dependencies.
+/// Returns rustc's search paths for dependencies.
 fn search_paths(arguments: &[&OsStr]) -> Vec<OsString> {
     let pairs = arguments.windows(2).filter(|pair| pair[0] == "-L");
     pairs.flat_map(|pair| [pair[0].to_owned(), pair[1].to_owned()]).collect()

@@ -1,7 +1,7 @@
-//! A pairing: both versions with the same test code, so that what is compared are versions and not workloads.
+//! A pairing gives both versions the same test code, so that versions are compared and not workloads.
 //!
-//! One version is as it is, the other is overlaid with its test code. Where no test code differs a pairing is just the two
-//! versions. That old tests are to be tried first, and new ones where they do not work, is the rule of Chen and Shang.
+//! One version is unchanged, the other is overlaid with its test code. If no test code differs, a pairing consists of
+//! the two versions. Trying the old tests first, and new ones if they fail, follows Chen and Shang.
 
 use super::invoke::BuildFailure;
 use perfunit_model::{Side, Sides};
@@ -13,28 +13,28 @@ use std::path::{Path, PathBuf};
 /// Both versions with the test code of one of them.
 #[derive(Debug)]
 pub struct Pairing {
-    /// Whose test code both have.
+    /// Side that provides the test code of both versions.
     pub tests_of: Side,
-    /// The files of both.
+    /// Files of both versions.
     pub files: Sides<FileSet>,
-    /// Those that tests find, if files moved between the versions: each version finds them at its own paths.
+    /// Files that tests find, if files moved between the versions: each version finds them at its own paths.
     data: Option<FileSet>,
-    /// Files in which the overlaid version differs from itself.
+    /// Files that the overlay changed.
     overlay: BTreeSet<String>,
-    /// Its own entries of these, if it has them.
+    /// Original entries of these files; `None` if the version did not have the file.
     own: BTreeMap<String, Option<Entry>>,
-    /// Files that were among these until they did not compile.
+    /// Files removed from the overlay because they did not compile.
     given_up: BTreeSet<String>,
-    /// The files of all targets, by their roots.
+    /// Files of each target, by root file.
     files_of_roots: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The test code of one version for the other.
+/// Test code of one version, to overlay the other.
 pub struct TestCode {
     pub tests_of: Side,
-    /// What files become in the other version; `None` for those that it has and this one lacks.
+    /// New content of files; `None` for files to remove.
     pub files: BTreeMap<String, Option<Vec<u8>>>,
-    /// The files of all targets of both versions, by their roots.
+    /// Files of each target of both versions, by root file.
     pub files_of_roots: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -56,43 +56,44 @@ impl Pairing {
         pairing
     }
 
-    /// The version that is not as it is.
+    /// Returns the side that is overlaid.
     pub fn overlaid(&self) -> Side {
         self.tests_of.other()
     }
 
-    /// The files that tests find when they run: both sides see the same, or two workloads would be compared.
+    /// Returns the files that tests find at run time. They are the same for both sides, because otherwise the workloads
+    /// would differ.
     pub fn data(&self) -> &FileSet {
         self.data.as_ref().unwrap_or_else(|| self.files.get(self.tests_of))
     }
 
-    /// Returns the files of one version as tests find them: where files moved, at the paths of both versions.
+    /// Returns the files of one version as tests find them; files that moved are at the paths of both versions.
     pub fn data_of(&self, side: Side) -> Cow<'_, FileSet> {
         let files = self.files.get(side);
         files.for_both(&self.files.base).map_or(Cow::Borrowed(files), Cow::Owned)
     }
 
-    /// Whether files moved between the versions.
+    /// Checks whether files moved between the versions.
     pub fn moves(&self) -> bool {
         self.data.is_some()
     }
 
-    /// The files in which that version differs from itself.
+    /// Returns the files that the overlay changed.
     pub fn overlay(&self) -> &BTreeSet<String> {
         &self.overlay
     }
 
-    /// The files that did not compile with the other version's test code.
+    /// Returns the files that did not compile with the other version's test code.
     pub fn given_up(&self) -> &BTreeSet<String> {
         &self.given_up
     }
 
-    /// True if both versions are as they are.
+    /// Checks whether both versions are unchanged.
     pub fn is_plain(&self) -> bool {
         self.overlay.is_empty()
     }
 
-    /// The version that is as it is comes first: what does not build there is not for want of other test code.
+    /// Returns the sides in build order. The unchanged version comes first: if it fails, the overlay is not the cause.
     pub fn order(&self) -> [Side; 2] {
         [self.tests_of, self.overlaid()]
     }
@@ -114,15 +115,14 @@ impl Pairing {
         self.overlay.insert(path);
     }
 
-    /// After the overlaid version did not build in this tree: gives up the overlay of the files with errors. True if that
-    /// leaves something to try.
+    /// Removes the files responsible for a build failure from the overlay. Returns false if there are none.
     pub fn give_up(&mut self, failure: &BuildFailure, tree: &Path) -> bool {
         let responsible = self.responsible(failure, tree);
         self.take_back(&responsible);
         !responsible.is_empty()
     }
 
-    /// Gives the overlaid version its own content of these files.
+    /// Restores the original content of these files.
     pub fn take_back(&mut self, paths: &BTreeSet<String>) {
         let entries = &mut self.files.get_mut(self.tests_of.other()).entries;
         for path in paths {
@@ -130,7 +130,7 @@ impl Pairing {
             match self.own.get(path) {
                 Some(Some(entry)) => drop(entries.insert(place, entry.clone())),
                 Some(None) => drop(entries.remove(&place)),
-                // It is as it was.
+                // The overlay did not change this file.
                 None => {}
             }
             self.overlay.remove(path);
@@ -138,9 +138,9 @@ impl Pairing {
         }
     }
 
-    /// The overlaid files behind a failure: those with errors in them, else all of the targets with errors, else those
-    /// that made a target (cargo may not want it), else all. None if code besides tests does not compile: no overlay
-    /// changes that.
+    /// Returns the overlaid files behind a failure: those with errors, else all files of the targets with errors, else
+    /// those that add a target (cargo may refuse it), else all. Returns none if other code than tests fails, because no
+    /// overlay changes that.
     fn responsible(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
         if !failure.roots.is_empty() && !failure.only_tests {
             return BTreeSet::new();

@@ -1,6 +1,6 @@
-//! What is to be built of one side, and how.
+//! The request to build one side.
 
-use super::configuration::said_by_variables;
+use super::configuration::variable_overrides;
 use perfunit_model::error::Result;
 use perfunit_model::{Lto, TargetId, TargetKind};
 use serde::{Deserialize, Serialize};
@@ -9,67 +9,68 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Cargo's own options, as the user typed them.
+/// Cargo options from the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     pub profile: String,
-    /// What becomes of the profile's link-time optimization.
+    /// Use of the profile's link-time optimization.
     #[serde(default)]
     pub lto: Lto,
-    /// Passed through: features, lock file policy, target triple, `-j`, `--config`.
+    /// Arguments for cargo: features, lock file policy, target triple, `-j`, `--config`.
     pub arguments: Vec<String>,
 }
 
-/// One side to build.
+/// Request to build one side.
 #[derive(Debug)]
 pub struct Request<'a> {
     pub options: &'a Options,
-    /// What becomes of the profile's link-time optimization; `Off` only if there is one to leave out.
+    /// Use of the profile's link-time optimization; `Off` only if there is one to disable.
     pub lto: Lto,
-    /// Content of the side: file set and injections.
+    /// Key of the side's content: file set and injections.
     pub content_key: &'a str,
-    /// The workspace's manifest in the tree.
+    /// Manifest of the workspace in the tree.
     pub manifest: PathBuf,
     /// Cargo's configuration files, outermost first.
     pub config_files: Vec<PathBuf>,
-    /// The targets to build.
+    /// Targets to build.
     pub targets: &'a BTreeSet<TargetId>,
-    /// Folders in the tree of the packages, by name: a name alone may also be that of a dependency.
+    /// Folders of the packages in the tree, by name. A name alone is ambiguous if a dependency has the same name.
     pub package_folders: &'a BTreeMap<String, PathBuf>,
-    /// The packages that the user asked for, as far as this side has them, with their targets that hold tests.
+    /// Packages that the user selected and that this side has, with their targets that hold tests.
     pub packages: &'a BTreeMap<String, BTreeSet<TargetId>>,
-    /// The targets are all that their packages have.
+    /// True if `targets` contains all targets of their packages.
     pub whole_packages: bool,
-    /// One of the targets is only built with certain features.
+    /// True if one of the targets is only built with certain features.
     pub requires_features: bool,
-    /// One of the bench targets has `bench = false`: cargo takes it only by its name.
+    /// True if one of the bench targets has `bench = false`, so that cargo builds it only by name.
     pub names_benches: bool,
-    /// Our folder below cargo's target folder.
+    /// Our state folder, below cargo's target folder.
     pub ours: &'a Path,
-    /// Cargo's target folder for this build, below `build` in ours.
+    /// Cargo's target folder for this build, below `build` in our state folder.
     pub target_dir: &'a Path,
-    /// Where the doc tests of the other side are, if it was built before: this one gets the same.
+    /// Folder with the doc tests of the other side, if that was built before; this side uses the same.
     pub texts: Option<&'a Path>,
-    /// When cargo is stopped.
+    /// Time at which to stop cargo.
     pub deadline: Option<Instant>,
 }
 
 impl Request<'_> {
-    /// The libraries whose doc tests are wanted.
+    /// Returns the libraries with wanted doc tests.
     pub fn doctests(&self) -> BTreeSet<&TargetId> {
         self.targets.iter().filter(|target| target.kind == TargetKind::Doctest).collect()
     }
 
-    /// Has cargo read the manifest of the tree, and the configuration of the project, below what the environment says.
+    /// Makes cargo read the manifest in the tree and the project's configuration, with lower precedence than the
+    /// environment.
     pub fn configure(&self, command: &mut Command) -> Result<()> {
         command.arg("--manifest-path").arg(&self.manifest);
         for config in &self.config_files {
             command.arg("--config").arg(config);
         }
-        for said in said_by_variables(&self.config_files, &|name| std::env::var(name).ok())? {
-            command.arg("--config").arg(said);
+        for setting in variable_overrides(&self.config_files, &|name| std::env::var(name).ok())? {
+            command.arg("--config").arg(setting);
         }
-        // Not in the tree: the folders above it, the user's own, may hold configuration files that are already in the list.
+        // Run outside of the tree: the user's folders above it may contain configuration files that were already added.
         command.current_dir("/");
         Ok(())
     }

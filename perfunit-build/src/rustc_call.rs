@@ -1,4 +1,4 @@
-//! A call of rustc as cargo makes it: the crate, and how it is compiled.
+//! Parses a rustc command line from cargo: the crate, and how it is compiled.
 
 use super::shadow;
 use perfunit_project::git::path::is_rust;
@@ -8,27 +8,27 @@ use perfunit_system::os::unix::ffi::OsStrExt;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The parts of a rustc command line that matter here.
+/// Relevant parts of a rustc command line.
 #[derive(Debug, Default, PartialEq)]
 pub struct Call {
     pub crate_name: String,
     pub edition: String,
     pub extra_filename: String,
     pub out_dir: Option<String>,
-    /// The crate's root file.
+    /// Root file of the crate.
     pub input: Option<String>,
     pub test: bool,
     pub cfg_test: bool,
-    /// The crate's types; none with `--test`.
+    /// Crate types; empty with `--test`.
     types: Vec<String>,
-    /// The triple, unless it is the compiler's own.
+    /// Target triple, unless it is the host's.
     target: Option<String>,
-    /// Whether the C library is linked statically, if that is said.
+    /// True for a statically linked C library, if specified.
     crt_static: Option<bool>,
     optimizes: bool,
-    /// Whether debug assertions are on, if that is said.
+    /// True for enabled debug assertions, if specified.
     debug_assertions: Option<bool>,
-    /// Everything that tells two compilations of one crate apart: types, features, optimisation.
+    /// Everything that distinguishes two compilations of a crate: types, features, optimization.
     identity: Vec<String>,
 }
 
@@ -87,12 +87,12 @@ impl Call {
         }
     }
 
-    /// Returns whether `cfg(debug_assertions)` holds: by default where rustc does not optimize.
+    /// Checks whether `cfg(debug_assertions)` holds; the default is true if rustc does not optimize.
     pub fn has_debug_assertions(&self) -> bool {
         self.debug_assertions.unwrap_or(!self.optimizes)
     }
 
-    /// False for cargo's questions about the compiler.
+    /// Checks whether the call compiles a crate. Cargo also calls rustc to query the compiler.
     pub fn compiles(&self) -> bool {
         !self.crate_name.is_empty() && self.crate_name != "___"
     }
@@ -102,7 +102,7 @@ impl Call {
     }
 
     pub fn is_build_script(&self) -> bool {
-        // A library of such a name is one all the same.
+        // A library may have such a name.
         self.crate_name.starts_with("build_script_") && self.is("bin")
     }
 
@@ -110,7 +110,7 @@ impl Call {
         ["lib", "rlib", "dylib", "proc-macro"].iter().any(|kind| self.is(kind)) && !self.is_build_script()
     }
 
-    /// True for what can become part of a test executable, and has the injected line that the probes need.
+    /// Checks whether the crate can be part of a test executable and has the injected line that probes need.
     pub fn carries_probes(&self) -> bool {
         !self.is_build_script() && !self.is("proc-macro") && self.has_root(shadow::has_probes)
     }
@@ -119,25 +119,25 @@ impl Call {
         self.root().is_some_and(|text| is_wanted(&text))
     }
 
-    /// Returns the text of the crate root.
+    /// Reads the text of the crate root.
     pub fn root(&self) -> Option<Vec<u8>> {
         self.input.as_ref().and_then(|input| fs::read(Path::new(input)).ok())
     }
 
-    /// True for test executables, and for the workspace's binaries and shared libraries.
+    /// Checks whether the call links a test executable, or a binary or shared library of the workspace.
     pub fn links(&self) -> bool {
-        // Cargo names no type for a test target with a main of its own: rustc makes a program of it.
+        // Cargo passes no type for a test target with its own main, and rustc creates a program.
         let has_own_main = self.cfg_test && self.types.is_empty();
         let is_linked = ["bin", "dylib", "cdylib"].iter().any(|kind| self.is(kind));
         (self.test || has_own_main || is_linked) && !self.is_build_script()
     }
 
-    /// Whether the C library is linked statically: by default where it is musl.
+    /// Checks whether the C library is linked statically, which is the default for musl.
     pub fn is_static(&self) -> bool {
         self.crt_static.unwrap_or_else(|| self.target.as_ref().is_some_and(|target| target.contains("musl")))
     }
 
-    /// The linker that rustc takes by itself; None for targets of which we do not know it, or cannot run the tests.
+    /// Returns rustc's default linker; `None` if it is unknown or the target's tests cannot run here.
     pub fn default_linker(&self) -> Option<&'static str> {
         let Some(target) = &self.target else { return Some("cc") };
         let known = ["x86_64", "i686", "aarch64", "armv7", "riscv64gc", "powerpc64le", "s390x", "loongarch64"];
@@ -146,7 +146,8 @@ impl Call {
         (known.contains(&architecture) && is_linux).then_some("cc")
     }
 
-    /// Independent of the package's version, which cargo's own value is not: a version bump would rename every symbol.
+    /// Returns a value for `-C metadata` that does not depend on the package's version. With cargo's value, a version
+    /// bump would rename every symbol.
     pub fn metadata(&self, package: &str, manifest_dir: &str) -> String {
         let start = KeyBuilder::default().with(package).with(manifest_dir).with(&self.crate_name).with(if self.test {
             "test"
@@ -157,14 +158,14 @@ impl Call {
     }
 }
 
-/// An argument, with the word behind it if that is a code generation option's value.
+/// An argument, with the next word if that is the value of a codegen option.
 pub(super) struct Argument<'a> {
     pub words: &'a [OsString],
-    /// The code generation option that it is: `name=value`, or a name alone.
+    /// The codegen option of the argument: `name=value`, or only a name.
     pub codegen: Option<&'a OsStr>,
 }
 
-/// The arguments in their order.
+/// Splits a command line into arguments, in order.
 pub(super) fn arguments(all: &[OsString]) -> impl Iterator<Item = Argument<'_>> {
     let mut rest = all;
     std::iter::from_fn(move || {
@@ -181,12 +182,12 @@ pub(super) fn arguments(all: &[OsString]) -> impl Iterator<Item = Argument<'_>> 
     })
 }
 
-/// Names and values of the code generation options, in their order; of two of one name the later counts.
+/// Returns names and values of the codegen options, in order. The last value of a name wins.
 pub(super) fn options(all: &[OsString]) -> impl Iterator<Item = (&str, &OsStr)> {
     arguments(all).filter_map(|argument| Some(split(argument.codegen?)))
 }
 
-/// The name, and the value if it has one.
+/// Splits a codegen option into name and value; the value may be empty.
 pub(super) fn split(option: &OsStr) -> (&str, &OsStr) {
     let bytes = option.as_bytes();
     let end = bytes.iter().position(|byte| *byte == b'=').unwrap_or(bytes.len());
@@ -194,20 +195,20 @@ pub(super) fn split(option: &OsStr) -> (&str, &OsStr) {
     (std::str::from_utf8(&bytes[..end]).unwrap_or_default(), OsStr::from_bytes(value))
 }
 
-/// What debug information a crate gets.
+/// Debug information of a crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DebugInformation {
-    /// As the profile has it.
-    AsAsked,
-    /// In the objects, which are kept, and not in what is linked of them: that is as the profile has it.
+    /// As in the profile.
+    AsConfigured,
+    /// In the stored objects only. Linked files have what the profile specifies.
     InObjects,
-    /// In what is linked, too.
+    /// In the objects and in linked files.
     Linked,
 }
 
 impl DebugInformation {
-    /// For the measured build only where the profile has none and the linker drops that of std: a panic that prints a
-    /// backtrace would otherwise find more in the executable than in the user's.
+    /// Chooses the debug information of measured builds. Objects get it if the profile has none and the linker strips
+    /// that of std; adding it to the executable would make a panic's backtrace longer than in the user's build.
     pub fn of_measured(arguments: &[OsString]) -> Self {
         let (mut is_stripped, mut is_asked) = (false, false);
         for (name, value) in options(arguments) {
@@ -217,13 +218,13 @@ impl DebugInformation {
                 _ => {}
             }
         }
-        if is_stripped && !is_asked { Self::InObjects } else { Self::AsAsked }
+        if is_stripped && !is_asked { Self::InObjects } else { Self::AsConfigured }
     }
 
-    /// Where each function is written and inlined, and nothing of variables and types.
+    /// Returns the rustc options for positions and inlining of functions, without variables and types.
     pub fn options(self) -> &'static [&'static str] {
         match self {
-            Self::AsAsked => &[],
+            Self::AsConfigured => &[],
             Self::InObjects => &["-C", "debuginfo=limited", "-C", "split-debuginfo=off", "-C", "strip=debuginfo"],
             Self::Linked => &["-C", "debuginfo=limited", "-C", "split-debuginfo=off"],
         }
@@ -291,7 +292,7 @@ mod tests {
         let has = |line: &str| Call::parse(&arguments(&format!("--crate-name demo {line}"))).has_debug_assertions();
         assert!(has("src/lib.rs") && has("-C opt-level=0") && !has("-C opt-level=3") && !has("-O"));
         assert!(has("-C opt-level=3 -C debug-assertions=on") && !has("-C debug-assertions=off"));
-        // The later one counts, which is that of `RUSTFLAGS`.
+        // The later option wins; it comes from `RUSTFLAGS`.
         assert!(has("-C opt-level=3 -C debug-assertions=off -Cdebug-assertions"));
     }
 
@@ -328,10 +329,10 @@ mod tests {
 
     #[test]
     fn what_is_linked_stays_what_the_profile_says() {
-        check("--crate-name demo -C opt-level=3", DebugInformation::AsAsked);
-        check("--crate-name demo -C debuginfo=2 -C strip=debuginfo", DebugInformation::AsAsked);
-        check("--crate-name demo -C strip=debuginfo -Cdebuginfo=line-tables-only", DebugInformation::AsAsked);
-        check("--crate-name demo -g -C strip=debuginfo", DebugInformation::AsAsked);
-        check("--crate-name demo -C strip=debuginfo -C strip=none", DebugInformation::AsAsked);
+        check("--crate-name demo -C opt-level=3", DebugInformation::AsConfigured);
+        check("--crate-name demo -C debuginfo=2 -C strip=debuginfo", DebugInformation::AsConfigured);
+        check("--crate-name demo -C strip=debuginfo -Cdebuginfo=line-tables-only", DebugInformation::AsConfigured);
+        check("--crate-name demo -g -C strip=debuginfo", DebugInformation::AsConfigured);
+        check("--crate-name demo -C strip=debuginfo -C strip=none", DebugInformation::AsConfigured);
     }
 }

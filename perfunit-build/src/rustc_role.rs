@@ -1,8 +1,8 @@
-//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: has test crates captured by attribute and by runner, and makes the machine code of
-//! two versions comparable.
+//! The executable as cargo's `RUSTC_WORKSPACE_WRAPPER`: captures tests by attribute and by runner, and makes the
+//! machine code of two versions comparable.
 //!
-//! Cargo fingerprints only the wrapper's *path*. So everything that decides what happens here lies beside the
-//! executable, in a folder named by its content; the environment decides nothing.
+//! Cargo fingerprints only the wrapper's *path*. Everything that decides what happens here is therefore in a folder
+//! named by its content, next to the executable; the environment decides nothing.
 
 use super::compiled::note_debug_assertions;
 use super::embedded::LIBTEST;
@@ -18,10 +18,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The role's main: becomes rustc (or the user's wrapper). Returns only on failure.
+/// Runs the role: replaces this process by rustc or the user's wrapper. Returns only on failure.
 pub fn wrap(mut arguments: impl Iterator<Item = OsString>) -> Error {
     let Some(rustc) = arguments.next() else {
-        return Error::usage(format!("{WRAPPER_NAME} is called by cargo, with rustc as its first argument"));
+        return Error::usage(format!("{WRAPPER_NAME} is for internal use by cargo; the first argument must be rustc"));
     };
     let arguments: Vec<OsString> = arguments.collect();
     match prepare(&rustc, &arguments) {
@@ -44,7 +44,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
         return Ok(command);
     }
     let debug_information = match config.inlining {
-        _ if call.is_build_script() || call.is("proc-macro") => DebugInformation::AsAsked,
+        _ if call.is_build_script() || call.is("proc-macro") => DebugInformation::AsConfigured,
         Inlining::Told => DebugInformation::Linked,
         Inlining::AsBuilt => DebugInformation::of_measured(arguments),
     };
@@ -59,10 +59,10 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     let identity = |name: &str| std::env::var(name).unwrap_or_default();
     let metadata = call.metadata(&identity("CARGO_PKG_NAME"), &identity("CARGO_MANIFEST_DIR"));
     command.args(["-C", &format!("metadata={metadata}"), "-C", "symbol-mangling-version=v0"]);
-    // Lints are not our business: an old base must build although this compiler has new ones and it denies warnings.
+    // Ignore lints: an old base must build even if it denies warnings and this compiler has new ones.
     command.args(["--cap-lints", "allow"]);
     if !call.is_build_script() {
-        // With 16 units an unrelated edit changes what is inlined elsewhere.
+        // With 16 units, an unrelated edit changes what is inlined elsewhere.
         command.args(["-C", "codegen-units=1"]);
     }
     command.args(debug_information.options());
@@ -101,7 +101,7 @@ fn prepare(rustc: &OsStr, arguments: &[OsString]) -> Result<Command> {
     Ok(command)
 }
 
-/// rustc, or the user's wrapper around it.
+/// Builds the command for rustc, or for the user's wrapper around it.
 fn compiler(config: &WrapperConfig, rustc: &OsStr) -> Command {
     let Some(wrapper) = &config.chained else { return Command::new(rustc) };
     let mut command = Command::new(wrapper);
@@ -109,35 +109,35 @@ fn compiler(config: &WrapperConfig, rustc: &OsStr) -> Command {
     command
 }
 
-/// Puts ourselves in the place of the linker, if it is known.
+/// Replaces the linker by our executable, if the linker is known.
 fn add_linker(command: &mut Command, folder: &Path, call: &Call, arguments: &[OsString]) {
     let linker = link::users_linker(arguments).or_else(|| call.default_linker().map(OsString::from));
     if let Some(place) = linker.and_then(|linker| link::place_for(folder, &linker)) {
-        // The last one counts. rustc does not track it, so that nothing else depends on it.
+        // The last option wins. Rustc does not track it, so nothing else depends on it.
         let mut option = OsString::from("linker=");
         option.push(place);
         command.arg("-C").arg(option);
     }
 }
 
-/// Has each basic block call us, and what moves, sets or compares bytes of a linked program.
+/// Instruments each basic block, and the memory functions of a linked program, to count work.
 fn count_work(command: &mut Command, config: &WrapperConfig, call: &Call) {
     command.args(["--cfg", shadow::GROWTH_CFG, "--extern", &library("__perfunit_growth", &config.growth)]);
     command.args(["-C", "passes=sancov-module", "-C", "llvm-args=-sanitizer-coverage-level=3"]);
     command.args(["-C", "llvm-args=-sanitizer-coverage-trace-pc"]);
-    // A static C library calls these before threads have memory of their own, which ours count in.
+    // A static C library calls these functions before thread-local storage exists, which our counters need.
     if call.links() && !call.is_static() {
         for function in ["memcpy", "memmove", "memset", "memcmp", "bcmp"] {
-            // Asked for, so that the linker has ours before it comes to libraries that want it.
+            // Request our symbols explicitly, so that the linker has them before it reads libraries that use them.
             command.arg("-C").arg(format!("link-arg=-Wl,--wrap={function},-u,__wrap_{function}"));
         }
     }
 }
 
-/// Holds, for our `#[test]`, the names of the tests that it leaves as they are.
+/// Environment variable for our `#[test]` with the names of the tests that it must not change.
 const CALLED_WHOLE: &str = "PERFUNIT_CALLED_WHOLE";
 
-/// Makes our crates known, tells the injected lines which root is compiled, and the macro which tests it leaves alone.
+/// Adds our crates, and passes on the root being compiled and the tests that the macro must not change.
 fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(input) = &call.input {
         let file = std::path::absolute(input).map_err(|error| Error::setup(error.to_string()))?;
@@ -149,10 +149,10 @@ fn add_our_crates(command: &mut Command, config: &WrapperConfig, call: &Call) ->
         Some(names) => command.env(CALLED_WHOLE, names),
         None => command.env_remove(CALLED_WHOLE),
     };
-    // Not by its own name: a crate may depend on the published runtime, for the attributes.
+    // The crate needs another name, because a project may depend on the published runtime for its attributes.
     command.args(["--extern", &library("__perfunit_runtime", &config.runtime)]);
     command.args(["--extern", &library("perfunit_macros", &config.macros)]);
-    // Where the runtime is found that a dependency with probes names.
+    // Path for the runtime of a dependency with probes.
     if let Some(folder) = config.runtime.parent() {
         command.arg("-L").arg(format!("dependency={}", folder.display()));
     }
@@ -166,7 +166,7 @@ fn library(name: &str, path: &Path) -> String {
 fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) -> Result<()> {
     if let Some(runner) = &config.runner {
         command.env("RUSTC_BOOTSTRAP", "1");
-        // A leading `::` means an external crate only since 2018.
+        // A leading `::` means an external crate only since edition 2018.
         let path = if call.edition == "2015" { "perfunit_runner::main" } else { "::perfunit_runner::main" };
         command.arg("-Zcrate-attr=feature(custom_test_frameworks)");
         command.arg(format!("-Zcrate-attr=test_runner({path})"));
@@ -175,14 +175,14 @@ fn add_our_runner(command: &mut Command, config: &WrapperConfig, call: &Call) ->
     note_harness(call, if config.runner.is_some() { "runner" } else { "libtest" })
 }
 
-/// Gives what has the built-in harness our stand-in of that, if there is one; `#[bench]` is unstable.
+/// Adds our stand-in for the built-in harness, if there is one. `#[bench]` is unstable.
 fn add_libtest(command: &mut Command, config: &WrapperConfig, call: &Call) -> bool {
     let Some(libtest) = config.stand_ins.get(LIBTEST).filter(|_| call.test) else { return false };
     command.env("RUSTC_BOOTSTRAP", "1").args(["--extern", &library(LIBTEST, libtest)]);
     true
 }
 
-/// Arguments with our stand-ins in the place of the crates that they stand for.
+/// Replaces crates in the arguments by our stand-ins.
 fn with_stand_ins(arguments: Vec<&OsStr>, stand_ins: &BTreeMap<String, PathBuf>) -> Vec<OsString> {
     let stand_in = |argument: &OsStr| {
         let (name, _) = argument.to_str()?.split_once('=')?;
@@ -196,14 +196,14 @@ fn with_stand_ins(arguments: Vec<&OsStr>, stand_ins: &BTreeMap<String, PathBuf>)
     replaced.collect()
 }
 
-/// Leaves beside the executable who drives its tests.
+/// Writes the harness of the tests next to the executable.
 fn note_harness(call: &Call, harness: &str) -> Result<()> {
     let Some(out_dir) = &call.out_dir else { return Ok(()) };
     let name = format!("{}{}{HARNESS_SUFFIX}", call.crate_name, call.extra_filename);
     fs::write(&Path::new(out_dir).join(name), harness)
 }
 
-/// The arguments without those that we set ourselves.
+/// Returns the arguments without those that we set ourselves.
 fn kept_arguments(arguments: &[OsString], debug_information: DebugInformation) -> Vec<&OsStr> {
     let is_dropped = |option: &OsStr| is_ours(rustc_call::split(option), debug_information);
     let asked = rustc_call::arguments(arguments).filter(|argument| !argument.codegen.is_some_and(is_dropped));
@@ -220,10 +220,10 @@ fn kept_arguments(arguments: &[OsString], debug_information: DebugInformation) -
 }
 
 fn is_ours((name, value): (&str, &OsStr), debug_information: DebugInformation) -> bool {
-    // Without symbols nobody could tell where a function is; they are not loaded, so they change nothing.
+    // Symbols are needed to find functions. They are not loaded, so they change nothing.
     let is_debug_info = (name == "strip" && value == "debuginfo") || matches!(name, "debuginfo" | "split-debuginfo");
     (name == "strip" && value == "symbols")
-        || (is_debug_info && debug_information != DebugInformation::AsAsked)
+        || (is_debug_info && debug_information != DebugInformation::AsConfigured)
         || matches!(name, "metadata" | "symbol-mangling-version" | "codegen-units")
 }
 
@@ -240,7 +240,7 @@ mod tests {
         let line = arguments(
             "--crate-name demo --test -C metadata=abc -C opt-level=3 -Ccodegen-units=16 --cap-lints warn -C strip=symbols",
         );
-        let kept: Vec<_> = kept_arguments(&line, DebugInformation::AsAsked)
+        let kept: Vec<_> = kept_arguments(&line, DebugInformation::AsConfigured)
             .into_iter()
             .map(|a| a.to_string_lossy().into_owned())
             .collect();

@@ -1,4 +1,4 @@
-//! A small program that is built as cargo builds the user's programs, with its link kept, to try what can be done with it.
+//! A small program that is built like the user's programs, with its link record, to test what the linker supports.
 
 use super::link;
 use super::wrapper::{Inlining, Probes, WRAPPER_NAME, WrapperConfig};
@@ -9,7 +9,7 @@ use perfunit_system::process;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The program with the folder of its link.
+/// The program with the folder of its link record.
 #[derive(Debug)]
 pub struct Sample {
     pub executable: PathBuf,
@@ -20,7 +20,7 @@ const MANIFEST: &str = "[package]\nname = \"sample\"\nversion = \"0.0.0\"\nediti
 const MAIN: &str = "#[inline(never)]\nfn sum(values: &[String]) -> usize {\n    values.iter().map(String::len).sum()\n}\n\n\
                     fn main() {\n    std::process::exit(i32::from(sum(&std::env::args().collect::<Vec<_>>()) > 1000));\n}\n";
 
-/// Builds the program in `scratch` with cargo's configuration of `folder`, which may choose linker and options.
+/// Builds the program in `scratch` with cargo's configuration of `folder`, which may set linker and options.
 pub fn build_sample(cargo: &Cargo, folder: &Path, scratch: &Path) -> Result<Sample> {
     let (package, target) = (scratch.join("sample"), scratch.join("target"));
     fs::write(&package.join("Cargo.toml"), MANIFEST)?;
@@ -35,10 +35,10 @@ pub fn build_sample(cargo: &Cargo, folder: &Path, scratch: &Path) -> Result<Samp
         let first = message.lines().find(|line| line.starts_with("error")).or_else(|| message.lines().next());
         return Err(Error::setup(first.unwrap_or("cargo failed without a message").to_owned()));
     }
-    find(&target).ok_or_else(|| Error::setup("its linker is not known"))
+    find(&target).ok_or_else(|| Error::setup("the linker is unknown"))
 }
 
-/// Searches a folder for the program with its link: where cargo puts it depends on its version and configuration.
+/// Searches a folder for the program and its link record. Their path depends on cargo's version and configuration.
 fn find(folder: &Path) -> Option<Sample> {
     fs::list_dir(folder).ok()?.into_iter().filter(|path| path.is_dir()).find_map(|path| {
         match link::executable_of(&path) {
@@ -48,7 +48,7 @@ fn find(folder: &Path) -> Option<Sample> {
     })
 }
 
-/// Puts our executable into a folder in the role of the rustc wrapper, for a program that is not a test.
+/// Sets up our executable as rustc wrapper in a folder, for a program that is not a test.
 fn wrapper(cargo: &Cargo, folder: &Path) -> Result<PathBuf> {
     let ours = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
     let wrapper = folder.join(WRAPPER_NAME);

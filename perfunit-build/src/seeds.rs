@@ -1,10 +1,10 @@
-//! The same random numbers for both processes of a pair, and others for the next pair; and the cores that tests are told of.
+//! Gives both processes of a pair the same random numbers, different ones in each pair, and hides that they are pinned.
 //!
-//! Hash maps, `rand` and property tests draw them from the kernel. A library that is loaded before libc replaces what
-//! the kernel answers by a stream from the pair's seed (see `perfunit-seeds`), so that both sides do the same
-//! work. Where it cannot be loaded each process draws its own, as in any other run: pairs are then noisier.
+//! Hash maps, `rand` and property tests get random numbers from the kernel. A preloaded library replaces the kernel's
+//! answers by a stream from the pair's seed (see `perfunit-seeds`), so that both sides do the same work. If it cannot
+//! be loaded, each process gets its own random numbers, and pairs are noisier.
 //!
-//! The same library hides that measured processes are kept on one core.
+//! The same library hides that measured processes are pinned to one core.
 
 use super::TestExecutable;
 use object::Endianness;
@@ -19,54 +19,54 @@ use std::io::Read;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-/// Property tests leave failing cases in files beside the sources, and begin with those. What one process of a pair
-/// writes would change what the others do. Only the variable's presence counts.
+/// Property tests store failing cases in files next to the sources and start with them. A file written by one process
+/// of a pair would change the others. Setting the variable to any value disables that.
 const NO_PROPTEST_FILES: &str = "PROPTEST_DISABLE_FAILURE_PERSISTENCE";
 
-/// Bytes of a program that hold its headers.
+/// Length of a program's beginning that contains its headers.
 const HEADERS: u64 = 4096;
 
-/// A pair's seed, or `None` for processes that draw random numbers of their own.
+/// Seed of a pair, or `None` for processes with their own random numbers.
 pub type Seed = Option<NonZeroU64>;
 
-/// File name of the library that gives processes a clock besides their seed. It lies beside the one without a clock.
+/// File name of the library that also replaces the clock. It is next to the one that does not.
 pub const CLOCK_LIBRARY: &str = "libperfunit_clock.so";
 
-/// The clock that the tests of a process read.
+/// Clock of a measured process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TestClock {
-    /// The true one.
+    /// The real clock.
     #[default]
     True,
-    /// The true one, with its readings counted.
+    /// The real clock, with its readings counted.
     Counted,
-    /// One that each reading advances by so many ns.
+    /// A clock that advances by this many nanoseconds with each reading.
     Stepped(NonZeroU64),
 }
 
-/// How processes are given their seed, and a clock.
+/// Libraries that give processes their seed and clock.
 #[derive(Debug, Default)]
 pub struct Seeds {
     library: Option<PathBuf>,
-    /// The same with a clock.
+    /// The library that also replaces the clock.
     with_clock: Option<PathBuf>,
 }
 
 impl Seeds {
-    /// With this library, if there is one and the dynamic linker can be told its path.
+    /// Uses this library if it exists and the dynamic linker can load its path.
     pub fn new(library: Option<PathBuf>) -> Self {
         let library = library.filter(|path| is_loadable(path));
         let with_clock = library.as_ref().map(|library| library.with_file_name(CLOCK_LIBRARY));
         Self { library, with_clock: with_clock.filter(|path| path.exists()) }
     }
 
-    /// Whether dynamically linked programs get a seed.
+    /// Checks whether dynamically linked programs get a seed.
     pub fn are_given(&self) -> bool {
         self.library.is_some()
     }
 
-    /// Returns what to set in the environment of a process that would otherwise have `environment`: equally long for both
-    /// processes of a pair, and for all pairs. `cores` are those to tell of, if that is not what the process finds.
+    /// Returns the variables to add to `environment`. They have the same length for both processes of a pair and for
+    /// all pairs. `cores` are the cores to report, if they differ from what the process would find.
     pub fn variables(
         &self,
         seed: Seed,
@@ -98,7 +98,7 @@ impl Seeds {
         variables
     }
 
-    /// Why some of these draw random numbers of their own, if any do.
+    /// Returns a warning if some of these programs get their own random numbers.
     pub fn shortcoming<'a>(&self, programs: impl IntoIterator<Item = &'a TestExecutable>) -> Option<Warning> {
         let fixed = programs.into_iter().filter(|program| !self.are_given() || !is_dynamic(&program.path));
         let targets: BTreeSet<&TargetId> = fixed.map(|program| &program.target).collect();
@@ -108,7 +108,7 @@ impl Seeds {
     }
 }
 
-/// True unless the program is known to be linked statically: then nothing can be loaded before it.
+/// Checks whether libraries can be preloaded into a program. Returns false only if it is known to be linked statically.
 pub fn is_dynamic(program: &Path) -> bool {
     let mut bytes = Vec::new();
     let Ok(file) = std::fs::File::open(program) else { return true };
@@ -118,7 +118,7 @@ pub fn is_dynamic(program: &Path) -> bool {
     interpreter(&bytes).unwrap_or(true)
 }
 
-/// Whether a program names a dynamic linker; `None` for what cannot be read.
+/// Checks whether a program names a dynamic linker; `None` if it cannot be parsed.
 fn interpreter(bytes: &[u8]) -> Option<bool> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
@@ -126,7 +126,8 @@ fn interpreter(bytes: &[u8]) -> Option<bool> {
     Some(segments.iter().any(|segment| segment.p_type(endian) == PT_INTERP))
 }
 
-/// Colons and spaces separate libraries, and a dollar sign begins a name that the linker replaces.
+/// Checks whether the dynamic linker can load a path. Colons and spaces separate paths, and a dollar sign starts a name
+/// that it replaces.
 pub fn is_loadable(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(|byte| b": \t\n$".contains(byte))
 }
@@ -199,7 +200,7 @@ mod tests {
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let mut headers = own[..HEADERS as usize].to_vec();
         assert_eq!(interpreter(&headers), Some(true));
-        // The type is the first field of a segment's 56 bytes; the segments begin behind the file's header.
+        // The type is the first field of a segment's 56 bytes. The segments follow the file's header.
         for segment in headers[64..].chunks_mut(56).take(4).filter(|segment| segment[..4] == [3, 0, 0, 0]) {
             segment[0] = 4;
         }

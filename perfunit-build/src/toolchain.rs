@@ -1,4 +1,5 @@
-//! The part that is built once per toolchain and kept in the user's cache: runtime, runner, seeds, meter, dispatcher, macros, wrapper.
+//! Parts that are built once per toolchain and stored in the user's cache: runtime, runner, seeds, meter, dispatcher,
+//! macros, wrapper.
 
 use super::embedded::{
     DISPATCHER, EmbeddedFile, GROWTH, LOCK_FILE, MACROS, MACROS_MANIFEST, METER, RUNNER, RUNTIME, SEEDS, STAND_INS,
@@ -17,9 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Folders kept in each part of the cache.
+/// Number of folders to keep in each part of the cache.
 const KEPT: usize = 8;
-/// A folder used more recently than this may be in use by another run.
+/// Minimum age of folders to remove, because another run may use a newer one.
 const SPARED: Duration = Duration::from_hours(24);
 const RUNTIME_LIBRARY: &str = "libperfunit_runtime.rlib";
 const GROWTH_LIBRARY: &str = "libperfunit_growth.rlib";
@@ -27,46 +28,46 @@ const RUNNER_LIBRARY: &str = "libperfunit_runner.rlib";
 const SEEDS_LIBRARY: &str = "libperfunit_seeds.so";
 const METER_LIBRARY: &str = "libperfunit_meter.so";
 const DISPATCHER_NAME: &str = "perfunit_dispatcher";
-/// With bitcode, or projects with LTO could not link it.
+/// Projects with LTO can only link libraries with bitcode.
 const RLIB: [&str; 6] = ["--crate-type", "rlib", "-C", "embed-bitcode=yes", "-C", "symbol-mangling-version=v0"];
-/// Without std, which would have to be loaded too.
+/// Preloaded libraries do without std, which would have to be loaded too.
 const PRELOADED: [&str; 4] = ["--crate-type", "cdylib", "-C", "panic=abort"];
-/// A static program without libc.
+/// Options for a static program without libc.
 #[rustfmt::skip]
 const FREESTANDING: [&str; 12] = [
     "--crate-type", "bin", "-C", "panic=abort", "-C", "relocation-model=static", "-C", "target-feature=+crt-static",
     "-C", "link-arg=-nostartfiles", "-C", "strip=symbols",
 ];
 
-/// What differs between toolchain parts for one compiler.
+/// Differences between the parts for one compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Variant {
-    /// Capture tests by the runner too; off when a crate does not build with it.
+    /// True to capture tests by our runner too; false if a crate does not build with it.
     pub runner: bool,
-    /// Whether functions carry probes.
+    /// Instrumentation of functions.
     pub probes: Probes,
-    /// Whether the executables tell what was inlined where.
+    /// Inlining information in executables.
     pub inlining: Inlining,
 }
 
 #[derive(Debug, Clone)]
 pub struct Toolchain {
-    /// Our executable in the role of the rustc workspace wrapper. Its path stands for everything that it does.
+    /// Our executable in the role of the rustc workspace wrapper. Its path identifies everything that it does.
     pub wrapper: PathBuf,
-    /// Content key of all parts.
+    /// Key of the content of all parts.
     pub key: String,
-    /// The library that gives both processes of a pair the same random numbers; absent if it could not be built.
+    /// Library that gives both processes of a pair the same random numbers; `None` if it could not be built.
     pub seeds: Option<PathBuf>,
-    /// The library that counts what the allocator is asked for; absent if it could not be built.
+    /// Library that counts allocations; `None` if it could not be built.
     pub meter: Option<PathBuf>,
-    /// The program that stands in for the packages' binaries; absent if it could not be built.
+    /// Program that stands in for the packages' binaries; `None` if it could not be built.
     pub dispatcher: Option<PathBuf>,
 }
 
 /// Returns the parts for this toolchain, building them on first use.
 ///
-/// Two folders: the libraries, which depend on their sources and the compiler, and the wrapper, which also depends on
-/// us: a new version of the tool need not build the macros again.
+/// There are two folders: the libraries depend on their sources and the compiler; the wrapper also depends on our
+/// executable. A new version of the tool need not rebuild the macros.
 pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal) -> Result<Toolchain> {
     let libraries = libraries(cargo, &cache.join("libraries"), variant, terminal)?;
     let executable =
@@ -98,20 +99,20 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         };
         config.save(draft)
     })?;
-    // A damaged folder is told here, once, and not by every call of rustc.
+    // Report a damaged folder once here, and not in every rustc call.
     WrapperConfig::load(&dir)?;
     let [seeds, meter, dispatcher] = [SEEDS_LIBRARY, METER_LIBRARY, DISPATCHER_NAME]
         .map(|name| Some(libraries.join(name)).filter(|library| library.exists()));
     Ok(Toolchain { wrapper: dir.join(WRAPPER_NAME), key, seeds, meter, dispatcher })
 }
 
-/// The folder with runtime, runner, seeds, meter and macros for this compiler.
+/// Returns the folder with runtime, runner, seeds, meter and macros for this compiler.
 fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
     let key = sources_key().with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
-        // What takes longest, beside the others.
+        // The macros take longest, so build them in parallel.
         std::thread::scope(|scope| {
             let macros = scope.spawn(|| make_macros(cargo, draft));
             let others = make_libraries(cargo, draft, variant);
@@ -119,31 +120,31 @@ fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -
             others.and(macros)
         })?;
         for (name, sources) in STAND_INS {
-            // Without it targets that use that harness keep their own.
+            // Without it, targets with that harness keep their own.
             optional(make_stand_in(cargo, draft, name, sources))?;
         }
         Ok(())
     })
 }
 
-/// What may be missing, but not because Ctrl-C ended it: what is kept is kept for good.
+/// Ignores a failure, unless Ctrl-C caused it, because the result is cached permanently.
 fn optional(made: Result<()>) -> Result<()> {
     made.or_else(|_| interrupt::check())
 }
 
 fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
     compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
-    // Without it pairs are noisier, and nothing else.
+    // Without it, pairs are noisier.
     optional(compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS))?;
-    // Without it tests that run by the clock are not recognised, and nothing else.
+    // Without it, tests that run by the clock are not recognized.
     let with_clock = [&PRELOADED[..], &["--cfg", "feature=\"clock\""]].concat();
     optional(compile(&mut rustc(cargo, draft, "perfunit_clock", &with_clock), draft, "perfunit_clock", SEEDS))?;
-    // Without it the allocator's figures are not available, and nothing else.
+    // Without it, allocations cannot be counted.
     optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
-    // Without it packages whose tests start their binaries cannot be measured.
+    // Without it, packages with tests that start their binaries cannot be measured.
     optional(compile(&mut rustc(cargo, draft, DISPATCHER_NAME, &FREESTANDING), draft, DISPATCHER_NAME, DISPATCHER))?;
     if variant.runner {
-        // It needs an unstable interface: where the toolchain lacks that, tests are captured by attribute only.
+        // The runner needs an unstable interface. If the toolchain lacks it, tests are captured by attribute only.
         optional(make_runner(cargo, draft))?;
     }
     make_growth(cargo, draft)
@@ -156,7 +157,8 @@ fn sources_key() -> KeyBuilder {
     parts.flatten().fold(KeyBuilder::default(), |key, (name, text)| key.with(name).with(text))
 }
 
-/// Each is in a folder of its own: by a common search path of rustc one would be found in the place of another crate.
+/// Returns the stand-ins. Each is in its own folder, because in a common search path rustc could find one in place of
+/// another crate.
 fn stand_ins(libraries: &Path) -> BTreeMap<String, PathBuf> {
     let library = |name: &str| libraries.join(name).join(format!("lib{name}.rlib"));
     let all = STAND_INS.map(|(name, _)| (name.to_owned(), library(name)));
@@ -174,12 +176,13 @@ fn make_stand_in(cargo: &Cargo, draft: &Path, name: &str, sources: &[EmbeddedFil
     run(command.arg(folder.join("lib.rs")), name)
 }
 
-/// A key of what goes into test executables and measured processes: they serve no other tool.
+/// Returns a key of everything that goes into test executables and measured processes. Another version of the tool
+/// cannot use them.
 pub fn parts_key() -> String {
     sources_key().finish()
 }
 
-/// Returns the folder `key` of `root`, made once: `last` is a file that `make` leaves.
+/// Returns the folder `key` of `root`, creating it once. `make` must write the file `last` at the end.
 fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     cache::private_dir(root)?;
     cache::trust(root)?;
@@ -196,7 +199,7 @@ fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<(
         let _ = fs::remove_dir_all(&draft);
         return Err(error);
     }
-    // Somebody else may have been quicker: theirs is the same.
+    // Another process may have created the same folder meanwhile.
     if fs::rename(&draft, &dir).is_err() {
         let _ = fs::remove_dir_all(&draft);
         if !dir.join(last).exists() {
@@ -217,14 +220,14 @@ fn make_runner(cargo: &Cargo, draft: &Path) -> Result<()> {
     compile(command.env("RUSTC_BOOTSTRAP", "1"), draft, "perfunit_runner", RUNNER)
 }
 
-/// In one unit, so that a linker that needs any of its symbols takes all.
+/// Builds the growth library as one unit, so that a linker that needs one of its symbols includes all.
 fn make_growth(cargo: &Cargo, draft: &Path) -> Result<()> {
     let runtime = format!("perfunit_runtime={}", draft.join(RUNTIME_LIBRARY).display());
     let options = [&RLIB[..], &["-C", "codegen-units=1", "--extern", &runtime]].concat();
     compile(&mut rustc(cargo, draft, "perfunit_growth", &options), draft, "perfunit_growth", GROWTH)
 }
 
-/// The compiler for one of our crates, without its root.
+/// Builds the rustc command for one of our crates, except its root file.
 fn rustc(cargo: &Cargo, out_dir: &Path, name: &str, more: &[&str]) -> Command {
     let mut command = Command::new(&cargo.rustc);
     command.args(["--edition", "2021", "--crate-name", name, "--cap-lints", "allow"]);
@@ -236,7 +239,7 @@ fn rustc(cargo: &Cargo, out_dir: &Path, name: &str, more: &[&str]) -> Command {
     command
 }
 
-/// Compiles a crate, of which the sources come into a folder of its name without `perfunit`.
+/// Compiles a crate. Its sources are written to a folder named like the crate without `perfunit`.
 fn compile(rustc: &mut Command, draft: &Path, name: &str, sources: &[EmbeddedFile]) -> Result<()> {
     let folder = draft.join(name.trim_start_matches("perfunit_"));
     write_sources(&folder, sources)?;
@@ -251,7 +254,7 @@ fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
     let attempt = |offline: bool| {
         let mut command = cargo.command();
         for (name, _) in std::env::vars_os() {
-            // The project's settings are not for this build.
+            // The project's settings do not apply to this build.
             let text = name.to_string_lossy();
             let project = ["CARGO_BUILD_", "CARGO_TARGET_", "CARGO_PROFILE_", "CARGO_ENCODED_"]
                 .iter()
@@ -268,9 +271,9 @@ fn make_macros(cargo: &Cargo, draft: &Path) -> Result<()> {
         }
         run(command.current_dir(&folder), "perfunit-macros")
     };
-    // What installed us has usually left syn in cargo's cache.
+    // Installing cargo-perfunit usually leaves syn in cargo's cache.
     attempt(true).or_else(|error| if cargo.offline { Err(error) } else { attempt(false) }).map_err(|error| {
-        error.hint("the first run with a toolchain builds a proc macro and needs crates.io or a filled cargo cache")
+        error.hint("the first run with a toolchain builds a proc macro, which needs access to crates.io or a filled cargo cache")
     })?;
     let built = fs::read(&folder.join("target/release").join(macros_library()))?;
     fs::remove_dir_all(&folder)?;

@@ -1,6 +1,6 @@
-//! What a build may read without telling cargo, which would then take for fresh what it made of the other version: files
-//! of build scripts that do not name them, of procedural macros, of tools that cargo's configuration names, and of
-//! vendored packages, which cargo takes for constant.
+//! Inputs of a build that cargo is not told about, so that it would reuse a unit of the other version: files read by
+//! build scripts without `rerun-if-changed`, by procedural macros, by tools in cargo's configuration, and vendored
+//! packages, which cargo takes for constant.
 
 use super::bytes::contains;
 use super::cargo_layout::fingerprints;
@@ -15,23 +15,23 @@ use perfunit_system::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Name of the note in cargo's target folder: the key of what each may read, as it was last built there.
+/// Record in cargo's target folder: the key of each package's undeclared inputs at its last build.
 const NOTE: &str = "undeclared.json";
 /// Stands for all packages.
 const ALL: &str = "*";
-/// What makes a folder a vendored package.
+/// File that identifies a vendored package.
 const VENDORED: &str = ".cargo-checksum.json";
 
-/// One version, with what is known of it.
+/// A version and its packages.
 pub struct Version<'a> {
     pub repository: &'a Repository,
     pub files: &'a FileSet,
     pub packages: &'a [Package],
-    /// Cargo's configuration files.
+    /// Content of cargo's configuration files.
     pub configuration: &'a [String],
 }
 
-/// Has cargo build again what it last built in this folder from other files than those of this version.
+/// Makes cargo rebuild packages in this folder with undeclared inputs that differ in this version.
 pub fn forget_stale(target_dir: &Path, version: &Version<'_>) -> Result<()> {
     let note = target_dir.join(NOTE);
     let now = version.keys();
@@ -49,7 +49,7 @@ pub fn forget_stale(target_dir: &Path, version: &Version<'_>) -> Result<()> {
 }
 
 impl Version<'_> {
-    /// By the name of a package the key of all files that its build may read without telling cargo.
+    /// Returns a key of the undeclared inputs of each package's build, by package name.
     fn keys(&self) -> BTreeMap<String, String> {
         let mut keys: BTreeMap<&str, KeyBuilder> = BTreeMap::new();
         let macros = self.macros();
@@ -64,7 +64,8 @@ impl Version<'_> {
                 names.extend(self.configuration.iter().any(|told| names_file(told.as_bytes(), &text)).then_some(ALL));
                 let holders = self.packages.iter().filter(|package| is_below(&text, &package.dir));
                 let nearest = holders.max_by_key(|package| package.dir.len());
-                // What is in no package may be read by any of them, and by a package what lies in others around it.
+                // Any package may read a file outside of all packages, and a package may read files of packages around
+                // it.
                 let reading = reading.iter().filter(|package| {
                     nearest.is_none_or(|nearest| nearest.name == package.name || nearest.dir.is_empty())
                 });
@@ -78,7 +79,7 @@ impl Version<'_> {
         keys.into_iter().map(|(name, key)| (name.to_owned(), key.finish())).collect()
     }
 
-    /// The procedural macros of the repository.
+    /// Returns the procedural macro packages of the repository.
     fn macros(&self) -> BTreeSet<&str> {
         let is_macro = |package: &&Package| {
             let manifest = Path::new(&package.dir).join("Cargo.toml");
@@ -90,7 +91,7 @@ impl Version<'_> {
     }
 }
 
-/// Whether the build of a package may read files that cargo is not told of.
+/// Checks whether the build of a package may read undeclared files.
 fn may_read(package: &Package, macros: &BTreeSet<&str>) -> bool {
     let depends = |dependencies: &[Dependency], names: &dyn Fn(&str) -> bool| {
         dependencies.iter().any(|dependency| names(&dependency.package))
@@ -100,23 +101,23 @@ fn may_read(package: &Package, macros: &BTreeSet<&str>) -> bool {
         || depends(&package.dependencies, &|name| macros.contains(name))
 }
 
-/// Whether cargo hears of a file's changes anyway.
+/// Checks whether cargo tracks changes of a file anyway.
 fn is_told(path: &Path) -> bool {
     is_rust(path) || ["Cargo.toml", "Cargo.lock"].iter().any(|name| path.ends_with(name))
 }
 
-/// The folders of vendored packages.
+/// Returns the folders of vendored packages.
 pub fn vendored_folders(files: &FileSet) -> impl Iterator<Item = String> {
     let sums = files.entries.keys().filter(|path| path.ends_with(VENDORED));
     sums.filter_map(|path| path.parent()).map(|folder| folder.to_string_lossy().into_owned())
 }
 
-/// Whether a file of cargo's configuration has the name of another file.
+/// Checks whether cargo's configuration mentions the name of a file.
 pub fn names_file(configuration: &[u8], path: &str) -> bool {
     contains(configuration, path.rsplit('/').next().unwrap_or(path).as_bytes())
 }
 
-/// The package in a folder that `cargo vendor` made: `itoa`, or `itoa-1.0.4` where there are several versions.
+/// Returns the package in a folder created by `cargo vendor`: `itoa`, or `itoa-1.0.4` if there are several versions.
 fn package_of(folder: &str) -> &str {
     let name = folder.rsplit('/').next().unwrap_or(folder);
     let version = name.rsplit_once('-').filter(|(_, end)| end.starts_with(|c: char| c.is_ascii_digit()));

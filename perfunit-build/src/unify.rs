@@ -1,12 +1,12 @@
-//! Which packages to name to cargo, so that all features are those of the packages that the user asked for.
+//! Selects the packages to pass to cargo, so that features are the same as for all packages that the user selected.
 //!
-//! Cargo enables in a package what any of the packages on the command line needs of it. A build of fewer packages
-//! may so have fewer features, and fewer tests. Naming all costs what cargo builds of the others, so only those
-//! are named that make a difference. Which ones make a difference is computed in this process; cargo's own resolver
-//! (`cargo tree`) confirms the result.
+//! Cargo unifies the features that the packages on the command line need. A build of fewer packages may therefore have
+//! fewer features, and fewer tests. Passing all of them costs time for building the others, so only those that make a
+//! difference are passed. The selection is computed in this process, and cargo's own resolver (`cargo tree`) confirms
+//! it.
 //!
-//! Cargo builds targets of each package that is named. The code of one that is named for its features alone, and that
-//! nothing wanted depends on, is never run: it is *idle*, and its crates are compiled empty.
+//! Cargo builds targets of each package that is passed. A package that is passed only for its features, and that no
+//! wanted package depends on, is *idle*: its code never runs, and its crates are compiled empty.
 
 use super::request::Request;
 use perfunit_model::error::{Error, Result};
@@ -22,25 +22,25 @@ use std::process::Stdio;
 /// Stop after this many `cargo tree` calls; a superfluous build is cheaper.
 const MOST_CALLS: usize = 40;
 
-/// The packages to name to cargo.
+/// The packages to pass to cargo.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Named<'a> {
     packages: BTreeSet<&'a str>,
-    /// Those of them that are idle.
+    /// Idle packages among them.
     idle: BTreeSet<&'a str>,
 }
 
-/// Cargo's flags for packages and targets: those that make test executables, and those that run doc tests.
+/// Cargo's flags for packages and targets: those that build test executables, and those that run doc tests.
 pub(super) struct Flags {
-    /// None if no such target is wanted.
+    /// `None` if no such target is wanted.
     pub tests: Option<Vec<String>>,
     pub doctests: Option<Vec<String>>,
 }
 
 impl<'a> Named<'a> {
-    /// Finds the packages to name for a request.
+    /// Selects the packages to pass for a request.
     pub fn find(cargo: &Cargo, request: &Request<'a>) -> Result<Self> {
-        // Opened only if it is needed, and once.
+        // Resolve lazily, and only once.
         let resolver = LazyCell::new(|| {
             let resolver = FeatureResolver::open(cargo, &request.manifest, &request.options.arguments);
             resolver.inspect_err(|error| tracing::debug!(%error, "features cannot be resolved here")).ok()
@@ -50,7 +50,7 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// Cargo does not take both kinds of targets at once.
+    /// Builds the flags. Cargo does not accept both kinds of targets in one call.
     pub fn flags(&self, request: &Request<'_>) -> Flags {
         let is_doctest = |target: &TargetId| target.kind == TargetKind::Doctest;
         let tests = request.targets.iter().any(|target| !is_doctest(target)).then(|| flags(request, &self.packages));
@@ -62,7 +62,8 @@ impl<'a> Named<'a> {
         Flags { tests, doctests }
     }
 
-    /// The root files of idle packages, of no use to others: a build script of theirs may be linked with another of them.
+    /// Returns the root files of idle packages whose code nothing needs. The build script of an idle package may be
+    /// linked with another one.
     pub fn empty_roots(&self, packages: &[Package]) -> BTreeSet<PathBuf> {
         let is_idle = |package: &&Package| package.member && self.idle.contains(package.name.as_str());
         let mut needed: BTreeSet<&str> = BTreeSet::new();
@@ -87,9 +88,9 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Returns the packages to name: those with targets to build, and those without which these would be built otherwise.
-/// `resolved` returns what is enabled if packages are named, or nothing if cargo refuses them; `simulated` does the same
-/// faster and may err.
+/// Selects the packages to pass: those with targets to build, and those that affect how these are built. `resolved`
+/// returns the features enabled for a set of packages, or `None` if cargo refuses the set; `simulated` does the same
+/// faster but may be wrong.
 fn packages<'a>(
     request: &Request<'a>,
     resolved: &mut dyn FnMut(&BTreeSet<&'a str>) -> Result<Option<Features>>,
@@ -121,7 +122,7 @@ fn packages<'a>(
             })?;
         }
     }
-    // Without the resolver's word nothing is idle.
+    // Without the resolver's answer no package is idle.
     let idle = of_needed.map_or_else(BTreeSet::new, |features| {
         let used: BTreeSet<&str> = features.iter().filter_map(|(package, _)| package.split(' ').next()).collect();
         named.iter().copied().filter(|package| !needed.contains(package) && !used.contains(package)).collect()
@@ -129,7 +130,7 @@ fn packages<'a>(
     Ok(Named { packages: named, idle })
 }
 
-/// Returns the packages to name as the simulation has them.
+/// Returns the packages to pass according to the simulation.
 fn propose<'a>(
     named: &BTreeSet<&'a str>,
     dispensable: &[&'a str],
@@ -146,8 +147,8 @@ fn propose<'a>(
     Ok(Some(proposed))
 }
 
-/// Removes from the packages those without which they still suffice. That packages enable more features of each other,
-/// and never fewer, lets whole groups be tried at once.
+/// Removes packages that are not needed. More packages enable more features of each other and never fewer, so whole
+/// groups can be tried at once.
 fn drop_dispensable<'a>(
     packages: &mut BTreeSet<&'a str>,
     dispensable: &[&'a str],
@@ -167,13 +168,13 @@ fn drop_dispensable<'a>(
     Ok(())
 }
 
-/// True if what is enabled in some packages is what is enabled in them among others.
+/// Checks whether the packages in `some` have the same features as in `all`.
 fn is_part(some: &Features, all: &Features) -> bool {
     let packages: BTreeSet<&str> = some.iter().map(|(package, _)| package.as_str()).collect();
     all.iter().filter(|(package, _)| packages.contains(package.as_str())).eq(some)
 }
 
-/// True if cargo builds something of a package besides what is asked for.
+/// Checks whether cargo would build something of a package that was not requested.
 fn costs(request: &Request<'_>, package: &str) -> bool {
     let is_built = |target: &TargetId| {
         let alike = |asked: &TargetId| match asked.kind {
@@ -198,14 +199,14 @@ fn resolved(cargo: &Cargo, request: &Request<'_>, packages: &BTreeSet<&str>) -> 
         }
     }
     command.args(packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]));
-    // What is wrong, the build will say.
+    // The build will report errors.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let output = process::spawn(&mut command)?.wait_with_output();
     let output = output.map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
     Ok(output.status.success().then(|| features(&String::from_utf8_lossy(&output.stdout))))
 }
 
-/// A package that was shown before with all that is below it is marked.
+/// Parses the output of `cargo tree`, which marks packages that it has already printed.
 fn features(lines: &str) -> Features {
     let lines = lines.lines().filter_map(|line| line.split_once('\t'));
     lines
@@ -216,13 +217,13 @@ fn features(lines: &str) -> Features {
 fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     let mut flags = named(request, packages);
     let needs_all = packages.iter().all(|package| request.targets.iter().any(|target| target.package == *package));
-    // Cargo's `--tests` leaves out what has `test = false` and may hold benchmarks all the same.
+    // Cargo's `--tests` omits targets with `test = false`, which may contain benchmarks.
     let is_no_test = |target: &TargetId| {
         let tests = target.kind.beside().map(|kind| TargetId { kind, ..target.clone() });
         tests.is_some_and(|tests| !request.targets.contains(&tests))
     };
     let beyond_tests = request.targets.iter().any(is_no_test);
-    // Cargo refuses to build a named target whose features are off, and silently leaves it out otherwise.
+    // Cargo refuses to build a target by name if its features are off, and otherwise omits it silently.
     if request.requires_features || (request.whole_packages && needs_all && !beyond_tests) {
         flags.push("--tests".to_owned());
         let benches = request.targets.iter().filter(|target| target.kind == TargetKind::Bench);
@@ -254,13 +255,13 @@ fn named(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]).collect()
 }
 
-/// A name alone may also be that of a dependency.
+/// Returns the package ID specification. A name alone is ambiguous if a dependency has the same name.
 fn specification(request: &Request<'_>, package: &str) -> String {
     let folder = request.package_folders.get(package);
     folder.map_or_else(|| package.to_owned(), |folder| format!("path+{}#{package}", file_url(folder)))
 }
 
-/// RFC 8089, as the `url` crate that cargo uses writes it for a Unix path.
+/// Formats a Unix path as a URL (RFC 8089) like the `url` crate that cargo uses.
 fn file_url(path: &Path) -> String {
     let mut url = String::from("file://");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -286,7 +287,7 @@ mod tests {
         TargetId { package: package.to_owned(), kind, name: name.to_owned() }
     }
 
-    /// A workspace: `demo`, what needs a feature of it, and what does not.
+    /// A workspace with `demo`, packages that need a feature of it, and others.
     struct Story {
         options: Options,
         targets: BTreeSet<TargetId>,
@@ -323,8 +324,8 @@ mod tests {
             }
         }
 
-        /// Returns the packages that are named, those that are idle, and the number of calls of cargo, if `needy` enables
-        /// such a feature and `demo` depends on `other`. A simulation that errs finds everything dispensable.
+        /// Returns the selected packages, the idle ones, and the number of cargo calls, if `needy` enables such a
+        /// feature and `demo` depends on `other`. A wrong simulation finds every package dispensable.
         fn named(&self, feature: &str, simulation_errs: bool) -> (Vec<&str>, Vec<&str>, usize) {
             let features = |packages: &BTreeSet<&str>, feature: &str| -> Features {
                 let has = |name: &str| packages.contains(name);
@@ -354,7 +355,7 @@ mod tests {
         assert_eq!(story.named("", false), (vec!["demo"], vec![], 2));
         // The third call confirms the simulation.
         assert_eq!(story.named("fast", false), (vec!["demo", "needy"], vec!["needy"], 3));
-        // Cargo contradicts the simulation: then without both, without `needy`, without `other`.
+        // Cargo contradicts the simulation. The next calls try without both, without `needy`, and without `other`.
         assert_eq!(story.named("fast", true), (vec!["demo", "needy"], vec!["needy"], 6));
         // Cargo builds nothing of the others.
         let story = Story::new(&[id("demo", TargetKind::Test, "it")]);
@@ -502,7 +503,7 @@ mod tests {
             for packages in [&all[..], &["engine", "chooser", "tester"], &["builder", "chooser"]] {
                 let packages = packages.iter().copied().collect();
                 let of_cargo = resolved(&cargo, &request, &packages).unwrap().expect("cargo takes these packages");
-                // Cargo says where each package is.
+                // Cargo prints the folder of each package.
                 let without_folder = |(package, features): (String, String)| {
                     (package.split(' ').take(2).collect::<Vec<_>>().join(" "), features)
                 };

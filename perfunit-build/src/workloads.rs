@@ -1,9 +1,9 @@
-//! The tests of an executable, whoever drives them.
+//! Lists the tests of an executable with any harness.
 
 use super::benches;
 use super::doctests::Doctests;
 use super::kept::{TestExecutable, side_of};
-use super::listing::{self, Found};
+use super::listing::{self, ListedTest};
 use super::own_harness;
 use perfunit_model::error::{Result, Tried};
 use perfunit_model::{Harness, NoDoctest, NotCaptured, Unlisted};
@@ -11,11 +11,11 @@ use perfunit_system::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Name of the folder of a side with the lists of tests that its executables printed.
+/// Folder of a side with the test lists that its executables printed.
 const LISTS: &str = "tests";
 
-/// Lists the tests of an executable; or why a harness of its own does not. `scratch` is a folder of ours.
-pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Found>, Unlisted> {
+/// Lists the tests of an executable, or returns the reason why its own harness does not. `scratch` is a folder of ours.
+pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<ListedTest>, Unlisted> {
     let found = match executable.harness {
         Harness::Runner | Harness::Libtest => known_to_executable(executable, scratch)?,
         Harness::Own => return own_harness::list(executable),
@@ -27,9 +27,9 @@ pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<Foun
     })
 }
 
-/// Returns the tests that are compiled into an executable. The list never changes, so it is kept in the side's folder. A
-/// harness of the project's own may find its tests in files when it runs.
-fn known_to_executable(executable: &TestExecutable, scratch: &Path) -> Result<Vec<Found>> {
+/// Returns the tests that are compiled into an executable. The list is constant, so it is cached in the side's folder.
+/// A project's own harness may find its tests in files at run time, so its list is not cached.
+fn known_to_executable(executable: &TestExecutable, scratch: &Path) -> Result<Vec<ListedTest>> {
     let name = executable.path.file_name().unwrap_or_default().to_string_lossy();
     let kept = side_of(&executable.path).map(|side| side.join(LISTS).join(format!("{name}.json")));
     if let Some(found) = kept.as_deref().map(json::read_if_understood).transpose()?.flatten() {
@@ -45,15 +45,15 @@ fn known_to_executable(executable: &TestExecutable, scratch: &Path) -> Result<Ve
     Ok(found)
 }
 
-/// Doc tests by their names. What else libtest finds is a test that stands in one of them.
-fn named(doctests: &Doctests, found: &[Found]) -> Vec<Found> {
-    let by_name: BTreeMap<&str, &Found> = found.iter().map(|test| (test.name.as_str(), test)).collect();
+/// Returns doc tests under their names. Other tests that libtest finds are inside of a doc test.
+fn named(doctests: &Doctests, found: &[ListedTest]) -> Vec<ListedTest> {
+    let by_name: BTreeMap<&str, &ListedTest> = found.iter().map(|test| (test.name.as_str(), test)).collect();
     let bundled = doctests.known_as.iter().filter_map(|(name, known_as)| {
         let found = *by_name.get(known_as.as_str())?;
-        // Its place is in a file of ours.
-        Some(Found { name: name.clone(), place: None, ..found.clone() })
+        // The position refers to a file of ours.
+        Some(ListedTest { name: name.clone(), place: None, ..found.clone() })
     });
-    let left_out = doctests.left_out.iter().map(|(name, why)| Found {
+    let left_out = doctests.left_out.iter().map(|(name, why)| ListedTest {
         name: name.clone(),
         ignored: *why == Some(NoDoctest::Ignored),
         of_name: 1,

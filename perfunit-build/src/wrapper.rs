@@ -1,4 +1,4 @@
-//! What the rustc wrapper is told, by the file beside it.
+//! Settings of the rustc wrapper, in a file next to it.
 
 use perfunit_model::error::Result;
 use perfunit_system::json;
@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// File name by which `main` knows this role.
+/// File name of the executable that selects the role.
 pub const WRAPPER_NAME: &str = "perfunit-rustc";
-/// The wrapper's settings, beside it.
+/// File with the wrapper's settings, next to it.
 pub const CONFIG_NAME: &str = "wrapper.json";
-/// Suffix of the file left beside a test executable that libtest, our runner or a stand-in drives; its content says which.
+/// Suffix of the file next to a test executable that names its harness: libtest, our runner, or a stand-in.
 pub const HARNESS_SUFFIX: &str = ".perfunit";
 
-/// What the wrapper adds.
+/// Settings of the wrapper.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct WrapperConfig {
     pub runtime: PathBuf,
-    /// Runner library; absent where tests are captured by attribute only.
+    /// Runner library; `None` if tests are captured by attribute only.
     pub runner: Option<PathBuf>,
     pub macros: PathBuf,
-    /// The library that counts the work of functions.
+    /// Library that counts the work of functions.
     pub growth: PathBuf,
-    /// Our stand-ins for harnesses of benchmarks, by the names of these.
+    /// Stand-ins for benchmark harnesses, by the name of the harness.
     pub stand_ins: BTreeMap<String, PathBuf>,
     /// The user's own workspace wrapper, called between us and rustc.
     pub chained: Option<PathBuf>,
-    /// The toolchain's folder: what is linked from there is the same on both sides.
+    /// Folder of the toolchain. Inputs linked from there are the same on both sides.
     pub sysroot: PathBuf,
-    /// Whether functions carry probes.
+    /// Instrumentation of functions.
     pub probes: Probes,
-    /// Whether executables tell what was inlined where.
+    /// Inlining information in executables.
     pub inlining: Inlining,
 }
 
@@ -40,30 +40,33 @@ impl WrapperConfig {
         json::read(&dir.join(CONFIG_NAME)).map_err(|error| error.hint("run `cargo perfunit clean --cache`"))
     }
 
-    /// Writes the settings into the wrapper's folder, last: their presence says that the folder is complete.
+    /// Writes the settings into the wrapper's folder. They must be written last, so that their existence means that the
+    /// folder is complete.
     pub fn save(&self, dir: &Path) -> Result<()> {
         json::write(&dir.join(CONFIG_NAME), self)
     }
 }
 
-/// Whether the functions of the workspace carry probes.
+/// Instrumentation of the workspace's functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Probes {
-    /// As written, for measuring.
+    /// No probes, for measuring.
     #[default]
     Without,
-    /// With a probe each, for explaining.
+    /// A probe in each function, for explaining.
     With,
-    /// With a probe each that knows the lengths of the arguments, and a counter in each basic block: to see how work grows.
+    /// A probe in each function that records the lengths of the arguments, and a counter in each basic block, to find
+    /// how work grows.
     Counting,
 }
 
-/// Whether executables tell which function each instruction is from.
+/// Information in executables about the function that each instruction comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Inlining {
-    /// As the profile has it, for measuring; where the link drops debug information, the kept objects hold it.
+    /// The profile's debug information, for measuring. If the link strips debug information, the stored objects have
+    /// it.
     #[default]
     AsBuilt,
-    /// With debug information about functions, which is not loaded and changes no instruction.
+    /// Additional debug information about functions, which is not loaded and changes no instruction.
     Told,
 }

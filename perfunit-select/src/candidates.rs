@@ -8,7 +8,7 @@ use super::rules::TestRules;
 use super::selected::Selected;
 use super::target_code::{ProgramCode, TargetCode};
 use super::test_inputs::{self, Libraries};
-use perfunit_build::{BuiltSides, CompiledFiles, Found, SideBuild, TestExecutable, list_tests};
+use perfunit_build::{BuiltSides, CompiledFiles, ListedTest, SideBuild, TestExecutable, list_tests};
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{
     Capture, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason, SelectedBecause,
@@ -111,7 +111,7 @@ pub fn not_measured(
     }
 }
 
-type Tests = BTreeMap<String, Found>;
+type Tests = BTreeMap<String, ListedTest>;
 
 /// Lists the tests of both sides and sorts them out.
 pub fn candidates(

@@ -286,7 +286,7 @@ fn a_push_is_let_through_when_its_time_is_over() {
     let first = push();
     says(
         &first,
-        &["First build with the profile `bench`, dependencies included", "budget", "was used up", "let through"],
+        &["First build with the `bench` profile compiles all dependencies", "budget", "was used up", "let through"],
     );
     says(
         &first,

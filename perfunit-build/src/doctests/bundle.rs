@@ -1,4 +1,4 @@
-//! The crate that doc tests become: a module for each, so that no name of one is seen by another.
+//! The crate that contains all doc tests of a library, each in a module so that its names stay private.
 
 use super::extracted::{Code, Main};
 use crate::shadow::MACROS;
@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// What the function of each test is called, in a module of its own.
+/// Name of each test's function.
 const FUNCTION: &str = "doc";
 
-/// A doc test that is to be part of a bundle.
+/// A doc test to include in a bundle.
 #[derive(Debug, Clone)]
 pub struct Part<'a> {
     pub module: String,
@@ -18,33 +18,33 @@ pub struct Part<'a> {
     pub attribute: Attribute,
 }
 
-/// By which attribute a part is a test.
+/// Test attribute of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attribute {
-    /// Ours, with opaque constants.
+    /// Ours, which makes constants opaque.
     Ours,
-    /// The built-in one, for code that ours does not take.
+    /// The built-in one, for code that does not compile with ours.
     BuiltIn,
 }
 
-/// The crate's source.
+/// Source of the crate.
 #[derive(Debug)]
 pub struct Bundle {
     pub text: String,
-    /// Lines at the beginning that some parts have in common, from 1.
+    /// Parts that need each of the first lines, which parts can share.
     root: Vec<Vec<usize>>,
-    /// The lines of each part, from 1.
+    /// Line range of each part, counted from 1.
     lines: Vec<Range<usize>>,
 }
 
 impl Bundle {
-    /// `library` is the crate whose doc tests these are.
+    /// Builds a bundle. `library` is the crate that the doc tests belong to.
     pub fn new(parts: &[Part<'_>], library: &str, edition: &str) -> Self {
         let (mut text, root) = root(parts);
         text.push_str(MACROS);
         text.push('\n');
         if edition == "2015" {
-            // There `use` begins at the root of the crate.
+            // In this edition, `use` paths start at the crate root.
             let _ = writeln!(text, "extern crate r#{library};");
         }
         let mut lines = Vec::new();
@@ -56,7 +56,7 @@ impl Bundle {
         Self { text, root, lines }
     }
 
-    /// The parts that have a line.
+    /// Returns the parts that a line belongs to.
     pub fn parts_at(&self, line: usize) -> Vec<usize> {
         let shared = line.checked_sub(1).and_then(|line| self.root.get(line));
         shared
@@ -65,7 +65,7 @@ impl Bundle {
     }
 }
 
-/// The lines at the beginning, attributes of one name once, and the parts that want each.
+/// Merges the lines for the crate root, one attribute per name, and returns the parts that need each.
 fn root(parts: &[Part<'_>]) -> (String, Vec<Vec<usize>>) {
     let name = |attribute: &str| attribute.split('=').next().unwrap_or_default().to_owned();
     let mut lines: Vec<(String, &str, Vec<usize>)> = Vec::new();
@@ -108,7 +108,7 @@ fn module(part: &Part<'_>) -> String {
     }
 }
 
-/// A module for the doc test of this name, other than all `used`.
+/// Returns a module name for a doc test that is not in `used`, and adds it there.
 pub fn module_for(name: &str, used: &mut BTreeSet<String>) -> String {
     let mut module: String = name.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '_' }).collect();
     while !used.insert(module.clone()) {
@@ -117,7 +117,7 @@ pub fn module_for(name: &str, used: &mut BTreeSet<String>) -> String {
     module
 }
 
-/// The name of a part's test, as libtest prints it.
+/// Returns the name of a part's test, as libtest prints it.
 pub fn test_in(module: &str) -> String {
     format!("{module}::{FUNCTION}")
 }

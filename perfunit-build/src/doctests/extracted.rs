@@ -1,5 +1,5 @@
-//! What rustdoc extracts (`--output-format=doctest`), and a name for each doc test that it keeps when lines move: the
-//! path of its item without generics, and its number there.
+//! Parses rustdoc's extracted doc tests (`--output-format=doctest`), and names each one so that the name survives moved
+//! lines: the path of its item without generics, and its number there.
 
 use perfunit_model::{NoDoctest, NotExtracted};
 use proc_macro2::TokenStream;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use syn::{Attribute, Item};
 
-/// The format that we understand.
+/// Supported version of the format.
 const FORMAT: u32 = 2;
-/// What takes part in the whole program, so that one executable cannot have it twice.
+/// Attributes that affect the whole program, so that an executable cannot contain two of them.
 const SHARED: [&str; 4] = ["no_mangle", "export_name", "global_allocator", "link_section"];
-/// Attributes of a crate that decide nothing but warnings and documentation, or take away what need not be used.
+/// Crate attributes that affect only warnings and documentation, or restrict what a crate may use.
 const WITHOUT_EFFECT: [&str; 7] = ["allow", "warn", "deny", "forbid", "expect", "doc", "no_std"];
-/// Attributes of a crate that other doc tests can have as well.
+/// Crate attributes that several doc tests can share.
 const SHAREABLE: [&str; 2] = ["recursion_limit", "type_length_limit"];
 
 /// A doc test.
@@ -23,38 +23,38 @@ pub struct DocTest {
     /// `Type::method #2`; `crate #1` for the documentation of the crate itself.
     pub name: String,
     pub should_panic: bool,
-    /// Its code, or why it cannot be part of a bundle.
+    /// Code of the doc test, or the reason why it cannot be in a bundle.
     pub code: Result<Code, NoDoctest>,
 }
 
 /// The code of a doc test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
-    /// What only the root of a crate can have, and others in it do not mind.
+    /// Items that only a crate root can have and that do not affect other doc tests.
     pub root: Root,
-    /// `extern crate`, which stands before its function.
+    /// `extern crate` items before the function.
     pub crates: String,
     pub body: String,
     pub main: Main,
 }
 
-/// What a doc test has in the root of the crate.
+/// Items of a doc test for the crate root.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     pub attributes: Vec<String>,
-    /// `#[macro_use] extern crate`, without a name of its own.
+    /// `#[macro_use] extern crate`, bound to `_`.
     pub macros: Vec<String>,
 }
 
-/// What function the code is put into.
+/// Function that holds the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Main {
-    /// One that returns nothing.
+    /// A function that returns nothing.
     Plain,
-    /// One that returns a `Result`.
+    /// A function that returns a `Result`.
     Fallible,
-    /// It has a `main` of its own.
+    /// The doc test's own `main`.
     Own,
 }
 
@@ -91,7 +91,7 @@ struct Attributes {
 enum Ignore {
     All,
     None,
-    /// On targets whose triple contains one of these.
+    /// Ignored on targets whose triple contains one of these.
     Some(Vec<String>),
 }
 
@@ -107,7 +107,7 @@ struct Wrapper {
     returns_result: bool,
 }
 
-/// Reads what rustdoc printed about a crate of this edition, for this target.
+/// Parses rustdoc's output for a crate of this edition and target.
 pub fn read(text: &str, edition: &str, triple: &str) -> Result<Vec<DocTest>, NotExtracted> {
     let other_format = |error: serde_json::Error| NotExtracted::OtherFormat { error: error.to_string() };
     let Header { format_version } = serde_json::from_str(text).map_err(other_format)?;
@@ -129,7 +129,7 @@ pub fn read(text: &str, edition: &str, triple: &str) -> Result<Vec<DocTest>, Not
     Ok(named.collect())
 }
 
-/// The item in `src/lib.rs - module::Type<T>::method (line 12)`.
+/// Parses the item in `src/lib.rs - module::Type<T>::method (line 12)`.
 fn item_path(name: &str) -> String {
     let path = name.split_once(" - ").map_or(name, |(_, path)| path);
     let path = path.rsplit_once("(line ").map_or(path, |(path, _)| path).trim();
@@ -178,7 +178,7 @@ fn code(raw: Raw, edition: &str, triple: &str) -> Result<Code, NoDoctest> {
     Ok(Code { root, crates, body: code, main })
 }
 
-/// The items before the function: for the root of the crate, and for a module.
+/// Splits the items before the function into those for the crate root and those for a module.
 fn crates(crate_level: &str) -> Result<(Root, String), NoDoctest> {
     let file = syn::parse_file(crate_level).map_err(|error| NoDoctest::DoesNotCompile { error: error.to_string() })?;
     let is_one_of = |attribute: &Attribute, names: &[&str]| names.iter().any(|name| attribute.path().is_ident(name));
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(item_path("README.md - mac (line 4)"), "mac");
     }
 
-    /// What rustdoc prints for one doc test with such attributes.
+    /// Formats rustdoc's output for one doc test.
     fn output(attributes: &Value, crate_level: &str, wrapper: &Value) -> String {
         let mut all = json!({
             "should_panic": false, "no_run": false, "ignore": "None", "test_harness": false, "compile_fail": false,

@@ -1,9 +1,9 @@
-//! Doc tests as workloads: each library's become one test executable.
+//! Doc tests as workloads: those of each library become one test executable.
 //!
-//! Cargo runs us as its `rustdoc --test` ([`rustdoc`]). We have the real one extract the doc tests ([`extracted`]), write
-//! them down as tests of one crate ([`bundle`]), and compile that as cargo compiles a test target, through our wrapper:
-//! capture methods, selection and layouts find nothing special in it. The texts are those of one version on both sides.
-//! Every doc test that is in no bundle has its reason.
+//! Cargo runs us as `rustdoc --test` ([`rustdoc`]). The real rustdoc extracts the doc tests ([`extracted`]). We write
+//! them as tests of one crate ([`bundle`]) and compile it like cargo compiles a test target, with our wrapper, so
+//! capture methods, selection and layouts need no special case. Both sides use the texts of one version. Every doc test
+//! that is not in a bundle has a reason.
 
 mod bundle;
 mod extracted;

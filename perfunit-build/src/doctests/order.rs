@@ -1,4 +1,4 @@
-//! What the tool asks of its role as rustdoc, and what that answers: both are files in one folder.
+//! Requests from the tool to its rustdoc role, and the results, as files in one folder.
 
 use super::extracted::DocTest;
 use perfunit_model::error::{Error, Result};
@@ -11,70 +11,70 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// File name by which `main` knows the role.
+/// File name of the executable that selects the role.
 pub const RUSTDOC_NAME: &str = "perfunit-rustdoc";
-/// Names the folder to the role.
+/// Environment variable with the folder for requests and results.
 pub const FOLDER_VARIABLE: &str = "PERFUNIT_DOCTESTS_DIR";
 const ORDER: &str = "order.json";
 
-/// What is to be done with each library.
+/// Instructions for the rustdoc role.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Order {
-    /// The real one.
+    /// The real rustdoc.
     pub rustdoc: PathBuf,
     pub rustc: PathBuf,
-    /// Ours around rustc.
+    /// Our rustc wrapper.
     pub wrapper: PathBuf,
-    /// The compiler's own target.
+    /// The compiler's host target.
     pub host: String,
-    /// The packages whose doc tests are wanted; cargo may ask for more.
+    /// Packages with wanted doc tests; cargo may run others.
     pub packages: BTreeSet<String>,
-    /// Where the other side's doc tests are, if this one is to have the same.
+    /// Folder with the other side's doc tests, if this side must use the same.
     pub texts: Option<PathBuf>,
-    /// Where bundles are made: the same place for both sides.
+    /// Folder for bundles, the same for both sides.
     pub bundles: PathBuf,
 }
 
-/// What became of a library's doc tests.
+/// Result for a library's doc tests.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Extracted {
     pub package: String,
     pub bundled: std::result::Result<Bundled, NotExtracted>,
 }
 
-/// A library's doc tests in one executable.
+/// Doc tests of a library in one executable.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Bundled {
     pub executable: PathBuf,
-    /// The doc tests of this version, whosever are in the bundle.
+    /// Doc tests of this version, even if the bundle has those of the other version.
     pub own: Vec<DocTest>,
     pub doctests: Doctests,
 }
 
-/// What the doc tests in an executable are called, and which are not in it.
+/// Doc tests of an executable, and those left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doctests {
-    /// By the name of each the one that libtest knows it by.
+    /// Names for libtest, by doc test name.
     pub known_as: BTreeMap<String, String>,
-    /// Why others are left out; none for those that are not of the version whose doc tests these are.
+    /// Reasons for doc tests that are left out; `None` for those that only the other version has.
     pub left_out: BTreeMap<String, Option<NoDoctest>>,
 }
 
 impl Order {
-    /// With an empty folder for the answers.
+    /// Writes the order and clears the folder for results.
     pub fn give(&self, folder: &Path) -> Result<()> {
         cache::empty_private_dir(folder)?;
         json::write(&folder.join(ORDER), self)
     }
 
-    /// In the role.
+    /// Reads the order, in the rustdoc role.
     pub fn take() -> Result<(Self, PathBuf)> {
         let folder = std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
-        let folder = folder.ok_or_else(|| Error::usage(format!("{RUSTDOC_NAME} is called by cargo")))?;
+        let folder = folder.ok_or_else(|| Error::usage(format!("{RUSTDOC_NAME} is for internal use by cargo")))?;
         Ok((json::read(&folder.join(ORDER))?, folder))
     }
 
-    /// The doc tests of the other side.
+    /// Returns the doc tests of the other side.
     pub fn texts(&self, package: &str) -> Result<Option<Vec<DocTest>>> {
         let Some(folder) = &self.texts else { return Ok(None) };
         let path = text_of(folder, package);
@@ -88,7 +88,7 @@ impl Extracted {
     }
 }
 
-/// The answers about all targets that were asked for; cargo may not have come to some.
+/// Reads the results for all requested targets. Cargo may not have reached some of them.
 pub fn collect(folder: &Path, targets: &BTreeSet<&TargetId>) -> Result<BTreeMap<TargetId, Extracted>> {
     let mut found = BTreeMap::new();
     for target in targets {
@@ -99,19 +99,19 @@ pub fn collect(folder: &Path, targets: &BTreeSet<&TargetId>) -> Result<BTreeMap<
     Ok(found)
 }
 
-/// Keeps the doc tests of a side, for the other to have the same.
+/// Saves the doc tests of a side, so that the other side can use the same.
 pub fn write_texts(folder: &Path, package: &str, own: &[DocTest]) -> Result<()> {
     json::write(&text_of(folder, package), &own)
 }
 
-/// Returns the key of the doc tests that are kept in a folder.
+/// Returns the key of the doc tests saved in a folder.
 pub fn texts_key(folder: &Path) -> Result<String> {
     let files = if folder.is_dir() { fs::list_dir(folder)? } else { Vec::new() };
     let read = |file: PathBuf| Ok((file.file_name().unwrap_or_default().to_owned(), fs::read(&file)?));
     Ok(key_of(&files.into_iter().map(read).collect::<Result<_>>()?))
 }
 
-/// Returns the key of a side's own doc tests before they are kept: that of the folder that will hold them.
+/// Returns the key that a side's own doc tests will have once they are saved.
 pub fn own_texts_key(extracted: &BTreeMap<TargetId, Extracted>) -> Result<String> {
     let bundled = extracted.iter().filter_map(|(target, extracted)| Some((target, extracted.bundled.as_ref().ok()?)));
     let text = |(target, bundled): (&TargetId, &Bundled)| {
@@ -126,7 +126,7 @@ fn key_of(texts: &BTreeMap<OsString, Vec<u8>>) -> String {
     texts.fold(KeyBuilder::default(), |key, (name, text)| key.with(name.as_encoded_bytes()).with(text)).finish()
 }
 
-/// How the doc tests of a package differ between two versions, by their names, where they do.
+/// Returns the differences between two versions' doc tests of a package, by name.
 pub fn differences(texts: Sides<&Path>, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
     let by_name = |folder: &Path| -> Result<BTreeMap<String, DocTest>> {
         let path = text_of(folder, package);

@@ -1,4 +1,4 @@
-//! The executable as cargo's rustdoc: extracts the doc tests of one library and compiles them as a test executable.
+//! The executable as cargo's rustdoc: extracts the doc tests of a library and compiles them as a test executable.
 
 use super::bundle::{Attribute, Bundle, Part, module_for, test_in};
 use super::extracted::{self, DocTest};
@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The role's main: `arguments` are those of `rustdoc --test`.
+/// Runs the role with the arguments of `rustdoc --test`.
 pub fn rustdoc(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     let _ = os::die_with_parent();
     let arguments: Vec<OsString> = arguments.collect();
@@ -39,19 +39,19 @@ pub fn rustdoc(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     Extracted { package, bundled }.answer(&answers)
 }
 
-/// The library whose doc tests cargo wants to have run.
+/// The library with the doc tests that cargo runs.
 #[derive(Debug, Default)]
 struct Library {
     name: String,
     edition: String,
     target: Option<String>,
-    /// The folder in which doc tests run.
+    /// Folder in which doc tests run.
     folder: PathBuf,
-    /// Its file, as cargo built it.
+    /// The library's file, as cargo built it.
     file: PathBuf,
-    /// What doc tests can use, as rustc takes it.
+    /// Dependencies that doc tests can use, as arguments for rustc.
     dependencies: Vec<String>,
-    /// The arguments of rustdoc but for those about running.
+    /// Rustdoc's arguments, except those about running.
     arguments: Vec<OsString>,
 }
 
@@ -94,18 +94,18 @@ impl Library {
             let (name, file) = value.split_once('=')?;
             (name.rsplit(':').next() == Some(&library.name)).then(|| PathBuf::from(file))
         });
-        let error = || Error::setup(format!("{RUSTDOC_NAME} was not told where the library is"));
+        let error = || Error::setup(format!("{RUSTDOC_NAME} got no `--extern` argument for the library"));
         library.file = own.ok_or_else(error)?;
         let failed = |error: std::io::Error| Error::setup(error.to_string());
         library.folder = std::path::absolute(&library.folder).map_err(failed)?;
         Ok(library)
     }
 
-    /// The doc tests of this version, or why rustdoc does not name them.
+    /// Extracts the doc tests of this version, or returns the reason why rustdoc cannot.
     fn extract(&self, order: &Order) -> Tried<Vec<DocTest>, NotExtracted> {
         let mut command = Command::new(&order.rustdoc);
         command.args(&self.arguments).args(["-Zunstable-options", "--output-format=doctest"]);
-        // For this process alone.
+        // Allow unstable options for this process only.
         let output = run(command.env("RUSTC_BOOTSTRAP", "1"))?;
         if !output.status.success() {
             return Err(Stop::Because(NotExtracted::Refused { error: first_error(&output) }));
@@ -114,7 +114,7 @@ impl Library {
         extracted::read(&String::from_utf8_lossy(&output.stdout), &self.edition, triple).map_err(Stop::Because)
     }
 
-    /// Compiles the doc tests of the version whose they shall be, all that compile.
+    /// Compiles the doc tests of the version that provides the texts, leaving out those that do not compile.
     fn bundle(&self, order: &Order, package: &str, own: Vec<DocTest>) -> Tried<Bundled, NotExtracted> {
         let options = rustc::options_of(&self.file)?.ok_or(Stop::Because(NotExtracted::NotRun))?;
         let texts = order.texts(package)?.unwrap_or_else(|| own.clone());
@@ -167,35 +167,35 @@ impl Library {
     }
 }
 
-/// Why a doc test does not compile in a version; none if that version does not have it.
+/// Returns the reason why a doc test does not compile; `None` if this version does not have the doc test.
 fn not_compiled(test: &DocTest, own: &[DocTest], error: &str) -> Option<NoDoctest> {
     let same = own.iter().find(|known| known.name == test.name)?;
     let error = error.to_owned();
     Some(if same.code == test.code { NoDoctest::DoesNotCompile { error } } else { NoDoctest::TextChanged { error } })
 }
 
-/// Compiles bundles of one library.
+/// Compiler for bundles of one library.
 struct Compiler<'a> {
     library: &'a Library,
     order: &'a Order,
     options: Vec<String>,
     source: PathBuf,
-    /// What the executable is called.
+    /// Name of the executable.
     name: String,
     suffix: String,
 }
 
-/// Why a bundle does not compile.
+/// Errors of a bundle.
 struct BundleError {
     first: String,
-    /// The parts with errors, each with its first.
+    /// Parts with errors, each with its first error.
     parts: BTreeMap<usize, String>,
 }
 
 impl<'a> Compiler<'a> {
     fn new(library: &'a Library, order: &'a Order, package: &str, options: Vec<String>) -> Result<Self> {
         fs::create_dir_all(&order.bundles)?;
-        // Two packages can have libraries of one name.
+        // Libraries of different packages can have the same name.
         let suffix = format!("-{}", &cache::hash(package.as_bytes())[..16]);
         let name = format!("doctests_{}", library.name);
         let source = order.bundles.join(format!("{name}{suffix}.rs"));
@@ -233,7 +233,7 @@ impl<'a> Compiler<'a> {
         Err(Stop::Because(error))
     }
 
-    /// The lines of the bundle that an error is about.
+    /// Returns the lines of the bundle that an error refers to.
     fn places<'d>(&self, diagnostic: &'d Diagnostic) -> impl Iterator<Item = usize> + use<'d> {
         let source = self.source.to_string_lossy().into_owned();
         let outwards =
@@ -243,7 +243,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// `error[E0425]: cannot find value`, as rustc has it.
+/// Formats an error like rustc: `error[E0425]: cannot find value`.
 fn described(diagnostic: &Diagnostic) -> String {
     let code = diagnostic.code.as_ref().map(|code| format!("[{}]", code.code)).unwrap_or_default();
     format!("error{code}: {}", diagnostic.message)
@@ -257,7 +257,7 @@ fn run(command: &mut Command) -> Result<Output> {
 
 fn first_error(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    // An old rustdoc prints this as JSON: it was asked for that format of errors.
+    // Old rustdoc versions print errors as JSON, which the arguments request.
     let mut diagnostics = text.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
     if let Some(error) = diagnostics.find(|diagnostic| diagnostic.level == DiagnosticLevel::Error) {
         return described(&error);

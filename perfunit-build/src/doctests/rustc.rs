@@ -1,28 +1,28 @@
-//! How a library was compiled: rustdoc is not told, and its doc tests are to be compiled likewise.
+//! Compiler options of a library, which its doc tests must share. Rustdoc does not receive them.
 
 use perfunit_model::error::Result;
 use perfunit_system::json;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Suffix of the file that our wrapper leaves beside a library.
+/// Suffix of the file that our wrapper writes next to a library.
 const SUFFIX: &str = ".perfunit-options";
-/// Codegen options that are for one file of the library, or for libraries alone.
+/// Codegen options that are specific to one file or to libraries.
 const OF_LIBRARY: [&str; 5] = ["metadata", "extra-filename", "incremental", "linker-plugin-lto", "prefer-dynamic"];
 
-/// Keeps the options of a library for its doc tests. `name` is that of its file, without `lib` and ending.
+/// Saves the options of a library for its doc tests. `name` is the library's file name without `lib` and extension.
 pub fn keep_options(arguments: &[OsString], out_dir: &Path, name: &str) -> Result<()> {
     json::write(&out_dir.join(format!("{name}{SUFFIX}")), &options(arguments))
 }
 
-/// The options of a library that was compiled to this file; none if our wrapper did not compile it.
+/// Reads the options of a library; `None` if our wrapper did not compile it.
 pub fn options_of(library: &Path) -> Result<Option<Vec<String>>> {
     let stem = library.file_stem().unwrap_or_default().to_string_lossy();
     let note: PathBuf = library.with_file_name(format!("{}{SUFFIX}", stem.strip_prefix("lib").unwrap_or(&stem)));
     json::read_if_exists(&note)
 }
 
-/// The options for code generation, and the features.
+/// Returns the codegen options and features among rustc's arguments.
 fn options(arguments: &[OsString]) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = arguments.iter().map(|argument| argument.to_string_lossy().into_owned());

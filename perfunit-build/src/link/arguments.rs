@@ -1,43 +1,42 @@
-//! A linker's command line, taken apart: pure functions of its arguments.
+//! Parses a linker's command line. Pure.
 //!
-//! Understands the driver (`cc`, `clang`) and the linker itself (`ld`, `rust-lld`), whose options do not contradict
-//! each other where it matters here. A word that is neither an option nor a known option's value may be a file;
-//! whether it is one, the file system says later.
+//! Both the driver (`cc`, `clang`) and the linker (`ld`, `rust-lld`) are supported; their options do not conflict here.
+//! A word that is neither an option nor the value of one may be a file; the caller checks whether it exists.
 
 use serde::{Deserialize, Serialize};
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Who reads an argument.
+/// Program that interprets an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Scope {
     /// The program that rustc calls.
     Program,
-    /// The linker behind a driver: part of `-Wl,..` or the word after `-Xlinker`.
+    /// The linker behind a driver, for parts of `-Wl,..` and words after `-Xlinker`.
     Linker,
 }
 
-/// What an argument stands for.
+/// Meaning of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// Nothing but its text.
+    /// An argument without meaning for us.
     Plain,
-    /// Maybe an input: a path as it was given.
+    /// A path that may be an input.
     File(String),
-    /// `-l`, with the mode that holds at this place.
+    /// A library, with the mode at its position.
     Library {
-        /// Name as it was given, without `-l`.
+        /// Name without `-l`.
         name: String,
-        /// Only archives are looked for.
+        /// True if only archives are searched.
         is_static: bool,
     },
     Folder(String),
-    /// A file that steers the linker: linker script, version script, list of symbols.
+    /// A file that controls the linker: linker script, version script, or list of symbols.
     Script(String),
     Output(String),
 }
 
-/// One argument: text, then what it names, if anything.
+/// A parsed argument: its text, and the file or library that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub scope: Scope,
@@ -46,7 +45,7 @@ pub(super) struct Parsed {
 }
 
 impl Parsed {
-    /// The output, if this argument names it.
+    /// Returns the output path, if this argument names it.
     pub fn output(&self) -> Option<&str> {
         match &self.meaning {
             Meaning::Output(path) => Some(path),
@@ -55,7 +54,7 @@ impl Parsed {
     }
 }
 
-/// Options of the linker that name a file which steers it; followed by `=` or by a word of their own.
+/// Linker options that name a control file, followed by `=` or by a separate word.
 const SCRIPT_OPTIONS: [&str; 12] = [
     "script",
     "default-script",
@@ -71,7 +70,7 @@ const SCRIPT_OPTIONS: [&str; 12] = [
     "remap-inputs-file",
 ];
 
-/// Options whose value is the next word and no input, although a file of that name may exist.
+/// Options followed by a value as the next word, which is not an input even if a file of that name exists.
 const VALUE_OPTIONS: [&str; 25] = [
     "u",
     "e",
@@ -100,14 +99,14 @@ const VALUE_OPTIONS: [&str; 25] = [
     "exclude-libs",
 ];
 
-/// Replaces `@file` by the arguments in the file, as often as it occurs in them. What cannot be read stays as it is:
-/// linkers take it for a file name then.
+/// Replaces each `@file` by the arguments in the file. If the file cannot be read, the argument stays, because linkers
+/// then take it for a file name.
 pub(super) fn expand(arguments: Vec<String>, read: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     expand_to(arguments, read, 0)
 }
 
 fn expand_to(arguments: Vec<String>, read: &dyn Fn(&str) -> Option<String>, depth: usize) -> Vec<String> {
-    /// Files that name each other must not keep us here.
+    /// Response files may include each other.
     const DEEPEST: usize = 16;
     let mut expanded = Vec::with_capacity(arguments.len());
     for argument in arguments {
@@ -119,7 +118,7 @@ fn expand_to(arguments: Vec<String>, read: &dyn Fn(&str) -> Option<String>, dept
     expanded
 }
 
-/// Splits a response file as GNU programs do: at white space, with quotes, a backslash for the next character.
+/// Splits a response file as GNU programs do: at white space, with quotes and backslash escapes.
 fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut characters = text.chars().peekable();
@@ -146,9 +145,9 @@ fn next_word(characters: &mut Peekable<Chars<'_>>) -> String {
     word
 }
 
-/// Takes expanded arguments apart.
+/// Parses expanded arguments.
 pub(super) fn parse(arguments: &[String]) -> Vec<Parsed> {
-    // A driver hands this to the linker before all libraries, wherever it stands.
+    // A driver passes this to the linker before all libraries, whatever its position.
     let is_static = arguments.iter().any(|argument| matches!(argument.as_str(), "-static" | "-static-pie"));
     let mut parser = Parser { is_static, ..Parser::default() };
     let mut rest = arguments.iter();
@@ -164,7 +163,7 @@ pub(super) fn parse(arguments: &[String]) -> Vec<Parsed> {
     parser.parsed
 }
 
-/// What the word before makes of the next one.
+/// Kind of the next word, decided by the preceding option.
 #[derive(Debug, Clone, Copy)]
 enum Expected {
     Value,
@@ -187,7 +186,7 @@ impl Parser {
             Some(expected) => self.value(expected, word),
             None => match self.option(word) {
                 Some(found) => found,
-                // `-L` and `-l` are written together with their value, which is one word then.
+                // Join `-L` and `-l` with a separate value.
                 None => return,
             },
         };
@@ -205,7 +204,7 @@ impl Parser {
         }
     }
 
-    /// None if only the next word says what this one is.
+    /// Returns `None` if the next word completes this option.
     fn option(&mut self, word: &str) -> Option<(String, Meaning)> {
         let Some(name) = word.strip_prefix('-').filter(|name| !name.is_empty()) else {
             return Some((String::new(), Meaning::File(word.to_owned())));
@@ -264,7 +263,7 @@ impl Parser {
     }
 }
 
-/// `-Ttext=0x1000` and its likes, which are no scripts.
+/// Checks for `-Ttext=0x1000` and similar options, which are not scripts.
 fn sets_address(name: &str) -> bool {
     let option = name.split('=').next().unwrap_or_default();
     matches!(option, "Ttext" | "Tdata" | "Tbss" | "Ttext-segment" | "Trodata-segment" | "Tldata-segment")
@@ -274,7 +273,7 @@ fn sets_address(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// One word for each argument: `text`, then in brackets what it names.
+    /// Checks the parsed arguments: `text`, then in brackets what each names.
     #[track_caller]
     fn check(line: &str, expected: &str) {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Whether two links can be compared input by input, or differ in something that acts on the whole executable.
+//! Decides whether two links can be compared input by input, or differ in something that affects the whole executable.
 
 use super::linkers::chooses_linker;
 use super::record::{Argument, InputKind, LinkRecord, Named};
@@ -8,22 +8,22 @@ use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
 impl LinkRecord {
-    /// The kept texts that steer the linker: linker scripts, version scripts, lists of symbols, and the linker itself
-    /// where it is a script.
+    /// Returns the stored texts that control the linker: linker scripts, version scripts, lists of symbols, and the
+    /// linker itself if it is a script.
     pub fn scripts(&self) -> Vec<PathBuf> {
         self.kept(|input| input.kind == InputKind::Script && !is_list_of_rustc(&input.path))
     }
 
-    /// Returns the command line without what may differ between two links of the same program: kept inputs, the output,
-    /// folders of libraries, and which linker runs. A difference in the rest means that nothing can be said about what changed.
+    /// Returns the command line without parts that may differ between two links of the same program: stored inputs, the
+    /// output, library folders, and the choice of linker. If the rest differs, the links cannot be compared.
     pub fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         let mut is_static = false;
         for Argument { text, names, .. } in &self.arguments {
             match text.as_str() {
-                // Where an input has one more or less, such a switch may be, too; what it does is said by the library.
+                // Such a switch may come and go with an input. Its effect is recorded with the library.
                 "-Bstatic" | "-Bdynamic" => is_static = text == "-Bstatic",
-                // The machine code that goes in tells what changed, and both versions are measured by one linker.
+                // The machine code of the inputs shows what changed, and both versions are measured with one linker.
                 _ if names.is_none() && is_choice_of_linker(text) => {}
                 _ if text.starts_with("-l") && is_static => options.push(format!("{text} (static)")),
                 _ => options.extend(self.option(text, names.as_ref()).map(|option| without_hashes(&option))),
@@ -52,8 +52,8 @@ impl LinkRecord {
         }
     }
 
-    /// Why two links cannot be compared input by input, if so: one of them is incomplete, or they differ in something
-    /// that acts on the whole executable. What they load when they run is for others to compare.
+    /// Returns the reason why two links cannot be compared input by input: one is incomplete, or they differ in
+    /// something that affects the whole executable. Shared libraries are compared elsewhere.
     pub fn incomparable(&self, other: &Self) -> Result<Option<Uncompared>> {
         if let Some(why) = self.incomplete().or(other.incomplete()) {
             return Ok(Some(Uncompared::IncompleteInputs { why: why.clone() }));
@@ -83,23 +83,23 @@ impl LinkRecord {
     }
 }
 
-/// Whether an option has the linker take one symbol for another, which the inputs do not show.
+/// Checks whether an option makes the linker replace one symbol by another, which the inputs do not show.
 fn renames(option: &str) -> bool {
     ["--wrap", "--defsym"].iter().any(|renaming| option.contains(renaming))
 }
 
-/// Tells whether an option only says which linker a driver calls, or in which folder it finds programs.
+/// Checks whether an option only selects the linker that a driver calls, or the folder of its programs.
 fn is_choice_of_linker(option: &str) -> bool {
     chooses_linker(option) || option.strip_prefix("-B").is_some_and(|folder| folder.contains('/'))
 }
 
-/// What a library shows of itself: rustc makes the list from the code, and names the file so in a temporary folder.
+/// Checks for the export list of a library, which rustc generates from the code in a temporary folder.
 fn is_list_of_rustc(path: &Path) -> bool {
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     path.ends_with("list") && folder.starts_with("rustc")
 }
 
-/// Cargo's hashes depend on the package's version.
+/// Masks cargo's hashes, which depend on the package's version.
 fn without_hashes(text: &str) -> String {
     const DIGITS: usize = 16;
     let mut parts = text.split('-');
@@ -113,7 +113,7 @@ fn without_hashes(text: &str) -> String {
     masked
 }
 
-/// Search paths differ between terminals and between builds, and say nothing about the link.
+/// Checks whether a variable affects a link. Search paths differ between terminals and builds, without effect.
 fn decides(variable: &str) -> bool {
     !matches!(variable, "PATH" | "TMPDIR" | "LD_LIBRARY_PATH")
 }

@@ -1,4 +1,4 @@
-//! Finds the inputs of a link and keeps them.
+//! Finds the inputs of a link and stores them.
 
 use super::arguments::{Meaning, Parsed};
 use super::record::{Argument, Input, InputKind, LinkRecord, Named, folder_of};
@@ -10,40 +10,40 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-/// Words of a linker script that name further files.
+/// Words of a linker script that name more files.
 const SCRIPT_INPUTS: [&str; 4] = ["INCLUDE", "INPUT", "GROUP", "STARTUP"];
-/// An ELF header up to the kind of file.
+/// Length of an ELF header up to the file type.
 const HEADER: usize = 18;
 
-/// Keeps inputs in a folder.
+/// Storage for inputs in a folder.
 #[derive(Debug)]
 pub(super) struct Keeper<'a> {
     folder: &'a Path,
     cwd: &'a Path,
     /// The toolchain's folder.
     sysroot: &'a Path,
-    /// Where libraries are looked for.
+    /// Library search path.
     search: Vec<PathBuf>,
     pub inputs: Vec<Input>,
-    /// Why something may be missing; the first reason is enough.
+    /// First reason why inputs may be missing.
     pub incomplete: Option<LostInputs>,
 }
 
 impl<'a> Keeper<'a> {
-    /// `env` holds the variables that the linker obeys.
+    /// Creates the storage. `env` contains the variables that the linker reads.
     pub fn new(folder: &'a Path, cwd: &'a Path, sysroot: &'a Path, env: &BTreeMap<String, String>) -> Self {
         let search = env.get("LIBRARY_PATH").into_iter().flat_map(|list| std::env::split_paths(list));
         let search = search.filter(|path| !path.as_os_str().is_empty()).collect();
         Self { folder, cwd, sysroot, search, inputs: Vec::new(), incomplete: None }
     }
 
-    /// Keeps what the arguments name. `-L` counts for all libraries, those before it too.
+    /// Stores the files that the arguments name. `-L` applies to all libraries, including those before it.
     pub fn keep(&mut self, parsed: Vec<Parsed>) -> Vec<Argument> {
         let folders = parsed.iter().filter_map(|argument| match &argument.meaning {
             Meaning::Folder(folder) => Some(self.cwd.join(folder)),
             _ => None,
         });
-        // Before those of the environment.
+        // These come before those of the environment.
         self.search = folders.chain(std::mem::take(&mut self.search)).collect();
         parsed.into_iter().map(|argument| self.argument(argument)).collect()
     }
@@ -65,7 +65,7 @@ impl<'a> Keeper<'a> {
                 (text, Named::Input(self.input(path)))
             }
             Meaning::Script(word) => {
-                // The linker's own scripts are found by name in its own folders.
+                // The linker finds its own scripts by name, in its own folders.
                 let candidates = std::iter::once(self.cwd).chain(self.search.iter().map(PathBuf::as_path));
                 let Some(path) = candidates.map(|folder| folder.join(&word)).find(|path| path.is_file()) else {
                     return plain(&word);
@@ -84,7 +84,7 @@ impl<'a> Keeper<'a> {
         Argument { scope, text, names: Some(names) }
     }
 
-    /// The file that a linker takes for `-l`; None if it lies where only the linker looks, in the system's folders.
+    /// Finds the file for `-l`; `None` if it is in the linker's own search folders.
     fn library(&self, name: &str, is_static: bool) -> Option<PathBuf> {
         let names = match name.strip_prefix(':') {
             Some(file) => vec![file.to_owned()],
@@ -95,7 +95,7 @@ impl<'a> Keeper<'a> {
         places.into_iter().find(|path| path.is_file())
     }
 
-    /// Keeps an input; returns its number.
+    /// Stores an input and returns its index.
     fn input(&mut self, path: PathBuf) -> usize {
         if let Some(kind) = self.foreign(&path) {
             return self.note(kind, path, None);
@@ -107,9 +107,9 @@ impl<'a> Keeper<'a> {
                 self.miss(LostInputs::ThinArchive { file: path.display().to_string() });
                 InputKind::Archive
             }
-            // Executables can be linked against like libraries.
+            // An executable can be linked like a library.
             [0x7f, b'E', b'L', b'F', ..] if !is_relocatable(&header) => {
-                // Kept where processes find it.
+                // It is stored elsewhere, where processes find it.
                 return self.note(InputKind::Dylib, path, None);
             }
             [0x7f, b'E', b'L', b'F', ..] | [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => {
@@ -121,7 +121,7 @@ impl<'a> Keeper<'a> {
         self.note(kind, path, kept)
     }
 
-    /// Keeps a text for the linker; returns its number.
+    /// Stores a text for the linker and returns its index.
     fn script(&mut self, path: PathBuf) -> usize {
         if let Some(kind) = self.foreign(&path) {
             return self.note(kind, path, None);
@@ -136,7 +136,7 @@ impl<'a> Keeper<'a> {
         self.note(InputKind::Script, path, kept)
     }
 
-    /// Keeps the linker itself if it is a script of the user's: it may add arguments that we do not see.
+    /// Stores the linker itself if it is the user's script, because it may add arguments that we do not see.
     pub fn linker(&mut self, linker: &str, search: Option<&String>) {
         let mut candidates: Vec<PathBuf> = Vec::new();
         if linker.contains('/') {
@@ -152,7 +152,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// The toolchain's files and the system's are not kept.
+    /// Checks whether a file belongs to the toolchain or the system; those files are not stored.
     fn foreign(&self, path: &Path) -> Option<InputKind> {
         if path.starts_with(self.sysroot) {
             return Some(InputKind::Toolchain);
@@ -160,13 +160,13 @@ impl<'a> Keeper<'a> {
         is_system(path).then_some(InputKind::System)
     }
 
-    /// Keeps one file under its place in the order; returns its name.
+    /// Stores one file under its index, and returns its name.
     fn file(&mut self, path: &Path) -> Option<String> {
         let name = path.file_name()?.to_string_lossy();
         let kept = format!("{:04}-{name}", self.inputs.len());
         let place = self.folder.join(&kept);
-        // rustc replaces its archives as a whole and removes its objects, so that another name for the same file keeps
-        // what it was. Others, GNU ar for one, write into the file.
+        // Rustc replaces its archives as a whole and removes its objects, so a hard link preserves the content. Other
+        // programs, such as GNU ar, write into the file.
         let is_rustcs = name.ends_with(".rlib") || name.ends_with(".rcgu.o");
         let done = if is_rustcs { fs::link_or_copy(path, &place) } else { fs::copy(path, &place) };
         if let Err(error) = done {
@@ -186,7 +186,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// The first bytes, by which linkers tell files apart.
+/// Reads the first bytes, by which linkers recognize file types.
 fn header(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER);
     if let Ok(file) = std::fs::File::open(path) {
@@ -195,12 +195,12 @@ fn header(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// The kind of an ELF file is a number of two bytes in the file's own byte order; 1 is relocatable.
+/// Checks for a relocatable ELF file. Its type is a two-byte number in the file's own byte order; 1 is relocatable.
 fn is_relocatable(header: &[u8]) -> bool {
     matches!(header.get(16..18), Some([1, 0] | [0, 1]))
 }
 
-/// Folders whose libraries belong to the system. Not all of `/usr`: projects may lie in `/usr/src` or `/usr/local`.
+/// Checks whether a file is in a system library folder. Projects may be in `/usr/src` or `/usr/local`.
 fn is_system(path: &Path) -> bool {
     let mut names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_string_lossy()),
@@ -216,8 +216,8 @@ fn is_system(path: &Path) -> bool {
     }
 }
 
-/// Puts the kept inputs of an executable or library that rustc wrote into a side's folder. Returns `None` if there are
-/// none, or if they are those of another link.
+/// Copies the stored inputs of rustc's output into a side's folder. Returns `None` if there are none, or if they belong
+/// to another link.
 pub fn carry(executable: &Path, place: PathBuf) -> Result<Option<PathBuf>> {
     match record_of(executable) {
         Some(record) => carry_record(&record, place).map(Some),
@@ -225,12 +225,12 @@ pub fn carry(executable: &Path, place: PathBuf) -> Result<Option<PathBuf>> {
     }
 }
 
-/// The record of the link that the executable came out of.
+/// Loads the record of the link that created the executable.
 fn record_of(executable: &Path) -> Option<LinkRecord> {
     LinkRecord::load(&folder_of(executable)).ok().filter(|record| record.belongs_to(executable))
 }
 
-/// Cargo's folder keeps the files, too: the next build may find the executable fresh.
+/// Copies a record. The files also stay in cargo's folder, because the next build may find the executable fresh.
 fn carry_record(record: &LinkRecord, place: PathBuf) -> Result<PathBuf> {
     for input in &record.inputs {
         let Some(name) = &input.kept else { continue };
@@ -241,8 +241,8 @@ fn carry_record(record: &LinkRecord, place: PathBuf) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// rustc removes its objects after the link; where it was told not to (`-C save-temps`) it will write the next ones into
-/// the same files. Its archives it replaces.
+/// Checks whether rustc may overwrite an input. It replaces archives and removes objects after the link; with `-C
+/// save-temps` it later writes new objects into the same files.
 fn may_be_overwritten(input: &Input, kept: &Path) -> bool {
     let inode = |path: &Path| path.metadata().ok().map(|data| (data.dev(), data.ino()));
     input.path.extension().is_none_or(|end| end != "rlib") && inode(&input.path) == inode(kept)
@@ -260,7 +260,7 @@ mod tests {
     const DYLIB: &[u8] = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0";
     const ARCHIVE: &[u8] = b"!<arch>\n";
 
-    /// Each input's kind and name, then the reason why the record is incomplete.
+    /// Checks each input's kind and name, and the reason why the record is incomplete.
     #[track_caller]
     fn check(files: &[(&str, &[u8])], line: &str, expected: &str) {
         let dir = tempfile::tempdir().unwrap();
@@ -323,7 +323,7 @@ mod tests {
         assert!(others.iter().all(|path| !is_system(Path::new(path))));
     }
 
-    /// An executable in `deps` with a record of its link, whose one object rustc has left behind.
+    /// Creates an executable in `deps` with a record of its link. Rustc has left its one object behind.
     fn linked(dir: &Path) -> PathBuf {
         let executable = dir.join("deps/own_name-0123456789abcdef");
         fs::write(&executable, "executable").unwrap();

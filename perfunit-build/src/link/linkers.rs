@@ -1,7 +1,7 @@
-//! Linkers that put functions where they are told, for our own links of the measured executables.
+//! Linkers that can place functions in a given order, for our own links of the measured executables.
 //!
-//! The project's linker builds the project. The measured executables are linked again anyway, so any linker at hand that
-//! orders functions serves: lld by a list of symbols, GNU ld by a linker script.
+//! The project's linker builds the project. Because the measured executables are linked again anyway, any available
+//! linker that orders functions will do: lld with a list of symbols, or GNU ld with a linker script.
 
 use super::arguments::Scope;
 use super::record::{Argument, LinkRecord};
@@ -11,14 +11,14 @@ use perfunit_project::cargo::Cargo;
 use perfunit_system::fs;
 use std::path::{Path, PathBuf};
 
-/// Options of drivers that choose the linker; each is followed by its value.
+/// Driver options that choose the linker; each is followed by its value.
 const CHOOSING: [&str; 2] = ["-fuse-ld=", "--ld-path="];
-/// Beginnings of linker options that only some linkers know and that change nothing in the executable.
+/// Prefixes of linker options that only some linkers know and that do not change the executable.
 const IRRELEVANT: [&str; 5] = ["--thread", "--no-thread", "--warn-", "--no-warn-", "--fatal-warnings"];
-/// GNU ld, as drivers and users find it.
+/// Name of GNU ld.
 const GNU_LD: &str = "ld.bfd";
 
-/// The language in which a linker takes an order of functions.
+/// Format in which a linker accepts an order of functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// lld: a list of symbols.
@@ -31,19 +31,19 @@ pub enum Dialect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Linker {
     pub kind: MeasuringLinker,
-    /// Its name in messages.
+    /// Name in messages.
     pub name: String,
-    /// The folder that holds it as `ld.lld`, where it is an lld that is not the project's linker.
+    /// Folder that contains it as `ld.lld`, if it is an lld other than the project's linker.
     folder: Option<PathBuf>,
 }
 
 impl Linker {
-    /// The project's linker, as it was called.
+    /// Returns the project's linker.
     pub fn of_project(record: &LinkRecord) -> Self {
         Self { kind: MeasuringLinker::Project, name: record.linker.clone(), folder: None }
     }
 
-    /// Returns the language in which this linker takes an order.
+    /// Returns the format in which this linker accepts an order.
     pub fn dialect(&self) -> Dialect {
         match self.kind {
             MeasuringLinker::Project | MeasuringLinker::RustLld | MeasuringLinker::Lld => Dialect::Lld,
@@ -52,7 +52,7 @@ impl Linker {
     }
 }
 
-/// The linkers at hand that order functions, besides the project's.
+/// Available linkers that order functions, other than the project's.
 #[derive(Debug, Clone, Default)]
 pub struct Linkers {
     rust_lld: Option<PathBuf>,
@@ -60,12 +60,12 @@ pub struct Linkers {
 }
 
 impl Linkers {
-    /// The linkers at hand with a toolchain.
+    /// Finds the linkers available with a toolchain.
     pub fn of(cargo: &Cargo) -> Self {
         Self::find(&cargo.sysroot, &cargo.host)
     }
 
-    /// Looks for an lld of the toolchain and for one in `PATH`.
+    /// Searches an lld in the toolchain and one in `PATH`.
     fn find(sysroot: &Path, host: &str) -> Self {
         let programs = sysroot.join("lib/rustlib").join(host).join("bin");
         let rust_lld = ["rust-lld", "gcc-ld/ld.lld"].into_iter().map(|name| programs.join(name));
@@ -75,13 +75,13 @@ impl Linkers {
         Self { rust_lld: rust_lld.into_iter().find(is_there), lld: in_path.into_iter().find(is_there) }
     }
 
-    /// Tells whether any lld is at hand.
+    /// Checks whether any lld is available.
     pub fn has_lld(&self) -> bool {
         self.rust_lld.is_some() || self.lld.is_some()
     }
 
-    /// Returns the linkers to try for two links, best first; `are_by_lld` tells whether the project links both with an lld.
-    /// `folder` gets links to programs.
+    /// Returns the linkers to try for two links, best first. `are_by_lld` says whether the project links both with lld.
+    /// Puts links to programs into `folder`.
     pub fn candidates(&self, links: [&LinkRecord; 2], are_by_lld: bool, folder: &Path) -> Result<Vec<Linker>> {
         let mut candidates = Vec::new();
         if are_by_lld && links[0].linker_choice() == links[1].linker_choice() {
@@ -100,7 +100,7 @@ impl Linkers {
     }
 }
 
-/// Makes a program known under a name: drivers look for a linker by name, and lld obeys the name that it is called by.
+/// Links a program under a name, because drivers search linkers by name and lld's behavior depends on its own name.
 fn place(program: &Path, name: &Path) -> Result<()> {
     if name.exists() {
         return Ok(());
@@ -111,18 +111,18 @@ fn place(program: &Path, name: &Path) -> Result<()> {
 }
 
 impl LinkRecord {
-    /// Returns what decides which linker runs: the program and the options of the driver that choose one.
+    /// Returns everything that decides which linker runs: the program, and the driver options that choose one.
     pub(super) fn linker_choice(&self) -> Vec<&str> {
         let options = self.arguments.iter().map(|argument| argument.text.as_str());
         std::iter::once(self.linker.as_str()).chain(options.filter(|option| chooses_linker(option))).collect()
     }
 
-    /// Tells whether a compiler driver calls the linker.
+    /// Checks whether a compiler driver calls the linker.
     pub(super) fn is_driven(&self) -> bool {
         self.arguments.iter().any(|argument| argument.scope == Scope::Linker)
     }
 
-    /// Has another linker make the executable.
+    /// Changes the record so that another linker creates the executable.
     pub(super) fn link_by(&mut self, linker: &Linker) {
         if linker.kind == MeasuringLinker::Project {
             return;
@@ -132,7 +132,7 @@ impl LinkRecord {
         let scope = if self.is_driven() { Scope::Linker } else { Scope::Program };
         let mut add = |scope, text: String| self.arguments.push(Argument { scope, text, names: None });
         if linker.dialect() == Dialect::Lld {
-            // Other linkers keep sections that `__start_NAME` encloses.
+            // Other linkers keep sections that `__start_NAME` refers to.
             add(scope, "-z".to_owned());
             add(scope, "nostart-stop-gc".to_owned());
         }
@@ -148,7 +148,7 @@ impl LinkRecord {
     }
 }
 
-/// Tells whether an option of a driver says which linker it calls, or where its programs are.
+/// Checks whether a driver option selects the linker or the folder of its programs.
 pub(super) fn chooses_linker(option: &str) -> bool {
     CHOOSING.iter().any(|choosing| option.starts_with(choosing))
 }
@@ -163,7 +163,7 @@ mod tests {
         Linker { kind, name: String::new(), folder: folder.map(PathBuf::from) }
     }
 
-    /// The program and the options that are added or left of `more`.
+    /// Checks the program, and the options that remain of `more` or are added.
     #[track_caller]
     fn check(more: &[&str], is_driven: bool, linker: &Linker, expected: &str) {
         let dir = tempfile::tempdir().unwrap();
@@ -209,7 +209,7 @@ mod tests {
         };
         assert_eq!(kinds(&base, true), [Project, RustLld, GnuLd]);
         assert_eq!(kinds(&base, false), [RustLld, GnuLd]);
-        // Two linkers of the project order the same functions otherwise.
+        // Two linkers of the project order the same functions differently.
         assert_eq!(kinds(&head, true), [RustLld, GnuLd]);
         assert!(dirs[1].path().join("rust-lld/ld.lld").is_file());
     }

@@ -1,10 +1,10 @@
-//! The linker wrapper: keeps what goes into each test executable and each of the workspace's binaries.
+//! The linker wrapper: stores the inputs of each test executable and of each workspace binary.
 //!
-//! rustc deletes the objects of a crate when its executable is linked, and they say better than the executable what
-//! belongs to which function. So our executable stands where rustc looks for its linker: it keeps the inputs, calls the
-//! real linker with the same arguments, and leaves a [`LinkRecord`] beside the executable. Invariants: the executable
-//! is the one that would be there without us; keeping never makes a link fail; what could not be kept is said in the
-//! record, so that nobody takes it for unchanged.
+//! Rustc deletes the objects of a crate after linking, and they show better than the executable which code belongs to
+//! which function. We therefore replace rustc's linker: store the inputs, call the real linker with the same arguments,
+//! and write a [`LinkRecord`] next to the executable. Invariants: the executable is the same as without us; storing
+//! never makes a link fail; the record lists everything that could not be stored, so that it is not taken for
+//! unchanged.
 
 mod arguments;
 mod comparable;

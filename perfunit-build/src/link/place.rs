@@ -1,7 +1,8 @@
-//! Where rustc finds us in place of its linker: `<wrapper's folder>/linker/<hash>/<name of the real linker>`.
+//! The path at which rustc finds us instead of its linker: `<wrapper's folder>/linker/<hash>/<name of the real
+//! linker>`.
 //!
-//! rustc infers from the linker's file name how it wants to be called, so ours has the same name; the real one is
-//! noted beside it.
+//! Rustc infers the linker's command-line syntax from its file name, so ours has the same name. A file next to it names
+//! the real linker.
 
 use super::super::rustc_call;
 use super::super::wrapper::WRAPPER_NAME;
@@ -11,19 +12,19 @@ use perfunit_system::{cache, fs};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Name of the folder beside the wrapper.
+/// Folder next to the wrapper.
 const FOLDER: &str = "perfunit-linker";
-/// Ending of the note.
+/// Suffix of the file that names the real linker.
 const NOTE_SUFFIX: &str = ".real";
 
-/// The linker that the user's settings name: cargo turns all of them into arguments, of which the last counts.
+/// Returns the linker that the user configured. Cargo turns all settings into arguments, and the last one wins.
 pub fn users_linker(arguments: &[OsString]) -> Option<OsString> {
     let linkers = rustc_call::options(arguments).filter(|(name, _)| *name == "linker");
     linkers.last().map(|(_, linker)| linker.to_owned())
 }
 
-/// Our executable under the name of a linker, put there on first use. None where that is not possible: then nothing is
-/// kept.
+/// Links our executable under the name of a linker, on first use. Returns `None` if that fails; inputs are then not
+/// stored.
 pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
     let name = Path::new(linker).file_name()?;
     let folder = wrapper_folder.join(FOLDER).join(cache::hash(linker.as_bytes()));
@@ -31,7 +32,7 @@ pub fn place_for(wrapper_folder: &Path, linker: &OsStr) -> Option<PathBuf> {
     if place.exists() {
         return Some(place);
     }
-    // rustc runs many times at once: each makes its own, and the first stays.
+    // Many rustc processes run at the same time. Each creates its own folder, and the first one stays.
     let draft = folder.with_extension(std::process::id().to_string());
     if fill(&draft, name, linker).is_err() || fs::rename(&draft, &folder).is_err() {
         let _ = fs::remove_dir_all(&draft);
@@ -45,12 +46,12 @@ fn fill(draft: &Path, name: &OsStr, linker: &OsStr) -> Result<()> {
     perfunit_system::os::unix::fs::symlink(wrapper, draft.join(name)).map_err(|error| Error::setup(error.to_string()))
 }
 
-/// True if this is a place that [`place_for`] made.
+/// Checks for a path created by [`place_for`].
 pub fn is_place(path: &Path) -> bool {
     path.parent().and_then(Path::parent).is_some_and(|folder| folder.ends_with(FOLDER))
 }
 
-/// The wrapper's folder, and the linker that a place stands for.
+/// Returns the wrapper's folder, and the real linker of a path.
 pub fn behind(place: &Path) -> Result<(PathBuf, OsString)> {
     let linker = OsString::from_vec(fs::read(&fs::with_ending(place, NOTE_SUFFIX))?);
     let folder = place.ancestors().nth(3).unwrap_or(Path::new("/"));

@@ -1,4 +1,4 @@
-//! What went into one link: the kept files and the command line, enough to do it again.
+//! Record of a link: the stored files and the command line, sufficient to repeat the link.
 
 use super::arguments::Scope;
 use perfunit_model::LostInputs;
@@ -11,22 +11,23 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The record's file in the folder of the kept files; written last: its presence says that the folder is complete.
+/// File of the record, in the folder of the stored files. It is written last, so its existence means that the folder is
+/// complete.
 const NOTE: &str = "link.json";
-/// Ending of the folder beside the executable.
+/// Suffix of the folder next to the executable.
 const FOLDER_SUFFIX: &str = ".perfunit-link";
 
-/// Name of the folder with the libraries of a side, beside that with its links.
+/// Folder with the libraries of a side, next to the folder with its links.
 pub(crate) const LIBRARIES: &str = "lib";
 
-/// One link of an executable. Two ends read it, so it is refused when they disagree on its form.
+/// One link of an executable. Writer and reader may be different versions, so an unknown format version is rejected.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct LinkRecord {
     pub(super) version: u32,
-    /// The real linker, as rustc was told of it.
+    /// The real linker, as passed to rustc.
     pub(super) linker: String,
     pub(super) cwd: PathBuf,
-    /// The variables that linkers and their drivers obey.
+    /// Variables that affect linkers and their drivers.
     pub(super) env: BTreeMap<String, String>,
     pub(super) arguments: Vec<Argument>,
     pub(super) inputs: Vec<Input>,
@@ -36,10 +37,10 @@ pub struct LinkRecord {
     pub(super) folder: PathBuf,
 }
 
-/// The form of the record.
+/// Version of the format.
 pub(super) const VERSION: u32 = 1;
 
-/// An argument with response files and `-Wl,` lists taken apart: a text, followed by what it names.
+/// An argument, after expanding response files and `-Wl,` lists: a text, followed by what it names.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Argument {
     pub scope: Scope,
@@ -47,13 +48,13 @@ pub(super) struct Argument {
     pub names: Option<Named>,
 }
 
-/// What an argument names.
+/// Object that an argument names.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Named {
-    /// Number of the input.
+    /// Index of the input.
     Input(usize),
-    /// A library that is found by name, and loaded at run time: the executable remembers the name, so it is linked by
-    /// name again.
+    /// A library that is found by name and loaded at run time. The executable records the name, so a repeated link must
+    /// use the name too.
     Dylib {
         name: String,
         input: usize,
@@ -67,33 +68,33 @@ pub(super) enum Named {
 pub(super) struct Input {
     pub kind: InputKind,
     pub path: PathBuf,
-    /// Its name in our folder.
+    /// Name in our folder.
     pub kept: Option<String>,
 }
 
-/// What an input is.
+/// Kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InputKind {
     /// A relocatable object, or bitcode.
     Object,
     /// An archive of objects: `.rlib` or `.a`.
     Archive,
-    /// A dynamic library that is not the system's: kept with all that the tests of a side load.
+    /// A dynamic library outside of the system, stored with all libraries that the tests of a side load.
     Dylib,
-    /// Text that steers the linker: compared as a whole.
+    /// A text that controls the linker, compared as a whole.
     Script,
-    /// Part of the toolchain: not kept, the same on both sides.
+    /// A part of the toolchain. It is the same on both sides, so it is not stored.
     Toolchain,
-    /// Part of the system: not kept.
+    /// A part of the system, not stored.
     System,
 }
 
-/// The executable, and what tells it from another one at its place.
+/// The executable, and data that distinguishes it from another one at the same path.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Output {
     pub path: PathBuf,
     pub bytes: u64,
-    /// Time of its last change. Not the inode: a cache of target folders may have been unpacked.
+    /// Modification time. The inode would be wrong, because a cached target folder may have been unpacked.
     pub modified_ns: i64,
 }
 
@@ -106,18 +107,18 @@ impl Output {
     }
 }
 
-/// The folder beside an executable.
+/// Returns the record folder of an executable.
 pub(super) fn folder_of(executable: &Path) -> PathBuf {
     fs::with_ending(executable, FOLDER_SUFFIX)
 }
 
-/// The executable that a folder lies beside.
+/// Returns the executable of a record folder.
 pub(crate) fn executable_of(folder: &Path) -> Option<PathBuf> {
     Some(folder.with_file_name(folder.file_name()?.to_str()?.strip_suffix(FOLDER_SUFFIX)?))
 }
 
 impl LinkRecord {
-    /// Reads the record of a folder of kept files.
+    /// Reads the record in a folder.
     pub fn load(folder: &Path) -> Result<Self> {
         let path = folder.join(NOTE);
         let record: Self = json::read(&path)?;
@@ -133,25 +134,24 @@ impl LinkRecord {
         json::write(&folder.join(NOTE), self)
     }
 
-    /// Why something that went into the executable may not be among the inputs: then nothing can be said about what
-    /// changed between two links.
+    /// Returns the reason why inputs of the executable may be missing. Then the links cannot be compared.
     pub fn incomplete(&self) -> Option<&LostInputs> {
         self.incomplete.as_ref()
     }
 
-    /// The kept objects and archives, in the order of the link.
+    /// Returns the stored objects and archives, in link order.
     pub fn inputs(&self) -> Vec<PathBuf> {
         self.numbered_inputs().into_iter().map(|(_, path)| path).collect()
     }
 
-    /// The same with their numbers.
+    /// Returns the stored objects and archives with their indices, in link order.
     pub(super) fn numbered_inputs(&self) -> Vec<(usize, PathBuf)> {
         let inputs = self.inputs.iter().enumerate();
         let wanted = inputs.filter(|(_, input)| matches!(input.kind, InputKind::Object | InputKind::Archive));
         wanted.filter_map(|(number, input)| Some((number, self.folder.join(input.kept.as_ref()?)))).collect()
     }
 
-    /// Puts other files in the place of inputs, by their numbers.
+    /// Replaces inputs, given by index, by other files.
     pub(super) fn replace(&mut self, files: &BTreeMap<usize, PathBuf>) {
         for (number, file) in files {
             let input = &mut self.inputs[*number];
@@ -159,7 +159,7 @@ impl LinkRecord {
         }
     }
 
-    /// The dynamic libraries as they were found, in the order of the link: neither the toolchain's nor the system's.
+    /// Returns the dynamic libraries as found, in link order, without the toolchain's and the system's.
     pub fn dynamic_libraries(&self) -> Vec<PathBuf> {
         let libraries = self.inputs.iter().filter(|input| input.kind == InputKind::Dylib);
         libraries.map(|input| input.path.clone()).collect()
@@ -170,13 +170,13 @@ impl LinkRecord {
         wanted.filter_map(|input| Some(self.folder.join(input.kept.as_ref()?))).collect()
     }
 
-    /// Leaves out the options that drop debug information: the inputs hold more of it than the executable.
+    /// Removes the options that strip debug information, because the inputs contain more of it than the executable.
     pub(super) fn keep_debug_information(&mut self) {
         const DROPPING: [&str; 4] = ["--strip-debug", "--strip-all", "-S", "-s"];
         self.arguments.retain(|argument| argument.names.is_some() || !DROPPING.contains(&argument.text.as_str()));
     }
 
-    /// Keeps the names of functions in an executable that drops them, by which they are ordered and found.
+    /// Replaces options that strip symbols, because functions are found and ordered by their symbols.
     pub(super) fn keep_symbols(&mut self) {
         const DROPPING: [&str; 2] = ["--strip-all", "-s"];
         let scope = if self.is_driven() { Scope::Linker } else { Scope::Program };
@@ -187,11 +187,11 @@ impl LinkRecord {
         }
     }
 
-    /// The command that does the link again, from the kept files, to another place.
+    /// Builds the command that repeats the link, from the stored files, to another output path.
     pub fn command(&self, output: &Path) -> Command {
         let mut command = Command::new(&self.linker);
         command.current_dir(&self.cwd).envs(&self.env);
-        // Those that were found by name: in cargo's folder another version may have taken their place.
+        // Add the side's libraries, because another version may have replaced those in cargo's folder.
         if let Some(libraries) = self.folder.ancestors().nth(2).map(|side| side.join(LIBRARIES)) {
             command.args(libraries.is_dir().then(|| format!("-L{}", libraries.display())));
         }
@@ -218,7 +218,7 @@ impl LinkRecord {
         command
     }
 
-    /// True if the executable at this place came out of this link.
+    /// Checks whether this link created the executable at this path.
     pub(super) fn belongs_to(&self, executable: &Path) -> bool {
         Output::of(executable)
             .is_some_and(|output| (output.bytes, output.modified_ns) == (self.output.bytes, self.output.modified_ns))
@@ -229,7 +229,7 @@ impl LinkRecord {
 pub(super) mod tests {
     use super::*;
 
-    /// A record of what is kept in a folder as `a.o` and `v.map`, with a hash in most names.
+    /// Creates a record with stored files `a.o` and `v.map`, and with a hash in most names.
     pub fn record(folder: &Path, hash: &str, more: &[&str]) -> LinkRecord {
         let input = |kind, name: &str, kept: Option<&str>| {
             if let Some(kept) = kept {

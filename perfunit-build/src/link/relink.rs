@@ -1,4 +1,4 @@
-//! The same link again, with more options: other places for the same functions.
+//! Repeats a link with more options, to place the same functions elsewhere.
 
 use super::arguments::Scope;
 use super::linkers::Linker;
@@ -14,17 +14,17 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// Where the kernel may load what is linked.
+/// Load address of the executable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Position {
-    /// As in the link that is repeated: by default anywhere.
+    /// Unchanged from the repeated link: by default, anywhere.
     #[default]
     AsBuilt,
-    /// At the addresses that the linker gave it.
+    /// At the addresses that the linker assigned.
     Fixed,
 }
 
-/// A link under way.
+/// A running link.
 #[derive(Debug)]
 pub struct Relink {
     child: Child,
@@ -32,16 +32,16 @@ pub struct Relink {
     output: PathBuf,
 }
 
-/// An argument of our own for a link.
+/// An additional argument for a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Extra {
     Input(PathBuf),
-    /// One word for the linker, not for a driver.
+    /// A word for the linker, not for the driver.
     Option(OsString),
 }
 
-/// Starts the link again from the kept files, by this linker, with `more` behind its options and with what was freed in
-/// them. The executable keeps its symbols. Or says why this linker cannot do that.
+/// Starts to repeat a link with this linker, from the stored files with the changes in `freed`, and with `more` after
+/// its options. The executable keeps its symbols. Returns a reason if the linker cannot do that.
 pub fn relink(
     link: &Path,
     freed: &Freed,
@@ -57,7 +57,7 @@ pub fn relink(
     start(&record, &linker.name, output, position, more)
 }
 
-/// Starts the same link, with the debug information that the inputs hold: of the same code at the same addresses.
+/// Starts to repeat a link with the debug information of the inputs. Code and addresses stay the same.
 pub fn relink_with_debug_information(link: &Path, output: &Path) -> Tried<Relink, NoLayout> {
     let mut record = LinkRecord::load(link)?;
     record.keep_debug_information();
@@ -83,7 +83,7 @@ fn start(
         if !is_free_to_move(record) {
             return Err(Stop::Because(NoLayout::NotPositionIndependent));
         }
-        // Of the two options the last counts, and the driver chooses the files that begin a program accordingly.
+        // The last of the two options wins, and the driver chooses the startup files accordingly.
         command.arg("-no-pie");
     }
     for extra in more {
@@ -102,7 +102,7 @@ fn start(
 }
 
 impl Relink {
-    /// Waits for the end; or says why the linker refuses.
+    /// Waits for the link to finish. Returns a reason if the linker fails.
     pub fn finish(self) -> Tried<(), NoLayout> {
         let Self { child, linker, output } = self;
         let ended = child
@@ -117,26 +117,26 @@ impl Relink {
     }
 }
 
-/// Whether a compiler driver was asked for an executable that runs anywhere, and may say itself how a program begins. What
-/// rustc brings for static ones (musl) is made for such executables only.
+/// Checks whether a compiler driver creates a position-independent executable and chooses the startup files itself.
+/// Rustc's own startup files for static executables (musl) work for such executables only.
 fn is_free_to_move(record: &LinkRecord) -> bool {
     let has = |option: &str| record.arguments.iter().any(|known| known.scope == Scope::Program && known.text == option);
     has("-pie") && !has("-nostartfiles") && !has("-static")
 }
 
-/// Compilers align functions, and the loops for which that pays, to so many bytes. What is aligned to more is so on purpose.
+/// Alignment of functions, and of loops where it pays, by default. A larger alignment is deliberate.
 pub const ALIGNMENT: u64 = 16;
 
-/// What was freed in the inputs of a link.
+/// Functions of a link that were freed from alignment.
 #[derive(Debug, Clone, Default)]
 pub struct Freed {
-    /// The functions that may begin at any byte now.
+    /// Functions that may now start at any byte.
     pub functions: BTreeSet<String>,
-    /// Copies that take the place of inputs, by their numbers.
+    /// Changed copies of inputs, by index.
     pub(super) inputs: BTreeMap<usize, PathBuf>,
 }
 
-/// Frees these functions of x86-64 code, as far as each has a section of its own, in copies in a folder.
+/// Removes the alignment of these x86-64 functions, if each has its own section, in copies in a folder.
 pub fn free(link: &Path, functions: &BTreeSet<&str>, folder: &Path) -> Result<Freed> {
     let record = LinkRecord::load(link)?;
     let mut freed = Freed::default();
@@ -157,7 +157,7 @@ pub fn free(link: &Path, functions: &BTreeSet<&str>, folder: &Path) -> Result<Fr
     Ok(freed)
 }
 
-/// Where an object, or each in an archive, says to what the sections of these functions are aligned.
+/// Finds where an object, or each object in an archive, stores the alignment of these functions' sections.
 fn places(bytes: &[u8], functions: &BTreeSet<&str>) -> Vec<(String, Range<usize>)> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return in_object(bytes, 0..bytes.len(), functions) };
     let ranges = archive.members().filter_map(|member| {
@@ -198,7 +198,7 @@ fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<&str>) -> V
     places
 }
 
-/// Where a section header of 64 bits has the alignment (`sh_addralign`).
+/// Position of the alignment (`sh_addralign`) in a 64-bit section header.
 const ADDRALIGN: Range<usize> = 48..56;
 
 #[cfg(test)]
@@ -237,7 +237,7 @@ mod tests {
         use object::write::{Object as Written, Symbol, SymbolSection};
         use object::{BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolScope};
 
-        /// An object with a section for each list of functions, one byte each.
+        /// Builds an object with a section for each list of functions, one byte each.
         fn with(sections: &[&[&str]], align: u64) -> Vec<u8> {
             let mut object = Written::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
             for functions in sections {
@@ -260,7 +260,7 @@ mod tests {
             object.write().unwrap()
         }
 
-        /// Alignments of the sections with code once these functions are freed.
+        /// Checks the alignments of the code sections after these functions are freed.
         #[track_caller]
         fn check(sections: &[&[&str]], align: u64, freed: &[&str], expected: &[u64]) {
             let mut bytes = with(sections, align);

@@ -1,4 +1,4 @@
-//! The executable as rustc's linker: runs the real one, and keeps the inputs meanwhile.
+//! The executable as rustc's linker: runs the real linker, and stores the inputs meanwhile.
 
 use super::super::wrapper::WrapperConfig;
 use super::arguments::{expand, parse};
@@ -15,15 +15,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Status of a program that could not be started, as shells have it.
+/// Exit status of shells for a program that cannot be started.
 const NOT_STARTED: u8 = 127;
 
-/// True if `argv[0]` says that rustc calls us as its linker.
+/// Checks by `argv[0]` whether rustc calls us as its linker.
 pub fn is_link(name: &OsStr) -> bool {
     is_place(Path::new(name))
 }
 
-/// The role's main: ends as the real linker ends.
+/// Runs the role. Ends with the status of the real linker.
 pub fn link(place: &OsStr, arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let _ = os::die_with_parent();
     let arguments: Vec<OsString> = arguments.collect();
@@ -42,7 +42,7 @@ fn run(place: &Path, arguments: &[OsString]) -> Result<ExitCode> {
         |verb: &str, error| Error::setup(format!("cannot {verb} the linker {}: {error}", linker.to_string_lossy()));
     let mut command = Command::new(&linker);
     let mut child = process::start_in_our_place(command.args(arguments)).map_err(|error| failed("start", error))?;
-    // Linkers only read their inputs, and rustc removes none before we end.
+    // Linkers only read their inputs, and rustc removes them only after we end.
     let draft = draft(&wrapper_folder, &linker, arguments);
     let status = child.wait().map_err(|error| failed("wait for", error))?;
     if let Some(draft) = draft {
@@ -55,14 +55,14 @@ fn run(place: &Path, arguments: &[OsString]) -> Result<ExitCode> {
     Ok(process::end_like(status))
 }
 
-/// What was kept of the link; it counts when the executable is there.
+/// Stored inputs of a link; valid once the executable exists.
 struct Draft {
     folder: PathBuf,
     record: LinkRecord,
 }
 
-/// Keeps the inputs. None if this call makes no file, or if a record is not possible (arguments that are no text,
-/// no room for a folder): an executable without a record counts as changed.
+/// Stores the inputs. Returns `None` if this call creates no file or if storing fails (arguments that are not text, no
+/// space): an executable without a record counts as changed.
 fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Option<Draft> {
     let cwd = std::env::current_dir().ok()?;
     let arguments = arguments.iter().map(|argument| argument.to_str().map(str::to_owned));
@@ -71,7 +71,7 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
     let output = parsed.iter().find_map(|argument| argument.output())?;
     let output = cwd.join(output);
     let folder = fs::with_ending(&folder_of(&output), ".new");
-    // Of a link that was killed. Cargo's lock keeps others out of its folder.
+    // A killed link may have left the folder. Cargo's lock excludes other processes.
     fs::remove_dir_all(&folder).and_then(|()| fs::create_dir_all(&folder)).ok()?;
     let env =
         LINKER_VARIABLES.into_iter().filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect();
@@ -97,8 +97,8 @@ fn draft(wrapper_folder: &Path, linker: &OsStr, arguments: &[OsString]) -> Optio
 }
 
 impl Draft {
-    /// Puts the folder beside the executable. Fails in silence: a record of an earlier link does not belong to the
-    /// executable that is there now, and readers see that.
+    /// Moves the folder next to the executable. Failures are ignored: readers detect that an older record does not
+    /// belong to the new executable.
     fn finish(mut self) {
         let place = folder_of(&self.record.output.path);
         let Some(output) = Output::of(&self.record.output.path) else { return self.discard() };

@@ -1,5 +1,5 @@
-//! What the shadow tree needs of the file system beyond `perfunit_system::fs`: looking without following links, and putting
-//! complete files in place.
+//! File system functions of the shadow tree beyond `perfunit_system::fs`: they do not follow links, and they replace
+//! files atomically.
 
 use perfunit_model::error::{Error, Result};
 use perfunit_project::git::Mode;
@@ -12,13 +12,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What tells that a file is still the one we wrote. One `lstat`.
+/// Metadata that shows whether a file is still the one we wrote. One `lstat` call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     mode: u32,
-    /// Bytes.
+    /// Size in bytes.
     size: u64,
-    /// Time of the last change of the content: seconds.
+    /// Modification time in seconds.
     seconds: i64,
     nanoseconds: i64,
 }
@@ -29,21 +29,21 @@ impl Stamp {
         Stamp { mode: metadata.mode(), size: metadata.len(), seconds, nanoseconds }
     }
 
-    /// Of the file, or of the link itself.
+    /// Reads the metadata of a file, or of a link itself.
     pub(super) fn of(path: &Path) -> Result<Stamp> {
         path.symlink_metadata().map(|metadata| Stamp::new(&metadata)).map_err(failed("look at", path))
     }
 }
 
-/// Everything in a folder, by relative path.
+/// Content of a folder, by relative path.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Scan {
-    /// All that is not a folder.
+    /// Everything except folders.
     pub files: BTreeMap<PathBuf, Stamp>,
     pub folders: BTreeSet<PathBuf>,
 }
 
-/// Lists a folder, without following links. Folders that a test has locked are unlocked on the way.
+/// Lists a folder without following links. Makes folders accessible that a test has locked.
 pub(super) fn scan(root: &Path) -> Result<Scan> {
     let mut scan = Scan::default();
     scan_folder(root, Path::new(""), &mut scan)?;
@@ -70,8 +70,8 @@ fn scan_folder(root: &Path, relative: &Path, scan: &mut Scan) -> Result<()> {
     Ok(())
 }
 
-/// Puts a complete file (or link) at `path`, by way of `staging` on the same file system. What was there is replaced,
-/// never written through; its folder must exist.
+/// Puts a complete file or link at `path`, using `staging` on the same file system. Replaces an existing file and never
+/// writes through a link. The folder must exist.
 pub(super) fn put(path: &Path, staging: &Path, mode: Mode, contents: &[u8]) -> Result<()> {
     perfunit_system::fs::remove_file(staging)?;
     if mode == Mode::Symlink {
@@ -81,19 +81,19 @@ pub(super) fn put(path: &Path, staging: &Path, mode: Mode, contents: &[u8]) -> R
         let bits = if mode == Mode::Executable { 0o755 } else { 0o644 };
         let mut file = perfunit_system::fs::create(staging)?;
         file.write_all(contents)
-            // The kernel's own times advance in ticks of up to 10 ms: an edit of equal size in the same tick would go
-            // unnoticed. The exact time is one that no later write gets.
+            // The kernel's timestamps advance in steps of up to 10 ms, so an edit of equal size in the same step would
+            // go unnoticed. No later write gets this exact time.
             .and_then(|()| file.set_modified(SystemTime::now()))
             .and_then(|()| file.set_permissions(Permissions::from_mode(bits)))
             .map_err(failed("write", path))?;
     }
-    // Renaming over a file makes ext4 write the new one to disk first (auto_da_alloc), which takes milliseconds. Nobody
-    // reads the tree now, and a crash in between is repaired like any other.
+    // Renaming over a file makes ext4 write the new one to disk first (auto_da_alloc), which takes milliseconds. Remove
+    // the old file first: the tree has no readers now, and a crash in between is repaired like any other.
     perfunit_system::fs::remove_file(path)?;
     perfunit_system::fs::rename(staging, path)
 }
 
-/// Whether [`ensure_folder`] had to create the folder.
+/// Result of [`ensure_folder`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Folder {
     Created,
@@ -101,13 +101,13 @@ pub(super) enum Folder {
 }
 
 impl Folder {
-    /// Whether it is new, and so empty.
+    /// Checks whether the folder is new and therefore empty.
     pub(super) fn is_new(self) -> bool {
         self == Folder::Created
     }
 }
 
-/// Makes sure that `path` is a folder and not a link to one.
+/// Makes `path` a folder, replacing a link or file.
 pub(super) fn ensure_folder(path: &Path) -> Result<Folder> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => return Ok(Folder::Existed),
@@ -120,7 +120,8 @@ pub(super) fn ensure_folder(path: &Path) -> Result<Folder> {
 
 fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
-        Error::setup(format!("cannot {verb} {}: {error}", path.display()))
-            .hint("`cargo perfunit clean` removes what the tool keeps; choose another folder with --target-dir")
+        Error::setup(format!("cannot {verb} {}: {error}", path.display())).hint(
+            "`cargo perfunit clean` removes the state that cargo-perfunit keeps; --target-dir selects another folder",
+        )
     }
 }

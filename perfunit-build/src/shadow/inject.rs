@@ -1,4 +1,4 @@
-//! The line that makes `#[test]` ours.
+//! The lines that we append to crate roots, such as the one that replaces `#[test]`.
 
 use perfunit_model::error::Result;
 use perfunit_project::git::{Entry, FileSet, Mode, Repository};
@@ -6,14 +6,14 @@ use perfunit_system::cache::KeyBuilder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// Name of the cfg by which the rustc wrapper tells a file which crate root is being compiled.
+/// Cfg by which the rustc wrapper passes on the crate root that is being compiled.
 pub const ROOT_CFG: &str = "perfunit_root";
 
-/// Gives a crate our `#[test]`, and none of the names that the project may have macros of.
+/// Makes our `#[test]` available in a crate, without names that could conflict with the project's macros.
 pub const MACROS: &str = "#[macro_use(test, perfunit_executed)] extern crate perfunit_macros;";
 
-/// What is appended to the crate root at `place`, a path from the root of the tree. The first line break ends a last line
-/// that has none; a second one is harmless.
+/// Returns the line for the crate root at `place`, a path from the root of the tree. The first line break completes a
+/// last line that has none.
 ///
 /// The condition is for files that are the root of one crate and a module of another, where `#[macro_use]` is an error.
 pub fn injected_text(place: &Path) -> String {
@@ -21,14 +21,14 @@ pub fn injected_text(place: &Path) -> String {
     format!("\n#[cfg(all(test, {ROOT_CFG} = \"{root}\"))] {MACROS}\n")
 }
 
-/// Name of the cfg under which functions carry probes.
+/// Cfg that adds probes to functions.
 pub const PROBES_CFG: &str = "perfunit_probes";
-/// Name of the cfg under which they count work besides.
+/// Cfg that also counts work.
 pub const GROWTH_CFG: &str = "perfunit_growth";
-/// What the crate of the probes' macro is called in an instrumented crate.
+/// Name of the probe macro's crate in an instrumented crate.
 const PROBES_CRATE: &str = "__perfunit_probes";
 
-/// What is appended to a crate root besides, such that the attributes of probes are found in all of the crate.
+/// Returns the lines that make the probe attributes available in the whole crate.
 pub fn probes_text(place: &Path) -> String {
     let root = root_key(place);
     format!(
@@ -37,34 +37,34 @@ pub fn probes_text(place: &Path) -> String {
     )
 }
 
-/// Whether a crate root has [`probes_text`].
+/// Checks whether a crate root has [`probes_text`].
 pub fn has_probes(text: &[u8]) -> bool {
     text.windows(PROBES_CRATE.len()).any(|window| window == PROBES_CRATE.as_bytes())
 }
 
-/// The value of [`ROOT_CFG`] for a crate root: no path, which might need escaping.
+/// Returns the value of [`ROOT_CFG`] for a crate root. A path could need escaping, so it is a hash.
 pub fn root_key(place: &Path) -> String {
     perfunit_system::cache::hash(place.as_os_str().as_encoded_bytes())
 }
 
-/// What is appended to the root of a bench target whose harness is replaced. No code: the wrapper looks for it.
+/// Line for the root of a bench target with a replaced harness. It is not code; the wrapper looks for it.
 const BENCH_LINE: &str = "// perfunit: its harness is replaced";
 
-/// Whether a crate root has [`BENCH_LINE`].
+/// Checks whether a crate root has [`BENCH_LINE`].
 pub fn is_bench(text: &[u8]) -> bool {
     text.trim_ascii_end().ends_with(BENCH_LINE.as_bytes())
 }
 
-/// What is appended to the root of unit tests with benchmarks among them. No code either.
+/// Line for the root of unit tests with benchmarks among them. It is not code; the wrapper looks for it.
 const UNIT_BENCH_LINE: &str = "// perfunit: its benchmarks are measured";
 
-/// Whether a crate root has [`UNIT_BENCH_LINE`].
+/// Checks whether a crate root has [`UNIT_BENCH_LINE`].
 pub fn has_unit_benches(text: &[u8]) -> bool {
     text.windows(UNIT_BENCH_LINE.len()).any(|window| window == UNIT_BENCH_LINE.as_bytes())
 }
 
-/// Begins the line with the tests of a crate that our `#[test]` leaves as they are. No code: the wrapper hands the names
-/// to the macro.
+/// Prefix of the line that lists the tests of a crate that our `#[test]` must not change. It is not code; the wrapper
+/// passes the names to the macro.
 const WHOLE_LINE: &str = "// perfunit: called whole: ";
 
 /// Returns the names in [`WHOLE_LINE`], separated by commas.
@@ -73,34 +73,34 @@ pub fn called_whole(text: &[u8]) -> Option<String> {
     text.lines().rev().find_map(|line| line.strip_prefix(WHOLE_LINE)).map(str::to_owned)
 }
 
-/// What happens to a crate root. Of a root of several targets the last one holds.
+/// Change to a crate root. If several targets share the root, the last change wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Injected {
-    /// [`BENCH_LINE`].
+    /// Adds [`BENCH_LINE`].
     Bench,
-    /// [`injected_text`].
+    /// Adds [`injected_text`].
     Macro,
-    /// [`injected_text`] and [`UNIT_BENCH_LINE`].
+    /// Adds [`injected_text`] and [`UNIT_BENCH_LINE`].
     MacroAndBench,
-    /// [`EMPTY`], in the place of all that is there.
+    /// Replaces the content by [`EMPTY`].
     Empty,
 }
 
-/// A crate of any kind without anything in it.
+/// A valid root of any kind of crate, without content.
 const EMPTY: &str = "fn main() {}\n";
 
-/// Symbolic links in a row that we follow, as the kernel does (`path_resolution(7)`).
+/// Maximum number of symbolic links to follow, as in the kernel (`path_resolution(7)`).
 const MOST_LINKS: usize = 40;
 
-/// The crate roots to which something is appended, relative to the root of the repository.
+/// Changes to crate roots, by path relative to the root of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Injections {
     roots: BTreeMap<PathBuf, Injected>,
-    /// Tests that our `#[test]` leaves as they are, by their names without modules.
+    /// Names, without modules, of tests that our `#[test]` must not change.
     whole: CalledWhole,
 }
 
-/// Names of tests, without modules, by the crate roots below which they are.
+/// Names of tests, without modules, by crate root.
 pub type CalledWhole = BTreeMap<String, BTreeSet<String>>;
 
 impl Injections {
@@ -112,7 +112,7 @@ impl Injections {
         self.roots.iter().map(|(path, what)| (path.as_path(), *what))
     }
 
-    /// Adds the roots to a key, those that get the same one after the other.
+    /// Adds the changes to a key.
     pub fn add_to(&self, key: KeyBuilder) -> KeyBuilder {
         let of = |key: KeyBuilder, wanted| {
             let roots = self.roots().filter(|(_, what)| *what == wanted);
@@ -126,13 +126,13 @@ impl Injections {
             .fold(key, |key, (root, names)| names.iter().fold(key.with(WHOLE_LINE).with(root), KeyBuilder::with))
     }
 
-    /// Has our `#[test]` leave these tests as they are.
+    /// Sets the tests that our `#[test]` must not change.
     #[must_use]
     pub fn calling_whole(self, whole: &CalledWhole) -> Injections {
         Injections { whole: whole.clone(), ..self }
     }
 
-    /// The line that names the tests of a root that are left as they are.
+    /// Returns the line that lists the tests of a root that must not be changed.
     fn whole_line(&self, root: &Path) -> String {
         let names = self.whole.iter().find(|(path, _)| Path::new(path) == root).map(|(_, names)| names);
         let line = |names: &BTreeSet<String>| {
@@ -142,7 +142,7 @@ impl Injections {
         names.map(line).unwrap_or_default()
     }
 
-    /// Another text for this root, or none.
+    /// Sets or removes the change to a root.
     pub fn set(&mut self, root: &Path, what: Option<Injected>) {
         match what {
             Some(what) => drop(self.roots.insert(root.to_owned(), what)),
@@ -150,12 +150,12 @@ impl Injections {
         }
     }
 
-    /// What is appended to this crate root.
+    /// Returns the change to a crate root.
     pub fn get(&self, root: &Path) -> Option<Injected> {
         self.roots.get(root).copied()
     }
 
-    /// With nothing in these roots.
+    /// Adds [`Injected::Empty`] for these roots.
     #[must_use]
     pub fn emptying(&self, roots: &BTreeSet<PathBuf>) -> Injections {
         let mut all = self.clone();
@@ -163,7 +163,7 @@ impl Injections {
         all
     }
 
-    /// Returns the same for the paths at which a version itself has the roots.
+    /// Returns the injections with the roots' paths in the version itself.
     #[must_use]
     pub fn placed(&self, files: &FileSet) -> Injections {
         let place = |root: &str| files.place(Path::new(root)).to_string_lossy().into_owned();
@@ -173,7 +173,7 @@ impl Injections {
         }
     }
 
-    /// Without these roots.
+    /// Returns the injections without these roots.
     #[must_use]
     pub fn without(&self, roots: &BTreeSet<String>) -> Injections {
         let mut others = self.clone();
@@ -188,12 +188,12 @@ impl<P: Into<PathBuf>> FromIterator<(P, Injected)> for Injections {
     }
 }
 
-/// The injected form of a file; `None` if the version has no such regular file.
+/// Returns the changed form of a file; `None` if the version has no such regular file.
 ///
-/// A crate root that is a link becomes a file of its own: the link's target may be the root of another crate, or one
-/// of its modules. rustc looks for modules beside the path that it was given, so nothing else changes.
+/// A crate root that is a link becomes a regular file, because the link's target may be the root or a module of another
+/// crate. Rustc searches modules next to the path that it was given, so nothing else changes.
 ///
-/// `prefix` leads from the root of the tree to the repository.
+/// `prefix` is the path from the root of the tree to the repository.
 pub(super) fn injected(
     repository: &Repository,
     files: &FileSet,
@@ -229,7 +229,8 @@ fn follow<'a>(repository: &Repository, files: &'a FileSet, path: &Path) -> Resul
     Ok(None)
 }
 
-/// Where a link leads; `None` if out of the repository. Folders that are links are not followed.
+/// Resolves a link's target; `None` if it is outside of the repository. Does not follow links in the folders of the
+/// path.
 fn resolve(link: &Path, target: &Path) -> Option<PathBuf> {
     let mut path = link.parent()?.to_owned();
     for component in target.components() {

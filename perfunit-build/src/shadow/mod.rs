@@ -1,17 +1,17 @@
 //! The shadow tree: one folder that holds base, then head, at the same path.
 //!
-//! Input: the files of a version ([`FileSet`](perfunit_project::git::FileSet)), and which of them get our line ([`Injections`]).
-//! Output: a folder with exactly those files ([`Tree`]), and what had to be done for it ([`Stats`]).
+//! Input: the files of a version ([`FileSet`](perfunit_project::git::FileSet)), and the changes to crate roots
+//! ([`Injections`]). Output: a folder with exactly these files ([`Tree`]), and counts of the work done ([`Stats`]).
 //!
 //! Invariants:
-//! - Only files that differ are written, so that cargo, which goes by modification times, rebuilds only what differs.
-//!   What is written gets a fresh time, even if the content was there before at another time.
-//! - After a checkout nothing else is in the folder: what tests and builds left there is gone.
+//! - Only files that differ are written, because cargo rebuilds files by modification time. A written file gets the
+//!   current time, even if the tree had the same content before.
+//! - After a checkout the folder contains nothing else: files from tests and builds are removed.
 //! - Nothing outside the folder is written, whatever symbolic links a version or a test put into it.
-//! - A crash at any moment is repaired by the next checkout.
-//! - No line number changes: text is only ever appended, but for crates that are compiled empty.
+//! - The next checkout repairs a crash at any moment.
+//! - Line numbers do not change: text is only appended, except in crates that are compiled empty.
 //!
-//! Who calls must see to it that two runs do not use one tree at the same time.
+//! The caller must make sure that no two runs use a tree at the same time.
 
 mod disk;
 mod inject;

@@ -1,4 +1,4 @@
-//! What a checkout has to do. Pure: compares what is wanted, what is recorded and what is there.
+//! Plans a checkout by comparing the wanted files with the recorded and the existing ones. Pure.
 
 use super::disk::Scan;
 use super::state::State;
@@ -6,7 +6,7 @@ use perfunit_project::git::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The steps, in the order in which they are to be done.
+/// Steps of a checkout, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     /// Files and links to remove.
@@ -15,20 +15,20 @@ pub(super) struct Plan {
     pub remove_folders: Vec<PathBuf>,
     /// Files and links to write.
     pub write: Vec<PathBuf>,
-    /// What somebody else changed, added or removed since the last checkout; empty if that is not known.
+    /// Paths that were changed, added or removed by others since the last checkout; empty if unknown.
     pub disturbed: Vec<PathBuf>,
 }
 
 impl Plan {
-    /// Whether the tree and its records are as they should be.
+    /// Checks whether tree and records need no change.
     pub(super) fn is_empty(&self) -> bool {
-        // A file that this version lacks and that somebody else removed needs no step, but its record has to go.
+        // A file that this version lacks and that was removed needs no step, but its record must be dropped.
         let is_done = self.remove.is_empty() && self.remove_folders.is_empty() && self.write.is_empty();
         is_done && self.disturbed.is_empty()
     }
 }
 
-/// Finds the steps from what is there to what is wanted.
+/// Finds the steps from the existing to the wanted files.
 pub(super) fn plan(wanted: &BTreeMap<PathBuf, Entry>, state: &State, scan: &Scan) -> Plan {
     let kept_folders: BTreeSet<&Path> = wanted.keys().flat_map(|path| path.ancestors().skip(1)).collect();
     let is_intact = |path: &Path| state.get(path).is_some_and(|record| scan.files.get(path) == Some(&record.stamp));
@@ -51,16 +51,16 @@ pub(super) fn plan(wanted: &BTreeMap<PathBuf, Entry>, state: &State, scan: &Scan
 }
 
 fn disturbed(state: &State, scan: &Scan, is_intact: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    // Paths that are not UTF-8 have no record, so nothing can be said about them.
+    // Paths that are not UTF-8 have no record, so their changes are unknown.
     let there = scan.files.keys().filter(|path| path.to_str().is_some());
     let recorded = state.files.keys().map(PathBuf::from);
     let all: BTreeSet<PathBuf> = there.cloned().chain(recorded).collect();
     all.into_iter().filter(|path| !is_intact(path)).collect()
 }
 
-/// Takes out entries below one that is not a folder: writing them would go through it.
+/// Removes entries below an entry that is not a folder, because writing them would follow it.
 pub(super) fn without_hidden(mut wanted: BTreeMap<PathBuf, Entry>) -> BTreeMap<PathBuf, Entry> {
-    // Paths sort by component, so what lies below a path follows it directly.
+    // Paths sort by component, so entries below a path follow it directly.
     let mut above: Option<PathBuf> = None;
     wanted.retain(|path, _| {
         let hidden = above.as_ref().is_some_and(|above| path.starts_with(above));

@@ -1,4 +1,4 @@
-//! What we believe is in the tree, kept beside it between runs.
+//! Records of the tree's files, stored next to it between runs.
 
 use super::disk::Stamp;
 use perfunit_model::error::Result;
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Raised when the meaning of the file changes; another version's file counts as absent.
+/// Version of the file format. A file of another version is ignored.
 const VERSION: u32 = 1;
 
-/// The record of one file.
+/// Record of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// Blob hash of the content as written.
+    /// Blob hash of the written content.
     pub id: String,
     pub mode: Mode,
-    /// What the file looked like afterwards.
+    /// Metadata after writing.
     pub stamp: Stamp,
 }
 
-/// The records of all files, by path relative to the tree. Paths that are not UTF-8 have none, so that those files are
+/// Records of all files, by path relative to the tree. Paths that are not UTF-8 have no record, so those files are
 /// written at each checkout.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     version: u32,
-    /// False from before the first change of a checkout until after its last.
+    /// True if the last checkout finished.
     pub complete: bool,
     pub files: BTreeMap<String, Record>,
 }
@@ -36,18 +36,18 @@ impl State {
         State { version: VERSION, complete: false, files: BTreeMap::new() }
     }
 
-    /// Reads the file; one that is absent, damaged or of another version says nothing.
+    /// Reads the records. Returns empty ones if the file is missing, damaged or of another version.
     pub(super) fn load(path: &Path) -> Result<State> {
         let state = json::read_if_understood(path)?.filter(|state: &State| state.version == VERSION);
         Ok(state.unwrap_or_else(State::unknown))
     }
 
-    /// Replaces the file in one step.
+    /// Replaces the file atomically.
     pub(super) fn save(&self, path: &Path) -> Result<()> {
         json::write(path, self)
     }
 
-    /// The record of a file.
+    /// Returns the record of a file.
     pub(super) fn get(&self, path: &Path) -> Option<&Record> {
         self.files.get(path.to_str()?)
     }

@@ -1,4 +1,4 @@
-//! Stories about a tree that becomes one version after the other.
+//! Tests of a tree that holds several versions in turn.
 
 use super::inject::injected_text;
 use super::tree::Stats;
@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A tree beside a repository.
+/// A tree and its repository.
 struct Case {
     fixture: Fixture,
     repository: Repository,
@@ -25,7 +25,7 @@ impl Case {
         Case { repository: fixture.open(), fixture, tree }
     }
 
-    /// Puts the files of the working tree into the shadow tree.
+    /// Checks out the working tree's files into the shadow tree.
     fn checkout(&mut self) -> Stats {
         self.inject(&[])
     }
@@ -49,7 +49,7 @@ impl Case {
     }
 }
 
-/// Files with their text, links as `-> target`, empty folders as `/`.
+/// Reads files as text, links as `-> target`, empty folders as `/`.
 fn read_all(root: &Path, relative: &Path, found: &mut BTreeMap<PathBuf, String>) {
     let mut is_empty = true;
     for item in fs::read_dir(root.join(relative)).unwrap().map(Result::unwrap) {
@@ -184,7 +184,7 @@ fn links_are_never_written_through() {
     let outside = case.fixture.outside().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("a"), "precious").unwrap();
-    // A test replaced a folder and a file of the tree by links that lead out.
+    // A test replaced a folder and a file of the tree by links to the outside.
     fs::remove_dir_all(case.tree.path("dir")).unwrap();
     symlink(&outside, case.tree.path("dir")).unwrap();
     fs::remove_file(case.tree.path("file")).unwrap();
@@ -192,7 +192,7 @@ fn links_are_never_written_through() {
     case.fixture.write("dir/a", "2");
     case.checkout();
     case.check(&[("dir/a", "2"), ("file", "1")]);
-    // The version itself has a link that leads out, then a folder in its place.
+    // The version has a link to the outside, then a folder in its place.
     fs::remove_dir_all(case.fixture.root.join("dir")).unwrap();
     case.fixture.symlink("dir", outside.to_str().unwrap());
     case.checkout();
@@ -219,7 +219,7 @@ fn a_lost_or_damaged_state_means_writing_everything() {
 fn an_interrupted_checkout_is_repaired() {
     let mut case = Case::new(&[("a", "1"), ("b", "1"), ("c", "1")]);
     case.checkout();
-    // `b` cannot be read in the middle of a checkout: its blob does not exist.
+    // The checkout fails at `b`, whose blob does not exist.
     let mut files = case.fixture.head_files();
     for path in ["a", "b", "c"] {
         files.entries.insert(path.into(), perfunit_project::git::Entry::snapshot(*b"22"));
@@ -290,7 +290,7 @@ fn paths_that_are_not_utf8_are_checked_out() {
     assert_eq!(fs::read_to_string(case.tree.path(name)).unwrap(), "latin");
 }
 
-/// The workspace root that real cargo finds for a package in the tree.
+/// Returns the workspace root that cargo finds for a package in the tree.
 fn workspace_root(package: &Path) -> PathBuf {
     let arguments = ["metadata", "--offline", "--no-deps", "--format-version", "1"];
     let output = Command::new("cargo").args(arguments).current_dir(package).output().unwrap();

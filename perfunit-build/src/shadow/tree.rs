@@ -1,4 +1,4 @@
-//! The folder and how it becomes a version.
+//! The shadow tree on disk, and checkouts into it.
 
 use super::disk;
 use super::inject::{self, Injections};
@@ -9,15 +9,16 @@ use perfunit_project::git::{Entry, FileSet, Repository};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Where in its folder the tree is.
+/// Path of the tree in its folder.
 ///
-/// When cargo searches a workspace root above a package it stops at a folder called `target/package` (where
-/// `cargo package` verifies; `find_root_iter` in its src/cargo/core/workspace.rs, in stable 1.95 and nightly 1.97). Nothing else
-/// does: a manifest in between with `[workspace]` is an error if it does not list the package, and with `exclude` the
-/// search goes on above it, up to the user's own workspace, which holds the target folder. A test asks real cargo.
+/// When cargo searches the workspace root of a package, it stops at a folder named `target/package` (where `cargo
+/// package` verifies; `find_root_iter` in its src/cargo/core/workspace.rs, in stable 1.95 and nightly 1.97). Nothing
+/// else stops it: a manifest in between with `[workspace]` is an error if it does not list the package, and with
+/// `exclude` the search continues to the user's own workspace, which contains the target folder. A test checks this
+/// with cargo.
 const PLACE: &str = "target/package/tree";
 
-/// The path from the root of the tree that a file has; `None` outside of a tree.
+/// Returns a file's path relative to the root of its tree; `None` outside of a tree.
 pub fn place_in_tree(file: &Path) -> Option<&Path> {
     let tree = file.ancestors().find(|folder| folder.ends_with(PLACE))?;
     file.strip_prefix(tree).ok()
@@ -32,56 +33,56 @@ pub struct Tree {
     links: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// What a checkout did.
+/// Result of a checkout.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Files and links written.
+    /// Number of files and links written.
     pub written: usize,
-    /// Files and links removed.
+    /// Number of files and links removed.
     pub removed: usize,
-    /// Files and links left as they were, with their times.
+    /// Number of files and links left unchanged, with their times.
     pub kept: usize,
-    /// What tests or builds had changed, added or removed since the last checkout, relative to the repository (with
-    /// `..` for what lies outside); now undone. Empty if the last checkout did not end.
+    /// Paths that tests or builds changed, added or removed since the last checkout, relative to the repository (with
+    /// `..` for paths outside). They are restored now. Empty if the last checkout did not finish.
     pub disturbed: Vec<PathBuf>,
-    /// Crate roots that are not files of the version and got no line.
+    /// Crate roots that were not changed because the version has no such file.
     pub not_injected: Vec<PathBuf>,
 }
 
 impl Tree {
-    /// Opens the tree that lives in the folder `home` (for example `target/perfunit/shadow`), creating both.
+    /// Opens the tree in the folder `home` (for example `target/perfunit/shadow`), creating both.
     ///
-    /// `prefix` is where in the tree the repository is: its path relative to the common ancestor of itself and all
-    /// path dependencies outside of it; empty if there are none.
+    /// `prefix` is the repository's path in the tree: relative to the common ancestor of the repository and all path
+    /// dependencies outside of it; empty if there are none.
     pub fn open(home: &Path, prefix: &str) -> Result<Tree> {
         let root = home.join(PLACE);
         let (state_file, staging) = (home.join("tree.json"), home.join("tree.part"));
         if disk::ensure_folder(&root)?.is_new() {
             perfunit_system::fs::remove_file(&state_file)?;
         }
-        // Programs that read `.gitignore` files look no further up than to a folder with a `.git`, which is no repository: git
-        // itself goes on to the project's.
+        // Programs that read `.gitignore` files stop at a folder with a `.git`. An empty one is not a repository, so
+        // git itself continues to the project's.
         root.parent().map_or(Ok(()), |above| perfunit_system::fs::create_dir_all(&above.join(".git")))?;
         Ok(Tree { root, prefix: PathBuf::from(prefix), state_file, staging, links: BTreeMap::new() })
     }
 
-    /// Stands for a folder or file outside the repository, `relative` to the common ancestor (see [`Tree::open`]), by a
-    /// link to the `real` one. Takes effect at the next checkout, and hides what the version itself has below.
+    /// Adds a link to the `real` folder or file outside the repository at `relative`, a path from the common ancestor
+    /// (see [`Tree::open`]). Takes effect at the next checkout, and hides the version's own files below.
     pub fn link_outside(&mut self, relative: &str, real: &Path) {
         self.links.insert(PathBuf::from(relative), real.to_owned());
     }
 
-    /// The folder that holds the repository's files.
+    /// Returns the folder that contains the repository's files.
     pub fn root(&self) -> PathBuf {
         self.root.join(&self.prefix)
     }
 
-    /// Where a file of the repository is in the tree.
+    /// Returns the path of a repository file in the tree.
     pub fn path(&self, repo_relative: impl AsRef<Path>) -> PathBuf {
         self.root().join(repo_relative)
     }
 
-    /// Makes the tree hold exactly this version.
+    /// Makes the tree contain exactly this version.
     pub fn checkout(&mut self, repository: &Repository, files: &FileSet, injections: &Injections) -> Result<Stats> {
         let (wanted, not_injected) = self.wanted(repository, files, injections)?;
         let mut state = State::load(&self.state_file)?;
@@ -102,7 +103,7 @@ impl Tree {
         })
     }
 
-    /// Undoes what tests did to the tree since the checkout of this same version, and says which paths that were.
+    /// Reverts changes that tests made since the checkout of this version, and returns the changed paths.
     pub fn restore(
         &mut self,
         repository: &Repository,
@@ -112,7 +113,7 @@ impl Tree {
         self.checkout(repository, files, injections).map(|stats| stats.disturbed)
     }
 
-    /// The content of the whole tree, and the crate roots that could not be injected.
+    /// Returns the content of the whole tree, and the crate roots that could not be changed.
     fn wanted(
         &self,
         repository: &Repository,
@@ -137,8 +138,7 @@ impl Tree {
         Ok((plan::without_hidden(wanted), not_injected))
     }
 
-    /// Forgets what is about to change, on disk, before it does: a crash then leaves no record of a file that is not
-    /// as recorded.
+    /// Removes the records of files that are about to change, on disk, so that a crash leaves no wrong record.
     fn announce(&self, plan: &Plan, state: &mut State) -> Result<()> {
         for path in plan.write.iter().chain(&plan.remove).chain(&plan.disturbed) {
             state.remove(path);
@@ -157,7 +157,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes the planned files. All that was in the way, links in the place of folders above all, is gone by now.
+    /// Writes the planned files. Anything in the way, such as links in place of folders, was removed before.
     fn write(
         &self,
         repository: &Repository,

@@ -1,4 +1,4 @@
-//! The tests of both sides, joined: which to measure, in which order, and why not the others.
+//! Joins the tests of both sides: which to measure, in which order, and why not the others.
 
 use super::comparer::Comparer;
 use super::functions::changed_functions;
@@ -27,48 +27,48 @@ use std::path::{Path, PathBuf};
 pub struct Candidate {
     pub test: TestId,
     pub because: SelectedBecause,
-    /// What of its machine code differs, where that was compared.
+    /// Difference of its machine code, if that was compared.
     pub why: Option<Why>,
-    /// How it was captured.
+    /// Capture method.
     pub capture: Option<Capture>,
     pub ignored: bool,
-    /// Tests of each version that run together when it is asked for by its name.
+    /// Number of tests of each version that run together under its name.
     pub of_name: Sides<usize>,
-    /// How its own code differs between the versions, if it is measured with that of one of them.
+    /// Difference of its own code between the versions, if both are measured with the code of one.
     pub differs: Option<TestCodeDifference>,
-    /// On what terms it is measured.
+    /// Settings for its measurement.
     pub terms: Terms,
 }
 
-/// All tests of the built targets.
+/// The tests of the built targets.
 #[derive(Debug, Default)]
 pub struct Candidates {
-    /// To measure, likeliest first.
+    /// Tests to measure, the most promising first.
     pub chosen: Vec<Candidate>,
-    /// Not to measure, each with its reason.
+    /// Tests not to measure, with the reason.
     pub excluded: Vec<Outcome>,
-    /// Targets without tests that can be measured, each with the reason.
+    /// Targets without tests that can be measured, with the reason.
     pub unmeasured_targets: Vec<UnmeasuredTarget>,
-    /// Those of them that need other features.
+    /// Targets among them that need other features.
     pub not_built: BTreeSet<TargetId>,
-    /// What machine code says, by target, where it was compared.
+    /// Result of comparing machine code, by target, where it was compared.
     pub code: BTreeMap<TargetId, TargetCode>,
-    /// The same of targets whose executables are the same; looked at only if there is no test to measure.
+    /// The same for targets with equal executables. Filled only if there is no test to measure.
     pub code_of_same: BTreeMap<TargetId, TargetCode>,
-    /// The programs that differ, where the code of some target was compared.
+    /// Programs that differ, if the code of some target was compared.
     pub programs: Vec<ProgramCode>,
-    /// Tests that lead by names to a changed item, whatever became of them.
+    /// Tests that lead by names to a changed item, measured or not.
     pub by_name: BTreeSet<TestId>,
-    /// What was compiled of head, as far as that is known.
+    /// Compiled files of head, if known.
     pub compiled: CompiledFiles,
-    /// The names of head, if it has base's test code here.
+    /// Names of head, if head has base's test code.
     pub names_of_head: Option<NameIndex>,
-    /// A changed file that a test may read when it runs.
+    /// A changed file that the test may read at run time.
     data_files: BTreeMap<TestId, String>,
 }
 
 impl Candidates {
-    /// Targets whose machine code could not be compared.
+    /// Returns warnings about targets with machine code that could not be compared.
     pub fn uncompared(&self) -> impl Iterator<Item = Warning> {
         let unknown = self.code.iter().filter_map(|(target, code)| Some((target, code.unknown.as_ref()?)));
         unknown.map(|(target, why)| Warning::NotCompared { target: target.clone(), why: why.clone() })
@@ -79,13 +79,13 @@ impl Candidates {
         chosen.chain(self.excluded.iter().map(|outcome| &outcome.test))
     }
 
-    /// The names of all tests of a target.
+    /// Returns the names of all tests of a target.
     pub fn names_in(&self, target: &TargetId) -> BTreeSet<&str> {
         self.tests().filter(|test| test.target == *target).map(|test| test.name.as_str()).collect()
     }
 }
 
-/// An outcome without figures.
+/// Builds an outcome without figures.
 pub fn not_measured(
     test: TestId,
     reason: Reason,
@@ -113,7 +113,7 @@ pub fn not_measured(
 
 type Tests = BTreeMap<String, ListedTest>;
 
-/// Lists the tests of both sides and sorts them out.
+/// Lists the tests of both sides and decides which to measure.
 pub fn candidates(
     context: &Context,
     versions: &Versions,
@@ -167,7 +167,7 @@ pub fn candidates(
         });
     }
     if candidates.chosen.is_empty() && !changed_functions(&selected.diff).is_empty() {
-        // What differs is in none of the executables, or it is the same code.
+        // No executable contains the changed functions, or their code is the same.
         for (target, executables, common) in same_programs {
             let code = comparer.target(target, executables, &common)?;
             candidates.code_of_same.insert(target.clone(), code);
@@ -176,7 +176,7 @@ pub fn candidates(
     if candidates.code.values().any(|code| code.unknown.is_none()) {
         candidates.programs = comparer.changed_programs()?;
     }
-    comparer.remembered.save()?;
+    comparer.cache.save()?;
     candidates.rank(names, selected);
     candidates.note_differences(overlaid.is_some().then_some(names), built)?;
     let of_head = overlaid.filter(|_| built.pairing.overlaid() == Side::Head);
@@ -184,7 +184,7 @@ pub fn candidates(
     Ok(candidates)
 }
 
-/// Whether a target can be asked for its tests.
+/// Checks whether the tests of a target can be listed.
 fn can_be_listed(
     built: &BuiltSides,
     target: &TargetId,
@@ -202,7 +202,7 @@ fn can_be_listed(
     executables.base.or(executables.head).map(drop).ok_or(Stop::Because(NoTests::NotBuilt))
 }
 
-/// The tests of a target in both versions; or why a harness of its own does not tell.
+/// Lists the tests of a target in both versions, or returns the reason why a custom harness does not list them.
 fn tests_of(ours: &Path, executables: Sides<Option<&TestExecutable>>) -> Tried<Sides<Tests>, NoTests> {
     if let (Some(base), Some(head)) = (executables.base, executables.head)
         && (base.harness.repeats(), base.harness.starts()) != (head.harness.repeats(), head.harness.starts())
@@ -260,7 +260,7 @@ impl Candidates {
         }
     }
 
-    /// Notes how the code of the tests differs; `names` are those of both versions where test code does.
+    /// Records how the code of the tests differs. `names` covers both versions if test code differs.
     fn note_differences(&mut self, names: Option<&Names<'_>>, built: &BuiltSides) -> Result<()> {
         let mut doctests = BTreeMap::new();
         for Candidate { test, differs, .. } in &mut self.chosen {
@@ -277,13 +277,13 @@ impl Candidates {
         Ok(())
     }
 
-    /// The reason for a test that runs the same machine code: what it reads may still differ.
+    /// Returns the reason for a test with the same machine code. Its data may still differ.
     pub fn unchanged(&self, reason: Reason, test: &TestId) -> Reason {
         self.data_files.get(test).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
     }
 
-    /// Direct tests first, each with its own reason where names lead to the change. Of the others only whether names
-    /// lead there.
+    /// Puts direct tests first, each with its own reason if names lead to the change. For excluded tests, records only
+    /// whether names lead there.
     fn rank(&mut self, names: &Names<'_>, selected: &Selected) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
@@ -315,9 +315,9 @@ impl Candidates {
     }
 }
 
-/// Returns whether the way by names, which other items may share, can be the one that the test goes: to an item that its target
-/// depends on and, where machine code was compared, by a function on the way to the change. A function that is copied into
-/// the test has left no name there.
+/// Checks whether the path by names can be the one that the test takes, because other items may have the same names.
+/// Its item must be one that the target depends on. If machine code was compared, a function of the path must be on the
+/// way to the change there; a function that is inlined into the test has left no name.
 fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why>) -> bool {
     let (item, last, between) = match names {
         SelectedBecause::Names { item, .. } => (item, &item.item, &[][..]),
@@ -339,12 +339,12 @@ fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why
     between.iter().chain([last]).filter_map(|name| words(name).last()).any(|name| met.contains(name))
 }
 
-/// The identifiers in a name.
+/// Splits a name into identifiers.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Returns the most direct reason in a test's code, and in all else that it can reach.
+/// Returns the most direct reason in the test's machine code, or in everything that the test can reach.
 fn nearest_in_code(candidate: &Candidate, target: &ReachedBy) -> Option<SelectedBecause> {
     let (why, target) = (candidate.why.as_ref()?, target.clone());
     match (why.changed.first(), why.others.first()) {
@@ -354,8 +354,8 @@ fn nearest_in_code(candidate: &Candidate, target: &ReachedBy) -> Option<Selected
     }
 }
 
-/// True if both versions have the same executable, and all that it starts, loads and reads is the same: with the metadata
-/// of both made equal, a change that compiles to nothing leaves no trace.
+/// Checks whether both versions have the same executable, and everything that it starts, loads and reads is the same.
+/// The metadata of both is equal, so a change that compiles to nothing leaves no trace.
 fn same_program(
     executables: Sides<Option<&TestExecutable>>,
     sides: &Sides<SideBuild>,
@@ -373,7 +373,7 @@ fn same_program(
         && test_inputs::build_script_files(sides, Sides { base, head })?.is_empty())
 }
 
-/// The same for all targets.
+/// Checks the binaries of all targets.
 fn are_binaries_same(sides: &Sides<SideBuild>) -> Result<bool> {
     let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
     let names = |paths: &[PathBuf]| {
@@ -390,8 +390,8 @@ fn are_binaries_same(sides: &Sides<SideBuild>) -> Result<bool> {
     Ok(true)
 }
 
-/// Reasons that lie in the lists and in what the user wants.
-fn excluded(test: &TestId, found: Sides<Option<&Found>>, rules: &TestRules) -> Option<Reason> {
+/// Returns reasons that follow from the lists and the user's request.
+fn excluded(test: &TestId, found: Sides<Option<&ListedTest>>, rules: &TestRules) -> Option<Reason> {
     let filter = &rules.filter;
     if !filter.takes(&test.name) {
         return Some(Reason::Filtered);
@@ -454,7 +454,7 @@ mod tests {
         assert!(!is_borne_out(&through(&others, "read"), &reached, None));
         let other_way = [ReachedBy::Item(item("reset", "core/src/lib.rs"))];
         assert!(!is_borne_out(&direct(&item("reset", "core/src/lib.rs")), &other_way, Some(&path)));
-        // What was copied into a function on the way is behind that function, and into the test behind none.
+        // Code inlined into a function on the way is behind that function; code inlined into the test is behind none.
         let copied = item("peek", "core/src/lib.rs");
         let of_copied = [ReachedBy::Item(copied.clone())];
         assert!(is_borne_out(&through(&copied, "read"), &of_copied, Some(&path)));

@@ -1,8 +1,8 @@
-//! Which tests can reach machine code that differs, target by target.
+//! Finds the tests that can reach machine code that differs, target by target.
 
 use super::code::{self, ChangedCode, Code, Unreadable, What};
 use super::functions;
-use super::selection_cache::Remembered;
+use super::selection_cache::SelectionCache;
 use super::source::ChangedItem;
 use super::target_code::{Place, ProgramCode, TargetCode, TestCode, Units, Unlocated};
 use super::test_inputs::{self, Libraries};
@@ -16,36 +16,36 @@ use perfunit_system::fs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Compares the executables of two sides.
+/// Comparer for the executables of two sides.
 pub struct Comparer<'a> {
     sides: &'a Sides<SideBuild>,
     files: Sides<CompiledFiles>,
     units: Units,
-    /// The functions that changed in the source.
+    /// Functions that changed in the source.
     functions: Vec<&'a ChangedItem>,
-    /// Whether the standard library of both sides is the same, which is no part of what is compared.
+    /// True if both sides use the same toolchain. Otherwise the standard library differs, which is not compared.
     one_toolchain: bool,
-    /// The answers of earlier runs, and of this one.
-    pub remembered: Remembered,
+    /// Cached results of earlier runs and of this one.
+    pub cache: SelectionCache,
 }
 
 impl<'a> Comparer<'a> {
-    /// For the sides as built.
+    /// Creates a comparer for built sides.
     pub fn new(context: &Context, built: &'a BuiltSides, functions: Vec<&'a ChangedItem>) -> Result<Self> {
-        let remembered = Remembered::load(&context.ours, &built.sides)?;
+        let cache = SelectionCache::load(&context.ours, &built.sides)?;
         let files = built.sides.as_ref().try_map(|_, side| CompiledFiles::load(&side.folder))?;
         let one_toolchain = context.base_cargo.is_none();
-        Ok(Self { sides: &built.sides, files, units: Units::default(), functions, one_toolchain, remembered })
+        Ok(Self { sides: &built.sides, files, units: Units::default(), functions, one_toolchain, cache })
     }
 
-    /// What machine code says about these tests of a target.
+    /// Compares the machine code that these tests of a target can reach.
     pub fn target(
         &mut self,
         target: &TargetId,
         executables: Sides<&TestExecutable>,
         tests: &BTreeSet<String>,
     ) -> Result<TargetCode> {
-        if let Some(known) = self.remembered.target(target, tests, &self.functions) {
+        if let Some(known) = self.cache.target(target, tests, &self.functions) {
             return Ok(known);
         }
         if !self.one_toolchain {
@@ -83,11 +83,11 @@ impl<'a> Comparer<'a> {
         let made = test_inputs::build_script_files(self.sides, executables)?;
         others.extend(made.into_iter().map(|path| OtherInput::OutDirFile { path }));
         others.extend(binary.filter(|_| is_told_of_binaries).map(|name| OtherInput::Binary { name }));
-        self.remembered.insert(target, &code);
+        self.cache.insert(target, &code);
         Ok(code)
     }
 
-    /// What a program has of the changed functions.
+    /// Finds the changed functions in a program.
     fn functions_in(&self, programs: &Sides<code::Program>, places: &[Place]) -> BTreeMap<String, code::FunctionCode> {
         let names: Vec<_> = self.functions.iter().map(|item| functions::name(item)).collect();
         let places: Vec<&BTreeSet<String>> = places.iter().map(|place| &place.head).collect();
@@ -95,7 +95,7 @@ impl<'a> Comparer<'a> {
         keys.zip(code::functions(programs, &names, &places)).collect()
     }
 
-    /// Both programs with the libraries that they load, read from what they were linked from; or why they cannot be
+    /// Reads both programs and the libraries that they load from their link records. Returns a reason if they cannot be
     /// compared.
     fn programs(
         &mut self,
@@ -125,8 +125,8 @@ impl<'a> Comparer<'a> {
         Ok(Sides { base: program(Side::Base)?, head: program(Side::Head)? })
     }
 
-    /// The libraries that have to count as changed, by file name; of those that a test opens by itself all that they show
-    /// may be called.
+    /// Returns the names of the libraries that count as changed. A test may call any exported symbol of a library that
+    /// it opens at run time.
     fn changed_libraries(&mut self, libraries: Libraries) -> Result<Vec<String>> {
         let mut changed = libraries.changed;
         for (name, paths, links) in libraries.opened {
@@ -141,9 +141,9 @@ impl<'a> Comparer<'a> {
         Ok(changed)
     }
 
-    /// Returns the binaries of the workspace that run other machine code than before.
+    /// Returns the binaries of the workspace with different machine code.
     pub fn changed_programs(&mut self) -> Result<Vec<ProgramCode>> {
-        if let Some(known) = self.remembered.programs() {
+        if let Some(known) = self.cache.programs() {
             return Ok(known.clone());
         }
         let binaries = self.sides.as_ref().try_map(|_, side| side.binaries())?;
@@ -164,11 +164,11 @@ impl<'a> Comparer<'a> {
             }
             changed.push(ProgramCode { name: name.clone(), places });
         }
-        self.remembered.insert_programs(changed.clone());
+        self.cache.insert_programs(changed.clone());
         Ok(changed)
     }
 
-    /// Returns the functions where a binary can begin to differ; none if it does not.
+    /// Returns the functions at which the versions of a binary can start to differ; none if they do not.
     fn differences(
         &mut self,
         Sides { base, head }: Sides<&Path>,
@@ -186,7 +186,7 @@ impl<'a> Comparer<'a> {
         let places: Vec<Place> = match code {
             Code::Same => Vec::new(),
             Code::Changed(changed) => changed.frontier.iter().map(|place| describe(place)).collect(),
-            Code::Unknown { .. } => return Ok(Err(Unlocated::Uncompared("it has no main".to_owned()))),
+            Code::Unknown { .. } => return Ok(Err(Unlocated::Uncompared("it has no main function".to_owned()))),
         };
         let is_unused = |place: &Place| place.base.is_empty() && place.head.is_empty();
         Ok(match places {
@@ -198,7 +198,7 @@ impl<'a> Comparer<'a> {
     }
 }
 
-/// The symbols that a library shows to others.
+/// Returns the symbols that a library exports.
 fn exports(library: &Path) -> Result<BTreeSet<String>> {
     let bytes = fs::read(library)?;
     let Ok(file) = object::File::parse(&*bytes) else { return Ok(BTreeSet::new()) };
@@ -209,13 +209,13 @@ fn exports(library: &Path) -> Result<BTreeSet<String>> {
     Ok(names.collect())
 }
 
-/// What tests can reach that all start from main: each of them all that main can.
+/// Compares tests that all start from `main`. Each of them can reach everything that `main` can.
 fn compare_mains(programs: &Sides<code::Program>, tests: &BTreeSet<String>) -> code::Comparison {
     let code = code::compare_symbols(programs, &["main"]);
     code::Comparison { tests: tests.iter().map(|test| (test.clone(), code.clone())).collect() }
 }
 
-/// Gives every place a number: many tests share them.
+/// Numbers the places, because many tests share them.
 fn target_code(comparison: code::Comparison) -> TargetCode {
     let mut numbers = BTreeMap::new();
     let mut code = TargetCode::default();

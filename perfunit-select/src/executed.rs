@@ -1,11 +1,11 @@
-//! Leaves out the tests that can reach changed code but do not execute it, neither themselves nor in programs that they
-//! start: some runs of each, under breakpoints.
+//! Excludes the tests that can reach changed code but do not execute it, either themselves or in programs that they
+//! start. Each test runs several times with breakpoints.
 
 use super::candidates::{Candidate, Candidates, not_measured};
 use super::code::{self, stable_name};
 use super::functions::{changed_functions, name};
 use super::selected::Selected;
-use super::selection_cache::{Remembered, RunAnswer};
+use super::selection_cache::{RunAnswer, SelectionCache};
 use super::target_code::{Place, ProgramCode, Watched};
 use super::trace::{self, Executed, Functions, Places, Program, Programs};
 use perfunit_build as build;
@@ -24,16 +24,17 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How tests are run to see what they execute.
+/// Limits for tracing.
 #[derive(Debug, Clone, Copy)]
 pub struct Tracing {
-    /// Longest run that a test may take when it is measured.
+    /// Timeout of a measured process.
     pub timeout: Duration,
-    /// When the whole run has to end.
+    /// Time at which the whole run must end.
     pub deadline: Option<Instant>,
 }
 
-/// Runs the chosen tests and leaves out those that come to no changed place. Returns what the user should know.
+/// Traces the chosen tests and excludes those that do not reach a changed place. Returns a warning if tracing was not
+/// possible or not complete.
 pub fn leave_out_unexecuted(
     builder: &mut Builder<'_>,
     built: &BuiltSides,
@@ -54,9 +55,9 @@ pub fn leave_out_unexecuted(
     if let Err(why) = trace::available() {
         return Ok(Some(Warning::NotTraced { why }));
     }
-    let mut remembered = Remembered::load(ours, &built.sides)?;
+    let mut cache = SelectionCache::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {
-        remembered.executed(&candidates.chosen[*index].test, surroundings).is_some()
+        cache.executed(&candidates.chosen[*index].test, surroundings).is_some()
     };
     let fresh = !in_question.iter().all(is_known);
     if fresh {
@@ -65,7 +66,7 @@ pub fn leave_out_unexecuted(
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let temporary = TestFolder::create("traced")?;
     temporary.empty()?;
-    // Known answers take none.
+    // Cached results need no programs.
     let programs = if fresh {
         let read = |which, side| programs(side, which, ours, &candidates.programs, temporary.path());
         built.sides.as_ref().try_map(read)?
@@ -82,17 +83,17 @@ pub fn leave_out_unexecuted(
         limit: tracing.timeout.min(trace::LONGEST),
         deadline: tracing.deadline.map(interrupt::half_way),
     };
-    let (answers, late) = tracer.answers(candidates, in_question, &mut remembered, &progress)?;
+    let (answers, late) = tracer.answers(candidates, in_question, &mut cache, &progress)?;
     if fresh {
-        // What the tests wrote is not for the measuring to find.
+        // Restore the files that tests wrote, so that measuring does not find them.
         builder.restore(built.pairing.data(), &built.injections)?;
     }
-    remembered.save()?;
+    cache.save()?;
     candidates.apply(answers, selected);
     Ok(late.map(|why| Warning::NotTraced { why }))
 }
 
-/// Returns the programs of a side that tests may start; `fresh` is a folder that was created now.
+/// Returns the programs of a side that tests may start. `fresh` is a folder that was just created.
 fn programs(built: &SideBuild, side: Side, ours: &Path, changed: &[ProgramCode], fresh: &Path) -> Result<Programs> {
     let mut programs = Programs::new(fresh)?;
     for folder in ["build", "sides"] {
@@ -115,7 +116,7 @@ fn programs(built: &SideBuild, side: Side, ours: &Path, changed: &[ProgramCode],
     Ok(programs)
 }
 
-/// Returns the linker symbols of places.
+/// Collects the symbols of places.
 fn symbols_of<'a>(places: impl Iterator<Item = &'a Place>) -> Sides<BTreeSet<String>> {
     let mut symbols = Sides::<BTreeSet<String>>::default();
     for place in places {
@@ -125,8 +126,8 @@ fn symbols_of<'a>(places: impl Iterator<Item = &'a Place>) -> Sides<BTreeSet<Str
     symbols
 }
 
-/// Key of what the tests of a target can see, besides their code, when they run: environment, folder, and whose files are
-/// in it (what these are, the keys of the sides say).
+/// Returns a key of everything except code that tests of a target can see at run time: environment, folder, and the
+/// side whose files are in it. The keys of the sides identify the files themselves.
 fn surroundings(built: &BuiltSides, target: &TargetId) -> String {
     let mut key = KeyBuilder::default().with(built.pairing.tests_of.to_string());
     for side in Side::BOTH {
@@ -154,23 +155,23 @@ struct Tracer<'a> {
     deadline: Option<Instant>,
 }
 
-/// A test executable as it is watched.
+/// A test executable prepared for tracing.
 struct Traceable {
     places: Places,
-    /// The symbols where some test of it can begin to differ, if these are known.
+    /// Symbols at which any of its tests can start to differ, if known.
     of_all_tests: Option<BTreeSet<String>>,
 }
 
-/// What a test came to, with the number of places that it could come to.
+/// Result of tracing a test, with the number of places that it could reach.
 type Answered = (RunAnswer, usize);
 
 impl Tracer<'_> {
-    /// Returns what each of the tests in question came to; and why not all of the tests were run.
+    /// Traces the candidate tests. Returns the results, and a reason if some were not traced.
     fn answers(
         &mut self,
         candidates: &Candidates,
         in_question: BTreeMap<usize, String>,
-        remembered: &mut Remembered,
+        cache: &mut SelectionCache,
         progress: &Progress,
     ) -> Result<(BTreeMap<usize, Answered>, Option<Untraceable>)> {
         let (mut answers, mut late) = (BTreeMap::new(), None);
@@ -185,23 +186,23 @@ impl Tracer<'_> {
             let candidate = &candidates.chosen[index];
             progress.message(candidate.test.to_string());
             let Some(watched) = candidates.watched(candidate) else { continue };
-            let answer = match remembered.executed(&candidate.test, &surroundings) {
+            let answer = match cache.executed(&candidate.test, &surroundings) {
                 Some(known) => known.clone(),
                 None => self.answer(candidate, &watched, &candidates.programs)?,
             };
             if interrupt::requested() {
                 break;
             }
-            remembered.insert_executed(&candidate.test, surroundings, answer.clone());
+            cache.insert_executed(&candidate.test, surroundings, answer.clone());
             answers.insert(index, (answer, watched.by_test.len() + in_programs));
             progress.advance();
         }
         Ok((answers, late))
     }
 
-    /// Returns what runs on both sides come to.
+    /// Traces a test on both sides.
     ///
-    /// Until a place is passed both sides do the same, so each run is one more for both.
+    /// Both sides do the same until a changed place is executed, so a run of one side counts for both.
     fn answer(&mut self, candidate: &Candidate, watched: &Watched<'_>, programs: &[ProgramCode]) -> Result<RunAnswer> {
         let head = executable(self.built, Side::Head, &candidate.test.target);
         let unknown = |why: &str| Ok(RunAnswer::Unknown { why: why.to_owned() });
@@ -209,7 +210,7 @@ impl Tracer<'_> {
             return unknown("its harness does not run ignored tests");
         }
         if !are_functions(watched.by_test.iter().copied()) {
-            return unknown("something differs that no function uses");
+            return unknown("the difference is not in a function");
         }
         let symbols = symbols_of(watched.by_test.iter().copied());
         let executed = trace::in_any_run(|side, seed| {
@@ -267,18 +268,19 @@ impl Tracer<'_> {
     }
 }
 
-/// Returns whether a function can be watched for each place on some side.
+/// Checks whether each place has a function to watch on some side.
 fn are_functions<'a>(mut places: impl Iterator<Item = &'a Place>) -> bool {
     places.all(|place| !place.base.is_empty() || !place.head.is_empty())
 }
 
 impl Candidates {
-    /// What a candidate must come to in its executable to have changed, unless it does in a program; if that is known.
+    /// Returns the places that a candidate must execute in its executable to count as changed, if they are known.
+    /// Changes in programs are separate.
     fn watched(&self, candidate: &Candidate) -> Option<Watched<'_>> {
         self.code.get(&candidate.test.target)?.watched(&candidate.test.name)
     }
 
-    /// Moves the candidates that came to nothing to the excluded, and notes what the others came to in programs.
+    /// Moves the candidates that executed no changed place to the excluded tests, and records those found in programs.
     fn apply(&mut self, mut answers: BTreeMap<usize, Answered>, selected: &Selected) {
         let chosen = std::mem::take(&mut self.chosen);
         for (index, mut candidate) in chosen.into_iter().enumerate() {
@@ -306,7 +308,7 @@ impl Candidates {
 }
 
 impl Candidate {
-    /// Notes that runs came to a function of a program.
+    /// Records that a test executed a function of a program.
     fn note_program(&mut self, program: String, function: String, symbol: &str, selected: &Selected) {
         let changed = changed_functions(&selected.diff);
         let names: Vec<_> = changed.iter().map(|item| name(item)).collect();

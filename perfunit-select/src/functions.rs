@@ -1,4 +1,4 @@
-//! Functions by their names, whether tests execute them or not.
+//! Finds functions by name, whether or not tests execute them.
 
 use super::code::SourceName;
 use super::selected::Selected;
@@ -8,18 +8,17 @@ use perfunit_model::{ChangeKind, Function, TargetId, TargetKind, suggest};
 use perfunit_project::git::Versions;
 use std::collections::BTreeSet;
 
-/// Functions of head's libraries and binaries in scope: those with these names, or all. A name is the last part of a path
-/// or more of it.
+/// Returns the functions in head's libraries and binaries in scope with one of these names, or all of them. A name is
+/// the last part of a path, or more of it.
 pub fn functions(versions: &Versions, selected: &Selected, names: &[String]) -> Result<Vec<Function>> {
     let all = all(versions, selected);
     for name in names {
         if !all.iter().any(|function| is_called(function, name)) {
             let known = all.iter().map(|function| last(&function.name));
             let near = suggest::hint(&suggest::near(name, known, "\0"));
-            return Err(Error::usage(format!("there is no function `{name}` in the libraries and binaries in scope"))
-                .hint(
-                    near.unwrap_or_else(|| "a function is named by the end of its path: `Parser::next`".to_owned()),
-                ));
+            return Err(Error::usage(format!("no function `{name}` in the selected libraries and binaries")).hint(
+                near.unwrap_or_else(|| "name a function by the end of its path, such as `Parser::next`".to_owned()),
+            ));
         }
     }
     let is_wanted = |function: &Function| names.is_empty() || names.iter().any(|name| is_called(function, name));
@@ -28,7 +27,8 @@ pub fn functions(versions: &Versions, selected: &Selected, names: &[String]) -> 
 
 fn all(versions: &Versions, selected: &Selected) -> BTreeSet<Function> {
     let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
-    // Libraries without unit tests by their manifest are not in scope; that nothing can be called there is for others to say.
+    // Libraries with unit tests disabled in the manifest are not in scope. Whether their functions can be called is
+    // decided elsewhere.
     let members = selected.workspace.packages.iter().filter(|package| selected.packages.contains(&package.name));
     let untested = members.flat_map(|package| &package.targets).filter(|target| !target.tested);
     let untested: BTreeSet<&TargetId> = untested.map(|target| &target.id).collect();
@@ -59,7 +59,7 @@ fn last(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// Functions that head has and that are new or other than base's; tests are none of them.
+/// Returns the functions of head that are new or changed, without tests.
 pub fn changed_functions(diff: &SourceDiff) -> Vec<&ChangedItem> {
     let is_function = |item: &&ChangedItem| {
         matches!(item.kind, ItemKind::Function | ItemKind::Method)
@@ -69,12 +69,12 @@ pub fn changed_functions(diff: &SourceDiff) -> Vec<&ChangedItem> {
     diff.items.iter().filter(is_function).collect()
 }
 
-/// What a function is called among others.
+/// Returns a key that identifies a function.
 pub fn key(item: &ChangedItem) -> String {
     format!("{}:{} {}", item.path, item.line, item.name)
 }
 
-/// What its symbol holds.
+/// Returns the names that the function's symbol contains.
 pub fn name(item: &ChangedItem) -> SourceName<'_> {
     let around = [item.owner.as_str(), &item.implements];
     SourceName { ident: &item.ident, around: around.into_iter().filter(|name| !name.is_empty()).collect() }

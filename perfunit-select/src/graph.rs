@@ -1,4 +1,4 @@
-//! The packages of both versions, and how they depend on each other.
+//! Builds the graph of both versions' packages and their dependencies.
 
 use super::reach::{External, Graph, PackageNode, Refeatured, TargetNode};
 use super::source::{InputKind, SourceDiff};
@@ -19,17 +19,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where cargo looks for its configuration.
+/// Paths of cargo's configuration.
 const CONFIGURATIONS: [&str; 2] = [".cargo/config", ".cargo/config.toml"];
-/// The place where dependencies are resolved: not the tree that is measured, where cargo would build again what was written
-/// twice.
+/// Tree in which dependencies are resolved. In the measured tree, writing files twice would make cargo rebuild them.
 const APART: Place = Place::Probed { apart: false };
-/// The version of kept resolutions: those of another version are not read.
+/// Version of stored resolutions; others are ignored.
 const VERSION: &str = "1";
-/// The number of resolutions that are kept for later runs.
+/// Number of resolutions to keep.
 const KEPT: usize = 64;
 
-/// The graph for `reach`, with the files of both sides: a removed file belongs to the target that had it.
+/// Builds the graph for `reach` with the files of both sides, because a removed file belongs to the target that had it.
 pub fn graph(
     builder: &mut Builder<'_>,
     versions: &Versions,
@@ -48,7 +47,7 @@ pub fn graph(
         let mut targets = Vec::new();
         for target in &package.targets {
             let head = modules(versions, &versions.files.head, &target.root);
-            // Modules are followed from the root: without a changed file among them both sides have the same.
+            // Modules are found from the root, so without a changed file among them both sides have the same.
             let same = !links_differ && !head.is_empty() && !head.keys().any(|path| changed.contains(path));
             let base = if same { head.clone() } else { modules(versions, &versions.files.base, &target.root) };
             let sides = Sides { base, head };
@@ -56,7 +55,7 @@ pub fn graph(
             for (path, info) in &sides.base {
                 union.entry(path.clone()).or_insert_with(|| info.clone());
             }
-            // Members come first: a patched package can have the name of one.
+            // Members come first, because a patched package can have the same name.
             files.entry(target.id.clone()).or_insert(sides);
             targets.push(TargetNode {
                 id: target.id.clone(),
@@ -83,7 +82,7 @@ pub fn graph(
     Ok((graph, files))
 }
 
-/// Folders with a manifest of their own that is no part of the workspace.
+/// Returns the folders with a manifest that is not part of the workspace.
 fn outside_packages(files: &FileSet, workspace: &Workspace) -> Vec<String> {
     let known: BTreeSet<&str> =
         workspace.packages.iter().map(|package| package.dir.as_str()).chain([workspace.root.as_str()]).collect();
@@ -92,7 +91,7 @@ fn outside_packages(files: &FileSet, workspace: &Workspace) -> Vec<String> {
     folders.filter(|dir| !known.contains(dir.as_str())).collect()
 }
 
-/// The folders of vendored packages, and the changed files that cargo's configuration names.
+/// Returns the folders of vendored packages, and the changed files that cargo's configuration names.
 fn decisive(versions: &Versions, diff: &SourceDiff) -> Vec<String> {
     let (mut found, mut configurations) = (Vec::new(), Vec::new());
     for files in [&versions.files.base, &versions.files.head] {
@@ -104,25 +103,25 @@ fn decisive(versions: &Versions, diff: &SourceDiff) -> Vec<String> {
     found
 }
 
-/// Returns the texts of a version's files in which cargo looks for its configuration.
+/// Returns the content of a version's cargo configuration files.
 fn configuration_texts(versions: &Versions, files: &FileSet) -> impl Iterator<Item = Vec<u8>> {
     let is_configuration = |path: &&PathBuf| CONFIGURATIONS.iter().any(|name| path.ends_with(name));
     let paths = files.entries.keys().filter(is_configuration);
     paths.filter_map(|path| versions.read_file(files, &path.to_string_lossy()))
 }
 
-/// What cargo's resolution of dependencies says of both versions.
+/// Result of cargo's dependency resolution of both versions.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Resolution {
-    /// The external packages that each package of head depends on.
+    /// External packages that each package of head depends on.
     external: External,
-    /// The packages that have other features in head than in base.
+    /// Packages with other features in head than in base.
     refeatured: BTreeSet<String>,
 }
 
-/// Returns the external packages that each package depends on, and the packages that have other features than in base, with
-/// the file that can be the cause. Cargo is asked only if a manifest or lock file changed in what can matter, and once for
-/// the same files and settings.
+/// Returns the external packages that each package depends on, and the packages with other features than in base, with
+/// the file that may be the cause. Runs cargo only if a manifest or lock file has a relevant change, and once per
+/// content.
 fn resolved(
     builder: &mut Builder<'_>,
     versions: &Versions,
@@ -135,7 +134,7 @@ fn resolved(
         _ => false,
     };
     let Some(by) = diff.inputs.iter().find(|input| decides(&input.kind)) else { return Ok(Default::default()) };
-    // The same lock files as for the builds: cargo does not ask the registry for versions again.
+    // With the lock files of the builds, cargo does not ask the registry for versions again.
     let mut versions = versions.clone();
     if let Err(error) = builder.settle_lock_file(&mut versions, &workspace.root) {
         tracing::debug!(%error, "dependencies cannot be resolved here");
@@ -148,7 +147,7 @@ fn resolved(
     Ok((external, refeatured.into_iter().map(|name| (name, by.path.clone())).collect()))
 }
 
-/// Reads what is kept in a file, or resolves the dependencies and keeps the result there.
+/// Returns the stored result, or resolves the dependencies and stores the result.
 fn resolve_once(
     builder: &mut Builder<'_>,
     versions: &Versions,
@@ -169,7 +168,7 @@ fn resolve_once(
     Ok(resolution)
 }
 
-/// Resolves the dependencies of both versions. Returns also whether the files and settings alone decide the result.
+/// Resolves the dependencies of both versions. Also returns whether files and settings alone decide the result.
 fn resolve(builder: &mut Builder<'_>, versions: &Versions, workspace: &Workspace) -> Result<(Resolution, bool)> {
     let mut place = |side: Side| -> Result<(&Cargo, PathBuf, PathBuf)> {
         builder.checkout(APART, versions.files.get(side), &Injections::none())?;
@@ -177,7 +176,7 @@ fn resolve(builder: &mut Builder<'_>, versions: &Versions, workspace: &Workspace
         let manifest = root.join(&workspace.root).join("Cargo.toml");
         Ok((builder.context().cargo_of(side), root, manifest))
     };
-    // Without the graph (no network, say) every package counts as depending on everything.
+    // Without the graph, for example without network, every package counts as depending on everything.
     let unknown = || Resolved { value: BTreeMap::new(), is_reproducible: false };
     let (cargo, root, manifest) = place(Side::Base)?;
     let before = cargo::features(cargo, &root, &manifest).unwrap_or_else(|_| unknown());
@@ -190,8 +189,8 @@ fn resolve(builder: &mut Builder<'_>, versions: &Versions, workspace: &Workspace
     Ok((Resolution { external, refeatured: now.keys().filter(is_other).cloned().collect() }, is_reproducible))
 }
 
-/// Returns the key of everything that decides how cargo resolves the dependencies of both versions in a tree; `None` where
-/// a version's configuration may include files from elsewhere.
+/// Returns a key of everything that decides how cargo resolves the dependencies of both versions in a tree; `None` if a
+/// version's configuration may include files from elsewhere.
 fn resolution_key(context: &Context, versions: &Versions, workspace: &str, tree: &Path) -> Result<Option<String>> {
     let mut key = KeyBuilder::default().with(VERSION).with(workspace);
     for side in Side::BOTH {
@@ -204,14 +203,14 @@ fn resolution_key(context: &Context, versions: &Versions, workspace: &str, tree:
     Ok(Some(key.finish()))
 }
 
-/// Whether a version's configuration may include other files, or is read through a link.
+/// Checks whether a version's configuration may include other files or is a symbolic link.
 fn may_include(versions: &Versions, files: &FileSet) -> bool {
     let is_linked = |path: &Path| path.ends_with(".cargo") || CONFIGURATIONS.iter().any(|name| path.ends_with(name));
     files.entries.iter().any(|(path, entry)| entry.mode == Mode::Symlink && is_linked(path))
         || configuration_texts(versions, files).any(|text| contains(&text, b"include"))
 }
 
-/// Adds all files of a version. The content of Rust code does not count: cargo finds targets by the paths alone.
+/// Adds all files of a version to the key. For Rust files only the path counts, by which cargo finds targets.
 fn with_manifests(key: KeyBuilder, files: &FileSet) -> KeyBuilder {
     let key = key.with(files.entries.len().to_le_bytes());
     files.entries.iter().fold(key, |key, (path, entry)| {

@@ -1,10 +1,10 @@
-//! Which tests a change can reach: from the files of both versions to what of each test's code differs, and is executed.
+//! Selects the tests that a change can affect, from the files of two versions to the code that each test executes.
 //!
-//! Input: two versions and what the user wants. Output: first the targets to build ([`select`]); then, of these as they
-//! were built, the tests to measure, each of the others with its reason ([`candidates`], [`leave_out_unexecuted`]).
+//! Input: two versions and the user's request. Output: first the targets to build ([`select`]); then, from the built
+//! targets, the tests to measure and a reason for each other test ([`candidates`], [`leave_out_unexecuted`]).
 //!
-//! Four steps, each on what the one before leaves: changed items of the source, the targets that they reach, the machine
-//! code of each test, and what a run of it executes.
+//! There are four steps, each on the result of the previous one: changed items of the source, the targets that they
+//! reach, the machine code of each test, and the code that a run of it executes.
 
 mod candidates;
 pub mod code;

@@ -1,7 +1,7 @@
-//! Finds what moved or was renamed between the versions, so that a test is compared with itself.
+//! Finds moved and renamed items between the versions, so that a test is compared with itself.
 //!
-//! Packages and targets are matched by base's own metadata. The files of a package follow its folder; the files of a target
-//! whose root moved are matched by their modules.
+//! Packages and targets are matched with base's own metadata. The files of a package follow its folder; the files of a
+//! target whose root moved are matched by module.
 
 use super::scope::Wanted;
 use super::source::{InputKind, SourceDiff};
@@ -16,8 +16,8 @@ use perfunit_project::git::{FileSet, Moves, Versions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Matches base's packages and targets with head's, and finds the files that moved. `None` if nothing moved and no name
-/// changed.
+/// Matches base's packages and targets with head's, and finds the moved files. Returns `None` if nothing moved or was
+/// renamed.
 pub fn find(
     builder: &mut Builder<'_>,
     versions: &Versions,
@@ -28,7 +28,7 @@ pub fn find(
     if !may_differ(versions, workspace, diff) {
         return Ok(None);
     }
-    // Not in the tree that is measured, where cargo would build again what was written twice.
+    // In the measured tree, writing files twice would make cargo rebuild them.
     let place = Place::Probed { apart: false };
     builder.checkout(place, &versions.files.base, &Injections::none())?;
     let root = builder.root(place)?;
@@ -36,7 +36,7 @@ pub fn find(
     if !manifest.exists() {
         return Ok(None);
     }
-    // What cargo cannot read does not build either, and the build reports it.
+    // If cargo cannot read it, the build fails too and reports the error.
     let Ok(mut base) = cargo::load(builder.context().cargo_of(Side::Base), &root, &manifest) else { return Ok(None) };
     wanted.complete(&mut base, &|_, _| true);
     let content = |files: &FileSet, path: &str| files.entries.get(Path::new(path)).map(|entry| entry.id);
@@ -51,11 +51,11 @@ pub fn find(
     Ok(found.then_some((counterpart, moves)))
 }
 
-/// Whether base can have other targets than those that head's paths show.
+/// Checks whether base may have other targets than head's paths suggest.
 fn may_differ(versions: &Versions, workspace: &Workspace, diff: &SourceDiff) -> bool {
     let (base, head) = (&versions.files.base, &versions.files.head);
     let is_manifest = |kind: &InputKind| matches!(kind, InputKind::Manifest | InputKind::WorkspaceManifest);
-    // A manifest that is new or gone has no partner to be compared with.
+    // A new or removed manifest has no counterpart to compare with.
     if diff.inputs.iter().any(|input| is_manifest(&input.kind)) {
         return true;
     }
@@ -69,7 +69,7 @@ fn may_differ(versions: &Versions, workspace: &Workspace, diff: &SourceDiff) -> 
     gone.any(|path| is_new || is_root(path))
 }
 
-/// Whether base has another package or target where head has one that base lacks.
+/// Checks whether base has another package or target at the path of one that base lacks.
 fn has_impostors(versions: &Versions, workspace: &Workspace, counterpart: &Counterpart) -> bool {
     let targets = workspace.packages.iter().flat_map(|package| &package.targets);
     let mut unmatched = targets.filter(|target| !counterpart.targets.contains_key(&target.id));
@@ -89,7 +89,8 @@ fn moves(versions: &Versions, workspace: &Workspace, counterpart: &Counterpart) 
         for path in base.entries.keys().filter_map(|path| path.to_str()) {
             let Some(inside) = within(path, theirs).filter(|_| !is_nested(path)) else { continue };
             let moved = if ours.is_empty() { inside.to_owned() } else { format!("{ours}/{inside}") };
-            // What head has where it was, and not in the new folder, belongs to others: the lock file, say.
+            // A file that head still has at the old path, and not in the new folder, belongs to others (for example the
+            // lock file).
             if head.entries.contains_key(Path::new(&moved)) || !head.entries.contains_key(Path::new(path)) {
                 places.insert(PathBuf::from(moved), PathBuf::from(path));
             }
@@ -104,7 +105,7 @@ fn moves(versions: &Versions, workspace: &Workspace, counterpart: &Counterpart) 
     Moves::new(&base.entries, places, folders.collect())
 }
 
-/// The folders of targets whose root moved, in head and in base, unless other targets are there.
+/// Returns the folders of targets with a moved root, in head and in base, unless other targets are there.
 fn folders_of_targets(workspace: &Workspace, counterpart: &Counterpart) -> Vec<(PathBuf, PathBuf)> {
     let all = || workspace.packages.iter().flat_map(|package| &package.targets);
     let folder = |root: &str| Path::new(root).parent().unwrap_or(Path::new("")).to_owned();
@@ -119,7 +120,7 @@ fn folders_of_targets(workspace: &Workspace, counterpart: &Counterpart) -> Vec<(
     found
 }
 
-/// Finds the files of targets whose root moved, besides with their package (`by_package`), by the modules that they are.
+/// Finds the files of targets with a root that moved other than with its package (`by_package`), by their modules.
 fn of_targets(
     versions: &Versions,
     workspace: &Workspace,

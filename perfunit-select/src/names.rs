@@ -1,4 +1,4 @@
-//! Names: what the source says about tests, in the two versions and in a pairing of them.
+//! Source names of tests in both versions, and in a pairing of them.
 
 use super::reach::{self, NameIndex, Named, TestCode, TestSource};
 use super::selected::Selected;
@@ -11,21 +11,21 @@ use perfunit_project::git::{FileSet, Versions};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The names of two versions, with their difference.
+/// Names of two versions, and their difference.
 pub struct Names<'a> {
-    /// The names of each.
+    /// Names of each version.
     pub sides: Sides<NameIndex>,
     files: Cow<'a, TargetFiles>,
     diff: Cow<'a, SourceDiff>,
 }
 
 impl<'a> Names<'a> {
-    /// Of base and head as they are.
+    /// Indexes base and head.
     pub fn of_versions(versions: &Versions, selected: &'a Selected) -> Self {
         let (files, diff) = (Cow::Borrowed(&selected.target_files), Cow::Borrowed(&selected.diff));
         let changed = versions.changed_paths();
         if changed.is_empty() {
-            // One version: nothing is changed, nothing to rank.
+            // There is only one version, so nothing is changed or ranked.
             return Self { sides: Sides::default(), files, diff };
         }
         let sources = |side: Side, wanted: &dyn Fn(&str) -> bool| {
@@ -36,7 +36,7 @@ impl<'a> Names<'a> {
         Self { sides: Sides { base, head }, files, diff }
     }
 
-    /// Of the versions as they are in a pairing; `None` if they are as they are.
+    /// Indexes the versions of a pairing; `None` if both are unchanged.
     pub fn of_pairing(&self, versions: &Versions, selected: &Selected, pairing: &Pairing) -> Option<Names<'static>> {
         if pairing.is_plain() {
             return None;
@@ -64,7 +64,7 @@ impl<'a> Names<'a> {
         Some(Names { sides, files: Cow::Owned(target_files), diff })
     }
 
-    /// The changed item of a test's own code.
+    /// Returns the changed item of a test's own code.
     pub fn changed_code(&self, test: &TestId) -> Option<TestCodeItem> {
         let files = self.files.get(&test.target)?;
         let code = Sides {
@@ -74,7 +74,7 @@ impl<'a> Names<'a> {
         reach::changed_test_code(&test.name, test.target.kind, &code, &self.diff)
     }
 
-    /// How a test's own code differs between the versions.
+    /// Returns how a test's own code differs between the versions.
     pub fn difference(&self, test: &TestId) -> Option<TestCodeDifference> {
         match (self.test(Side::Base, test), self.test(Side::Head, test)) {
             (Some(_), None) => Some(TestCodeDifference::GoneInHead),
@@ -83,14 +83,14 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The function of a test, unless a macro makes it.
+    /// Returns the function of a test, unless a macro generates it.
     pub fn test(&self, side: Side, test: &TestId) -> Option<&Named> {
         let files = self.files.get(&test.target)?.get(side);
         self.sides.get(side).test(TestSource { name: &test.name, kind: test.target.kind, files })
     }
 }
 
-/// Rust files of all targets on one side: path, module path, content.
+/// Reads the Rust files of all targets on one side: path, module path, content.
 fn sources(
     versions: &Versions,
     set: &FileSet,
@@ -109,7 +109,7 @@ fn sources(
     files.into_iter().filter_map(read).collect()
 }
 
-/// The items that differ between the versions of a pairing.
+/// Returns the items that differ between the versions of a pairing.
 fn difference(versions: &Versions, pairing: &Pairing) -> SourceDiff {
     let files = &pairing.files;
     let change = |path: &str| FileChange {

@@ -1,8 +1,8 @@
-//! What filters and the configuration say of targets, tests and files, understood: expressions and patterns, compiled.
+//! Filters and rules of the configuration for targets, tests and files, with compiled expressions and patterns.
 
 use super::scope::{Filter, Wanted};
 use super::target_files::TargetFiles;
-use crate::source::{self, Asked};
+use crate::source::{self, Directive};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use perfunit_build::shadow::Injections;
 use perfunit_build::{Builder, Place};
@@ -15,63 +15,63 @@ use perfunit_project::git::Versions;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// How an expression of the command line is called.
+/// Name of command-line expressions in messages.
 const TYPED: &str = "--filterset";
 
-/// The package whose attributes we heed.
+/// Package with the attributes to read.
 const RUNTIME: &str = "perfunit-runtime";
 
-/// All rules of a run.
+/// The rules of a run.
 #[derive(Debug)]
 pub struct TestRules {
     pub filter: Filter,
-    /// The terms of a test of which nothing else is said.
+    /// Settings of tests without rules of their own.
     terms: Terms,
-    /// What the expressions speak about; absent if there are none.
+    /// Packages that expressions refer to; `None` without expressions.
     universe: Option<Universe>,
-    /// Typed: one of them has to take a test.
+    /// Expressions of the command line, one of which must match a test.
     wanted: Vec<Expression>,
     default: Option<(Expression, Source)>,
     overrides: Vec<(Expression, Override)>,
     skips: Vec<(Expression, SkipRule)>,
     data: Vec<FileRule>,
-    /// What attributes say, by target and the name of the function.
-    asked: BTreeMap<(TargetId, String), Vec<Placed>>,
-    /// Attributes yield to a threshold that was typed.
+    /// Attributes by target and function name.
+    directives: BTreeMap<(TargetId, String), Vec<LocatedAttribute>>,
+    /// True if the threshold comes from the command line or the environment, and attributes do not apply.
     typed_threshold: bool,
     accepted: Vec<AcceptedLoss>,
 }
 
-/// An attribute with its place.
+/// An attribute with its position.
 #[derive(Debug)]
-struct Placed {
-    what: Asked,
+struct LocatedAttribute {
+    what: Directive,
     place: String,
 }
 
-/// A rule about data files.
+/// A rule for data files.
 #[derive(Debug)]
 struct FileRule {
     paths: GlobSet,
-    /// The tests that may read them; none may if absent.
+    /// Tests that may read them; `None` if no test may.
     reaches: Option<Expression>,
     from: Source,
 }
 
-/// What becomes of a changed data file.
+/// Rule for a changed data file.
 #[derive(Debug, Clone, Copy)]
 pub enum Data<'a> {
-    /// No rule is about it.
+    /// No rule matches.
     Unruled,
-    /// It means nothing, by the rule at this place.
+    /// The rule at this position ignores it.
     Ignored(&'a Source),
-    /// Only tests that this takes may read it.
+    /// Only tests that match this expression may read it.
     Reaches(&'a Expression),
 }
 
 impl TestRules {
-    /// Understands everything. The packages are asked for only where an expression needs them; those that it asks about
-    /// dependencies, in the shadow tree, because cargo then may write a lock file. `root` is the folder of head's files.
+    /// Parses all rules. Runs `cargo metadata` only if an expression needs the packages; if one needs dependencies,
+    /// runs it in the shadow tree, because cargo may write a lock file. `root` is the folder of head's files.
     pub fn new(
         builder: &mut Builder<'_>,
         versions: &Versions,
@@ -128,13 +128,13 @@ impl TestRules {
             overrides: Vec::new(),
             skips: Vec::new(),
             data: Vec::new(),
-            asked: BTreeMap::new(),
+            directives: BTreeMap::new(),
             typed_threshold: wanted.rules.typed_threshold,
             accepted: wanted.rules.accepted.clone(),
         }
     }
 
-    /// False if no test of the target is wanted, whatever it is called.
+    /// Returns false if no test of the target can match, whatever its name.
     pub fn may_take(&self, target: &TargetId) -> bool {
         let Some(universe) = &self.universe else { return true };
         let may = |expression: &Expression| universe.takes_target(expression, target) != Some(false);
@@ -142,7 +142,7 @@ impl TestRules {
             && self.default.as_ref().is_none_or(|(default, _)| may(default))
     }
 
-    /// Adds what attributes say in head's sources, where a package has the crate that they are from.
+    /// Adds the attributes in head's sources, for packages that depend on the runtime crate.
     pub fn heed_attributes(&mut self, versions: &Versions, workspace: &Workspace, files: &TargetFiles) {
         let has_runtime = |package: &&Package| {
             package.dependencies.iter().chain(&package.elsewhere).any(|dependency| dependency.package == RUNTIME)
@@ -150,31 +150,39 @@ impl TestRules {
         for target in workspace.packages.iter().filter(has_runtime).flat_map(|package| &package.targets) {
             let Some(sides) = files.get(&target.id) else { continue };
             for (path, file) in &sides.head {
-                for ask in source::asks(&versions.read_file(&versions.files.head, path).unwrap_or_default()) {
-                    let name = if file.module.is_empty() { ask.name } else { format!("{}::{}", file.module, ask.name) };
-                    let placed = Placed { what: ask.what, place: format!("{path}:{}", ask.line) };
-                    self.asked.entry((target.id.clone(), name)).or_default().push(placed);
+                for directive in
+                    source::test_directives(&versions.read_file(&versions.files.head, path).unwrap_or_default())
+                {
+                    let name = if file.module.is_empty() {
+                        directive.name
+                    } else {
+                        format!("{}::{}", file.module, directive.name)
+                    };
+                    let located =
+                        LocatedAttribute { what: directive.what, place: format!("{path}:{}", directive.line) };
+                    self.directives.entry((target.id.clone(), name)).or_default().push(located);
                 }
             }
         }
     }
 
-    /// The attributes of a test; of cases (`name::case_1`) those of the function that they are made from.
-    fn asked(&self, test: &TestId) -> &[Placed] {
-        let of = |name: &str| self.asked.get(&(test.target.clone(), name.to_owned()));
+    /// Returns the attributes of a test. Cases (`name::case_1`) share the attributes of the function that generates
+    /// them.
+    fn directives(&self, test: &TestId) -> &[LocatedAttribute] {
+        let of = |name: &str| self.directives.get(&(test.target.clone(), name.to_owned()));
         let parent = || of(test.name.rsplit_once("::")?.0);
         of(&test.name).or_else(parent).map_or(&[], Vec::as_slice)
     }
 
-    /// Why a test is left out, if it is.
+    /// Returns the reason why a test is excluded, if it is.
     pub fn excluded(&self, test: &TestId) -> Option<Reason> {
         self.excluded_by_filter(test).or_else(|| {
-            self.asked(test).iter().find_map(|Placed { what, place }| match what {
-                Asked::Skip { reason } => {
+            self.directives(test).iter().find_map(|LocatedAttribute { what, place }| match what {
+                Directive::Skip { reason } => {
                     let why = reason.clone().unwrap_or_else(|| "its attribute says so".to_owned());
                     Some(Reason::Skipped { why, place: place.clone() })
                 }
-                Asked::Threshold(_) => None,
+                Directive::Threshold(_) => None,
             })
         })
     }
@@ -191,15 +199,15 @@ impl TestRules {
         skip.map(|(_, rule)| Reason::Skipped { why: rule.reason.clone(), place: rule.filter.from.to_string() })
     }
 
-    /// On what terms a test is measured: each of the first override that takes it and says something, else its attribute's,
-    /// else the run's.
+    /// Returns the settings of a test. Each comes from the first matching override that sets it, else from the test's
+    /// attribute, else from the run.
     pub fn terms(&self, test: &TestId) -> Terms {
         let mut terms = self.terms.clone();
         let name = test.to_string();
         terms.accepted = self.accepted.iter().find(|accepted| accepted.test == name).cloned();
-        for Placed { what, place } in self.asked(test).iter().filter(|_| !self.typed_threshold) {
-            // The attribute does not compile with anything else.
-            if let Asked::Threshold(text) = what
+        for LocatedAttribute { what, place } in self.directives(test).iter().filter(|_| !self.typed_threshold) {
+            // Another value would not compile.
+            if let Directive::Threshold(text) = what
                 && let Ok(threshold) = text.parse()
             {
                 (terms.threshold, terms.threshold_from) = (threshold, Some(place.clone()));
@@ -228,7 +236,7 @@ impl TestRules {
         terms
     }
 
-    /// What the rules say of a data file; the first that is about it counts.
+    /// Returns the first rule that matches a data file.
     pub fn data(&self, path: &str) -> Data<'_> {
         let rule = self.data.iter().find(|rule| rule.paths.is_match(path));
         match rule {
@@ -238,12 +246,12 @@ impl TestRules {
         }
     }
 
-    /// True if the expression can take tests of the target.
+    /// Checks whether the expression can match tests of the target.
     pub fn may_reach(&self, expression: &Expression, target: &TargetId) -> bool {
         self.universe.as_ref().is_none_or(|universe| universe.takes_target(expression, target) != Some(false))
     }
 
-    /// True if the rules let the test read the data file.
+    /// Checks whether the rules allow the test to read the data file.
     pub fn may_read(&self, test: &TestId, path: &str) -> bool {
         match (self.data(path), &self.universe) {
             (Data::Reaches(expression), Some(universe)) => universe.takes(expression, test),
@@ -252,8 +260,8 @@ impl TestRules {
         }
     }
 
-    /// The typed expressions and the default filter that take none of the tests; of the latter also the place. `calls` are
-    /// compared besides.
+    /// Returns the command-line expressions and the default filter that match no test, the latter with its source.
+    /// `calls` says whether generated workloads are compared too.
     pub fn idle(&self, tests: &[&TestId], calls: Generated) -> Vec<(String, Option<String>)> {
         let Some(universe) = &self.universe else { return Vec::new() };
         let is_idle = |expression: &&Expression| takes_nothing(universe, expression, tests, calls);
@@ -263,7 +271,7 @@ impl TestRules {
         typed.chain(default).collect()
     }
 
-    /// The rules of the configuration about tests that take none of them, where all tests are known.
+    /// Returns the rules of the configuration that match no test. All tests must be known.
     pub fn useless(&self, tests: &[&TestId], calls: Generated) -> Vec<Unused> {
         let Some(universe) = &self.universe else { return Vec::new() };
         let is_idle = |expression: &Expression| takes_nothing(universe, expression, tests, calls);
@@ -275,7 +283,7 @@ impl TestRules {
     }
 }
 
-/// Whether the expression takes none of the tests, nor generated calls where some are compared.
+/// Checks whether the expression matches none of the tests, and no generated workloads if some are compared.
 fn takes_nothing(universe: &Universe, expression: &Expression, tests: &[&TestId], calls: Generated) -> bool {
     !tests.iter().any(|test| {
         universe.takes(expression, test)
@@ -283,12 +291,12 @@ fn takes_nothing(universe: &Universe, expression: &Expression, tests: &[&TestId]
     })
 }
 
-/// What the first rule that says something says.
+/// Returns the value of the first rule that sets it.
 fn first<T>(rules: &[&Override], part: impl Fn(&Override) -> Option<T>) -> Option<T> {
     rules.iter().find_map(|rule| part(rule))
 }
 
-/// The expression for the tests that a data rule lets read.
+/// Returns the expression of a data rule for the tests that may read the files.
 fn reached(rule: &DataRule) -> Option<&Sourced<String>> {
     match &rule.fate {
         DataFate::Ignored => None,
@@ -300,13 +308,13 @@ fn patterns(rule: &DataRule) -> Result<GlobSet> {
     let mut patterns = GlobSetBuilder::new();
     let wrong = |error: globset::Error| Error::usage(format!("{}: {error}", rule.from));
     for path in &rule.paths {
-        // As in git: a star does not go beyond a folder.
+        // As in git, a star does not match a slash.
         patterns.add(GlobBuilder::new(path).literal_separator(true).build().map_err(wrong)?);
     }
     patterns.build().map_err(wrong)
 }
 
-/// What cargo says of head's packages.
+/// Runs `cargo metadata` for head's packages.
 fn packages(
     builder: &mut Builder<'_>,
     versions: &Versions,

@@ -1,4 +1,4 @@
-//! The targets that cargo would test with the flags for packages and targets.
+//! Finds the targets that cargo would test with the given package and target flags.
 
 use super::target_files::{self, TargetFiles};
 use globset::{Glob, GlobMatcher};
@@ -13,15 +13,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What cargo would test.
+/// Packages and targets that cargo would test.
 pub struct InScope {
-    /// The packages, also those without tests.
+    /// Packages, including those without tests.
     pub packages: BTreeSet<String>,
-    /// The targets that hold tests.
+    /// Targets with tests.
     pub targets: BTreeSet<TargetId>,
 }
 
-/// All of them; an error for a name or pattern that means none.
+/// Resolves the selection. Returns an error for a name or pattern that matches nothing.
 pub fn find(location: &Location, scope: &Scope, workspace: &Workspace) -> Result<InScope> {
     let members: Vec<&Package> = workspace.members().collect();
     let (chosen, excluded) = (specs(&scope.packages, &members)?, specs(&scope.exclude, &members)?);
@@ -65,8 +65,8 @@ impl Name {
             return Ok(Self::Whole(text.to_owned()));
         }
         let pattern = Glob::new(text).map_err(|error| {
-            Error::usage(format!("`{text}` is no pattern of names: {}", error.kind()))
-                .hint("`*` and `?` stand for parts of a name, `[ab]` for one of some letters")
+            Error::usage(format!("invalid name pattern `{text}`: {}", error.kind()))
+                .hint("`*` and `?` match parts of a name, `[ab]` matches one of the letters")
         })?;
         Ok(Self::Pattern(pattern.compile_matcher()))
     }
@@ -79,10 +79,10 @@ impl Name {
     }
 }
 
-/// What `-p` and `--exclude` take: a name, a pattern, or one of cargo's package ids.
+/// Value of `-p` or `--exclude`: a name, a pattern, or a package ID.
 struct Spec {
     name: Name,
-    /// The beginning of its version.
+    /// First part of the version.
     version: Option<String>,
 }
 
@@ -120,8 +120,8 @@ fn specs(typed: &[String], members: &[&Package]) -> Result<Vec<Spec>> {
         }
         let known: Vec<&str> = members.iter().map(|package| package.name.as_str()).collect();
         let near = suggest::hint(&suggest::near(text, known.iter().copied(), "\0"));
-        Err(Error::usage(format!("there is no package `{text}` in the workspace"))
-            .hint(near.unwrap_or_else(|| format!("it has {}", known.join(", ")))))
+        Err(Error::usage(format!("no package `{text}` in the workspace"))
+            .hint(near.unwrap_or_else(|| format!("the workspace has {}", known.join(", ")))))
     };
     typed.iter().map(spec).collect()
 }
@@ -147,14 +147,14 @@ fn unknown(kind: TargetKind, name: &str, known: &[&str]) -> Error {
         TargetKind::Bench => "bench target",
         _ => "integration test",
     };
-    let error = Error::usage(format!("there is no {kind} `{name}` in the chosen packages"));
+    let error = Error::usage(format!("no {kind} `{name}` in the selected packages"));
     match known {
-        [] => error.hint(format!("they have no {kind} at all")),
-        known => error.hint(format!("they have {}", known.join(", "))),
+        [] => error.hint(format!("the selected packages have no {kind}")),
+        known => error.hint(format!("the selected packages have {}", known.join(", "))),
     }
 }
 
-/// What these packages have of it, and was not asked for.
+/// Returns the doc tests and benchmarks of these packages that were not requested.
 pub fn unmeasured<'a>(
     versions: &Versions,
     files: &TargetFiles,
@@ -174,7 +174,7 @@ pub fn unmeasured<'a>(
     packages.flat_map(of_package).collect()
 }
 
-/// Whether some file of a target of unit tests has a `#[bench]`. Modules are followed only where the package has one.
+/// Checks whether a file of a unit test target contains `#[bench]`. Resolves modules only if the package has one.
 pub fn has_benches(versions: &Versions, package: &Package, target: &Target) -> bool {
     let head = &versions.files.head;
     let has = |path: &str| versions.read_file(head, path).is_some_and(|text| contains(&text, b"#[bench]"));
@@ -185,7 +185,7 @@ pub fn has_benches(versions: &Versions, package: &Package, target: &Target) -> b
         && target_files::modules(versions, head, &target.root).keys().any(|path| has(path))
 }
 
-/// Whether some file of the package's library has what can be code in documentation.
+/// Checks whether a file of the package's library may contain code in documentation.
 fn may_have_doctests(versions: &Versions, files: &TargetFiles, package: &Package) -> bool {
     let library = package.targets.iter().find(|target| target.id.kind == TargetKind::Lib);
     let paths = library.and_then(|library| files.get(&library.id)).into_iter().flat_map(|sides| sides.head.keys());
@@ -193,7 +193,7 @@ fn may_have_doctests(versions: &Versions, files: &TargetFiles, package: &Package
     texts.any(|text| may_hold_doctests(&String::from_utf8_lossy(&text)))
 }
 
-/// Whether a source has a fence, an indented line in a documentation comment, or documentation from another file.
+/// Checks whether a source has a code fence, an indented line in a doc comment, or documentation from another file.
 fn may_hold_doctests(source: &str) -> bool {
     let is_indented = |line: &str| {
         let comment = line.trim_start();
@@ -204,21 +204,21 @@ fn may_hold_doctests(source: &str) -> bool {
     holds_any || source.lines().any(is_indented)
 }
 
-/// All that decides which tests are taken, besides the change.
+/// Everything except the change that decides which tests to select.
 pub struct Wanted<'a> {
-    /// Whether head is the user's tree as it is.
+    /// True if head is the user's working tree.
     pub is_head_live: bool,
     pub scope: &'a Scope,
     pub filter: &'a Filter,
     pub rules: &'a Rules,
-    /// Take all tests in scope, whether the change reaches them or not.
+    /// True to select all tests in scope, whether or not the change reaches them.
     pub all_tests: bool,
-    /// The terms of a test of which nothing else is said.
+    /// Settings of tests without rules of their own.
     pub terms: Terms,
 }
 
 impl Wanted<'_> {
-    /// Adds the targets that a run takes on request only: doc tests, and benchmarks where `has_benches` finds some.
+    /// Adds the targets that are only built on request: doc tests, and benchmarks if `has_benches` finds some.
     pub fn complete(&self, workspace: &mut Workspace, has_benches: &dyn Fn(&Package, &Target) -> bool) {
         if self.scope.asks_for(TargetKind::Doctest) {
             workspace.add_doctests();
@@ -230,48 +230,49 @@ impl Wanted<'_> {
     }
 }
 
-/// Cargo's package and target selection.
+/// Package and target selection, as for cargo.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Scope {
-    /// `-p`; empty for cargo's default.
+    /// Values of `-p`; empty for cargo's default.
     pub packages: Vec<String>,
     pub workspace: bool,
     pub exclude: Vec<String>,
-    /// The kinds and names that were asked for; empty for all.
+    /// Requested kinds and names; empty for all.
     pub targets: Vec<(TargetKind, Option<String>)>,
-    /// Names of the packages whose targets are taken; empty for all. The others still decide which features are enabled.
+    /// Names of packages with selected targets; empty for all. The other packages still affect the enabled
+    /// features.
     #[serde(skip)]
     pub only: BTreeSet<String>,
 }
 
 impl Scope {
-    /// Doc tests and benchmarks are measured on request only.
+    /// Checks whether a kind was requested. Doc tests and benchmarks are measured on request only.
     pub fn asks_for(&self, wanted: TargetKind) -> bool {
         self.targets.iter().any(|(kind, _)| *kind == wanted)
     }
 
-    /// True if nothing of the workspace was left out.
+    /// Checks whether the whole workspace is selected.
     pub fn is_everything(&self) -> bool {
         self.workspace && self.exclude.is_empty() && self.targets.is_empty()
     }
 }
 
-/// Test names to take.
+/// Filter for test names.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Filter {
-    /// Take tests that contain one of these; all if empty.
+    /// Selects tests with one of these in their name; all if empty.
     pub names: Vec<String>,
-    /// Of those, tests that one of these filtersets takes; all if empty.
+    /// Selects, among these, tests that match one of these filtersets; all if empty.
     pub expressions: Vec<String>,
-    /// The names must be equal, not contained.
+    /// True if names must be equal instead of contained.
     pub exact: bool,
-    /// Leave out tests that contain one of these.
+    /// Excludes tests with one of these in their name.
     pub skip: Vec<String>,
     pub ignored: Ignored,
 }
 
 impl Filter {
-    /// True if the name passes.
+    /// Checks whether a name passes the filter.
     pub fn takes(&self, name: &str) -> bool {
         let is = |filter: &String| if self.exact { name == filter } else { name.contains(filter.as_str()) };
         (self.names.is_empty() || self.names.iter().any(is)) && !self.skip.iter().any(is)
@@ -327,8 +328,8 @@ mod tests {
         let members: Vec<&Package> = packages.iter().collect();
         let error = |text: &str| specs(&[text.to_owned()], &members).err().unwrap().to_string();
         assert!(error("aap").contains("did you mean app?"));
-        assert!(error("x*").contains("it has core-io, app"));
-        assert!(error("co[re").contains("no pattern of names"));
+        assert!(error("x*").contains("the workspace has core-io, app"));
+        assert!(error("co[re").contains("invalid name pattern"));
     }
 
     #[test]

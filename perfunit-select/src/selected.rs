@@ -1,4 +1,4 @@
-//! What the change can reach: source difference, workspace graph, targets.
+//! Selects the targets that the change can reach, from source difference and workspace graph.
 
 use super::graph::graph;
 use super::moves;
@@ -25,58 +25,58 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The targets to build, and what is known about the change.
+/// Targets to build, and facts about the change.
 #[derive(Debug)]
 pub struct Selected {
     /// Head's workspace.
     pub workspace: Workspace,
     pub diff: SourceDiff,
-    /// Targets to build, with what reaches them.
+    /// Targets to build, with the change that reaches each.
     pub targets: BTreeMap<TargetId, ReachedBy>,
-    /// Targets that would be built if they held tests.
+    /// Targets that would be built if they had tests.
     pub without_tests: BTreeSet<TargetId>,
-    /// Targets in scope that hold tests.
+    /// Targets in scope that have tests.
     pub in_scope: BTreeSet<TargetId>,
-    /// Packages in scope, also those without tests: what they need of others decides the features of these.
+    /// Packages in scope, including those without tests. Their needs decide the features of dependencies.
     pub packages: BTreeSet<String>,
     /// Files of each target and side.
     pub target_files: TargetFiles,
-    /// Changed files that the tests of a target may read when they run.
+    /// Changed files that the tests of a target may read at run time.
     pub data_files: BTreeMap<TargetId, Vec<String>>,
-    /// The packages and how they depend on each other; empty if nothing differs.
+    /// Packages and their dependencies; empty if nothing differs.
     pub graph: Graph,
-    /// What filters and the configuration say of tests.
+    /// Rules of filters and configuration for tests.
     pub rules: TestRules,
-    /// Whether all tests in scope are taken.
+    /// True if all tests in scope are selected.
     pub all_tests: bool,
-    /// Whether the harnesses of benchmarks are replaced.
+    /// True if the harnesses of benchmarks are replaced.
     benches: bool,
-    /// What the user should know.
+    /// Warnings to show to the user.
     pub warnings: Vec<Warning>,
-    /// Changed files that mean nothing by the configuration.
+    /// Changed files that the configuration ignores.
     ignored: Vec<Effect>,
-    /// Changed data files that are in no package, and that no code names.
+    /// Changed data files in no package that no code names.
     nowhere: Vec<String>,
     nothing_because: Option<NothingBecause>,
-    /// What the packages that are built have besides, and was not asked for.
+    /// Doc tests and benchmarks of the built packages that were not requested.
     on_request: Vec<UnmeasuredTarget>,
 }
 
 impl Selected {
-    /// The root files of all targets.
+    /// Returns the root files of all targets.
     pub fn roots(&self) -> BTreeSet<String> {
         let targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
         targets.map(|target| target.root.clone()).collect()
     }
 
-    /// The root file of a target.
+    /// Returns the root file of a target.
     pub fn root(&self, id: &TargetId) -> Option<&str> {
         let mut targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
         targets.find(|target| target.id == *id).map(|target| target.root.as_str())
     }
 
-    /// What is appended to the root files of all targets with tests of the packages that are built: cargo may build more
-    /// than we name.
+    /// Returns the injections into the root files of all test targets in the built packages. Cargo may build more
+    /// targets than requested.
     pub fn injections(&self) -> Injections {
         let packages: BTreeSet<&str> = self.targets.keys().map(|target| target.package.as_str()).collect();
         let built = self.workspace.packages.iter().filter(|package| packages.contains(package.name.as_str()));
@@ -86,13 +86,13 @@ impl Selected {
             kind if kind.beside().is_some() => Injected::MacroAndBench,
             _ => Injected::Macro,
         };
-        // A root that others have as well gets our `#[test]`.
+        // A root shared with other targets gets our `#[test]`.
         let mut injected: Vec<_> = tested.map(|target| (&target.root, what(target))).collect();
         injected.sort_by_key(|(_, what)| *what);
         injected.into_iter().collect()
     }
 
-    /// Both versions with the test code of `tests_of`.
+    /// Pairs both versions with the test code of `tests_of`.
     pub fn pairing(&self, versions: &Versions, tests_of: Side) -> Pairing {
         let holds =
             |side: Side| source::holds(self.target_files.iter().map(|(target, files)| (target.kind, files.get(side))));
@@ -113,7 +113,7 @@ impl Selected {
         Pairing::new(&versions.files, TestCode { tests_of, files, files_of_roots })
     }
 
-    /// For the report, before tests are known.
+    /// Summarizes the selection for the report, before tests are known.
     pub fn summary(&self) -> Selection {
         Selection {
             targets: self.in_scope.len(),
@@ -128,7 +128,7 @@ impl Selected {
 }
 
 impl Selected {
-    /// What became of the changes that no target sees.
+    /// Returns what happened to the changes that reach no target.
     fn effects(&self) -> Vec<Effect> {
         let irrelevant = self.diff.irrelevant.iter();
         let irrelevant = irrelevant.map(|(path, why)| Effect::Irrelevant { path: path.clone(), why: *why });
@@ -144,9 +144,7 @@ impl Selected {
     }
 }
 
-/// Compares the sources and decides which targets to build.
-///
-/// Names base's files as head does where they moved.
+/// Compares the sources and selects the targets to build. Renames moved files of base to their paths in head.
 pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wanted<'_>) -> Result<Selected> {
     let _span = tracing::info_span!("select").entered();
     let code = OnceCell::new();
@@ -214,7 +212,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
 }
 
 impl Selected {
-    /// Forgets the targets of which the filters take no test.
+    /// Drops the targets in which the filters match no test.
     fn leave_out_unwanted(&mut self) {
         if self.in_scope.is_empty() {
             return;
@@ -225,8 +223,8 @@ impl Selected {
         }
     }
 
-    /// Takes the targets that the difference reaches, or all. Returns the members with tests that it reaches, too, and that
-    /// are in no selected package.
+    /// Selects the targets that the difference reaches, or all. Returns the reached members with tests that are not in
+    /// a selected package.
     fn reach(&mut self) -> BTreeSet<String> {
         let Reached { targets: reached, mut nowhere } = reach::reach(&self.graph, &self.diff);
         nowhere.retain(|path| self.diff.is_data(path));
@@ -247,7 +245,7 @@ impl Selected {
         left_out
     }
 
-    /// Takes also the targets that base calls or places otherwise, and warns of those that head has nothing for.
+    /// Also selects targets with another name or path in base, and warns about those without a counterpart in head.
     fn reach_moved(&mut self, versions: &Versions) {
         let Some(base) = self.workspace.counterpart.clone() else { return };
         for target in &self.in_scope {
@@ -288,7 +286,7 @@ impl Selected {
         scope::unmeasured(versions, &self.target_files, packages, asks_for)
     }
 
-    /// Takes besides the targets that changed data files reach by the configuration.
+    /// Also selects the targets that changed data files reach by the configuration.
     fn reach_by_rules(&mut self, reaching: Vec<ChangedInput>) {
         for input in reaching {
             let Data::Reaches(expression) = self.rules.data(&input.path) else { continue };
@@ -301,7 +299,7 @@ impl Selected {
     }
 }
 
-/// `code` gives all Rust code.
+/// Compares the sources of both versions. `code` returns all Rust code.
 fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<SourceDiff> {
     let Versions { repository, files, .. } = versions;
     let mut changes = Vec::new();
@@ -314,19 +312,19 @@ fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<S
         add(path.to_string_lossy().into_owned(), &path)?;
     }
     for (link, path) in versions.changed_behind_links() {
-        // Modules are followed through links, to the paths that they have without.
+        // Modules behind links are found at their own paths.
         if !is_rust(&path) || path.ends_with("build.rs") {
             add(link, &path)?;
         }
     }
-    // Folders that are compiled in as a whole hold files that nobody names.
+    // Files in an embedded folder are not named in the code.
     let embeds = OnceCell::new();
     let has_any = || ["include_dir!", "RustEmbed", "rust_embed"].iter().any(|mark| contains(code(), mark.as_bytes()));
     let embeds = || *embeds.get_or_init(has_any);
     Ok(source::diff(&changes, &|name| contains(code(), name.as_bytes()) || embeds()))
 }
 
-/// Head's workspace, with the packages that only base puts in the place of others, and the root of its tree.
+/// Loads head's workspace, including packages that only base patches, and returns the root of its tree.
 fn load_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<(Workspace, PathBuf)> {
     let (mut workspace, git_root) = head_workspace(builder, versions, wanted)?;
     let read = |path: &str| versions.read_file(&versions.files.base, path);
@@ -334,7 +332,8 @@ fn load_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wante
     Ok((workspace, git_root))
 }
 
-/// Head's workspace and the root of its tree: the user's tree if that is what head is, else the shadow tree.
+/// Loads head's workspace and returns the root of its tree: the user's tree if head is the working tree, else the
+/// shadow tree.
 fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<(Workspace, PathBuf)> {
     let context = builder.context();
     let root = versions.repository.root();
@@ -352,7 +351,7 @@ fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wante
     Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))
 }
 
-/// Changed items and inputs.
+/// Returns the changed items and inputs.
 fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
     let items = diff.items.iter().map(|item| ChangedPart::Item(item.code_change()));
     items.chain(diff.inputs.iter().map(|input| ChangedPart::File(input.path.clone())))

@@ -1,5 +1,5 @@
-//! Answers about two built sides that were found before. The sides' keys are of content, so the answers about code stay
-//! true; those about runs hold in the surroundings in which the tests ran.
+//! Cache of results about two built sides. The keys of the sides identify their content, so results about code stay
+//! valid; results of runs are valid for the environment in which the tests ran.
 
 use super::functions;
 use super::source::ChangedItem;
@@ -14,15 +14,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What answers mean; another one does not understand them.
+/// Version of the format; others are ignored.
 const VERSION: &str = "4";
 
-/// Comparisons kept for later runs.
+/// Number of comparisons to keep.
 const KEPT: usize = 64;
 
-/// What is known about a pair of sides.
+/// Cached results about a pair of sides.
 #[derive(Debug, Default)]
-pub struct Remembered {
+pub struct SelectionCache {
     path: Option<PathBuf>,
     answers: Answers,
     is_new: bool,
@@ -31,49 +31,49 @@ pub struct Remembered {
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers {
     targets: BTreeMap<String, TargetCode>,
-    /// The binaries that differ, once they were compared.
+    /// Binaries that differ, once they were compared.
     programs: Option<Vec<ProgramCode>>,
-    /// By test: what its runs came to, the last time that it was traced.
+    /// Result of the last tracing of each test.
     executed: BTreeMap<String, Traced>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Traced {
-    /// Key of what the test could see besides its code. Of another environment nothing is known.
+    /// Key of everything except code that the test could see. A result for another environment does not count.
     surroundings: String,
     answer: RunAnswer,
 }
 
-/// What the runs of a test came to.
+/// Result of tracing a test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunAnswer {
-    /// No changed place.
+    /// No changed place was executed.
     Nothing,
-    /// A changed place of the test executable.
+    /// A changed place of the test executable was executed.
     OwnCode,
-    /// This function of a program, with its linker symbol.
+    /// This function of a program was executed; `symbol` is its linker symbol.
     Program { name: String, function: String, symbol: String },
-    /// It cannot be told, for this reason.
+    /// The result is unknown, for this reason.
     Unknown { why: String },
 }
 
-/// Where the answers about these sides are.
+/// Returns the path of the cache for these sides.
 pub fn file(ours: &Path, sides: &Sides<SideBuild>) -> PathBuf {
     let name = |side: &SideBuild| side.folder.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let key = KeyBuilder::default().with(VERSION).with(name(&sides.base)).with(name(&sides.head)).finish();
     ours.join("selection").join(format!("{key}.json"))
 }
 
-impl Remembered {
-    /// Reads what is known; a damaged file is as good as none.
+impl SelectionCache {
+    /// Loads the cache. A damaged file counts as empty.
     pub fn load(ours: &Path, sides: &Sides<SideBuild>) -> Result<Self> {
         let path = file(ours, sides);
         let known = json::read_if_understood(&path)?;
         Ok(Self { path: Some(path), answers: known.unwrap_or_default(), is_new: false })
     }
 
-    /// The answer about a target, if it covers these tests and changed functions.
+    /// Returns the result for a target, if it covers these tests and changed functions.
     pub fn target(
         &self,
         target: &TargetId,
@@ -86,7 +86,7 @@ impl Remembered {
         (known.unknown.is_some() || covers).then(|| known.clone())
     }
 
-    /// Notes the answer about a target.
+    /// Stores the result for a target.
     pub fn insert(&mut self, target: &TargetId, code: &TargetCode) {
         self.answers.targets.insert(target.to_string(), code.clone());
         self.is_new = true;
@@ -97,26 +97,26 @@ impl Remembered {
         self.answers.programs.as_ref()
     }
 
-    /// Notes the binaries that differ.
+    /// Stores the binaries that differ.
     pub fn insert_programs(&mut self, programs: Vec<ProgramCode>) {
         self.answers.programs = Some(programs);
         self.is_new = true;
     }
 
-    /// Returns what runs of this test came to in these surroundings.
+    /// Returns the result of tracing this test in this environment.
     pub fn executed(&self, test: &TestId, surroundings: &str) -> Option<&RunAnswer> {
         let traced = self.answers.executed.get(&test.to_string())?;
         (traced.surroundings == surroundings).then_some(&traced.answer)
     }
 
-    /// Notes what they came to.
+    /// Stores the result of tracing a test.
     pub fn insert_executed(&mut self, test: &TestId, surroundings: String, answer: RunAnswer) {
         let traced = Traced { surroundings, answer };
         let before = self.answers.executed.insert(test.to_string(), traced.clone());
         self.is_new |= before != Some(traced);
     }
 
-    /// Writes down what is new.
+    /// Writes new results to disk.
     pub fn save(&mut self) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| self.is_new) else { return Ok(()) };
         json::write(path, &self.answers)?;

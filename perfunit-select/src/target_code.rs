@@ -1,4 +1,5 @@
-//! What machine code says about the tests of a target: which can reach code that differs, and by what places.
+//! Result of comparing the machine code of a target's tests: which tests can reach a difference, and at which
+//! functions.
 
 use super::code::{self, FunctionCode, Program, Unit, Unreadable};
 use perfunit_build::{CompiledFiles, LinkRecord};
@@ -11,35 +12,35 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most functions named in the report of one test.
+/// Maximum number of functions in the report of one test.
 const NAMED: usize = 20;
 
-/// What machine code says about the tests of a target.
+/// Result of comparing the machine code of a target's tests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetCode {
-    /// The places where some test can first come upon a difference.
+    /// Places at which some test can first reach a difference.
     pub places: Vec<Place>,
     pub tests: BTreeMap<String, TestCode>,
-    /// What head's code has of the changed functions, by [`key`](super::functions::key).
+    /// Code of the changed functions in head, by [`key`](super::functions::key).
     pub functions: BTreeMap<String, FunctionCode>,
-    /// What else the tests can start, load or read and that differs.
+    /// Other differing files and variables that the tests can start, load or read.
     pub others: Vec<OtherInput>,
-    /// Part of the code is in shared libraries, where no run is watched.
+    /// True if part of the code is in shared libraries, which tracing does not watch.
     pub in_libraries: bool,
-    /// Why nothing could be compared; then every test counts as changed.
+    /// Reason why nothing could be compared; every test then counts as changed.
     pub unknown: Option<Uncompared>,
 }
 
 /// A program of the workspace that differs between the versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramCode {
-    /// The name of the binary.
+    /// Name of the binary.
     pub name: String,
-    /// The functions where it can begin to differ, nearest to `main` first; or why only all of it counts.
+    /// Functions at which it can start to differ, nearest to `main` first; or the reason why they are unknown.
     pub places: Result<Vec<Place>, Unlocated>,
 }
 
-/// Why it is not known where a program differs.
+/// Reason why the difference in a program cannot be located.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unlocated {
@@ -47,47 +48,47 @@ pub enum Unlocated {
     OneVersionOnly,
     #[error("which loads libraries that differ")]
     Libraries,
-    #[error("in which something differs that no function uses")]
+    #[error("which differs outside of its functions")]
     NoFunction,
     /// The reason as text.
     #[error("whose machine code was not compared: {0}")]
     Uncompared(String),
 }
 
-/// What runs of a test have to come to for it to have changed, in the test executable.
+/// Places in the test executable that a test must execute to count as changed.
 #[derive(Debug, Clone)]
 pub struct Watched<'a> {
     pub by_test: Vec<&'a Place>,
-    /// The places of all tests, where these are known: a test may start its own executable.
+    /// Places of all tests, if known: a test may start its own executable.
     pub by_all_tests: Option<&'a [Place]>,
 }
 
-/// A function where two versions can begin to differ.
+/// A function at which two versions can start to differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     pub function: ChangedFunction,
-    /// Linker symbols on base.
+    /// Symbols in base.
     pub base: BTreeSet<String>,
-    /// Linker symbols on head.
+    /// Symbols in head.
     pub head: BTreeSet<String>,
 }
 
-/// What machine code says about one test.
+/// Result of comparing the machine code of one test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestCode {
     /// It cannot have changed.
     Same,
-    /// It can come upon a difference.
+    /// It can reach a difference.
     Changed {
         /// Functions from the test to the nearest difference.
         path: Vec<String>,
-        /// Positions in `places`, nearest first.
+        /// Indices into `places`, nearest first.
         places: Vec<usize>,
     },
     /// It can start programs, and this binary differs.
     Starts { binary: String },
-    /// It can start its own program, of that name, in which something differs.
+    /// It can start its own program, which has this name and differs.
     StartsItself { name: String },
     /// It was not found in the objects.
     Unknown,
@@ -98,7 +99,7 @@ impl TargetCode {
         Self { unknown: Some(why), ..Self::default() }
     }
 
-    /// Where something differs for one test, it does so for those that can start their own program.
+    /// Marks tests that can start their own program as changed, if any test of it has changed.
     pub fn note_restarting(&mut self, programs: &Sides<code::Program>, tests: &BTreeSet<String>, own: &str) {
         if self.tests.values().all(|code| *code == TestCode::Same) {
             return;
@@ -107,7 +108,8 @@ impl TargetCode {
         self.note(&restarting, &TestCode::StartsItself { name: own.to_owned() });
     }
 
-    /// Cargo names the package's binaries to integration tests only; others may find one by its place.
+    /// Marks tests that can start programs. Cargo passes the package's binaries only to integration tests, but others
+    /// may find them by path.
     pub fn note_starting(&mut self, programs: &Sides<code::Program>, tests: &BTreeSet<String>, binary: &str) {
         let starting = programs.as_ref().map(|program| code::starting(program, tests));
         self.note(&starting, &TestCode::Starts { binary: binary.to_owned() });
@@ -121,23 +123,23 @@ impl TargetCode {
         }
     }
 
-    /// Whether tests may execute more than is in their own executable.
+    /// Checks whether tests may execute other code than their own executable's.
     pub fn may_start_binaries(&self) -> bool {
         !self.others.is_empty() || self.tests.values().any(|test| matches!(test, TestCode::Starts { .. }))
     }
 
-    /// Calls tests by these names, of which each is known by another one to its executable.
+    /// Renames the results to these test names. The executable knows each test by another name.
     pub fn rename(&mut self, tests: &BTreeSet<String>, known_as: &dyn Fn(&String) -> String) {
         let renamed = tests.iter().filter_map(|test| Some((test.clone(), self.tests.get(&known_as(test))?.clone())));
         self.tests = renamed.collect();
     }
 
-    /// True if a test cannot have changed.
+    /// Checks whether a test cannot have changed.
     pub fn is_same(&self, test: &str) -> bool {
         self.others.is_empty() && self.unknown.is_none() && self.tests.get(test) == Some(&TestCode::Same)
     }
 
-    /// What differs for a test, for people.
+    /// Returns the differences that a test can reach, for reports.
     pub fn why(&self, test: &str) -> Option<Why> {
         if let Some(TestCode::Changed { path, places }) = self.tests.get(test) {
             let named = places.iter().take(NAMED).filter_map(|place| self.places.get(*place));
@@ -153,8 +155,8 @@ impl TargetCode {
         (!others.is_empty()).then(|| Why { path: vec![test.to_owned()], changed: Vec::new(), others })
     }
 
-    /// Returns what a test must come to in its executable to have changed, unless it comes to something in a program; `None`
-    /// if there are other ways.
+    /// Returns the places in the executable that a test must execute to count as changed, apart from changes in
+    /// programs; `None` if it can reach a change in another way.
     pub fn watched(&self, test: &str) -> Option<Watched<'_>> {
         let is_binary = |input: &OtherInput| matches!(input, OtherInput::Binary { .. });
         if self.in_libraries || !self.others.iter().all(is_binary) {
@@ -170,16 +172,16 @@ impl TargetCode {
     }
 }
 
-/// The files read so far.
+/// Cache of the files read so far.
 #[derive(Default)]
 pub struct Units {
-    /// By device and inode: kept files are links to one another where they are the same.
+    /// Units by device and inode. Equal stored files are hard links to each other.
     known: HashMap<(u64, u64), Result<Arc<Unit>, Unreadable>>,
 }
 
 impl Units {
-    /// The program of a link and of those of the libraries that it loads, or why it cannot be read. `files` are those that
-    /// were compiled into it.
+    /// Reads the program of a link and of the libraries that it loads, or returns a reason. `files` are the compiled
+    /// files.
     pub fn program<'a>(
         &mut self,
         links: impl Iterator<Item = &'a LinkRecord>,

@@ -7,18 +7,18 @@ use perfunit_project::git::{FileSet, Versions};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The files of each target, on each side.
+/// Files of each target, on each side.
 pub type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
 
-/// The files of the target with this root; those that links lead to also by the path where they lie, which is the one that
-/// has their content.
+/// Returns the files of the target with this root. A file behind a link is also listed under its real path, where its
+/// content is.
 pub fn modules(versions: &Versions, files: &FileSet, root: &str) -> Files {
     let place = files.place(root);
     let placed = files.placed();
     let (Cow::Owned(placed), Some(place)) = (&placed, place.to_str()) else {
         return modules_at(versions, files, root);
     };
-    // Modules are found where the version itself has them.
+    // Modules are found at the paths of the version itself.
     let found = modules_at(versions, placed, place).into_iter();
     found.map(|(path, file)| (files.name(path).to_string_lossy().into_owned(), file)).collect()
 }

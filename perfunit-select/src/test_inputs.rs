@@ -1,4 +1,4 @@
-//! Inputs of tests other than their code: data files, files that code takes in, shared libraries and variables, base against head.
+//! Compares inputs of tests other than their code: data files, files embedded in code, shared libraries and variables.
 
 use super::rules::{Data, TestRules};
 use super::target_files::TargetFiles;
@@ -15,20 +15,20 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The changed data files that the configuration has a rule for.
+/// Changed data files that a rule of the configuration matches.
 #[derive(Debug, Default)]
 pub struct Ruled {
-    /// Those that reach the tests that the rule names.
+    /// Files that reach the tests selected by the rule.
     pub reaching: Vec<ChangedInput>,
-    /// Those that mean nothing.
+    /// Files to ignore.
     pub ignored: Vec<Effect>,
-    /// What the user should know.
+    /// Warnings to show to the user.
     pub warnings: Vec<Warning>,
 }
 
-/// Takes out of the difference the data files that the configuration has a rule for.
+/// Removes data files that a rule of the configuration matches from the difference.
 ///
-/// `code` gives all Rust code.
+/// `code` returns all Rust code.
 pub fn apply_rules<'a>(code: &dyn Fn() -> &'a [u8], rules: &TestRules, diff: &mut SourceDiff) -> Ruled {
     let mut found = Ruled::default();
     let inputs = std::mem::take(&mut diff.inputs);
@@ -47,7 +47,7 @@ pub fn apply_rules<'a>(code: &dyn Fn() -> &'a [u8], rules: &TestRules, diff: &mu
     found
 }
 
-/// True if some line or statement of this code includes a file of this name.
+/// Checks whether a line or statement of this code includes a file with this name.
 fn is_compiled_in(code: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     code.match_indices(name).any(|(at, _)| {
@@ -59,7 +59,7 @@ fn is_compiled_in(code: &str, path: &str) -> bool {
     })
 }
 
-/// For each target that can see some, the changed files that are neither code nor part of the build.
+/// Returns for each target the changed files that its tests may read: neither code nor part of the build.
 pub fn data_files(reached: &BTreeMap<TargetId, Vec<ReachedBy>>, diff: &SourceDiff) -> BTreeMap<TargetId, Vec<String>> {
     let files = |causes: &[ReachedBy]| {
         let paths = causes.iter().filter_map(|cause| match cause {
@@ -72,8 +72,8 @@ pub fn data_files(reached: &BTreeMap<TargetId, Vec<ReachedBy>>, diff: &SourceDif
     all.filter(|(_, files)| !files.is_empty()).collect()
 }
 
-/// Of the changed data files those that the tests of an executable may read: a document only where some program of the
-/// project has its name.
+/// Filters the changed data files to those that the tests of an executable may read. A document counts only if a
+/// program of the project contains its name.
 pub fn read_by(
     files: Option<&Vec<String>>,
     sides: &Sides<SideBuild>,
@@ -90,18 +90,18 @@ pub fn read_by(
     Ok(files)
 }
 
-/// By a path or folder those of packages.
+/// Folders of packages, by a path or folder.
 type Folders = BTreeMap<String, BTreeSet<String>>;
 
-/// What paths in the code of the packages lead to: what is in [`Graph::named_by`] and [`Graph::started_by`].
+/// Evaluates paths in the code of the packages, for [`Graph::named_by`] and [`Graph::started_by`].
 pub fn named_in_code(versions: &Versions, graph: &Graph, diff: &SourceDiff) -> (Folders, Folders) {
     let known = OnceCell::new();
     let parts = || known.get_or_init(|| parts(versions, graph));
     (named_by(&parts, graph, diff), started_by(&parts, graph))
 }
 
-/// For changed data files the folders of the packages whose code has a path to them in a text: that names the file or a
-/// folder above it and, if it lies in another package, that package's folder.
+/// Returns for changed data files the folders of the packages with a path to them in a string of the code: one that
+/// names the file or a folder above it and, if the file is in another package, that package's folder.
 fn named_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph, diff: &SourceDiff) -> Folders {
     let data: Vec<&ChangedInput> = diff.inputs.iter().filter(|input| input.kind == InputKind::Data).collect();
     let mut found = Folders::new();
@@ -138,10 +138,10 @@ fn is_of(graph: &Graph, path: &str, dir: &str) -> bool {
     graph.nearest_package(path).is_some_and(|position| graph.packages[position].dir == dir)
 }
 
-/// Variables with the name of the package, which its binary mostly has, too.
+/// Variables that contain the package's name, which usually is also its binary's.
 const OF_PACKAGE: [&str; 2] = ["CARGO_BIN_NAME", "CARGO_PKG_NAME"];
 
-/// By the folder of each package with binaries those of the packages whose code names one of them.
+/// Returns for each package with binaries the folders of the packages with code that names one of them.
 fn started_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph) -> Folders {
     let mut started = Folders::new();
     let programs = |package: &PackageNode| package.targets.iter().any(|target| target.id.kind == TargetKind::Bin);
@@ -164,16 +164,16 @@ fn started_by<'p>(parts: &dyn Fn() -> &'p PartsOfPackages<'p>, graph: &Graph) ->
     started
 }
 
-/// What can be a part of a path in the code of a package, in both versions.
+/// Possible path segments in the code of a package, in both versions.
 #[derive(Debug, Default)]
 struct Parts {
-    /// In library, binaries and their unit tests.
+    /// Segments in library, binaries and their unit tests.
     code: BTreeSet<String>,
-    /// In the folders of integration tests, benchmarks and examples.
+    /// Segments in the folders of integration tests, benchmarks and examples.
     of_tests: BTreeSet<String>,
 }
 
-/// By the package's folder.
+/// Segments by package folder.
 type PartsOfPackages<'a> = BTreeMap<&'a str, Parts>;
 
 fn parts<'a>(versions: &Versions, graph: &'a Graph) -> PartsOfPackages<'a> {
@@ -188,9 +188,9 @@ fn parts<'a>(versions: &Versions, graph: &'a Graph) -> PartsOfPackages<'a> {
     parts
 }
 
-/// Adds what stands between quotes and slashes.
+/// Adds everything between quotes and slashes.
 pub(super) fn parts_of_paths(code: &str, parts: &mut BTreeSet<String>) {
-    /// Names of files are not longer.
+    /// Maximum length of a file name.
     const LONGEST: usize = 255;
     let mut found: Vec<&str> = code.split(['"', '/', '\\']).skip(1).collect();
     found.pop();
@@ -198,7 +198,7 @@ pub(super) fn parts_of_paths(code: &str, parts: &mut BTreeSet<String>) {
     parts.extend(found.into_iter().filter(is_name).map(str::to_owned));
 }
 
-/// All Rust code of both sides, to look for file names in.
+/// Returns all Rust code of both sides, to search for file names.
 pub fn all_rust(versions: &Versions) -> Vec<u8> {
     let mut all = Vec::new();
     each_rust_file(versions, |_, text| all.extend(text));
@@ -216,13 +216,13 @@ pub(super) fn each_rust_file(versions: &Versions, mut each: impl FnMut(&str, Vec
 }
 
 const INCLUDING: [&str; 2] = ["include_bytes!", "include_str!"];
-/// The folder of the package, for a path that begins there.
+/// Variable with the package's folder, for paths that start there.
 const MANIFEST_DIR: &str = "CARGO_MANIFEST_DIR";
 
-/// By changed file the files of code that take it in as data.
+/// Code files that embed a changed file as data, by the changed file.
 pub type TakenIn = BTreeMap<String, BTreeSet<String>>;
 
-/// The changed files that code takes in although they are no data; they are no longer irrelevant.
+/// Finds changed files that code embeds although they are not data, and removes them from the irrelevant files.
 pub fn taken_in(versions: &Versions, workspace: &Workspace, diff: &mut SourceDiff) -> TakenIn {
     let changed = versions.changed_paths();
     let others: Vec<&str> = changed.iter().map(String::as_str).filter(|path| !diff.is_data(path)).collect();
@@ -234,7 +234,7 @@ pub fn taken_in(versions: &Versions, workspace: &Workspace, diff: &mut SourceDif
         let code = String::from_utf8_lossy(&text);
         let script = workspace.packages.iter().find(|package| package.build_script.as_deref() == Some(path));
         let included = included(path, &code);
-        let names = script.map(|package| Names::new(package, &code));
+        let names = script.map(|package| ScriptNames::new(package, &code));
         let is_taken = |other: &&&str| {
             included.iter().any(|included| included == **other)
                 || (names.as_ref().is_some_and(|names| names.has(other)) && **other != path)
@@ -247,21 +247,21 @@ pub fn taken_in(versions: &Versions, workspace: &Workspace, diff: &mut SourceDif
     found
 }
 
-/// What a build script names.
-struct Names<'a> {
+/// Names in a build script.
+struct ScriptNames<'a> {
     package: &'a Package,
     parts: BTreeSet<String>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> ScriptNames<'a> {
     fn new(package: &'a Package, code: &str) -> Self {
         let mut parts = BTreeSet::new();
         parts_of_paths(code, &mut parts);
         Self { package, parts }
     }
 
-    /// Whether all folders are named on the way to a file from where it and the package have one in common, or, without
-    /// any, the file. What is part of the library reaches all who have the library without that.
+    /// Checks whether the script names all folders on the path to a file from their common folder, or the file itself
+    /// if there are none. Files of the library reach its dependents anyway.
     fn has(&self, path: &str) -> bool {
         let library = self.package.targets.iter().find(|target| target.id.kind == TargetKind::Lib);
         if library.is_some_and(|library| is_below(path, parent(&library.root))) {
@@ -278,14 +278,14 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The files that this one includes as data, from the root of the repository. For a path from the package's folder all
-/// folders above the file are tried.
+/// Returns the files that this one includes as data, relative to the repository's root. For a path relative to the
+/// package's folder, tries all folders above the file.
 pub fn included(path: &str, code: &str) -> Vec<String> {
     let of = |name: &&str| code.split(*name).skip(1).flat_map(|rest| paths(parent(path), rest)).collect::<Vec<_>>();
     INCLUDING.iter().flat_map(of).collect()
 }
 
-/// The paths that the parentheses that follow can mean.
+/// Returns the paths that the following parentheses may refer to.
 fn paths(folder: &str, rest: &str) -> Vec<String> {
     let Some(inside) = rest.trim_start().strip_prefix(['(', '[', '{']).map(str::trim_start) else { return Vec::new() };
     if let Some((text, _)) = inside.strip_prefix('"').and_then(|inside| inside.split_once('"')) {
@@ -301,7 +301,7 @@ fn paths(folder: &str, rest: &str) -> Vec<String> {
     above.filter_map(|folder| join(folder, relative.trim_start_matches('/'))).collect()
 }
 
-/// A warning for each changed source file that code of these targets includes as data.
+/// Returns a warning for each changed source file that code of these targets includes as data.
 pub fn source_input_warnings<'a>(
     versions: &Versions,
     files: &TargetFiles,
@@ -311,7 +311,7 @@ pub fn source_input_warnings<'a>(
     if changed.is_empty() {
         return Vec::new();
     }
-    // A library's files are those of several targets.
+    // The files of a library belong to several targets.
     let mut known: BTreeMap<(Side, &String), Vec<String>> = BTreeMap::new();
     let mut found = BTreeSet::new();
     for target in targets {
@@ -331,19 +331,19 @@ pub fn source_input_warnings<'a>(
     found.into_iter().map(|(target, path)| Warning::SourceIsInput { target, path }).collect()
 }
 
-/// The shared libraries that the programs of two sides may load and that differ.
+/// Shared libraries that the programs of two sides may load and that differ.
 #[derive(Debug, Default)]
 pub struct Libraries {
-    /// What all that they were linked with were linked from, if that is known and comparable, and some differ.
+    /// Link records of all libraries that they were linked with, if all are known and comparable and some differ.
     pub links: Sides<Vec<LinkRecord>>,
-    /// Those that have to count as changed, by file name.
+    /// Libraries that count as changed, by file name.
     pub changed: Vec<String>,
-    /// Those that they may open by themselves, with what they were linked from.
+    /// Libraries that they may open at run time, with their link records.
     pub opened: Vec<(String, Sides<PathBuf>, Sides<LinkRecord>)>,
 }
 
 impl Libraries {
-    /// True if there are none.
+    /// Checks whether no library differs.
     pub fn is_empty(&self) -> bool {
         self.links.base.is_empty() && self.changed.is_empty() && self.opened.is_empty()
     }
@@ -369,7 +369,7 @@ impl Libraries {
             }
         }
         if differ.is_empty() || !all_known {
-            // What one whose code is not known calls, nobody knows either.
+            // The calls of a library with unknown code are also unknown.
             libraries.links = Sides::default();
             libraries.changed = differ;
         }
@@ -397,7 +397,7 @@ fn same(both: Sides<Option<&Library>>) -> Result<bool> {
     }
 }
 
-/// What both were linked from, if that can be compared input by input.
+/// Returns the link records of both versions, if they can be compared input by input.
 fn comparable(both: Sides<Option<&Library>>) -> Result<Option<Sides<LinkRecord>>> {
     let (Some(base), Some(head)) = (both.base, both.head) else { return Ok(None) };
     let (Some(base), Some(head)) = (&base.link, &head.link) else { return Ok(None) };
@@ -405,10 +405,10 @@ fn comparable(both: Sides<Option<&Library>>) -> Result<Option<Sides<LinkRecord>>
     Ok(links.base.incomparable(&links.head)?.is_none().then_some(links))
 }
 
-/// The variables that cargo sets for the tests of an executable, that have other values and that the tests may read.
+/// Returns the variables set by cargo for the tests of an executable that differ and that the tests may read.
 ///
-/// Those of packages and build scripts are there for `env!`, which leaves the value in the machine code and not the name:
-/// they count where some program holds the name. Others (`[env]` of cargo's configuration) anybody may read.
+/// Variables of packages and build scripts are meant for `env!`, which compiles in the value but not the name, so they
+/// count only if a program contains the name. Any program may read the others (`[env]` in cargo's configuration).
 pub fn variables(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Result<Vec<String>> {
     let Sides { base, head } = executables.map(|executable| &executable.env);
     let names: BTreeSet<&String> = base.keys().chain(head.keys()).collect();
@@ -422,7 +422,7 @@ pub fn variables(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) 
             if programs.is_empty() {
                 programs = programs_of(sides, executables)?;
             }
-            // Names of this kind may be put together.
+            // Such names may be composed at run time.
             let needle = if name.starts_with("CARGO_PKG_") { "CARGO_PKG_" } else { name.as_str() };
             if !programs.iter().any(|bytes| contains(bytes, needle.as_bytes())) {
                 continue;
@@ -433,8 +433,8 @@ pub fn variables(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) 
     Ok(found)
 }
 
-/// Files in `OUT_DIR` that differ and that the tests of an executable may read: one of each folder whose path some program
-/// holds, or may ask for.
+/// Returns files in `OUT_DIR` that differ and that the tests of an executable may read: one for each folder whose path,
+/// or variable, some program contains.
 pub fn build_script_files(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Result<Vec<String>> {
     let made = sides.as_ref().map(|side| &side.inputs.made);
     let (mut found, mut programs) = (Vec::new(), None);
@@ -444,7 +444,7 @@ pub fn build_script_files(sides: &Sides<SideBuild>, executables: Sides<&TestExec
         let is_own = executables.base.env.get("OUT_DIR").is_some_and(|own| *own == path);
         let needles = [Some(&*path), is_own.then_some("OUT_DIR")];
         let holds = |bytes: &Vec<u8>| needles.iter().flatten().any(|needle| contains(bytes, needle.as_bytes()));
-        // Read for the first file alone.
+        // Read only if needed, and once.
         let programs = match &mut programs {
             Some(programs) => programs,
             none => none.insert(programs_of(sides, executables)?),
@@ -456,7 +456,7 @@ pub fn build_script_files(sides: &Sides<SideBuild>, executables: Sides<&TestExec
     Ok(found)
 }
 
-/// The bytes of everything of the project's that runs when these are tested.
+/// Reads all programs and libraries of the project that may run in these tests.
 pub(super) fn programs_of(sides: &Sides<SideBuild>, executables: Sides<&TestExecutable>) -> Result<Vec<Vec<u8>>> {
     let mut programs = Vec::new();
     for side in Side::BOTH {
@@ -526,7 +526,7 @@ mod tests {
         let package = Package { dir: "p".to_owned(), targets: vec![library], ..Package::default() };
         let code =
             "read(\"src/lib.rs\"); read(\"examples/demo.rs\"); read(\"../q/shared/x.rs\"); read(\"../Cargo.toml\")";
-        let names = Names::new(&package, code);
+        let names = ScriptNames::new(&package, code);
         for named in ["p/examples/demo.rs", "q/shared/x.rs", "q/shared/y.rs", "Cargo.toml"] {
             assert!(names.has(named), "{named}");
         }

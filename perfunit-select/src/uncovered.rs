@@ -1,8 +1,8 @@
-//! Which changed functions no test executes.
+//! Finds the changed functions that no test executes.
 //!
-//! A test executes a function if machine code or names lead from it there, unless runs of it were seen to execute nothing
-//! that changed. Without code of its own a function may have been copied into its callers: names decide then. What only
-//! conditions, constants, macros or code written by build scripts decide is left out: nothing is claimed that is not known.
+//! A function counts as executed if machine code or names lead from a test to it, unless runs of the test executed no
+//! change. A function without code of its own may have been inlined into its callers; names then decide. Functions that
+//! depend on conditions, constants, macros or generated code are left out: nothing is claimed that is not known.
 
 use super::candidates::Candidates;
 use super::code::FunctionCode;
@@ -21,25 +21,26 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// The changed functions of which no test says anything.
+/// Changed functions without information from tests.
 #[derive(Debug, Default)]
 pub struct Unseen {
-    /// No test executes them.
+    /// Functions that no test executes.
     pub uncovered: Vec<Uncovered>,
-    /// A condition leaves them out of the build, or what changed in them.
+    /// Functions that a condition excludes from the build, entirely or in their changed part.
     pub not_compiled: Vec<Function>,
-    /// What leaves them out; empty if that is not known of each.
+    /// Facts that exclude them; empty if not known for each.
     pub left_out_by: BTreeSet<LeftOutBy>,
-    /// Few tests lead to these, which base has, too: if none of them can be measured, nothing is known of the function.
+    /// Functions, also in base, that few tests lead to. If none of these can be measured, nothing is known about the
+    /// function.
     pub led_to: LedTo,
-    /// Tests that lead to functions by head's code alone, where they have base's.
+    /// Tests that lead to functions only by head's test code, where both sides have base's.
     pub by_new_code: BTreeSet<TestId>,
 }
 
 /// Functions with all tests that lead to them.
 pub type LedTo = Vec<(Function, BTreeSet<TestId>)>;
 
-/// The tests whose outcomes say nothing of the code that they would execute.
+/// Returns the tests with outcomes that do not show which code they would execute.
 pub fn hidden<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> BTreeSet<&'a TestId> {
     let hides_code = |outcome: &&Outcome| outcome.reason.as_ref().is_some_and(Reason::hides_code);
     let (hidden, others): (Vec<_>, Vec<_>) = outcomes.partition(hides_code);
@@ -47,12 +48,12 @@ pub fn hidden<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> BTreeSet<&'a T
     hidden.iter().map(|outcome| &outcome.test).filter(|test| !others.contains(test)).collect()
 }
 
-/// More tests than these are not looked at one by one: some of them can be measured.
+/// Maximum number of tests to examine individually. Among more tests, some can be measured.
 const FEW: usize = 50;
 
-/// What leads to a function.
+/// Tests that lead to a function.
 enum Leads {
-    /// It may be executed in a way that is not known, or by many tests.
+    /// Unknown or many tests, so it may be executed.
     Unknown,
     /// No test executes it.
     Nowhere(UncoveredBecause),
@@ -68,7 +69,7 @@ impl Unseen {
         selection.left_out_by.clone_from(&self.left_out_by);
     }
 
-    /// The functions that no test executes, or none that can be measured, as far as outcomes say so.
+    /// Returns the functions that no test executes, or no test that can be measured, according to the outcomes.
     pub fn uncovered_after<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Uncovered> {
         let hidden = hidden(outcomes);
         let is_hidden = |tests: &BTreeSet<TestId>| tests.iter().all(|test| hidden.contains(test));
@@ -80,7 +81,7 @@ impl Unseen {
     }
 }
 
-/// The changed functions that no test executes; `found` are the tests of all pairings, traced.
+/// Finds the changed functions that no test executes. `found` are the traced tests of all pairings.
 pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> Unseen {
     let changed = changed_functions(&selected.diff);
     if changed.is_empty() {
@@ -88,7 +89,7 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
     }
     let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
     let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
-    // By head's own names. They are indexed once, and only where they are looked up.
+    // Callers by head's own names, indexed on first use.
     let own_callers = LazyCell::new(|| Rc::new(Callers::new(&names.sides.head)));
     let pairings = found.iter().map(|candidates| {
         let overlaid = candidates.names_of_head.as_ref().map(|index| Rc::new(Callers::new(index)));
@@ -150,12 +151,12 @@ struct Coverage<'a> {
     selected: &'a Selected,
     found: &'a [&'a Candidates],
     pairings: Vec<Paired<'a>>,
-    /// Tests that were seen to execute nothing that changed.
+    /// Tests with runs that executed no change.
     idle: BTreeSet<&'a TestId>,
     starts_binaries: bool,
 }
 
-/// A pairing: what leads where by the names of its head, which may have base's test code.
+/// A pairing, and callers by the names of its head, which may have base's test code.
 struct Paired<'a> {
     callers: Rc<Callers<'a>>,
     /// Its tests, if there was anything to build.
@@ -163,7 +164,7 @@ struct Paired<'a> {
 }
 
 impl Coverage<'_> {
-    /// Whether a doc test of the package can have changed: its text is none of the sources in which names are looked up.
+    /// Checks whether a doc test of the package can have changed. Doc test texts are not searched for names.
     fn may_be_in_doc_test(&self, package: &str) -> bool {
         let mut chosen = self.found.iter().flat_map(|candidates| &candidates.chosen);
         chosen.any(|candidate| {
@@ -171,7 +172,7 @@ impl Coverage<'_> {
         })
     }
 
-    /// The package whose library or binary has the function, unless it is test code.
+    /// Returns the package with the library or binary that contains the function, unless it is test code.
     fn package(&self, item: &ChangedItem) -> Option<String> {
         let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
         let is_held = |sides: &Sides<Files>| sides.head.get(&item.path).is_some_and(|file| !file.test_only);
@@ -213,7 +214,7 @@ impl Coverage<'_> {
                 is_reached = true;
                 let Some(named) = self.tests_of(entry, paired) else { return Leads::Unknown };
                 tests.extend(named);
-                // The entries of a function that everything uses are many, and each is looked up among all tests.
+                // A widely used function has many entries, and each is looked up among all tests.
                 if tests.len() > FEW {
                     return Leads::Unknown;
                 }
@@ -226,7 +227,7 @@ impl Coverage<'_> {
         }
     }
 
-    /// Whether no test can have changed, although code of the function has: it is in no test, copied or not.
+    /// Checks whether no test can have changed although code of the function has, so that no test contains it.
     fn is_aside(&self, item: &ChangedItem) -> bool {
         let codes = || self.found.iter().flat_map(|found| found.code.values().chain(found.code_of_same.values()));
         let functions = || codes().filter_map(|code| code.functions.get(&key(item)));
@@ -236,14 +237,14 @@ impl Coverage<'_> {
             && functions().any(|function| function.is_aside)
     }
 
-    /// The tests of a target that can come to the function there, without those that were seen to execute nothing that
-    /// changed. `None` if there are none besides.
+    /// Returns the tests of a target that can reach the function there, except those whose runs executed no change.
+    /// Returns `None` if no test can reach it.
     ///
-    /// Code that lies behind no changed place is the same in both versions, or is for tests that are not compared.
+    /// Code that is not behind a changed place is the same in both versions, or belongs to tests that are not compared.
     fn coming(&self, target: &TargetId, code: &TargetCode, function: &FunctionCode) -> Option<BTreeSet<TestId>> {
         let comes_by = |test: &TestCode| match test {
             TestCode::Changed { places, .. } => places.iter().any(|place| function.behind.contains(place)),
-            // Others run in its program as well.
+            // Such a test runs other tests in its program as well.
             TestCode::Unknown | TestCode::StartsItself { .. } => true,
             TestCode::Same | TestCode::Starts { .. } => false,
         };
@@ -253,7 +254,7 @@ impl Coverage<'_> {
         Some(coming.filter(|test| !self.idle.contains(test)).take(FEW + 1).collect())
     }
 
-    /// Returns whether a run can begin there: in a test, a program, code that a macro or a build script makes.
+    /// Checks whether an execution can start at an entry: a test, a program, code generated by a macro or build script.
     fn begins(&self, entry: &Named) -> bool {
         entry.item.is_test
             || entry.item.kind == ItemKind::MacroCall
@@ -261,7 +262,7 @@ impl Coverage<'_> {
             || self.is_generated_code_naming(entry)
     }
 
-    /// Returns whether code that a build script wrote names an item: tests among it have no names that lead anywhere.
+    /// Checks whether generated code names an item. Tests in generated code have no names that lead anywhere.
     fn is_generated_code_naming(&self, entry: &Named) -> bool {
         self.found.iter().any(|found| found.compiled.is_named_by_generated_code(&entry.item.ident))
     }
@@ -270,7 +271,7 @@ impl Coverage<'_> {
         CALLED_FROM_ELSEWHERE.iter().any(|attribute| entry.item.code.mentions(attribute)) || self.is_main(entry)
     }
 
-    /// A `main` that tests may start: of a harness, or of a binary.
+    /// Checks for a `main` that tests may start: of a harness or a binary.
     fn is_main(&self, entry: &Named) -> bool {
         let is_started = |kind| match kind {
             TargetKind::Lib | TargetKind::LibBench | TargetKind::Doctest => false,
@@ -282,8 +283,8 @@ impl Coverage<'_> {
             && self.holding(&entry.path).any(|target| is_started(target.kind))
     }
 
-    /// The tests of a pairing that begin there, in all targets that have it, without those that were seen to execute
-    /// nothing that changed. `None` if something else begins there, or if no pairing knows the tests.
+    /// Returns the tests of a pairing that start at an entry, in all targets that contain it, except those whose runs
+    /// executed no change. Returns `None` if the entry is not a test, or if no pairing knows its tests.
     fn tests_of(&self, entry: &Named, paired: &Paired<'_>) -> Option<BTreeSet<TestId>> {
         if !entry.item.is_test {
             return None;
@@ -294,7 +295,7 @@ impl Coverage<'_> {
         for target in self.holding(&entry.path) {
             let mut tests = self.found.iter().flat_map(|found| found.tests());
             tests.find(|test| test.target == *target && is_it(test))?;
-            // Of another pairing it has other code there.
+            // In another pairing the test has other code.
             let own = paired.candidates.iter().flat_map(|candidates| candidates.tests());
             let own = own.filter(|test| test.target == *target && is_it(test) && !self.idle.contains(*test));
             all.extend(own.take(FEW + 1).cloned());
@@ -302,7 +303,8 @@ impl Coverage<'_> {
         Some(all)
     }
 
-    /// The tests that lead to a function by head's own names and not by those of a pairing that has base's test code.
+    /// Returns the tests that lead to a function by head's own names, but not by those of a pairing with base's test
+    /// code.
     fn by_new_code(&self, named: &Named, own_callers: &Callers<'_>) -> BTreeSet<TestId> {
         let has_base_tests = |paired: &&Paired<'_>| paired.candidates.is_some_and(|it| it.names_of_head.is_some());
         let others = self.pairings.iter().filter(has_base_tests);
@@ -310,7 +312,8 @@ impl Coverage<'_> {
         self.named_tests(named, own_callers).filter(|test| !old.contains(test)).collect()
     }
 
-    /// The tests that lead to a function by these names, those of cases by the function that they are made from.
+    /// Returns the tests that lead to a function by these names. Cases are represented by the function that generates
+    /// them.
     fn named_tests(&self, named: &Named, callers: &Callers<'_>) -> impl Iterator<Item = TestId> {
         let entries = callers.of(named).into_iter().filter(|entry| entry.item.is_test);
         let tests = entries.flat_map(|entry| {
@@ -320,7 +323,7 @@ impl Coverage<'_> {
         tests.collect::<Vec<_>>().into_iter()
     }
 
-    /// Returns whether all builds leave out a function, or what differs in it; `open` is a fact that is taken as unknown.
+    /// Checks whether all builds exclude a function or its changed part. `open` is a fact to treat as unknown.
     fn is_left_out_of_build(
         &self,
         item: &ChangedItem,
@@ -336,7 +339,7 @@ impl Coverage<'_> {
         codes(self.found).any(|(_, code)| code.functions.get(&key(item)).is_some_and(|function| function.is_reached))
     }
 
-    /// Whether no build has it: by its condition, or because its targets need other features.
+    /// Checks whether no build contains an entry: because of its condition, or because its targets need other features.
     fn is_left_out(&self, entry: &Named, paired: &Paired<'_>) -> bool {
         let mut holding = self.holding(&entry.path).peekable();
         let is_not_built = |target| self.found.iter().any(|found| found.not_built.contains(target));
@@ -344,7 +347,7 @@ impl Coverage<'_> {
             || holding.peek().is_some() && holding.all(is_not_built)
     }
 
-    /// The targets that a file belongs to: head's, or one of base's tests.
+    /// Returns the targets that contain a file: head's, or those of base's tests.
     fn holding(&self, path: &str) -> impl Iterator<Item = &TargetId> {
         let has = move |sides: &Sides<Files>| sides.head.contains_key(path) || sides.base.contains_key(path);
         self.selected.target_files.iter().filter(move |(_, sides)| has(sides)).map(|(target, _)| target)
@@ -355,8 +358,8 @@ impl Coverage<'_> {
         sides.any(|sides| sides.head.get(path).is_some_and(|file| file.is_behind_link))
     }
 
-    /// Whether an item is compiled in some of these: no if a condition leaves it out, or its file, with the features of its
-    /// target; `open` is a fact that is taken as unknown.
+    /// Checks whether an item is compiled in some of these builds. A condition or a file that is not compiled excludes
+    /// it. `open` is a fact to treat as unknown.
     fn is_compiled(&self, named: &Named, found: &[&Candidates], open: Option<LeftOutBy>) -> Option<bool> {
         let is_compiled = |path: &str| found.iter().any(|found| found.compiled.holds(&self.in_workspace(path), 1, 1));
         let is_alone = !is_compiled(&named.path) && !self.is_behind_link(&named.path);
@@ -366,11 +369,11 @@ impl Coverage<'_> {
         let condition = &named.item.condition;
         let mut holds = self.builds(&named.path, open).map(|build| condition.holds(&build));
         let first = holds.next().unwrap_or_else(|| condition.holds(&without(Configuration::of_any_build(), open)));
-        // Targets may have features of their own.
+        // Targets can have different features.
         if holds.all(|other| other == first) { first } else { None }
     }
 
-    /// Whether no build has what differs in a function: conditions inside of it leave that out.
+    /// Checks whether no build contains the difference in a function, because conditions inside of it exclude it.
     fn is_difference_left_out(
         &self,
         item: &ChangedItem,
@@ -397,12 +400,12 @@ impl Coverage<'_> {
         builds.peek().is_some() && builds.all(is_same)
     }
 
-    /// The root files of the targets that head's file belongs to.
+    /// Returns the root files of the targets that contain head's file.
     fn roots(&self, path: &str) -> impl Iterator<Item = &str> {
         self.holding(path).filter_map(|target| self.selected.root(target))
     }
 
-    /// Returns each build of the targets that head's file belongs to, without the open fact.
+    /// Returns the builds of the targets that contain head's file, without the open fact.
     fn builds(&self, path: &str, open: Option<LeftOutBy>) -> impl Iterator<Item = Configuration<'_>> {
         let compilations = move |root: &str| {
             let root = self.in_workspace(root);
@@ -425,7 +428,7 @@ fn without(build: Configuration<'_>, open: Option<LeftOutBy>) -> Configuration<'
     open.map_or(build, |fact| build.without(fact))
 }
 
-/// Whether the function may be evaluated when it is compiled.
+/// Checks whether the function may be evaluated at compile time.
 fn is_const(text: &str) -> bool {
     text.split(' ').take_while(|word| *word != "fn").any(|word| word == "const")
 }

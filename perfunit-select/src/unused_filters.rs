@@ -1,4 +1,4 @@
-//! Filters that match no test: a typing error more often than not, and never silent.
+//! Finds filters that match no test. They usually contain a typo and are always reported.
 
 use super::scope::{Filter, Scope};
 use super::selected::Selected;
@@ -6,7 +6,8 @@ use perfunit_model::suggest;
 use perfunit_model::{Among, Generated, TargetId, TestId, Unused, Warning};
 use std::collections::BTreeSet;
 
-/// Names each; `found` are all tests of the targets that were built, `calls` are compared besides.
+/// Returns a warning for each unused filter. `found` are all tests of the built targets; `calls` says whether generated
+/// workloads are compared too.
 pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>, calls: Generated) -> Vec<Warning> {
     let found: Vec<&TestId> = found.iter().copied().collect();
     if found.is_empty() {
@@ -16,14 +17,14 @@ pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&Test
     let mut unused = names(&selected.rules.filter, &found, among);
     let idle = selected.rules.idle(&found, calls).into_iter();
     unused.extend(idle.map(|(text, from)| Unused::Filterset { text, from, among }));
-    // Of tests that were not built nothing is known.
+    // The tests of targets that were not built are unknown.
     if !among.only_reached && scope.is_everything() {
         unused.extend(selected.rules.useless(&found, calls));
     }
     unused.into_iter().map(Warning::Unused).collect()
 }
 
-/// True if every target of the workspace that may hold tests was built.
+/// Checks whether every target of the workspace with tests was built.
 fn is_built(selected: &Selected) -> bool {
     let members = selected.workspace.members();
     let tested: BTreeSet<&TargetId> =
@@ -31,7 +32,7 @@ fn is_built(selected: &Selected) -> bool {
     tested.iter().all(|target| selected.targets.contains_key(*target) || selected.without_tests.contains(*target))
 }
 
-/// Names of the command line that no test has.
+/// Returns the names from the command line that match no test.
 fn names(filter: &Filter, tests: &[&TestId], among: Among) -> Vec<Unused> {
     let idle = filter.names.iter().filter(|name| {
         let alone = Filter { names: vec![(*name).clone()], exact: filter.exact, ..Filter::default() };

@@ -1,4 +1,4 @@
-//! Targets of which the sources of both versions show that they hold no tests: nothing is built for them.
+//! Finds targets without tests in the sources of either version, so that they need not be built.
 
 use super::reach::Files;
 use super::source::{holds_tests, may_hold_tests};
@@ -7,7 +7,7 @@ use perfunit_model::{Side, TargetId, TargetKind};
 use perfunit_project::cargo::{Package, Workspace};
 use perfunit_project::git::Versions;
 
-/// Whether a target of the workspace holds no tests, whatever it is built with.
+/// Checks whether a target of the workspace contains no tests in any build.
 pub fn is_without_tests(
     versions: &Versions,
     workspace: &Workspace,
@@ -25,10 +25,10 @@ pub fn is_without_tests(
         })
 }
 
-/// Whether none of a target's files holds tests.
+/// Checks whether none of a target's files contains tests.
 fn have_none(files: &Files, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> bool {
     let mut texts = Vec::new();
-    // Parsing takes longer than looking.
+    // Searching is cheaper than parsing.
     for (path, file) in files {
         let text = read(path).and_then(|text| String::from_utf8(text).ok());
         let Some(text) = text.filter(|text| !file.is_behind_link && !holds_tests(text)) else { return false };
@@ -44,7 +44,7 @@ fn have_none(files: &Files, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> bool {
     })
 }
 
-/// Whether a target of the package may be a harness of its own, whose tests are no functions.
+/// Checks whether a target of the package may have its own harness, whose tests need not be functions.
 fn has_own_harness(package: &Package, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> bool {
     let path = if package.dir.is_empty() { "Cargo.toml".to_owned() } else { format!("{}/Cargo.toml", package.dir) };
     read(&path).is_some_and(|text| String::from_utf8_lossy(&text).contains("harness"))

@@ -87,8 +87,8 @@ fn a_benchmarks_declared_amount_becomes_a_throughput() {
 #[test]
 fn an_unknown_bench_target_is_an_error_that_lists_the_known_ones() {
     let run = project().perfunit(["list", "HEAD~1", "--bench", "libtest"]).expect(2);
-    assert!(run.stderr.contains("there is no bench target `libtest` in the chosen packages"), "{}", run.stderr);
-    assert!(run.stderr.contains("they have divans, libtests"), "{}", run.stderr);
+    assert!(run.stderr.contains("no bench target `libtest` in the selected packages"), "{}", run.stderr);
+    assert!(run.stderr.contains("the selected packages have divans, libtests"), "{}", run.stderr);
 }
 
 /// A binary and a bench target with `bench = false`, and a library with `test = false`.

@@ -1,22 +1,22 @@
-//! Whether two executables hold the same functions although these lie at other places.
+//! Compares two executables that have the same functions at different addresses.
 
 use super::inlining::UnreadableExecutable;
 use iced_x86::{Code as Operation, Decoder, DecoderOptions};
 use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
 use std::collections::BTreeMap;
 
-/// rustc writes into it where a debugger finds its printers, if there is debug information.
+/// rustc adds the debugger's printers to it if there is debug information.
 const ENTRY: &str = "main";
 
-/// The functions of one executable that another has with other instructions, by the linker's names; or why they cannot
-/// be compared. Operands are not looked at: in them are the places of other things.
+/// Returns the functions with other instructions than in another executable, by symbol name. Operands are
+/// ignored, because they contain addresses.
 pub fn unlike(executable: &[u8], other: &[u8]) -> Result<Vec<String>, UnreadableExecutable> {
     let (ours, others) = (shapes(executable)?, shapes(other)?);
     let differs = |(name, shape): (&String, &Shape)| others.get(name).is_some_and(|other| other != shape);
     Ok(ours.iter().filter(|(name, shape)| differs((name, shape))).map(|(name, _)| name.clone()).collect())
 }
 
-/// Whether two executables hold the same machine code at the same addresses.
+/// Checks whether two executables have the same machine code at the same addresses.
 pub fn is_same_code(executable: &[u8], other: &[u8]) -> Result<bool, UnreadableExecutable> {
     let (one, two) = (object::File::parse(executable)?, object::File::parse(other)?);
     Ok(code_sections(&one)? == code_sections(&two)?)
@@ -27,11 +27,11 @@ fn code_sections<'data>(file: &object::File<'data>) -> Result<Vec<(u64, &'data [
     Ok(code.map(|section| Ok((section.address(), section.data()?))).collect::<object::Result<_>>()?)
 }
 
-/// A function's bytes, less what the linker fills in.
+/// Content of a function without the parts that the linker fills in.
 #[derive(Debug, PartialEq, Eq)]
 enum Shape {
     Operations(Vec<Operation>),
-    /// Of a processor whose instructions we do not decode.
+    /// Size only, for processors without a decoder.
     Size(u64),
     /// Several functions have this name.
     Ambiguous,

@@ -1,14 +1,14 @@
-//! From an object to atoms: identities, edges, symbols.
+//! Converts an object to atoms: identities, edges, symbols.
 
 use super::digest::Digest;
-use super::elf::{Elf, Place, Relocation, Role};
+use super::elf::{Elf, Relocation, Role, SymbolPlace};
 use super::instructions::Instructions;
 use super::unit::{Atom, Binding, Edge, Kind, Symbol, To, Unit, Why};
 use super::{digest, names, pieces, shapes};
 use perfunit_build::CompiledFiles;
 use std::collections::HashMap;
 
-/// Adds what an object holds to a unit.
+/// Adds the content of an object to a unit.
 pub(super) fn add(unit: &mut Unit, elf: &Elf<'_>, files: &CompiledFiles) -> Result<(), Why> {
     let mut builder = Builder::new(unit, elf, files)?;
     for index in 0..elf.sections.len() {
@@ -26,26 +26,26 @@ struct Builder<'a, 'data> {
     unit: &'a mut Unit,
     elf: &'a Elf<'data>,
     files: &'a CompiledFiles,
-    /// By section, for those placed as a whole.
+    /// Atom of each section that is placed as a whole.
     of_section: Vec<Option<u32>>,
-    /// By symbol, for those that no section holds.
+    /// Atom of each symbol without a section.
     of_symbol: HashMap<usize, u32>,
-    /// By section and start.
+    /// Atom by section and start.
     of_piece: HashMap<(usize, usize), u32>,
-    /// Section, start and end, in the order of the atoms to be.
+    /// Section, start and end, in the order of their future atoms.
     pieces: Vec<(usize, usize, usize)>,
     first_piece: u32,
 }
 
-/// What a relocation means.
+/// Meaning of a relocation.
 enum Target {
     Edge(Edge),
-    /// Nothing that can be followed: it belongs to the content.
+    /// Part of the content, because it cannot be followed.
     Content(Digest),
 }
 
 impl<'a, 'data> Builder<'a, 'data> {
-    /// Numbers the atoms: sections, what has none, pieces, so that edges can name those that come later.
+    /// Numbers the atoms in this order: sections, symbols without section, pieces. Edges can then refer to later atoms.
     fn new(unit: &'a mut Unit, elf: &'a Elf<'data>, files: &'a CompiledFiles) -> Result<Self, Why> {
         let mut next = u32::try_from(unit.atoms.len()).map_err(|_| Why::TooLarge)?;
         let mut number = || {
@@ -97,7 +97,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         self.unit.atoms.push(Atom { identity, edges_end, kind, section });
     }
 
-    /// What a relocation in a section refers to. Instructions are decoded when the first relocation asks for them.
+    /// Returns the target of a relocation in a section. Instructions are decoded on demand.
     fn target(&mut self, from: usize, relocation: &Relocation, instructions: &mut Option<Instructions>) -> Target {
         let elf = self.elf;
         let content = Digest::default();
@@ -107,8 +107,8 @@ impl<'a, 'data> Builder<'a, 'data> {
         let symbol = &elf.symbols[relocation.symbol];
         let offset = symbol.value.cast_signed().wrapping_add(relocation.addend);
         match symbol.place {
-            Place::Absolute if symbol.binding == Binding::Local => Target::Content(content.number(offset as u64)),
-            Place::Section(section) if symbol.binding == Binding::Local => {
+            SymbolPlace::Absolute if symbol.binding == Binding::Local => Target::Content(content.number(offset as u64)),
+            SymbolPlace::Section(section) if symbol.binding == Binding::Local => {
                 match (self.of_section[section], elf.sections[section].role) {
                     (Some(atom), _) => Target::Edge(Edge { to: To::Atom(atom), offset }),
                     (None, Role::Mergeable { .. }) => {
@@ -120,15 +120,15 @@ impl<'a, 'data> Builder<'a, 'data> {
                     }
                 }
             }
-            Place::Absolute | Place::Common | Place::Elsewhere | Place::Section(_) => {
+            SymbolPlace::Absolute | SymbolPlace::Common | SymbolPlace::Elsewhere | SymbolPlace::Section(_) => {
                 let to = To::Name(self.unit.names.add(symbol.name));
                 Target::Edge(Edge { to, offset: relocation.addend })
             }
         }
     }
 
-    /// The offset of what a relocation to a mergeable section means: a symbol says it, a section's symbol leaves it to
-    /// the addend. None if that cannot be told.
+    /// Returns the offset that a relocation into a mergeable section refers to. A named symbol contains it; for a
+    /// section's symbol it follows from the addend. Returns `None` if it cannot be determined.
     fn start_of_piece(
         &self,
         from: usize,
@@ -149,7 +149,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         } else {
             return None;
         };
-        // The correction first: without it, what lies near the section's start would be before it.
+        // Apply the correction first, because an offset near the section's start would otherwise become negative.
         symbol.value.checked_add(correction)?.checked_add_signed(relocation.addend)
     }
 
@@ -163,7 +163,7 @@ impl<'a, 'data> Builder<'a, 'data> {
     ) -> Target {
         let piece = start.and_then(|offset| Some((offset, self.piece(section, offset)?)));
         let Some((offset, atom)) = piece else {
-            // Which entry is meant is unknown: then all of them are.
+            // The entry is unknown, so include all of them.
             let all = Digest::default().bytes(self.elf.sections[section].content);
             return Target::Content(all.number(value).number(relocation.addend as u64));
         };
@@ -173,7 +173,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         Target::Edge(Edge { to: To::Atom(atom), offset })
     }
 
-    /// The atom of the piece that holds an offset.
+    /// Returns the atom of the piece that contains an offset.
     fn piece(&mut self, section: usize, offset: u64) -> Option<u32> {
         let Role::Mergeable { size, strings } = self.elf.sections[section].role else { return None };
         let range = pieces::piece_at(self.elf.sections[section].content, size, strings, offset)?;
@@ -188,7 +188,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         let elf = self.elf;
         for symbol in elf.symbols.iter().filter(|symbol| symbol.is_an_atom()) {
             let identity = Digest::default().number(symbol.size).number(symbol.value);
-            let is_common = symbol.place == Place::Common;
+            let is_common = symbol.place == SymbolPlace::Common;
             let kind = if is_common { Kind::Writable } else { Kind::Constant };
             self.push(kind, identity.bytes(b"no section"), if is_common { "COMMON" } else { "ABS" });
         }
@@ -203,9 +203,9 @@ impl<'a, 'data> Builder<'a, 'data> {
                 continue;
             }
             let found = match symbol.place {
-                Place::Elsewhere => None,
-                Place::Absolute | Place::Common => self.of_symbol.get(&index).map(|atom| (*atom, 0)),
-                Place::Section(section) => match self.of_section[section] {
+                SymbolPlace::Elsewhere => None,
+                SymbolPlace::Absolute | SymbolPlace::Common => self.of_symbol.get(&index).map(|atom| (*atom, 0)),
+                SymbolPlace::Section(section) => match self.of_section[section] {
                     Some(atom) => Some((atom, symbol.value)),
                     None => self.piece(section, symbol.value).map(|atom| {
                         let (_, start, _) = self.pieces[(atom - self.first_piece) as usize];

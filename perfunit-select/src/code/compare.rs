@@ -1,4 +1,4 @@
-//! The answer for each test.
+//! Compares two programs and returns a result for each test.
 
 use super::digest::{Hash, Table, hash};
 use super::names::entered;
@@ -9,57 +9,57 @@ use perfunit_model::{Side, Sides};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What the comparison of two programs says about each test.
+/// Result of comparing two programs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// By the test's name; every test that was asked for.
+    /// Result for every requested test, by name.
     pub tests: BTreeMap<String, Code>,
 }
 
-/// What machine code says about a test.
+/// Result for one test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Code {
-    /// Whatever the test does, it executes the same code on the same data.
+    /// The test executes the same code on the same data, whatever it does.
     Same,
-    /// It can reach code or data that differs.
+    /// The test can reach code or data that differs.
     Changed(Changed),
-    /// It was not found in the program: it has to count as changed.
+    /// The test was not found in the program, and must count as changed.
     Unknown { why: NotFound },
 }
 
-/// How a test can come upon a difference.
+/// Path from a test to a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// Where its execution can first differ, nearest first. Not executing any of it means not to have changed.
+    /// Functions where its execution can first differ, nearest first. If it executes none of them, it has not changed.
     pub frontier: Vec<Arc<ChangedCode>>,
-    /// A shortest way to the first: the test, then functions by name. The test alone if its own body differs.
+    /// A shortest path to the first of them: the test, then functions by name. Only the test if its own body differs.
     pub path: Vec<String>,
 }
 
-/// A function where the execution of the two versions can begin to differ.
+/// A function at which the execution of the two versions can start to differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedCode {
     pub name: String,
-    /// As the linker knows it. Passing any of these places means that the difference was reached; a side where there are
-    /// none cannot be watched, and then the difference counts as reached.
+    /// Symbols of the function. Executing any of them means that the difference was reached. A side without symbols
+    /// cannot be watched, and the difference then counts as reached.
     pub symbols: Sides<BTreeSet<String>>,
     pub what: What,
 }
 
-/// What differs about a function.
+/// Kind of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// Its own instructions, or what they refer to.
+    /// Its own instructions, or their references.
     Code,
     /// Data of this name that it refers to: a table, a string, a static.
     Data(String),
-    /// It is there in head only.
+    /// The function is new in head.
     Added,
-    /// It is there in base only.
+    /// The function exists only in base.
     Removed,
 }
 
-/// In which objects nothing of a test was found.
+/// Side on which a test was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotFound {
     In(Side),
@@ -78,8 +78,8 @@ pub fn compare(programs: &Sides<Program>, tests: &BTreeSet<String>) -> Compariso
     Comparison { tests: comparer.finish(roots) }
 }
 
-/// The same for what begins at global symbols, such as `main` of the package's binaries: all that either side defines,
-/// taken together.
+/// Compares what is reachable from all of these global symbols that either side defines, such as `main` of the
+/// package's binaries.
 pub fn compare_symbols(programs: &Sides<Program>, symbols: &[&str]) -> Code {
     let mut comparer = Comparer::new(programs);
     let Sides { base, head } = programs;
@@ -95,7 +95,8 @@ pub fn compare_symbols(programs: &Sides<Program>, symbols: &[&str]) -> Code {
     answers.remove(name).unwrap_or(Code::Unknown { why: NotFound::Anywhere })
 }
 
-/// What libtest calls for each test. A descriptor also holds line numbers and flags; they are not compared.
+/// Finds the functions that libtest calls for each test. A test descriptor also contains line numbers and flags, which
+/// are not compared.
 fn functions_of_tests<'a>(program: &Program, wanted: &Table<Hash, &'a str>) -> BTreeMap<&'a str, Vec<u32>> {
     let mut functions: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (hash, descriptor) in program.descriptors() {
@@ -109,12 +110,12 @@ fn functions_of_tests<'a>(program: &Program, wanted: &Table<Hash, &'a str>) -> B
 
 struct Comparer<'a> {
     pairs: Pairs<'a>,
-    /// What runs in every test.
+    /// Pairs that run in every test.
     startup: Vec<Node>,
 }
 
 impl<'a> Comparer<'a> {
-    /// Constructors run before every test, and std calls the allocator by name.
+    /// Creates the comparer. Constructors run before every test, and std calls the allocator by name.
     fn new(programs: &'a Sides<Program>) -> Self {
         let mut pairs = Pairs::new(programs);
         let constructors = programs.as_ref().map(Program::constructors);
@@ -127,7 +128,7 @@ impl<'a> Comparer<'a> {
         Self { pairs, startup }
     }
 
-    /// The pairs that a test begins with.
+    /// Returns the pairs at which a test starts.
     fn roots(&mut self, functions: Sides<Option<&Vec<u32>>>) -> Result<Vec<Node>, NotFound> {
         match functions {
             Sides { base: Some(base), head: Some(head) } => Ok(self.pairs.in_step(base, head)),
@@ -154,7 +155,7 @@ impl<'a> Comparer<'a> {
 struct Answers<'a> {
     pairs: &'a Pairs<'a>,
     trace: Trace<'a>,
-    /// Many tests share a frontier.
+    /// Shared, because many tests have the same frontier.
     described: BTreeMap<Touched, Arc<ChangedCode>>,
 }
 
@@ -162,7 +163,7 @@ impl Answers<'_> {
     fn of(&mut self, name: &str, roots: &[Node], startup: &[Node]) -> Code {
         let touched = self.trace.from(&[roots, startup].concat());
         let Some(nearest) = touched.first() else { return Code::Same };
-        // What libtest calls is a shim around the test, or the test itself in it: the test's name says it better.
+        // libtest calls a shim around the test, or the test itself. The test's name is the better description.
         let way = self.trace.path_to(nearest.frontier);
         let functions = way.iter().filter(|node| self.pairs.is_code(**node) && !roots.contains(node));
         let names = functions.filter_map(|node| self.pairs.name(*node));
@@ -188,7 +189,7 @@ fn describe(pairs: &Pairs<'_>, Touched { frontier, by }: Touched) -> ChangedCode
     let Pair(atoms) = pairs.pair(by.unwrap_or(frontier));
     let symbols = |program: &Program, atom: Option<u32>| -> BTreeSet<String> {
         let Some(atom) = atom else { return BTreeSet::new() };
-        // A list of constructors is not executed, but what it lists is.
+        // A list of constructors is not executed, but its entries are.
         let places = if by.is_some() { vec![atom] } else { program.functions_in(atom) };
         places.iter().flat_map(|place| program.symbols(*place)).map(|symbol| entered(symbol).to_owned()).collect()
     };

@@ -1,21 +1,21 @@
-//! 128 bits that stand for content.
+//! 128-bit digests of content.
 //!
-//! `SipHash` 1-3 with a fixed key, from a small crate without dependencies: std's hasher has 64 bits, too few to call two
-//! functions equal, and may change with every release, so that digests could not be kept. 1 GB/s is faster than reading
-//! the objects.
+//! `SipHash` 1-3 with a fixed key, from a small crate without dependencies. std's hasher has 64 bits, too few to
+//! consider two functions equal, and may change with every release, so its digests could not be stored. At 1 GB/s it is
+//! faster than reading the objects.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::Hasher;
 
-/// What stands for content or a name.
+/// Digest of content or a name.
 pub(super) type Hash = u128;
 
-/// Collects the parts of an identity in order.
+/// Builder of an identity from parts, in order.
 #[derive(Debug, Default)]
 pub(super) struct Digest(SipHasher13);
 
 impl Digest {
-    /// Adds bytes; their number is included, so that parts cannot run into each other.
+    /// Adds bytes and their number, so that parts cannot run into each other.
     pub fn bytes(mut self, bytes: &[u8]) -> Self {
         self.0.write(&(bytes.len() as u64).to_le_bytes());
         self.0.write(bytes);
@@ -32,12 +32,12 @@ impl Digest {
     }
 }
 
-/// The digest of a name or of other bytes alone.
+/// Returns the digest of a name or other bytes.
 pub(super) fn hash(bytes: &[u8]) -> Hash {
     Digest::default().bytes(bytes).finish()
 }
 
-/// For tables whose keys are digests already: they need no second hashing.
+/// Hasher for tables with digests as keys, which need no second hash.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Prehashed(u64);
 
@@ -56,12 +56,12 @@ impl Hasher for Prehashed {
         self.0 = key as u64;
     }
 
-    /// Two atom numbers in one word, spread by multiplication with the golden ratio.
+    /// Hashes two atom numbers in one word by multiplication with the golden ratio.
     fn write_u64(&mut self, key: u64) {
         let spread = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = spread ^ (spread >> 32);
     }
 }
 
-/// A table by digest or by pair of atoms.
+/// A table with digests or pairs of atoms as keys.
 pub(super) type Table<K, V> = std::collections::HashMap<K, V, std::hash::BuildHasherDefault<Prehashed>>;

@@ -1,7 +1,8 @@
-//! What a relocatable ELF object says: its sections by the part they play, its symbols, its relocations.
+//! Parses a relocatable ELF object: its sections by role, its symbols, its relocations.
 //!
-//! All that depends on the encoding stays here. The bytes in a relocated field count as content: relocations with an
-//! explicit addend leave the field zero, and if one does not, two objects look more different than they are.
+//! Everything that depends on the encoding is in this file. The bytes of a relocated field count as content.
+//! Relocations with an explicit addend leave the field zero; if one does not, two objects look more different than they
+//! are.
 
 use super::names;
 use super::unit::{Binding, Kind, Why};
@@ -13,7 +14,7 @@ type Header = FileHeader64<LittleEndian>;
 type RawSection = elf::SectionHeader64<LittleEndian>;
 const LITTLE: LittleEndian = LittleEndian;
 
-/// An object, borrowing from its bytes.
+/// A parsed object that borrows from its bytes.
 #[derive(Debug)]
 pub(super) struct Elf<'data> {
     pub machine: Machine,
@@ -21,7 +22,7 @@ pub(super) struct Elf<'data> {
     pub symbols: Vec<ElfSymbol<'data>>,
 }
 
-/// What the instructions are for.
+/// Processor architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Machine {
     X86_64,
@@ -32,25 +33,25 @@ pub(super) enum Machine {
 pub(super) struct Section<'data> {
     pub name: &'data str,
     pub role: Role,
-    /// Run before or after `main`.
+    /// True if it runs before or after `main`.
     pub is_constructor: bool,
-    /// Empty if the content is all zero.
+    /// Content; empty if it is all zero.
     pub content: &'data [u8],
     pub size: u64,
     pub align: u64,
-    /// A symbol that people gave lies in it.
+    /// True if it contains a symbol named by a person.
     pub is_named: bool,
     pub relocations: Vec<Relocation>,
 }
 
-/// The part that a section plays in the program.
+/// Role of a section in the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Not loaded, or not part of what runs.
+    /// A section that is not loaded or does not affect execution.
     Ignored,
-    /// Placed as a whole.
+    /// A section that is placed as a whole.
     Whole(Kind),
-    /// Taken apart by the linker into entries of this size, or into strings with characters of this size.
+    /// A section that the linker splits into entries of this size, or into strings with characters of this size.
     Mergeable { size: u64, strings: bool },
 }
 
@@ -58,7 +59,7 @@ pub(super) enum Role {
 pub(super) struct Relocation {
     pub offset: u64,
     pub kind: u32,
-    /// 0 is no symbol.
+    /// Symbol index; 0 for none.
     pub symbol: usize,
     pub addend: i64,
 }
@@ -66,33 +67,33 @@ pub(super) struct Relocation {
 #[derive(Debug)]
 pub(super) struct ElfSymbol<'data> {
     pub name: &'data str,
-    pub place: Place,
+    pub place: SymbolPlace,
     pub value: u64,
     pub size: u64,
     pub binding: Binding,
-    /// Stands for its section and for nothing in it.
+    /// True if the symbol stands for its section as a whole.
     pub is_section: bool,
 }
 
 impl ElfSymbol<'_> {
-    /// True if no section holds what the symbol defines: room to be made by the linker, or a plain number.
+    /// Checks whether no section contains the symbol's definition: the linker allocates it, or it is a plain number.
     pub fn is_an_atom(&self) -> bool {
-        self.place == Place::Common || (self.place == Place::Absolute && self.binding != Binding::Local)
+        self.place == SymbolPlace::Common || (self.place == SymbolPlace::Absolute && self.binding != Binding::Local)
     }
 }
 
-/// Where a symbol is defined.
+/// Location of a symbol's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SymbolPlace {
     Elsewhere,
     Absolute,
-    /// C's tentative definitions: the linker makes room, the value is the alignment.
+    /// A tentative definition of C: the linker allocates it, and the value is its alignment.
     Common,
     Section(usize),
 }
 
 impl Machine {
-    /// The relocation that writes a whole pointer.
+    /// Returns the relocation type for a whole pointer.
     pub fn pointer(self) -> u32 {
         match self {
             Machine::X86_64 => elf::R_X86_64_64.0,
@@ -100,13 +101,13 @@ impl Machine {
         }
     }
 
-    /// True if the addend counts from the field's end in an instruction. On aarch64 it never does.
+    /// Checks whether the addend is relative to the end of the instruction. On aarch64 it never is.
     pub fn counts_from_instruction(self, kind: u32) -> bool {
         let relative = [elf::R_X86_64_PC32.0, elf::R_X86_64_PLT32.0];
         self == Machine::X86_64 && relative.contains(&kind)
     }
 
-    /// True if the addend is the offset from the symbol.
+    /// Checks whether the addend is the offset from the symbol.
     pub fn is_exact(self, kind: u32) -> bool {
         let absolute = [elf::R_X86_64_64.0, elf::R_X86_64_32.0, elf::R_X86_64_32S.0];
         self == Machine::Aarch64 || absolute.contains(&kind)
@@ -165,7 +166,7 @@ impl<'data> Elf<'data> {
                 addend: entry.r_addend(LITTLE),
             }));
             section.relocations.sort_by_key(|relocation| relocation.offset);
-            // 0 is "no relocation" on both machines: it only keeps its target alive.
+            // 0 means "no relocation" on both machines and only keeps its target alive.
             section.relocations.retain(|relocation| relocation.kind != 0);
             if section.relocations.iter().any(|relocation| relocation.symbol >= self.symbols.len()) {
                 return Err(Why::Dangling("a relocation to a symbol that is not there"));
@@ -182,7 +183,7 @@ impl<'data> Elf<'data> {
             if symbol.name == "__gnu_lto_slim" {
                 return Err(Why::GccCode);
             }
-            if let Place::Section(section) = symbol.place {
+            if let SymbolPlace::Section(section) = symbol.place {
                 let section =
                     self.sections.get_mut(section).ok_or(Why::Dangling("a symbol in a section that is not there"))?;
                 section.is_named |= !symbol.name.is_empty() && !names::is_anonymous(symbol.name);
@@ -217,12 +218,12 @@ impl<'data> Section<'data> {
     }
 }
 
-/// Reached by unwinding only, and full of what follows from the code: lengths, landing pads.
+/// Checks for sections that only unwinding reads. Their content (lengths, landing pads) follows from the code.
 fn is_about_unwinding(name: &str) -> bool {
     name == ".eh_frame" || name == ".gcc_except_table" || name.starts_with(".gcc_except_table.")
 }
 
-/// `.ctors.65535` is `.ctors` with a priority.
+/// Removes a priority: `.ctors.65535` becomes `.ctors`.
 fn without_priority(name: &str) -> &str {
     match name.rsplit_once('.') {
         Some((head, tail)) if !head.is_empty() && tail.bytes().all(|byte| byte.is_ascii_digit()) => head,
@@ -239,7 +240,7 @@ fn role(name: &str, flags: elf::SectionFlags, entry: u64, size: u64, is_construc
     } else if has(elf::SHF_WRITE) && !is_constructor && !name.starts_with(".data.rel.ro") {
         Kind::Writable
     } else {
-        // `.data.rel.ro` is written by the dynamic linker and by nobody after.
+        // Only the dynamic linker writes to `.data.rel.ro`.
         Kind::Constant
     };
     let is_mergeable = has(elf::SHF_MERGE) && entry > 0 && size.is_multiple_of(entry);
@@ -253,10 +254,10 @@ fn parse_symbols<'data>(table: &SymbolTable<'data, Header>) -> Result<Vec<ElfSym
     let mut symbols = Vec::with_capacity(table.len());
     for (index, raw) in (0..table.len()).map(SymbolIndex).zip(table.iter()) {
         let place = match table.symbol_section(LITTLE, raw, index)? {
-            Some(SectionIndex(section)) => Place::Section(section),
-            None if raw.is_common(LITTLE) => Place::Common,
-            None if raw.is_absolute(LITTLE) => Place::Absolute,
-            None => Place::Elsewhere,
+            Some(SectionIndex(section)) => SymbolPlace::Section(section),
+            None if raw.is_common(LITTLE) => SymbolPlace::Common,
+            None if raw.is_absolute(LITTLE) => SymbolPlace::Absolute,
+            None => SymbolPlace::Elsewhere,
         };
         symbols.push(ElfSymbol {
             name: text(table.symbol_name(LITTLE, raw)?)?,

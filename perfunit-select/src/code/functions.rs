@@ -1,7 +1,7 @@
-//! Where code of some functions of the source lies: whether anything leads to it, and from which changed places.
+//! Finds the code of source functions: whether anything refers to it, and from which changed functions it is reachable.
 //!
-//! A function is known by names in its symbol. Too many symbols may count as its code, never too few; what the compiler has
-//! copied into callers has none.
+//! A function is identified by names in its symbol. Too many symbols may count as its code, never too few. Code that
+//! the compiler has inlined into callers has no symbol.
 
 use super::digest::Hash;
 use super::names;
@@ -12,23 +12,23 @@ use perfunit_model::Sides;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 
-/// What a function of the source is called in a symbol.
+/// Name of a source function as it occurs in a symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceName<'a> {
     pub ident: &'a str,
-    /// The type or trait around it; one of them is in the symbol, too. Empty: nothing is around it.
+    /// Enclosing types or traits, one of which is also in the symbol; empty if there are none.
     pub around: Vec<&'a str>,
 }
 
 impl SourceName<'_> {
-    /// Whether code whose symbol has these words, the function's name among them, may be the function's, or of a closure in
-    /// it.
+    /// Checks whether a symbol with these words, which include the function's name, may belong to the function or to a
+    /// closure in it.
     fn may_be(&self, words: &BTreeSet<&str>) -> bool {
         self.around.is_empty() || self.around.iter().any(|name| words.contains(name))
     }
 }
 
-/// Finds the functions that a symbol may be of.
+/// Index of functions by name.
 struct Finder<'a> {
     wanted: &'a [SourceName<'a>],
     by_ident: HashMap<&'a str, Vec<usize>>,
@@ -42,7 +42,7 @@ impl<'a> Finder<'a> {
     }
 
     fn of(&self, symbol: &str) -> Vec<usize> {
-        // Names stand in symbols as they are, however these are made. To look for a few is quicker than to read them.
+        // Symbols contain names verbatim in every mangling scheme. Searching for a few names is faster than demangling.
         const FEW: usize = 16;
         if self.by_ident.len() <= FEW && !self.by_ident.keys().any(|ident| symbol.contains(ident)) {
             return Vec::new();
@@ -54,23 +54,24 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// Returns the positions of the functions that a symbol may be of, or of closures in them.
+/// Returns the indices of the functions that a symbol, or a closure in it, may belong to.
 pub fn named_by(symbol: &str, wanted: &[SourceName<'_>]) -> Vec<usize> {
     Finder::new(wanted).of(symbol)
 }
 
-/// What machine code says about a function.
+/// Facts about the machine code of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FunctionCode {
-    /// Some test, or what runs before tests, leads to code of it.
+    /// True if a test, or code that runs before tests, refers to its code.
     pub is_reached: bool,
-    /// Positions of the places from which code of it is reached.
+    /// Indices of the `places` from which its code is reachable.
     pub behind: Vec<usize>,
-    /// Nothing leads to code of it, and that is other code in both versions.
+    /// True if its code differs between the versions, but nothing refers to it.
     pub is_aside: bool,
 }
 
-/// Of each function its code in head's program; `places` are symbols of code where two versions can begin to differ.
+/// Examines the code of each function in head's program. `places` are the symbols of functions at which the two
+/// versions can start to differ.
 pub fn functions(
     programs: &Sides<Program>,
     wanted: &[SourceName<'_>],
@@ -111,7 +112,7 @@ pub fn functions(
     found
 }
 
-/// By function what all code of it is, whether anything leads to it or not.
+/// Returns the identities of all code of each function, referenced or not.
 fn identities(program: &Program, wanted: &[SourceName<'_>]) -> Vec<BTreeSet<Hash>> {
     let finder = Finder::new(wanted);
     let mut found = vec![BTreeSet::new(); wanted.len()];
@@ -123,7 +124,7 @@ fn identities(program: &Program, wanted: &[SourceName<'_>]) -> Vec<BTreeSet<Hash
     found
 }
 
-/// Functions that are looked for in one walk.
+/// Number of functions to search in one walk.
 const MASK: usize = u64::BITS as usize;
 
 #[cfg(test)]
@@ -135,7 +136,7 @@ mod tests {
         let check = |ident: &str, around: &[&str], symbol: &str, expected: bool| {
             let wanted = [SourceName { ident, around: around.to_vec() }];
             assert_eq!(Finder::new(&wanted).of(symbol) == [0], expected, "{ident} {symbol}");
-            // Where many are wanted symbols are read.
+            // If many names are wanted, symbols are demangled.
             let others: Vec<String> = (0..20).map(|n| format!("other{n}")).collect();
             let others = others.iter().map(|ident| SourceName { ident, around: Vec::new() });
             let wanted: Vec<SourceName<'_>> = wanted.into_iter().chain(others).collect();

@@ -1,7 +1,7 @@
-//! What an executable's debug information says about inlining: of each instruction the functions that it is from.
+//! Reads inlining from an executable's debug information: the functions that each instruction comes from.
 //!
-//! The compiler copies a function into its callers, and again into theirs. DWARF describes each copy: its address ranges,
-//! the function that it is a copy of, and the copy or function around it.
+//! The compiler copies a function into its callers, and again into their callers. DWARF describes each copy: its
+//! address ranges, the function that was copied, and the enclosing copy or function.
 
 use gimli::{
     AttributeValue, DebugInfoOffset, DebuggingInformationEntry, EndianSlice, LittleEndian, SectionId, Unit, UnitOffset,
@@ -16,48 +16,48 @@ type Bytes<'data> = EndianSlice<'data, LittleEndian>;
 type Dwarf<'data> = gimli::Dwarf<Bytes<'data>>;
 type Entry<'abbrev, 'unit, 'data> = DebuggingInformationEntry<'abbrev, 'unit, Bytes<'data>>;
 
-/// A function as the source has it.
+/// A function in the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// The linker's name of it, mangled.
+    /// Mangled symbol name.
     pub symbol: String,
-    /// Its name without what is around it: `fold<u64>`, `{closure#0}`.
+    /// Name without its path: `fold<u64>`, `{closure#0}`.
     pub name: String,
-    /// The file in which it is written.
+    /// Source file.
     pub file: PathBuf,
-    /// The line in which it begins, from 1.
+    /// First line, counted from 1.
     pub line: usize,
 }
 
-/// A function's own machine code, or a copy of it in another's.
+/// A function's own machine code, or a copy of it in another function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub origin: usize,
-    /// What it was copied into, an index in [`Inlining::frames`]; `None` for a function's own code.
+    /// Index in [`Inlining::frames`] of the frame it was copied into; `None` for a function's own code.
     pub caller: Option<usize>,
     ranges: Vec<Range<u64>>,
     copies: Vec<usize>,
 }
 
-/// Why an executable does not tell of its functions.
+/// Reason why an executable cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableExecutable {
-    #[error("it is no executable: {0}")]
+    #[error("not an executable: {0}")]
     NotExecutable(#[from] object::Error),
-    #[error("its debug information cannot be read: {0}")]
+    #[error("cannot read its debug information: {0}")]
     DebugInformation(#[from] gimli::Error),
-    #[error("it holds no debug information")]
+    #[error("it has no debug information")]
     NoDebugInformation,
 }
 
-/// All functions with debug information and all copies in them.
+/// The functions with debug information, and the copies in them.
 #[derive(Debug, Default)]
 pub struct Inlining {
     /// The functions, each once.
     pub origins: Vec<Origin>,
-    /// Callers stand before what was copied into them.
+    /// The frames. Callers come before the copies in them.
     pub frames: Vec<Frame>,
-    /// Address ranges of functions, ascending.
+    /// Address ranges of functions, in ascending order.
     functions: Vec<(Range<u64>, usize)>,
 }
 
@@ -69,13 +69,13 @@ impl Inlining {
             Ok::<_, gimli::Error>(EndianSlice::new(data.unwrap_or_default(), LittleEndian))
         };
         let dwarf = Dwarf::load(section)?;
-        let mut reading = Reading { dwarf: &dwarf, found: Self::default(), origins: HashMap::new() };
+        let mut reader = Reader { dwarf: &dwarf, found: Self::default(), origins: HashMap::new() };
         let mut units = dwarf.units();
         while let Some(header) = units.next()? {
             let unit = dwarf.unit(header)?;
-            reading.unit(&unit)?;
+            reader.unit(&unit)?;
         }
-        let mut found = reading.found;
+        let mut found = reader.found;
         if found.functions.is_empty() {
             return Err(UnreadableExecutable::NoDebugInformation);
         }
@@ -83,7 +83,7 @@ impl Inlining {
         Ok(found)
     }
 
-    /// The innermost copy that an instruction is from; `None` where there is no debug information.
+    /// Returns the innermost copy that contains an instruction; `None` if there is no debug information.
     pub fn innermost(&self, address: u64) -> Option<usize> {
         let after = self.functions.partition_point(|(range, _)| range.start <= address);
         let (range, function) = self.functions.get(after.checked_sub(1)?)?;
@@ -96,18 +96,18 @@ impl Inlining {
     }
 }
 
-struct Reading<'a, 'data> {
+struct Reader<'a, 'data> {
     dwarf: &'a Dwarf<'data>,
     found: Inlining,
-    /// By offset in the whole section.
+    /// Indices by offset in the whole section.
     origins: HashMap<usize, usize>,
 }
 
-impl<'data> Reading<'_, 'data> {
+impl<'data> Reader<'_, 'data> {
     fn unit(&mut self, unit: &Unit<Bytes<'data>>) -> gimli::Result<()> {
         let mut entries = unit.entries();
         let mut depth = 0;
-        // The frames that we are in, with the depth of each.
+        // The enclosing frames, with the depth of each.
         let mut around: Vec<(isize, usize)> = Vec::new();
         while let Some((delta, entry)) = entries.next_dfs()? {
             depth += delta;
@@ -138,7 +138,7 @@ impl<'data> Reading<'_, 'data> {
         Ok(())
     }
 
-    /// Where the code is; nothing for what is not there, or was dropped by the linker, which leaves addresses near 0.
+    /// Returns the address ranges. Skips code that the linker dropped: its addresses are near 0.
     fn ranges(&self, unit: &Unit<Bytes<'data>>, entry: &Entry<'_, '_, 'data>) -> gimli::Result<Vec<Range<u64>>> {
         const FIRST_PAGE: u64 = 4096;
         let mut ranges = self.dwarf.die_ranges(unit, entry)?;
@@ -151,7 +151,7 @@ impl<'data> Reading<'_, 'data> {
         Ok(found)
     }
 
-    /// The function that an entry is, or is a copy of.
+    /// Returns the function of an entry, or the function that it is a copy of.
     fn origin(&mut self, unit: &Unit<Bytes<'data>>, entry: &Entry<'_, '_, 'data>) -> gimli::Result<usize> {
         for name in [dw::DW_AT_abstract_origin, dw::DW_AT_specification] {
             match entry.attr_value(name)? {
@@ -178,7 +178,7 @@ impl<'data> Reading<'_, 'data> {
         }
     }
 
-    /// In another unit, as of what was inlined across crates by LTO.
+    /// Finds the function in another unit, for code that LTO inlined across crates.
     fn origin_elsewhere(&mut self, offset: DebugInfoOffset) -> gimli::Result<usize> {
         if let Some(known) = self.origins.get(&offset.0) {
             return Ok(*known);
@@ -246,7 +246,7 @@ mod tests {
     fn a_copy_knows_its_function_and_the_one_around_it() {
         assert_eq!(holder(black_box(0)), 0x56);
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        // Not there in profiles that strip it.
+        // The section is missing in profiles that strip it.
         let Ok(found) = Inlining::read(&own) else { return };
         let origin = |frame: usize| &found.origins[found.frames[frame].origin];
         let is_ours = |frame: usize, name| origin(frame).name == name && origin(frame).symbol.contains("inlining");

@@ -1,14 +1,14 @@
-//! Machine instructions: where they end, and what single ones do.
+//! Decodes machine instructions: their ends and their operations.
 //!
-//! A PC-relative reference counts from the end of its instruction. On x86-64 the addend of such a relocation is the
-//! distance from the field to that end, taken away from the place meant. "4 bytes" is a guess: an immediate may follow
-//! (`cmp dword ptr [rip + x], 7` has 5 bytes, with a 32-bit immediate 8). A wrong guess would name the neighbouring
+//! A PC-relative reference is relative to the end of its instruction. On x86-64 the addend of such a relocation is
+//! therefore reduced by the distance from the field to that end. Assuming 4 bytes would be wrong if an immediate
+//! follows (`cmp dword ptr [rip + x], 7` has 5 bytes, with a 32-bit immediate 8), and would refer to the neighboring
 //! constant.
 
 use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::{Architecture, Object as _, ObjectSection as _, SectionKind};
 
-/// The RIP-relative operands of a stretch of code.
+/// RIP-relative operands in a range of code.
 #[derive(Debug)]
 pub(super) struct Instructions {
     /// Offsets of the displacement field and of the end of its instruction, ascending.
@@ -16,7 +16,7 @@ pub(super) struct Instructions {
 }
 
 impl Instructions {
-    /// Decodes from the first byte to the last.
+    /// Decodes the code from the first to the last byte.
     pub fn decode(code: &[u8]) -> Self {
         let mut decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
@@ -31,18 +31,18 @@ impl Instructions {
         Self { fields }
     }
 
-    /// The number of bytes from the field to the end of its instruction; none if no operand begins there, as in data
-    /// between functions.
+    /// Returns the number of bytes from the field to the end of its instruction; `None` if no operand starts there, as
+    /// in data between functions.
     pub fn bytes_to_end(&self, field: u64) -> Option<u64> {
         let at = self.fields.binary_search_by_key(&field, |(field, _)| *field).ok()?;
         Some(self.fields[at].1 - field)
     }
 }
 
-/// The machine code of an executable.
+/// Machine code of an executable.
 #[derive(Debug, Default)]
 pub struct Operations {
-    /// Addresses and bytes of its sections; none of a processor whose instructions we do not decode.
+    /// Addresses and bytes of its sections; empty for processors without a decoder.
     sections: Vec<(u64, Vec<u8>)>,
 }
 
@@ -58,7 +58,7 @@ impl Operations {
         Self { sections: sections.collect() }
     }
 
-    /// A number that stands for the operation and the kinds of its operands; `None` if it is not known.
+    /// Returns a number that identifies the operation and the kinds of its operands; `None` if it is unknown.
     pub fn at(&self, address: u64) -> Option<u16> {
         let (start, bytes) = self
             .sections

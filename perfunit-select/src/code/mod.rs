@@ -1,24 +1,24 @@
-//! Which tests can have changed: comparison of the machine code that each test can reach.
+//! Decides which tests can have changed by comparing the machine code that each test can reach.
 //!
-//! Input: the bytes of what the linker was given for a test executable (relocatable ELF objects and archives; not the
-//! toolchain's own libraries), of base and of head. Output: for every test whether it is the same, and if not, the
-//! functions where its execution can first differ and the way to the nearest of them.
+//! Input: the linker's input for a test executable in base and head (relocatable ELF objects and archives, without the
+//! toolchain's own libraries). Output: for every test whether it is the same, and if not, the functions at which its
+//! execution can first differ, with the path to the nearest of them.
 //!
-//! The pieces: an *atom* is what a linker places as a whole, a section (rustc gives every function and every static its
-//! own) or one entry of a mergeable section. Its *identity* is its kind, its bytes, and where it refers to what kind of
-//! thing, but not the names of what it refers to. Two programs are compared as two automata are: a *pair* of atoms is
-//! equal if their identities are, and then what they refer to is paired in order; a pair that is not equal is a
-//! *frontier* and is not followed further. A test has changed iff a frontier can be reached from its pair.
+//! An *atom* is the unit that a linker places as a whole: a section (rustc gives every function and static its own) or
+//! an entry of a mergeable section. Its *identity* consists of its kind, its bytes, and the positions and kinds of its
+//! references, but not the names they refer to. Two programs are compared like two automata: a *pair* of atoms is equal
+//! if their identities are; then their references are paired in order. A pair that is not equal is a *frontier* and is
+//! not followed further. A test has changed if and only if a frontier is reachable from its pair.
 //!
-//! Why this is sound: as long as an execution has touched equal pairs only, base and head execute the same instructions
-//! on corresponding data. The first difference needs a touched frontier. Names take no part, so renaming or moving code
-//! changes nothing, except that mutable statics are told apart by name: two of them may have equal content and yet must
-//! not be confused. The same holds for what is defined outside (std, libc): there the name is all that is known, and the
-//! toolchain is the same on both sides.
+//! This is sound: as long as an execution touches only equal pairs, base and head execute the same instructions on
+//! corresponding data. The first difference requires touching a frontier. Names are not compared, so renaming or moving
+//! code changes nothing. Mutable statics are an exception: two of them may have equal content and must still not be
+//! confused, so they are identified by name. The same holds for external definitions (std, libc), of which only the
+//! name is known; the toolchain is the same on both sides.
 //!
-//! Invariants: no I/O, bytes in and data out; what cannot be read is an [`Unreadable`] with its reason, never skipped;
-//! where something is uncertain, the answer errs towards [`Code::Changed`]. Not seen: addresses compared as numbers,
-//! exception tables, what is loaded at run time.
+//! Invariants: no I/O, bytes in and data out; unreadable input gives an [`Unreadable`] with its reason and is never
+//! skipped; uncertain results are [`Code::Changed`]. Not detected: addresses compared as numbers, exception tables,
+//! libraries loaded at run time.
 
 mod alike;
 mod atoms;

@@ -1,20 +1,20 @@
-//! What symbols are called: for people, across versions, and by whom.
+//! Symbol names: for people, across versions, and for known callers.
 
 use perfunit_model::guesses::REPLACED_C_FUNCTIONS;
 use std::borrow::Cow;
 
-/// Returns the name for people: demangled, without hashes, the same for all toolchains.
+/// Formats a symbol for people: demangled, without hashes, the same for all toolchains.
 pub(super) fn readable(symbol: &str) -> String {
     with_old_drop(&format!("{:#}", rustc_demangle::demangle(without_suffix(symbol))))
 }
 
-/// Gives the code that drops a value the name that it has in toolchains before 1.97. Later ones have both: `drop_glue::<T>`
-/// drops the value, and `drop_in_place::<T>` only calls it.
+/// Replaces the name of drop code by the one used before toolchain 1.97. Since then `drop_glue::<T>` drops the value
+/// and `drop_in_place::<T>` only calls it.
 pub fn with_old_drop(name: &str) -> String {
     name.replace("core::ptr::drop_glue", "core::ptr::drop_in_place")
 }
 
-/// The same for the same item in two versions of a program: without hashes, and without what LLVM appends.
+/// Returns a name that is the same for an item in two versions: without hashes and without LLVM's suffixes.
 pub fn stable(symbol: &str) -> Cow<'_, str> {
     match rustc_demangle::try_demangle(without_suffix(symbol)) {
         Ok(name) => Cow::Owned(format!("{name:#}")),
@@ -22,13 +22,13 @@ pub fn stable(symbol: &str) -> Cow<'_, str> {
     }
 }
 
-/// Local symbols that LLVM makes visible to another object get `.llvm.` and a hash of the module.
+/// Removes `.llvm.` and the module's hash, which LLVM appends to local symbols that another object needs.
 fn without_suffix(symbol: &str) -> &str {
     symbol.split_once(".llvm.").map_or(symbol, |(name, _)| name)
 }
 
-/// The function that is entered before the code of this symbol runs: gcc puts what a function seldom executes into a part of
-/// its own (`foo.cold`, with older versions `foo.cold.3`), into whose middle the function jumps.
+/// Returns the function that is entered before the code of this symbol runs. gcc moves rarely executed parts into
+/// symbols of their own (`foo.cold`, in older versions `foo.cold.3`), and the function jumps into their middle.
 pub(super) fn entered(symbol: &str) -> &str {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match symbol.rsplit_once(".cold") {
@@ -38,15 +38,15 @@ pub(super) fn entered(symbol: &str) -> &str {
     }
 }
 
-/// Names that the compiler invents, different from build to build: no tool and no person knows them.
+/// Checks for names that the compiler invents and that differ between builds.
 pub(super) fn is_anonymous(symbol: &str) -> bool {
     symbol.starts_with(".L") || symbol.starts_with("anon.") || symbol.starts_with("GCC_except_table")
 }
 
-/// True for names under which std or the C library, which are not read, call into what is linked with them: the
-/// allocator, and functions of the C library that programs are known to bring along themselves.
+/// Checks for names by which std or the C library, whose code is not read, call linked code: the allocator, and
+/// functions of the C library that programs are known to define themselves.
 pub(super) fn is_called_from_outside(symbol: &str) -> bool {
-    // Since 1.88 the shims belong to a crate `__rustc` (`_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc`); before, they had
+    // Since 1.88 the shims belong to a crate `__rustc` (`_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc`). Before, they had
     // these prefixes and no mangling.
     let shim = symbol.strip_prefix("_RNvC").is_some_and(|rest| rest.contains("7___rustc"));
     shim || symbol.starts_with("__rust_")
@@ -54,7 +54,7 @@ pub(super) fn is_called_from_outside(symbol: &str) -> bool {
         || REPLACED_C_FUNCTIONS.binary_search(&symbol).is_ok()
 }
 
-/// What a linker encloses with `__start_NAME` and `__stop_NAME`.
+/// Checks whether a linker defines `__start_NAME` and `__stop_NAME` for a section.
 pub fn is_c_identifier(section: &str) -> bool {
     let first = section.bytes().next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
     first && section.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())

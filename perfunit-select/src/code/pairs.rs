@@ -1,27 +1,27 @@
-//! The pairs of atoms that two programs reach in step, from pairs of roots.
+//! Pairs of atoms that two programs reach in step, starting from pairs of roots.
 //!
-//! A pair is equal if its atoms have equal identities and refer to equal things at equal places; then what they refer to
-//! is paired, in order. Any other pair is a frontier. Every pair is looked at once, whatever number of tests reaches it.
+//! A pair is equal if its atoms have equal identities and refer to equal targets at equal positions; then the targets
+//! are paired in order. Any other pair is a frontier. Every pair is examined once, however many tests reach it.
 
 use super::digest::Table;
 use super::program::{Program, Reached};
 use super::unit::Kind;
 use perfunit_model::Sides;
 
-/// The number of a pair in its graph.
+/// Index of a pair in its graph.
 pub(super) type Node = u32;
 
-/// An atom of each side; none on a side where the counterpart is missing.
+/// An atom of each side; `None` on a side without counterpart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pair(pub Sides<Option<u32>>);
 
-/// Pairs and what they lead to.
+/// Graph of pairs.
 #[derive(Debug)]
 pub(super) struct Pairs<'a> {
     pub programs: &'a Sides<Program>,
     nodes: Vec<Pair>,
     known: Table<u64, Node>,
-    /// Where the targets of each pair end; frontiers have none.
+    /// End of each pair's targets; frontiers have none.
     ends: Vec<u32>,
     targets: Vec<Node>,
     frontier: Vec<bool>,
@@ -33,7 +33,7 @@ impl<'a> Pairs<'a> {
         Self { programs, nodes, known: Table::default(), ends, targets, frontier }
     }
 
-    /// The node of a pair, which is new until [`explore`](Self::explore).
+    /// Returns the node of a pair. A new node is examined by [`explore`](Self::explore).
     pub fn node(&mut self, base: Option<u32>, head: Option<u32>) -> Node {
         let key = |atom: Option<u32>| u64::from(atom.map_or(u32::MAX, |atom| atom));
         let nodes = &mut self.nodes;
@@ -43,13 +43,13 @@ impl<'a> Pairs<'a> {
         })
     }
 
-    /// The nodes of two lists, taken in step; what one has more has no counterpart.
+    /// Returns the nodes of two lists in step. Surplus atoms have no counterpart.
     pub fn in_step(&mut self, base: &[u32], head: &[u32]) -> Vec<Node> {
         let longer = base.len().max(head.len());
         (0..longer).map(|at| self.node(base.get(at).copied(), head.get(at).copied())).collect()
     }
 
-    /// Follows all pairs to the end.
+    /// Examines all pairs.
     pub fn explore(&mut self) {
         while let Some(pair) = self.nodes.get(self.ends.len()).copied() {
             let start = self.targets.len();
@@ -62,7 +62,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// Adds what an equal pair leads to; false if it is not equal, and then what was added means nothing.
+    /// Adds the targets of a pair. Returns false if the pair is not equal; the added targets are then invalid.
     fn follow(&mut self, pair: Pair) -> bool {
         let Pair(Sides { base: Some(base), head: Some(head) }) = pair else { return false };
         let Sides { base: of_base, head: of_head } = self.programs;
@@ -77,7 +77,7 @@ impl<'a> Pairs<'a> {
                     Some(Reached::Atom { atom: base, offset: at_base }),
                     Some(Reached::Atom { atom: head, offset: at_head }),
                 ) => {
-                    // In different atoms, places cannot be compared; that pair will be a frontier of its own.
+                    // Offsets into different atoms cannot be compared; that pair will be a frontier itself.
                     if at_base != at_head && of_base.identity(base) == of_head.identity(head) {
                         return false;
                     }
@@ -102,20 +102,20 @@ impl<'a> Pairs<'a> {
         self.frontier[node as usize]
     }
 
-    /// What an equal pair leads to, in order.
+    /// Returns the targets of an equal pair, in order.
     pub fn targets(&self, node: Node) -> &[Node] {
         let start = node.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
         &self.targets[start as usize..self.ends[node as usize] as usize]
     }
 
-    /// True if an execution can be in this pair, as opposed to reading it.
+    /// Checks whether an execution can be in this pair, as opposed to reading it.
     pub fn is_code(&self, node: Node) -> bool {
         let Pair(Sides { base, head }) = self.pair(node);
         let is_code = |program: &Program, atom: Option<u32>| atom.is_some_and(|atom| program.kind(atom) == Kind::Code);
         is_code(&self.programs.base, base) || is_code(&self.programs.head, head)
     }
 
-    /// What people call the pair: by head's name, if it has one.
+    /// Returns the pair's name for messages, preferably head's.
     pub fn name(&self, node: Node) -> Option<String> {
         let Pair(Sides { base, head }) = self.pair(node);
         let name = |program: &Program, atom: Option<u32>| program.readable_name(atom?);

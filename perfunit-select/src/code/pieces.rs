@@ -1,9 +1,8 @@
-//! Entries of mergeable sections: the linker keeps one of each content, so an entry is what its content is, wherever it
-//! lies.
+//! Entries of mergeable sections. The linker merges equal entries, so an entry is identified by its content alone.
 
 use std::ops::Range;
 
-/// The entry of a section that holds the byte at this offset; none outside of the content.
+/// Returns the range of the entry that contains this offset; `None` outside of the content.
 pub(super) fn piece_at(content: &[u8], size: u64, strings: bool, offset: u64) -> Option<Range<usize>> {
     let size = usize::try_from(size).ok()?;
     let offset = usize::try_from(offset).ok().filter(|offset| *offset < content.len())?;

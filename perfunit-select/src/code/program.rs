@@ -1,4 +1,4 @@
-//! A link: which atom every reference means once all units are there.
+//! A linked program: resolves every reference to an atom once all units are known.
 
 use super::digest::{Digest, Hash, Table};
 use super::names;
@@ -6,22 +6,22 @@ use super::unit::{Binding, Edge, Kind, To, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The inputs of one link, with their references resolved.
+/// Inputs of one link, with resolved references.
 #[derive(Debug)]
 pub struct Program {
     units: Vec<Arc<Unit>>,
-    /// The number of each unit's first atom in the program, and at the end the number of all atoms.
+    /// Index of each unit's first atom in the program, followed by the number of all atoms.
     first: Vec<u32>,
-    /// By unit and name: what the name means here.
+    /// Meaning of each name, by unit and name.
     meanings: Vec<Vec<Meaning>>,
     definitions: Table<Hash, Definition>,
-    /// What tells mutable atoms apart: a stable name, numbered where several have it.
+    /// Names that distinguish mutable atoms: a stable name, numbered if several atoms have it.
     mutable: Table<u64, Hash>,
-    /// Behind the atoms: sections that `__start_NAME` and `__stop_NAME` enclose.
+    /// Sections that `__start_NAME` and `__stop_NAME` enclose. Their numbers follow the atoms.
     lists: Vec<List>,
 }
 
-/// Sections of one name, in the order of the link.
+/// Sections with the same name, in link order.
 #[derive(Debug)]
 struct List {
     name: String,
@@ -41,24 +41,23 @@ enum Meaning {
     Outside(Hash),
 }
 
-/// Where an edge leads in a program.
+/// Target of an edge in a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reached {
     Atom {
         atom: u32,
         offset: i64,
     },
-    /// Into std, libc, the linker's own symbols: known by name only.
+    /// A symbol of std, libc or the linker, known by name only.
     Outside {
         name: Hash,
         offset: i64,
     },
 }
 
-/// Links units in the order in which the linker got them: of several definitions the first counts, but a weak one only
-/// if there is no other.
+/// Links units in the linker's order: the first definition of a name wins, but a weak one only without another.
 ///
-/// Members of archives all take part; that the linker would leave some out can only add to what is compared.
+/// Every member of an archive takes part. The linker might omit some, so this can only add code to the comparison.
 pub fn link(units: &[Arc<Unit>]) -> Program {
     let mut program = Program {
         units: units.to_vec(),
@@ -133,12 +132,12 @@ impl Program {
         names.iter().map(meaning).collect()
     }
 
-    /// The atoms of all units; numbers from here on are lists.
+    /// Returns the number of atoms of all units. Larger numbers are lists.
     fn atom_count(&self) -> u32 {
         self.first.last().copied().unwrap_or_default()
     }
 
-    /// Its unit, and its number in there; none for a list.
+    /// Returns the unit of an atom and its number there; `None` for a list.
     fn place(&self, atom: u32) -> Option<(usize, u32)> {
         let unit = self.first.partition_point(|first| *first <= atom) - 1;
         (unit < self.units.len()).then(|| (unit, atom - self.first[unit]))
@@ -148,7 +147,7 @@ impl Program {
         &self.lists[(atom - self.atom_count()) as usize]
     }
 
-    /// All that an atom is apart from what it refers to, and the name that a mutable one is told apart by.
+    /// Returns everything that identifies an atom apart from its targets, and the distinguishing name of a mutable one.
     pub(super) fn identity(&self, atom: u32) -> (Hash, Hash) {
         let name = self.mutable.get(&u64::from(atom)).copied().unwrap_or_default();
         match self.place(atom) {
@@ -161,7 +160,7 @@ impl Program {
         self.place(atom).map_or(Kind::Constant, |(unit, local)| self.units[unit].atoms[local as usize].kind)
     }
 
-    /// What an atom refers to, in order.
+    /// Returns the targets of an atom, in order.
     pub(super) fn targets(&self, atom: u32) -> impl Iterator<Item = Reached> + use<'_> {
         let (unit, edges, list): (usize, &[Edge], &[u32]) = match self.place(atom) {
             Some((unit, local)) => (unit, self.units[unit].edges_of(local), &[]),
@@ -181,7 +180,7 @@ impl Program {
         }
     }
 
-    /// The functions that an atom refers to.
+    /// Returns the functions that an atom refers to.
     pub(super) fn functions_in(&self, atom: u32) -> Vec<u32> {
         let code = |reached| match reached {
             Reached::Atom { atom, .. } if self.kind(atom) == Kind::Code => Some(atom),
@@ -190,12 +189,12 @@ impl Program {
         self.targets(atom).filter_map(code).collect()
     }
 
-    /// Atoms and lists: their numbers end here.
+    /// Returns the number of atoms and lists.
     pub(super) fn node_count(&self) -> u32 {
         self.atom_count() + self.lists.len() as u32
     }
 
-    /// The hashes of such names as the link does not define.
+    /// Returns the hashes of wanted names that the link does not define.
     pub(super) fn names_outside(&self, is_wanted: impl Fn(&str) -> bool) -> BTreeSet<Hash> {
         let units = self.units.iter().zip(&self.meanings);
         let all =
@@ -207,12 +206,12 @@ impl Program {
         outside.collect()
     }
 
-    /// The atom that the link defines by a name.
+    /// Returns the atom that the link defines under a name.
     pub(super) fn definition(&self, symbol: &str) -> Option<u32> {
         self.definitions.get(&super::digest::hash(symbol.as_bytes())).map(|definition| definition.atom)
     }
 
-    /// The atoms that have this symbol, also those that only their own unit knows by it.
+    /// Returns the atoms with this symbol, including local ones.
     pub(super) fn atoms_named(&self, symbol: &str) -> Vec<u32> {
         let wanted = super::digest::hash(symbol.as_bytes());
         let units = self.units.iter().zip(&self.first);
@@ -223,19 +222,19 @@ impl Program {
         named.collect()
     }
 
-    /// The descriptors of tests, by the hash of their names.
+    /// Returns the descriptors of tests, with the hash of each name in them.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = (Hash, u32)> {
         let units = self.units.iter().zip(&self.first);
         units.flat_map(|(unit, first)| unit.descriptors.iter().map(move |(name, atom)| (*name, first + atom)))
     }
 
-    /// What runs before and after `main`, in the order of the link.
+    /// Returns the code that runs before and after `main`, in link order.
     pub(super) fn constructors(&self) -> Vec<u32> {
         let units = self.units.iter().zip(&self.first);
         units.flat_map(|(unit, first)| unit.constructors.iter().map(move |atom| first + atom)).collect()
     }
 
-    /// What std and the C library call by name, by name.
+    /// Returns the atoms that std and the C library call by name.
     pub(super) fn called_from_outside(&self) -> BTreeMap<&str, u32> {
         let symbols = self.units.iter().flat_map(|unit| unit.symbols.iter().map(move |symbol| (unit, symbol)));
         let visible = symbols.filter(|(_, symbol)| symbol.binding != Binding::Local);
@@ -244,14 +243,14 @@ impl Program {
         called.filter_map(|name| Some((name, self.definition(name)?))).collect()
     }
 
-    /// All symbols in an atom, as the linker knows them.
+    /// Returns all symbols in an atom.
     pub(super) fn symbols(&self, atom: u32) -> Vec<&str> {
         let Some((unit, local)) = self.place(atom) else { return Vec::new() };
         let unit = &self.units[unit];
         unit.symbols_of(local).iter().map(|symbol| unit.names.get(symbol.name)).collect()
     }
 
-    /// What people call an atom, if it has a name.
+    /// Returns the name of an atom for messages, if it has one.
     pub(super) fn readable_name(&self, atom: u32) -> Option<String> {
         let Some((unit, local)) = self.place(atom) else { return Some(format!("section {}", self.list(atom).name)) };
         let name = self.units[unit].name_of(local);

@@ -1,33 +1,33 @@
-//! Which tests can come by given functions: a walk over what each side's code refers to.
+//! Finds the tests that can reach given functions, by walking each side's references.
 //!
-//! What is not known counts as reached: a test that is not found, a function that no test is seen to reach and that is in
-//! the executable all the same, code of the toolchain's own libraries that lies elsewhere on both sides.
+//! Unknown cases count as reached: a test that is not found, a function in the executable that no test is seen to
+//! reach, and code of the toolchain's own libraries.
 
 use super::digest::{Hash, Table, hash};
 use super::program::{Program, Reached};
 use perfunit_model::Sides;
 use std::collections::BTreeSet;
 
-/// By test, whether it can reach some of the functions.
+/// The tests that can reach some of the functions.
 #[derive(Debug, Default)]
 pub struct Reach {
-    /// By the hash of their names. None if all of them can.
+    /// Result by the hash of the test's name; `None` if all tests can.
     tests: Option<Table<Hash, bool>>,
 }
 
 impl Reach {
-    /// Of tests about whose code nothing is known.
+    /// Creates a result for tests with unknown code, which can reach everything.
     pub fn of_all() -> Self {
         Self { tests: None }
     }
 
-    /// Whether this test can come by any of the functions on either side.
+    /// Checks whether a test can reach any of the functions on either side.
     pub fn may(&self, test: &str) -> bool {
         self.tests.as_ref().is_none_or(|tests| tests.get(&hash(test.as_bytes())).copied().unwrap_or(true))
     }
 }
 
-/// Which tests can come by some of these functions, each side's as the linker knows them.
+/// Finds the tests that can reach some of these functions, given by each side's symbols.
 pub fn reach(programs: &Sides<Program>, functions: &Sides<BTreeSet<String>>) -> Reach {
     let reached = programs.as_ref().map(|program| Forward::of(program, &every_root(program)));
     let (base, head) = (&programs.base, &programs.head);
@@ -48,7 +48,7 @@ pub fn reach(programs: &Sides<Program>, functions: &Sides<BTreeSet<String>>) -> 
     Reach { tests: Some(tests) }
 }
 
-/// By atom, whether some of the functions are reached from it; none if it cannot be told.
+/// Checks for each atom whether it reaches some of the functions. Returns `None` if that is unknown.
 fn leads(
     program: &Program,
     functions: &BTreeSet<String>,
@@ -70,7 +70,7 @@ fn leads(
         goals.atoms.extend(atoms);
     }
     if is_new_outside {
-        // What the toolchain's libraries have on one side only is there because of a name that only this side refers to.
+        // A library function that only one side has is there because of a name that only this side refers to.
         goals.names.extend(reached.names.difference(&reached_on_other_side.names));
         if goals.names.is_empty() {
             return None;
@@ -79,28 +79,28 @@ fn leads(
     Some(leading_to(program, &goals))
 }
 
-/// What begins before or without any particular test.
+/// Returns the atoms that run before or independently of tests.
 fn startup(program: &Program) -> Vec<u32> {
     program.constructors().into_iter().chain(program.called_from_outside().into_values()).collect()
 }
 
-/// All that is known to begin.
+/// Returns all known entry points.
 fn every_root(program: &Program) -> Vec<u32> {
     let tests = program.descriptors().map(|(_, descriptor)| descriptor);
     tests.chain(startup(program)).collect()
 }
 
 impl Program {
-    /// All that is known to begin, `main` of a harness of its own included.
+    /// Returns all known entry points, including `main` of a custom harness.
     pub(super) fn starts(&self) -> Vec<u32> {
         every_root(self).into_iter().chain(self.definition("main")).collect()
     }
 }
 
-/// What is reached from some atoms.
+/// Atoms that are reachable from some roots.
 pub(super) struct Forward {
     atoms: Vec<bool>,
-    /// What the link does not define.
+    /// Names that the link does not define.
     names: BTreeSet<Hash>,
 }
 
@@ -131,15 +131,15 @@ impl Forward {
     }
 }
 
-/// What is looked for.
+/// Targets of a search.
 #[derive(Debug, Default)]
 pub(super) struct Goals {
     pub atoms: BTreeSet<u32>,
-    /// Of what the link does not define.
+    /// Names that the link does not define.
     pub names: BTreeSet<Hash>,
 }
 
-/// By atom, whether a goal is reached from it.
+/// Checks for each atom whether it reaches a goal.
 pub(super) fn leading_to(program: &Program, goals: &Goals) -> Vec<bool> {
     let is_goal = |target: Reached| matches!(target, Reached::Outside { name, .. } if goals.names.contains(&name));
     let names_one = |atom| !goals.names.is_empty() && program.targets(atom).any(is_goal);
@@ -148,7 +148,7 @@ pub(super) fn leading_to(program: &Program, goals: &Goals) -> Vec<bool> {
     leading_to_each(&sources(program), &[starts]).into_iter().map(|bits| bits != 0).collect()
 }
 
-/// By atom, what refers to it.
+/// Returns for each atom the atoms that refer to it.
 pub(super) fn sources(program: &Program) -> Vec<Vec<u32>> {
     let mut sources: Vec<Vec<u32>> = vec![Vec::new(); program.node_count() as usize];
     for atom in 0..program.node_count() {
@@ -161,7 +161,7 @@ pub(super) fn sources(program: &Program) -> Vec<Vec<u32>> {
     sources
 }
 
-/// By atom, to which of these goals it leads: a bit for each.
+/// Returns for each atom the goals that it reaches, one bit per goal.
 pub(super) fn leading_to_each(sources: &[Vec<u32>], goals: &[Vec<u32>]) -> Vec<u64> {
     let mut leads = vec![0_u64; sources.len()];
     let mut queue = Vec::new();

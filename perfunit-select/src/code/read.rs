@@ -1,4 +1,4 @@
-//! From the bytes of a file to a [`Unit`].
+//! Converts the bytes of a file to a [`Unit`].
 
 use super::atoms;
 use super::elf::Elf;
@@ -6,11 +6,11 @@ use super::unit::{Unit, Unreadable, Why};
 use object::read::archive::ArchiveFile;
 use perfunit_build::CompiledFiles;
 
-/// Archives may hold archives (bundled C libraries); more than that is damaged or hostile.
+/// Archives may contain archives (bundled C libraries). A deeper nesting is damaged or hostile.
 const DEEPEST: usize = 4;
 
-/// Reads a relocatable object, or all objects of an archive. The name is for messages only: a unit does not depend on it.
-/// Only places in `files` are source locations.
+/// Reads a relocatable object, or all objects of an archive. `name` is for messages only; the unit does not depend on
+/// it. Source locations must refer to `files`.
 pub fn read(name: &str, bytes: &[u8], files: &CompiledFiles) -> Result<Unit, Unreadable> {
     let mut unit = Unit::default();
     add(&mut unit, name, bytes, files, 0)?;
@@ -43,7 +43,7 @@ fn add_members(
     let damaged = |error| Unreadable { file: name.to_owned(), why: Why::DamagedArchive(error) };
     for member in ArchiveFile::parse(bytes).map_err(damaged)?.members() {
         let member = member.map_err(damaged)?;
-        // What crates tell each other; the linker takes no part in it.
+        // Metadata that crates share; the linker ignores it.
         if member.name().starts_with(b"lib.rmeta") {
             continue;
         }

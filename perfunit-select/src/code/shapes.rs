@@ -1,14 +1,14 @@
-//! Data that rustc writes and whose shape tells what it is: source locations and descriptors of tests.
+//! Recognizes data by its shape that rustc generates: source locations and test descriptors.
 
-use super::elf::{Elf, Place, Relocation, Role, Section};
+use super::elf::{Elf, Relocation, Role, Section, SymbolPlace};
 use super::unit::{Binding, Kind};
 use perfunit_build::CompiledFiles;
 
-/// True for a `core::panic::Location`: pointer and length of a file name, line, column. Its content changes with every
-/// line that is inserted above and means nothing but a message.
+/// Checks for a `core::panic::Location`: pointer and length of a file name, line, column. Its content changes with
+/// every line that is inserted above, and only affects messages.
 ///
-/// Only anonymous constants: whoever names a static means what is in it. And only places in files that were compiled: a
-/// constant of the user's may have the same form.
+/// Accepts only anonymous constants, because the content of a named static is deliberate, and only positions in
+/// compiled files, because a constant of the user may have the same shape.
 pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>, files: &CompiledFiles) -> bool {
     let [relocation] = section.relocations.as_slice() else { return false };
     if section.role != Role::Whole(Kind::Constant)
@@ -25,10 +25,10 @@ pub(super) fn is_location(elf: &Elf<'_>, section: &Section<'_>, files: &Compiled
     file.is_some_and(|file| files.holds(file, number(16), number(20)))
 }
 
-/// The strings in a constant that also points to something else than strings, as a `test::TestDescAndFn` does: if one
-/// of them is the name of a test, the constant is its descriptor.
+/// Returns the strings in a constant that also points to something other than strings, like a `test::TestDescAndFn`. If
+/// one of them is the name of a test, the constant is its descriptor.
 pub(super) fn names_in_descriptor<'data>(elf: &Elf<'data>, section: &Section<'data>) -> Vec<&'data [u8]> {
-    /// Paths of tests are short; longer strings need not be kept.
+    /// Test paths are short, so longer strings are skipped.
     const LONGEST: usize = 2000;
     if section.role != Role::Whole(Kind::Constant) || !section.relocations.iter().any(|to| may_be_code(elf, to)) {
         return Vec::new();
@@ -40,13 +40,13 @@ pub(super) fn names_in_descriptor<'data>(elf: &Elf<'data>, section: &Section<'da
 fn may_be_code(elf: &Elf<'_>, relocation: &Relocation) -> bool {
     let symbol = &elf.symbols[relocation.symbol];
     match symbol.place {
-        Place::Section(section) => elf.sections[section].role == Role::Whole(Kind::Code),
-        Place::Elsewhere => symbol.binding != Binding::Local,
-        Place::Absolute | Place::Common => false,
+        SymbolPlace::Section(section) => elf.sections[section].role == Role::Whole(Kind::Code),
+        SymbolPlace::Elsewhere => symbol.binding != Binding::Local,
+        SymbolPlace::Absolute | SymbolPlace::Common => false,
     }
 }
 
-/// The bytes of a `&str` in a constant: a pointer into constant data, followed by a length that fits.
+/// Returns the bytes of a `&str` in a constant: a pointer into constant data, followed by a length that fits.
 fn string<'data>(elf: &Elf<'data>, section: &Section<'data>, relocation: &Relocation) -> Option<&'data [u8]> {
     if relocation.kind != elf.machine.pointer() {
         return None;
@@ -54,7 +54,7 @@ fn string<'data>(elf: &Elf<'data>, section: &Section<'data>, relocation: &Reloca
     let at = usize::try_from(relocation.offset).ok()?.checked_add(8)?;
     let length = u64::from_le_bytes(section.content.get(at..at.checked_add(8)?)?.try_into().ok()?);
     let symbol = &elf.symbols[relocation.symbol];
-    let Place::Section(target) = symbol.place else { return None };
+    let SymbolPlace::Section(target) = symbol.place else { return None };
     let target = &elf.sections[target];
     if !matches!(target.role, Role::Whole(Kind::Constant) | Role::Mergeable { .. }) {
         return None;

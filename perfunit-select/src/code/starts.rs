@@ -1,4 +1,4 @@
-//! Which tests can start programs: from where in a program a function is reached that starts another one.
+//! Finds the tests that can start programs, by searching calls of functions that start a program.
 
 use super::digest::{Hash, Table, hash};
 use super::program::Program;
@@ -6,17 +6,17 @@ use super::reach::{Goals, leading_to};
 use perfunit_model::guesses::C_STARTERS;
 use std::collections::BTreeSet;
 
-/// Of these tests those whose code leads to a function that starts a program.
+/// Returns the tests with code that leads to a function that starts a program.
 pub fn starting(program: &Program, tests: &BTreeSet<String>) -> BTreeSet<String> {
     leading(program, tests, is_starter)
 }
 
-/// Of these tests those that can start their own program, in which any test may be run.
+/// Returns the tests that can start their own program, in which any test may run.
 pub fn restarting(program: &Program, tests: &BTreeSet<String>) -> BTreeSet<String> {
     leading(program, &leading(program, tests, is_own_path), is_starter)
 }
 
-/// Of these tests those whose code leads to such a function of a library.
+/// Returns the tests with code that leads to such a library function.
 fn leading(program: &Program, tests: &BTreeSet<String>, is_wanted: fn(&str) -> bool) -> BTreeSet<String> {
     let goals = Goals { names: program.names_outside(is_wanted), ..Goals::default() };
     let leads = leading_to(program, &goals);
@@ -28,12 +28,12 @@ fn leading(program: &Program, tests: &BTreeSet<String>, is_wanted: fn(&str) -> b
     found.collect()
 }
 
-/// std's functions that tell where the program lies, in both manglings.
+/// Checks for std's functions that return the path of the current program, in both manglings.
 fn is_own_path(name: &str) -> bool {
     name.contains("3env") && (name.contains("11current_exe") || name.contains("4args") || name.contains("7args_os"))
 }
 
-/// Functions of the C library that start programs, and those of std's `Command` in both manglings.
+/// Checks for functions of the C library that start programs, and for those of std's `Command` in both manglings.
 fn is_starter(name: &str) -> bool {
     C_STARTERS.contains(&name) || (name.contains("7process") && name.contains("7Command"))
 }

@@ -1,17 +1,17 @@
-//! From a test to the frontiers it can reach, and who touches them.
+//! Finds the frontiers that a test can reach, and the code that touches them.
 
 use super::pairs::{Node, Pairs};
 use std::collections::BTreeMap;
 
-/// Walks the explored pairs, once per root.
+/// Walks over the explored pairs, once per root.
 #[derive(Debug)]
 pub(super) struct Trace<'a> {
     pairs: &'a Pairs<'a>,
-    /// By node: whether a frontier can be reached from here.
+    /// True for each node that can reach a frontier.
     leads: Vec<bool>,
-    /// For every frontier that is data: the code that gets there through data only.
+    /// For every frontier that is data: the code that reaches it through data only.
     owners: BTreeMap<Node, Vec<Node>>,
-    /// By node: in which walk it was seen last, and from where.
+    /// For each node, the last walk that visited it, and the node it came from.
     seen: Vec<(u32, Option<Node>)>,
     walk: u32,
 }
@@ -20,7 +20,8 @@ pub(super) struct Trace<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Touched {
     pub frontier: Node,
-    /// The code whose execution touches it: itself, or, for data, code that refers to it. None if nothing does.
+    /// Code that touches the frontier when executed: the frontier itself or, for data, code that refers to it. `None`
+    /// if there is no such code.
     pub by: Option<Node>,
 }
 
@@ -45,7 +46,7 @@ impl<'a> Trace<'a> {
         Self { pairs, leads, owners, seen: vec![(0, None); pairs.len()], walk: 0 }
     }
 
-    /// The frontiers that can be reached from these nodes, nearest first.
+    /// Returns the frontiers that are reachable from these nodes, nearest first.
     pub fn from(&mut self, roots: &[Node]) -> Vec<Touched> {
         self.walk += 1;
         let mut queue = Vec::new();
@@ -80,7 +81,7 @@ impl<'a> Trace<'a> {
         if by.is_empty() { vec![Touched { frontier, by: None }] } else { by }
     }
 
-    /// A shortest way of the last walk to a node, the root first.
+    /// Returns a shortest path of the last walk to a node, starting with the root.
     pub fn path_to(&self, node: Node) -> Vec<Node> {
         let mut path = vec![node];
         while let Some(from) = path.last().and_then(|node| self.seen[*node as usize].1) {
@@ -91,7 +92,7 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// The code from which a way through data only leads to a node.
+/// Returns the code that reaches a node through data only.
 fn owners(pairs: &Pairs<'_>, sources: &Sources, node: Node) -> Vec<Node> {
     let mut seen = std::collections::BTreeSet::from([node]);
     let mut queue = vec![node];
@@ -105,7 +106,7 @@ fn owners(pairs: &Pairs<'_>, sources: &Sources, node: Node) -> Vec<Node> {
     seen.into_iter().filter(|node| pairs.is_code(*node)).collect()
 }
 
-/// The edges of the pairs, backwards.
+/// Reversed edges of the pairs.
 struct Sources {
     ends: Vec<u32>,
     sources: Vec<Node>,
@@ -123,7 +124,7 @@ impl Sources {
             total += *end;
             *end = total;
         }
-        // Filled from the back: what is left in `next` in the end are the starts.
+        // Fill from the back, so that `next` ends with the starts.
         let mut next = ends.clone();
         let mut sources = vec![0; total as usize];
         for node in nodes {

@@ -1,36 +1,36 @@
-//! The content of one input file, reduced to what comparison needs: a graph of atoms by index, and names; or why the file
-//! cannot be compared.
+//! The content of one input file, reduced to what comparison needs: a graph of atoms by index, and names; or the reason
+//! why the file cannot be compared.
 
 use super::digest::{Hash, hash};
 use super::names;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// What one input of a link holds, independent of its bytes. Parsed once, shared by all executables that link it.
+/// Content of one linker input, independent of its bytes. It is parsed once and shared by all executables that link it.
 #[derive(Debug, Default)]
 pub struct Unit {
-    /// All names, each once.
+    /// The names, each once.
     pub(super) names: Names,
     /// Sections, and pieces of mergeable sections that something refers to.
     pub(super) atoms: Vec<Atom>,
-    /// The edges of all atoms, atom after atom.
+    /// Edges of all atoms, in the order of the atoms.
     pub(super) edges: Vec<Edge>,
-    /// Named places in atoms, in the order of atoms and offsets.
+    /// Symbols in atoms, in the order of atoms and offsets.
     pub(super) symbols: Vec<Symbol>,
-    /// Descriptors of tests, by the hash of the test's name.
+    /// Test descriptors, by the hash of the test's name.
     pub(super) descriptors: Vec<(Hash, u32)>,
     /// Mutable atoms, with the hash of a name that is the same in two versions of a crate.
     pub(super) mutable: Vec<(Hash, u32)>,
-    /// Atoms whose content is called before and after `main`, in order.
+    /// Atoms with content that is called before and after `main`, in order.
     pub(super) constructors: Vec<u32>,
-    /// Atoms in sections whose name is a C identifier: `__start_NAME` and `__stop_NAME` enclose them all.
+    /// Atoms in sections with a C identifier as name, which `__start_NAME` and `__stop_NAME` enclose.
     pub(super) collected: Vec<(NameId, u32)>,
 }
 
-/// One of a unit's names.
+/// Index of a name in a unit.
 pub(super) type NameId = u32;
 
-/// What an atom is; part of its identity.
+/// Kind of an atom; part of its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Code,
@@ -40,21 +40,21 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Two mutable things with equal content are still two things.
+    /// Checks whether atoms of this kind are mutable, and therefore distinct even if their content is equal.
     pub fn is_mutable(self) -> bool {
         matches!(self, Kind::Writable | Kind::ThreadLocal)
     }
 }
 
-/// What the linker places as a whole.
+/// The unit that the linker places as a whole.
 #[derive(Debug)]
 pub(super) struct Atom {
-    /// Kind, content, and the places and types of the references in it; not their targets.
+    /// Kind, content, and the positions and types of its references, but not their targets.
     pub identity: Hash,
-    /// Where its edges end in the unit's list; they begin where those of the atom before end.
+    /// End of its edges in the unit's list; they start at the end of the preceding atom's.
     pub edges_end: u32,
     pub kind: Kind,
-    /// Its section's name: the only one that a nameless atom has.
+    /// Name of its section, the only name of an anonymous atom.
     pub section: NameId,
 }
 
@@ -62,20 +62,20 @@ pub(super) struct Atom {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
     pub to: To,
-    /// Of the place referred to, from the target's start (or from the symbol).
+    /// Offset of the target position from the target's start (or from the symbol).
     pub offset: i64,
 }
 
-/// What an edge leads to.
+/// Target of an edge.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum To {
-    /// An atom of the same unit, whatever the other units define.
+    /// An atom of the same unit, independent of other units.
     Atom(u32),
-    /// What the link defines by this name.
+    /// The definition of this name in the link.
     Name(NameId),
 }
 
-/// A named place in an atom.
+/// A symbol in an atom.
 #[derive(Debug)]
 pub(super) struct Symbol {
     pub name: NameId,
@@ -84,7 +84,7 @@ pub(super) struct Symbol {
     pub binding: Binding,
 }
 
-/// Who sees a symbol.
+/// Visibility of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Binding {
     Global,
@@ -93,26 +93,26 @@ pub(super) enum Binding {
 }
 
 impl Unit {
-    /// The edges of an atom.
+    /// Returns the edges of an atom.
     pub(super) fn edges_of(&self, atom: u32) -> &[Edge] {
         let start = atom.checked_sub(1).map_or(0, |before| self.atoms[before as usize].edges_end);
         &self.edges[start as usize..self.atoms[atom as usize].edges_end as usize]
     }
 
-    /// The symbols in an atom, by offset, those seen by others first.
+    /// Returns the symbols in an atom, by offset, visible ones first.
     pub(super) fn symbols_of(&self, atom: u32) -> &[Symbol] {
         let start = self.symbols.partition_point(|symbol| symbol.atom < atom);
         let length = self.symbols[start..].partition_point(|symbol| symbol.atom == atom);
         &self.symbols[start..start + length]
     }
 
-    /// What the atom's first symbol is called; its section's name if it has none.
+    /// Returns the name of the atom's first symbol, or of its section if it has none.
     pub(super) fn name_of(&self, atom: u32) -> &str {
         let symbol = self.symbols_of(atom).first().map(|symbol| symbol.name);
         self.names.get(symbol.unwrap_or(self.atoms[atom as usize].section))
     }
 
-    /// To be called when all atoms and symbols are there.
+    /// Completes the unit. Call this after adding all atoms and symbols.
     pub(super) fn finish(&mut self) {
         let Unit { symbols, names: all, .. } = self;
         symbols.sort_by(|a, b| {
@@ -135,12 +135,12 @@ pub(super) struct Names {
     text: String,
     ranges: Vec<Range<u32>>,
     hashes: Vec<Hash>,
-    /// Only while the unit is being read.
+    /// Used only while the unit is being read.
     known: HashMap<Hash, NameId>,
 }
 
 impl Names {
-    /// The number of a name, which is added if it is new.
+    /// Returns the index of a name, adding it if needed.
     pub fn add(&mut self, name: &str) -> NameId {
         let hash = hash(name.as_bytes());
         *self.known.entry(hash).or_insert_with(|| {
@@ -161,7 +161,7 @@ impl Names {
         self.hashes[name as usize]
     }
 
-    /// All names, in the order of their numbers.
+    /// Returns the hashes of all names, by index.
     pub fn hashes(&self) -> &[Hash] {
         &self.hashes
     }
@@ -172,11 +172,12 @@ impl Names {
     }
 }
 
-/// A file, or a member of an archive, that cannot be compared. Every test that is linked with it has to count as changed.
+/// Error for a file, or a member of an archive, that cannot be compared. Every test that is linked with it must count
+/// as changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}: {why}")]
 pub struct Unreadable {
-    /// Its name, and that of the archive's member.
+    /// Name of the file, with that of the archive's member.
     pub file: String,
     pub why: Why,
 }
@@ -211,7 +212,7 @@ pub enum Why {
     UnknownRelocations { section: String, kind: u32 },
     #[error("{0}")]
     Dangling(&'static str),
-    /// Names are told apart by their text; two that are not text could be mistaken for each other.
+    /// Names are distinguished by their text; names that are not text could be confused.
     #[error("a name that is not UTF-8")]
     NotUtf8,
     #[error("too large")]

@@ -1,7 +1,8 @@
-//! What leads to a function by names: the code that names it, what names that code, and so on.
+//! Finds everything that leads to a function by names: the code that names it, the code that names that code, and so
+//! on.
 //!
-//! Names are looked up without types: rather too much leads to a function than too little. What calls code without naming it,
-//! such as an operator or formatting, names the type at least.
+//! Names are looked up without types, so the result may contain too much, but not too little. Code that calls something
+//! without naming it, such as an operator or formatting, at least names the type.
 
 use super::names::{NameIndex, Named, defined};
 use crate::source::ItemKind;
@@ -11,7 +12,7 @@ pub struct Callers<'a> {
     index: &'a NameIndex,
     /// Items by the names in them.
     naming: HashMap<&'a str, Vec<usize>>,
-    /// By name, the other names under which it is imported.
+    /// Other names under which a name is imported.
     renamed: HashMap<&'a str, Vec<&'a str>>,
 }
 
@@ -28,7 +29,7 @@ impl<'a> Callers<'a> {
         Self { index, naming: index.by_name(), renamed }
     }
 
-    /// An item and all that leads to it.
+    /// Returns an item and everything that leads to it.
     pub fn of(&self, item: &'a Named) -> Vec<&'a Named> {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut found: BTreeSet<usize> = BTreeSet::new();
@@ -48,7 +49,7 @@ impl<'a> Callers<'a> {
         std::iter::once(item).chain(others.filter(|other| *other != item)).collect()
     }
 
-    /// The names by which other code comes to an item.
+    /// Returns the names by which other code refers to an item.
     fn called(&self, entry: &Named) -> Vec<String> {
         let item = &entry.item;
         if matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes) || item.is_test {
@@ -61,7 +62,7 @@ impl<'a> Callers<'a> {
                 names.push(item.owner.clone());
             } else {
                 names.push(item.implements.clone());
-                // `impl Distribution<Ours> for Standard`: who asks for one names ours.
+                // `impl Distribution<Ours> for Standard`: code that needs the trait names our type.
                 let words = item.header.split(|c: char| !c.is_alphanumeric() && c != '_');
                 names.extend(words.filter(|word| is_ours(word)).map(str::to_owned));
             }
@@ -69,7 +70,7 @@ impl<'a> Callers<'a> {
         names
     }
 
-    /// Whether a string names it, as attributes for derive macros do.
+    /// Checks whether a string contains the name, as in attributes of derive macros.
     pub fn is_in_string(&self, ident: &str) -> bool {
         let ends = [format!("\"{ident}\""), format!("::{ident}\"")];
         self.index.entries.iter().any(|entry| ends.iter().any(|end| entry.item.code.text.contains(end)))

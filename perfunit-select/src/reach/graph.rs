@@ -1,4 +1,4 @@
-//! The workspace as far as reaching is concerned: packages, targets, files, local dependencies.
+//! The workspace as needed to decide what a change reaches: packages, targets, files, local dependencies.
 
 use crate::source::FileInTarget;
 use perfunit_model::{TargetId, TargetKind};
@@ -9,34 +9,37 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Files of a target by path, as [`crate::source::modules`] finds them.
 pub type Files = BTreeMap<String, FileInTarget>;
 
-/// By package its external dependencies.
+/// External dependencies of each package.
 pub type External = BTreeMap<String, BTreeSet<String>>;
-/// By package a path.
+/// Packages with changed features, each with the path of a file that may be the cause.
 pub type Refeatured = BTreeMap<String, String>;
 
-/// The workspace. All paths are from the root of the repository, with `/`, without one at the end; the root is `""`.
+/// The workspace. All paths are relative to the root of the repository, with `/`, without a trailing one; the root is
+/// `""`.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     /// Folder of the workspace's manifest and lock file.
     pub root: String,
     /// Members and other local packages.
     pub packages: Vec<PackageNode>,
-    /// For each local package all external packages that it depends on, directly or not, for builds, tests and build
-    /// scripts. A package that is absent or has none depends on any.
+    /// External packages that each local package depends on, directly or indirectly, for builds, tests and build
+    /// scripts. A package that is missing or has none may depend on any.
     pub external: External,
-    /// Packages, also external ones, that have other features than in base, with a manifest or lock file that can be behind
-    /// that.
+    /// Packages, including external ones, with other features than in base, and a manifest or lock file that may be the
+    /// cause.
     pub refeatured: Refeatured,
-    /// Folders of vendored packages, and changed files that cargo's configuration names: what is in them reaches everything.
+    /// Folders of vendored packages, and changed files that cargo's configuration names. Their content reaches
+    /// everything.
     pub decisive: Vec<String>,
-    /// Folders with a manifest that belongs to none of `packages` (a `fuzz` crate): what is in them reaches nothing.
+    /// Folders with a manifest that is not in `packages` (such as a `fuzz` crate). Their content reaches nothing.
     pub outside: Vec<String>,
-    /// For changed data files the folders of the packages whose code names them; of their own package only code of its
-    /// library and binaries counts.
+    /// For changed data files, the folders of the packages with code that names them. In their own package only the
+    /// code of library and binaries counts.
     pub named_by: BTreeMap<String, BTreeSet<String>>,
-    /// For other changed files the files of code, and the build scripts, that take them in as data.
+    /// For other changed files, the code files and build scripts that embed them as data.
     pub taken_in: BTreeMap<String, BTreeSet<String>>,
-    /// By the folder of a package those of packages whose code names a binary of it: all their tests may start it.
+    /// For the folder of a package, the folders of packages with code that names one of its binaries. All their tests
+    /// may start it.
     pub started_by: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -45,12 +48,12 @@ pub struct PackageNode {
     pub name: String,
     /// Folder of its manifest.
     pub dir: String,
-    /// Its local path dependencies.
+    /// Local path dependencies.
     pub dependencies: Vec<Dependency>,
     pub targets: Vec<TargetNode>,
     /// Root file of the build script.
     pub build_script: Option<String>,
-    /// False for a path dependency outside the workspace: its own tests are not ours.
+    /// True if the package is a workspace member. Tests of other path dependencies are not ours.
     pub member: bool,
 }
 
@@ -59,14 +62,15 @@ pub struct PackageNode {
 pub struct TargetNode {
     pub id: TargetId,
     pub root: String,
-    /// Its files, the root file included.
+    /// Files, including the root file.
     pub files: Files,
-    /// Whether it is built as a test executable.
+    /// True if it is built as a test executable.
     pub has_tests: bool,
 }
 
 impl Graph {
-    /// The innermost package around a file, unless that file lies in a package outside the workspace.
+    /// Returns the index of the innermost package around a file; `None` if the file is in a package outside the
+    /// workspace.
     pub fn nearest_package(&self, path: &str) -> Option<usize> {
         let inside = |dir: &str| is_below(path, dir);
         let (position, package) = self
@@ -79,7 +83,7 @@ impl Graph {
         (!is_outside).then_some(position)
     }
 
-    /// The package of this position and all that depend on it, directly or not, for whatever purpose.
+    /// Returns the package at this index and all packages that depend on it, directly or indirectly, for any purpose.
     pub fn dependents(&self, position: usize) -> BTreeSet<String> {
         let mut found = BTreeSet::from([self.packages[position].name.clone()]);
         loop {
@@ -94,19 +98,19 @@ impl Graph {
         }
     }
 
-    /// True in the folders of a package that have what uses its library: tests, benchmarks, examples.
+    /// Checks for the folders of a package with code that uses the library: tests, benchmarks, examples.
     pub fn is_beside_the_library(&self, path: &str) -> bool {
         let inside = self.nearest_package(path).and_then(|position| within(path, &self.packages[position].dir));
         let folder = inside.and_then(|inside| inside.split_once('/'));
         folder.is_some_and(|(folder, _)| ["tests", "benches", "examples"].contains(&folder))
     }
 
-    /// True for what reaches everything.
+    /// Checks whether a file reaches everything.
     pub fn is_decisive(&self, path: &str) -> bool {
         self.decisive.iter().any(|known| known == path || is_below(path, known))
     }
 
-    /// True in the folder of a package's library.
+    /// Checks whether a file is in the folder of a package's library.
     pub fn is_in_library_folder(&self, path: &str) -> bool {
         self.nearest_package(path).is_some_and(|package| {
             let targets = &self.packages[package].targets;
@@ -119,14 +123,14 @@ impl Graph {
         self.nearest_package(path).is_some_and(|package| self.packages[package].build_script.is_some())
     }
 
-    /// Whether cargo's configuration, or the toolchain's, is found from the workspace's folder on its way up.
+    /// Checks whether cargo or rustup finds this configuration file on the way up from the workspace's folder.
     pub fn is_configured_by(&self, configuration: &str) -> bool {
         let at = parent(configuration);
         let above = if at.rsplit('/').next() == Some(".cargo") { parent(at) } else { at };
         self.root == above || is_below(&self.root, above)
     }
 
-    /// True for files in folders of packages outside the workspace.
+    /// Checks whether a file is in a package outside the workspace.
     pub fn is_outside(&self, path: &str) -> bool {
         self.nearest_package(path).is_none() && self.outside.iter().any(|dir| is_below(path, dir))
     }

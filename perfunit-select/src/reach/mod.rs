@@ -1,11 +1,11 @@
-//! What a change can reach: which targets, which tests first, and whether a test's own code is among what changed.
+//! Decides what a change can reach: which targets, which tests first, and whether a test's own code changed.
 //!
-//! Input: the workspace as a [`Graph`], the [`SourceDiff`](crate::source::SourceDiff), names as a [`NameIndex`]. Output:
-//! targets with what reaches them ([`reach`]), tests in the order of their interest with what is nearest to them ([`order`]), and the
-//! changed item of a test whose own code changed ([`changed_test_code`]).
+//! Input: the workspace as a [`Graph`], the [`SourceDiff`](crate::source::SourceDiff), names as a [`NameIndex`].
+//! Output: targets with the changes that reach them ([`reach`]), tests ordered by how directly they reach a change
+//! ([`order`]), and the changed item of a test whose own code changed ([`changed_test_code`]).
 //!
-//! Invariants: no I/O. Reaching is decided too widely rather than too narrowly, because nothing later brings a target
-//! back that was dropped here. Names decide about the order only: they exclude no test of a reached target.
+//! Invariants: no I/O. The result contains too much rather than too little, because a target dropped here is never
+//! considered again. Names decide only the order: they exclude no test of a reached target.
 
 mod callers;
 mod graph;

@@ -1,4 +1,4 @@
-//! Names: which item names which, over all parsed files.
+//! Index of names: which item names which, across all parsed files.
 
 use super::graph::Files;
 use crate::source::{Item, ItemKind, items};
@@ -9,12 +9,12 @@ use std::collections::{BTreeSet, HashMap};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     pub path: String,
-    /// Its path inside the crate, without the crate's name and without the type around it: `a::b::name`.
+    /// Path inside the crate, without the crate's name and the enclosing type: `a::b::name`.
     pub full_name: String,
     pub item: Item,
 }
 
-/// All items of a version of the workspace, to be found by name.
+/// The items of a version of the workspace, indexed by name.
 #[derive(Debug, Clone, Default)]
 pub struct NameIndex {
     pub entries: Vec<Named>,
@@ -22,30 +22,31 @@ pub struct NameIndex {
     by_ident: HashMap<String, Vec<usize>>,
     by_owner: HashMap<String, Vec<usize>>,
     by_path: HashMap<String, Vec<usize>>,
-    /// The calls of macros outside of functions, which may make tests.
+    /// Macro calls outside of functions, which may generate tests.
     macro_calls: Vec<usize>,
 }
 
-/// A test to be found in an index.
+/// A test to look up in an index.
 #[derive(Debug, Clone, Copy)]
 pub struct TestSource<'a> {
-    /// Its name as libtest prints it: `a::b::name`.
+    /// Name that libtest prints: `a::b::name`.
     pub name: &'a str,
-    /// The kind of its target.
+    /// Kind of its target.
     pub kind: TargetKind,
-    /// The files of its target.
+    /// Files of its target.
     pub files: &'a Files,
 }
 
 /// Parses files, given as path, module path in their crate, and content. A file of several targets is given once for
-/// each module path. What does not parse is left out.
+/// each module path. Files that cannot be parsed are skipped.
 pub fn index(files: &[(String, String, Vec<u8>)]) -> NameIndex {
     let mut index = NameIndex::default();
     index.parse(files);
     index
 }
 
-/// The names that an item defines: its own; for a macro call those behind words such as `static` or `struct` in it.
+/// Returns the names that an item defines: its own; for a macro call the words after `static`, `struct` and similar
+/// ones.
 pub(super) fn defined(item: &Item) -> Vec<String> {
     if item.kind != ItemKind::MacroCall {
         return vec![item.ident.clone()];
@@ -57,7 +58,7 @@ pub(super) fn defined(item: &Item) -> Vec<String> {
 }
 
 impl NameIndex {
-    /// Positions of entries by the names in them.
+    /// Returns the indices of entries, by the names in them.
     pub fn by_name(&self) -> HashMap<&str, Vec<usize>> {
         let mut naming = HashMap::<_, Vec<_>>::new();
         for (position, entry) in self.entries.iter().enumerate() {
@@ -68,8 +69,8 @@ impl NameIndex {
         naming
     }
 
-    /// The index of another version: these files replace all of the given paths, everything else is the same. Parsing
-    /// is most of the work, and two versions share most of their files.
+    /// Builds the index of another version: these files replace those at `paths`, everything else is the same. Two
+    /// versions share most files, and parsing is the largest cost.
     #[must_use]
     pub fn revised(&self, paths: &BTreeSet<String>, files: &[(String, String, Vec<u8>)]) -> NameIndex {
         let mut index = NameIndex::default();
@@ -106,23 +107,24 @@ impl NameIndex {
         self.entries.push(named);
     }
 
-    /// The items of this name, and the macro calls that define it.
+    /// Returns the items with this name, and the macro calls that define it.
     pub fn by_ident(&self, ident: &str) -> impl Iterator<Item = &Named> {
         self.by_ident.get(ident).into_iter().flatten().map(|position| &self.entries[*position])
     }
 
-    /// The item of this kind at this place.
+    /// Returns the item of this kind at this position.
     pub fn at(&self, path: &str, line: usize, kind: ItemKind) -> Option<&Named> {
         let mut here = self.by_path.get(path).into_iter().flatten().map(|position| &self.entries[*position]);
         here.find(|entry| entry.item.line == line && entry.item.kind == kind)
     }
 
-    /// What is in the impl blocks of a type, or in a trait.
+    /// Returns the members of a type's impl blocks or of a trait.
     pub fn members(&self, owner: &str) -> impl Iterator<Item = &Named> {
         self.by_owner.get(owner).into_iter().flatten().map(|position| &self.entries[*position])
     }
 
-    /// The function of a test. Of cases (`name::case_1` by rstest and test-case) the function that they are made from.
+    /// Returns the function of a test. Cases (`name::case_1` of rstest and test-case) share the function that generates
+    /// them.
     pub fn test(&self, test: TestSource<'_>) -> Option<&Named> {
         self.test_position(test).map(|position| &self.entries[position])
     }
@@ -144,13 +146,13 @@ impl NameIndex {
         })
     }
 
-    /// The function of a test, or what a macro makes it from.
+    /// Returns the function of a test, or the macro calls that may generate it.
     pub fn sources(&self, test: TestSource<'_>) -> Vec<&Named> {
         let positions = self.test_position(test).map_or_else(|| self.generators(test), |position| vec![position]);
         positions.into_iter().map(|position| &self.entries[position]).collect()
     }
 
-    /// For a test that no file spells out: the macro calls of its target that mention its name.
+    /// Returns the macro calls that may generate a test without a function: those of its target that mention its name.
     pub fn generators(&self, test: TestSource<'_>) -> Vec<usize> {
         let last = test.name.rsplit("::").next().unwrap_or(test.name);
         let generates = |position: &usize| {
@@ -160,14 +162,14 @@ impl NameIndex {
         self.macro_calls.iter().copied().filter(generates).collect()
     }
 
-    /// True if so many items have this name that the name alone says little.
+    /// Checks whether a name is too common to identify an item.
     pub fn is_common(&self, ident: &str) -> bool {
         const MANY: usize = 4;
         is_common_in_std(ident) || self.by_ident.get(ident).is_some_and(|positions| positions.len() >= MANY)
     }
 }
 
-/// True for method names that the types of the standard library have too.
+/// Checks for method names that types of the standard library also have.
 fn is_common_in_std(ident: &str) -> bool {
     COMMON_IN_STD.split_whitespace().any(|common| common == ident)
 }

@@ -1,5 +1,5 @@
-//! The order of tests: those that name a changed item first, then those that reach one through others: direct before
-//! indirect tests, the idea of `PerfDetect`.
+//! Orders tests: those that name a changed item come first, then those that reach one through other items. Direct
+//! before indirect tests is the idea of `PerfDetect`.
 
 use super::graph::Files;
 use super::names::{NameIndex, Named, TestSource};
@@ -7,16 +7,16 @@ use crate::source::{ChangedItem, Item, ItemKind, SourceDiff};
 use perfunit_model::{ChangeKind, SelectedBecause, TargetKind};
 use std::collections::{HashMap, HashSet};
 
-/// A test in its place of the order.
+/// A test with its rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranked {
-    /// Position in the list that was given.
+    /// Index in the given list.
     pub test: usize,
-    /// What of the change is nearest to it; `None` if names lead to no changed item, which excludes nothing.
+    /// Nearest change; `None` if names lead to no changed item, which does not exclude the test.
     pub nearest: Option<SelectedBecause>,
 }
 
-/// Ranks tests, nearest first, tests of equal rank in the order given. `index` is that of head.
+/// Ranks tests, nearest first; tests of equal rank keep their order. `index` is head's.
 pub fn order(tests: &[TestSource<'_>], index: &NameIndex, diff: &SourceDiff) -> Vec<Ranked> {
     let targets = targets(tests);
     let changed = diff.items.iter().filter(|item| can_be_named(item) && !is_test_code(item, &targets));
@@ -32,30 +32,30 @@ pub fn order(tests: &[TestSource<'_>], index: &NameIndex, diff: &SourceDiff) -> 
     found.into_iter().map(ranked).collect()
 }
 
-/// The files of each target once, with its kind.
+/// Returns the files of each target once, with its kind.
 fn targets<'a>(tests: &[TestSource<'a>]) -> Vec<(TargetKind, &'a Files)> {
     let mut seen = HashSet::new();
     let is_new = |test: &&TestSource<'a>| seen.insert((test.kind, std::ptr::from_ref(test.files)));
     tests.iter().filter(is_new).map(|test| (test.kind, test.files)).collect()
 }
 
-/// True for items of test code: their change is the test's own, and leads from no other code.
+/// Checks for items of test code. Such a change belongs to the test and is not reached from other code.
 fn is_test_code(item: &ChangedItem, targets: &[(TargetKind, &Files)]) -> bool {
     let mut holders = targets.iter().filter(|(_, files)| files.contains_key(&item.path)).peekable();
     let is_held = holders.peek().is_some();
     item.test_only || (is_held && holders.all(|(kind, _)| !kind.holds_code()))
 }
 
-/// How an entry comes to a changed item.
+/// Path from an entry to a changed item.
 #[derive(Clone)]
 struct Trail<'a> {
-    /// The nearest changed item.
+    /// Nearest changed item.
     changed: &'a ChangedItem,
-    /// How many more are equally near.
+    /// Number of other items at the same distance.
     more: usize,
-    /// Entries between, nearest to the test first.
+    /// Entries in between, nearest to the test first.
     between: Vec<usize>,
-    /// Steps besides those: a trait's method reached by the name of its type.
+    /// Number of other steps: a trait's method reached by the name of its type.
     unnamed: usize,
 }
 
@@ -78,19 +78,20 @@ impl Trail<'_> {
     }
 }
 
-/// A breadth-first search from the changed items against the direction of naming.
+/// Breadth-first search from the changed items, from named to naming entries.
 struct Search<'a> {
     index: &'a NameIndex,
     /// Entries by the names in them.
     naming: HashMap<&'a str, Vec<usize>>,
 }
 
-/// What an entry must name to be led on.
+/// Names that an entry must contain to continue a trail.
 #[derive(Clone, Copy)]
 struct Goal<'a> {
     ident: &'a str,
     owner: &'a str,
-    /// Part of an implementation of a trait: called by operators, formatting and generic code without being named.
+    /// True if it is part of a trait implementation, which operators, formatting and generic code call without naming
+    /// it.
     is_implicit: bool,
 }
 
@@ -99,7 +100,7 @@ impl<'a> Search<'a> {
         Self { index, naming: index.by_name() }
     }
 
-    /// The shortest trail of every entry that has one of at most [`Self::FAR`] steps.
+    /// Returns the shortest trail of every entry that has one of at most [`Self::FAR`] steps.
     fn run<'d>(&self, changed: impl Iterator<Item = &'d ChangedItem>) -> HashMap<usize, Trail<'d>> {
         let mut trails: HashMap<usize, Trail<'d>> = HashMap::new();
         let mut front: Vec<(usize, Trail<'d>)> = Vec::new();
@@ -118,10 +119,10 @@ impl<'a> Search<'a> {
         trails
     }
 
-    /// Beyond this many steps a name-based trail says nothing any more.
+    /// Maximum number of steps. A longer trail of names has no meaning.
     const FAR: usize = 8;
 
-    /// Takes over the trails of the front, and returns those one step further out.
+    /// Adds the trails of the front, and returns those that are one step longer.
     fn step<'d>(
         &self,
         mut front: Vec<(usize, Trail<'d>)>,
@@ -170,7 +171,8 @@ impl<'a> Search<'a> {
         Goal { ident: &changed.ident, owner, is_implicit }
     }
 
-    /// Entries that name the goal. A method with a common name counts only beside the name of its type.
+    /// Returns the entries that name the goal. A method with a common name counts only together with the name of its
+    /// type.
     fn naming(&self, goal: Goal<'_>) -> Vec<usize> {
         let needs_owner = !goal.owner.is_empty() && self.index.is_common(goal.ident);
         let counts = |entry: &&usize| {
@@ -182,14 +184,14 @@ impl<'a> Search<'a> {
         self.naming.get(goal.ident).into_iter().flatten().filter(counts).copied().collect()
     }
 
-    /// Tests that name the type whose implementation of a trait is the goal.
+    /// Returns the tests that name the type of the goal, which is in a trait implementation.
     fn using(&self, goal: Goal<'_>) -> Vec<usize> {
         let is_test = |entry: &&usize| self.index.entries[**entry].item.is_test;
         self.naming.get(goal.owner).into_iter().flatten().filter(is_test).copied().collect()
     }
 }
 
-/// True for changed items whose name says something in other code.
+/// Checks for changed items that other code can refer to by name.
 fn can_be_named(item: &ChangedItem) -> bool {
     let kind = !matches!(
         item.kind,
@@ -198,7 +200,7 @@ fn can_be_named(item: &ChangedItem) -> bool {
     kind && !item.is_test && item.change != ChangeKind::Removed
 }
 
-/// True for entries that other code can name: not tests, not imports.
+/// Checks for entries that other code can name: not tests, not imports.
 fn leads_on(entry: &Named) -> bool {
     let silent =
         [ItemKind::Use, ItemKind::Module, ItemKind::Attributes, ItemKind::Impl, ItemKind::Other, ItemKind::MacroCall];
@@ -209,7 +211,7 @@ fn is_called(kind: ItemKind) -> bool {
     matches!(kind, ItemKind::Function | ItemKind::Method | ItemKind::Macro)
 }
 
-/// Of several changed items the one to show: code before types, changed before moved.
+/// Ranks changed items for display: code before types, changed before moved.
 fn telling(item: &ChangedItem) -> usize {
     let kind = match item.kind {
         kind if is_called(kind) => 0,

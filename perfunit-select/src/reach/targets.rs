@@ -1,4 +1,4 @@
-//! Which targets a change can reach, along files, packages and their dependencies.
+//! Finds the targets that a change can reach, along files, packages and their dependencies.
 
 use super::graph::{Graph, PackageNode};
 use crate::source::{ChangedInput, ChangedItem, InputKind, ItemKind, SourceDiff};
@@ -6,29 +6,29 @@ use perfunit_model::{ChangeKind, ReachedBy, TargetId, TargetKind};
 use perfunit_project::git::path::{is_below, parent};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a change can reach.
+/// Targets that a change can reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reached {
-    /// Targets with tests of workspace members, each with what reaches it, most telling first.
+    /// Targets with tests of workspace members, each with its causes, the most informative first.
     pub targets: BTreeMap<TargetId, Vec<ReachedBy>>,
     /// Changed files that are in no package of the workspace and reach nothing.
     pub nowhere: Vec<String>,
 }
 
-/// Why a target is reached, and whether that is code which others call.
+/// Reason why a target is reached, and whether it concerns code that others can call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cause {
     by: ReachedBy,
-    is_beside_the_code: bool,
+    is_not_code: bool,
 }
 
 impl From<ReachedBy> for Cause {
     fn from(by: ReachedBy) -> Self {
-        Self { by, is_beside_the_code: false }
+        Self { by, is_not_code: false }
     }
 }
 
-/// Decides which targets the difference can reach.
+/// Finds the targets that the difference can reach.
 pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
     let mut sources = Sources::new(graph);
     for item in &diff.items {
@@ -50,14 +50,14 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
 
 type CauseSet = BTreeSet<usize>;
 
-/// What of a change is in one package.
+/// Causes in one package.
 #[derive(Default, Clone)]
 struct InPackage {
     /// Causes in the files of each target.
     targets: Vec<CauseSet>,
     /// Causes for all of its own targets.
     own: CauseSet,
-    /// Causes for all of its targets and for everything that depends on its library.
+    /// Causes for all of its targets, and for everything that depends on its library.
     exported: CauseSet,
     /// Causes in its binaries, which its integration tests can start.
     binaries: CauseSet,
@@ -65,9 +65,9 @@ struct InPackage {
 
 struct Sources<'a> {
     graph: &'a Graph,
-    /// Holders of each file: package, target, test-only.
+    /// Targets that contain each file: package, target, test-only.
     holders: BTreeMap<&'a str, Vec<(usize, usize, bool)>>,
-    /// Packages by name. Several can have one: a member and what a patch puts in the place of an older version of it.
+    /// Packages by name. Several can have the same name: a member, and the patch of an older version of it.
     named: BTreeMap<&'a str, Vec<usize>>,
     packages: Vec<InPackage>,
     causes: Vec<Cause>,
@@ -107,12 +107,12 @@ impl<'a> Sources<'a> {
 
     fn item(&mut self, item: &ChangedItem) {
         let path = &item.path;
-        let is_beside_the_code =
+        let is_not_code =
             matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes | ItemKind::Other);
         if self.graph.is_decisive(path) {
             return self.everywhere(ReachedBy::Item(item.code_change()));
         }
-        let cause = Cause { by: ReachedBy::Item(item.code_change()), is_beside_the_code };
+        let cause = Cause { by: ReachedBy::Item(item.code_change()), is_not_code };
         let mut placed = false;
         for path in [Some(path), item.from.as_ref()].into_iter().flatten() {
             let Some(holders) = self.holders.get(path.as_str()).cloned() else { continue };
@@ -127,7 +127,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A cause in a file of a target.
+    /// Records a cause in a file of a target.
     fn place(&mut self, (package, target, file_test_only): (usize, usize, bool), test_only: bool, cause: usize) {
         self.packages[package].targets[target].insert(cause);
         if test_only || file_test_only {
@@ -136,12 +136,12 @@ impl<'a> Sources<'a> {
         match self.graph.packages[package].targets[target].id.kind {
             TargetKind::Lib => drop(self.packages[package].exported.insert(cause)),
             TargetKind::Bin => drop(self.packages[package].binaries.insert(cause)),
-            // What is in these files, the library says, or the binary.
+            // Files of other targets are listed under the library or binary too, if it contains them.
             _ => {}
         }
     }
 
-    /// A build script by its path; false if the path is none.
+    /// Records a change of a build script. Returns false if the path is not one.
     fn build_script(&mut self, path: &str) -> bool {
         let packages = self.graph.packages.iter().enumerate();
         let of_it = packages.filter(|(_, node)| node.build_script.as_deref() == Some(path));
@@ -156,7 +156,8 @@ impl<'a> Sources<'a> {
         true
     }
 
-    /// Rust code outside the module tree of head: generated, included by a macro, a module of a build script, removed.
+    /// Records Rust code outside of head's module tree: generated, included by a macro, a module of a build script,
+    /// removed.
     fn stray_rust_file(&mut self, item: &ChangedItem) {
         let path = &item.path;
         let Some(package) = self.graph.nearest_package(path) else {
@@ -164,7 +165,7 @@ impl<'a> Sources<'a> {
             return;
         };
         let beside_the_library = self.graph.is_beside_the_library(path);
-        // The targets that held a removed file declare it no longer: that is a change of theirs.
+        // The targets that contained a removed file no longer declare it, which is a change of theirs.
         if beside_the_library && item.change == ChangeKind::Removed {
             self.nowhere.insert(path.clone());
             return;
@@ -198,12 +199,12 @@ impl<'a> Sources<'a> {
             InputKind::CargoConfig => self.everywhere(ReachedBy::File { path }),
             InputKind::Manifest | InputKind::WorkspaceManifest if at_root => self.everywhere(ReachedBy::File { path }),
             InputKind::ManifestVersion if at_root => self.everywhere(ReachedBy::Version { path }),
-            // Only the one at the root counts; so do profiles and patches.
+            // Only the lock file at the root counts, as do profiles and patches.
             InputKind::LockFile { .. } => drop(self.nowhere.insert(path)),
             InputKind::Manifest | InputKind::WorkspaceManifest => {
                 self.in_package(path, |path| ReachedBy::File { path }, Exported::Yes);
             }
-            // Code of others may read it in a constant made of `CARGO_PKG_VERSION`.
+            // Code of other packages may read it in a constant derived from `CARGO_PKG_VERSION`.
             InputKind::ManifestVersion => self.in_package(path, |path| ReachedBy::Version { path }, Exported::Yes),
             InputKind::BuildScript => {
                 if !self.build_script(&path) {
@@ -211,7 +212,8 @@ impl<'a> Sources<'a> {
                 }
             }
             InputKind::Data => {
-                // What the library has built in lies beside its code, or is what a build script reads; else its code names it.
+                // Data embedded in the library is next to its code or read by a build script. Otherwise its code names
+                // the file.
                 let is_built_in = self.graph.is_in_library_folder(&path)
                     || (self.graph.has_build_script(&path) && !self.graph.is_beside_the_library(&path));
                 let exported = if is_built_in { Exported::Yes } else { Exported::No };
@@ -220,7 +222,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A file of another workspace. From its manifest path dependencies of ours inherit that are members there.
+    /// Records a file of another workspace. Our path dependencies that are members there inherit from its manifest.
     fn outside(&mut self, path: String, kind: &InputKind) {
         let folder = parent(&path);
         let is_heir = |package: &PackageNode| !package.member && is_below(&package.dir, folder);
@@ -240,8 +242,8 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A data file in the packages whose code names it: their tests may read it, and those of packages that use them. False
-    /// if there are none.
+    /// Records a data file in the packages whose code names it. Their tests and those of dependent packages may read
+    /// it. Returns false if there are none.
     fn data_file(&mut self, path: &str) -> bool {
         let Some(folders) = self.graph.named_by.get(path) else { return false };
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
@@ -253,7 +255,7 @@ impl<'a> Sources<'a> {
         true
     }
 
-    /// A file that another one takes in as data, which is as if that one had changed.
+    /// Records a file that another one embeds as data, as if the other file had changed.
     fn taken_in(&mut self, path: &str, by: &str) {
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         let holders = self.holders.get(by).cloned().unwrap_or_default();
@@ -303,7 +305,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A package whose features are others, because of a file that may be that of another package.
+    /// Records a package with changed features. The cause may be a file of another package.
     fn refeatured(&mut self, name: &str, path: &str) {
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
@@ -327,14 +329,14 @@ impl<'a> Sources<'a> {
                     causes.extend(&here.binaries);
                 }
                 if !causes.is_empty() {
-                    targets.insert(target.id.clone(), self.most_telling_first(&causes));
+                    targets.insert(target.id.clone(), self.most_informative_first(&causes));
                 }
             }
         }
         Reached { targets, nowhere: self.nowhere.into_iter().collect() }
     }
 
-    /// Causes in the binaries that the code of this package names.
+    /// Returns the causes in binaries that the code of this package names.
     fn through_programs(&self, package: &PackageNode) -> CauseSet {
         let started = self.graph.started_by.iter().filter(|(_, by)| by.contains(&package.dir));
         let mut causes = CauseSet::new();
@@ -347,11 +349,11 @@ impl<'a> Sources<'a> {
         causes
     }
 
-    /// Causes for all targets of a package: its own, its library's, and those of the libraries below.
+    /// Returns the causes for all targets of a package: its own, its library's, and those of its dependencies.
     fn through_dependencies(&self, package: usize) -> CauseSet {
         let mut causes = self.packages[package].own.clone();
         let mut queue = vec![package];
-        // Dev-dependencies count for the package itself, not for those below it.
+        // Dev-dependencies count for the package itself, but not for its dependencies.
         queue.extend(self.dependencies(package, true));
         let mut seen = BTreeSet::new();
         while let Some(next) = queue.pop() {
@@ -368,10 +370,10 @@ impl<'a> Sources<'a> {
         dependencies.filter_map(|dependency| self.named.get(dependency.package.as_str())).flatten().copied().collect()
     }
 
-    fn most_telling_first(&self, causes: &CauseSet) -> Vec<ReachedBy> {
+    fn most_informative_first(&self, causes: &CauseSet) -> Vec<ReachedBy> {
         let mut causes: Vec<Cause> = causes.iter().map(|cause| self.causes[*cause].clone()).collect();
-        causes.sort_by_key(|Cause { by, is_beside_the_code }| match by {
-            ReachedBy::Item(_) if *is_beside_the_code => 3,
+        causes.sort_by_key(|Cause { by, is_not_code }| match by {
+            ReachedBy::Item(_) if *is_not_code => 3,
             ReachedBy::Request => 0,
             ReachedBy::Item(item) => match item.change {
                 ChangeKind::Changed => 0,
@@ -388,7 +390,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Whether a cause goes on to the packages that depend on this one.
+/// Propagation of a cause to the packages that depend on this one.
 #[derive(Clone, Copy)]
 enum Exported {
     Yes,

@@ -1,4 +1,4 @@
-//! Attributes: those of a part of the source, and what they say about tests.
+//! Reads attributes of parts of the source, and what they mean for tests.
 
 use super::condition::Condition;
 use perfunit_model::guesses::TEST_ATTRIBUTES;
@@ -9,7 +9,7 @@ use syn::{Attribute, Meta, Path, Token};
 
 type Metas = Punctuated<Meta, Token![,]>;
 
-/// The attributes before an item, a statement or another part: syn's types do not tell them of every kind.
+/// Parses the attributes before an item, a statement or another part. syn's types do not provide them for every kind.
 pub(super) fn outer_attributes(part: &impl ToTokens) -> Vec<Attribute> {
     let parser = |input: ParseStream<'_>| {
         let attributes = input.call(Attribute::parse_outer)?;
@@ -18,12 +18,13 @@ pub(super) fn outer_attributes(part: &impl ToTokens) -> Vec<Attribute> {
     parser.parse2(part.to_token_stream()).unwrap_or_default()
 }
 
-/// Returns whether the attributes keep the item out of all builds except those of tests.
+/// Checks whether the attributes restrict the item to test builds.
 pub fn is_test_only(attributes: &[Attribute]) -> bool {
     Condition::of(attributes).implies_test()
 }
 
-/// True if the attributes make a function a test: `#[test]`, `#[tokio::test]`, `#[rstest]`, `#[cfg_attr(.., test)]`, ...
+/// Checks whether the attributes make a function a test: `#[test]`, `#[tokio::test]`, `#[rstest]`, `#[cfg_attr(..,
+/// test)]`, ...
 pub fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| makes_test(&attribute.meta))
 }
@@ -38,7 +39,7 @@ fn makes_test(meta: &Meta) -> bool {
     TEST_ATTRIBUTES.contains(&name.as_str()) || name.ends_with("_test")
 }
 
-/// True for attributes that leave the work of a test alone: lint levels, `#[ignore]`, `#[cfg]`.
+/// Checks for attributes that do not affect the work of a test: lint levels, `#[ignore]`, `#[cfg]`.
 pub fn is_beside_the_work(attribute: &Attribute) -> bool {
     let path = attribute.path();
     ["allow", "warn", "deny", "forbid", "expect", "ignore", "cfg", "must_use"].iter().any(|name| path.is_ident(name))
@@ -46,7 +47,7 @@ pub fn is_beside_the_work(attribute: &Attribute) -> bool {
         || is_conditional_beside_the_work(attribute)
 }
 
-/// True for the attributes that tell us about a test: `#[perfunit::skip]`.
+/// Checks for our own attributes of tests, such as `#[perfunit::skip]`.
 pub fn is_ours(path: &Path) -> bool {
     let mut names = path.segments.iter().map(|segment| &segment.ident);
     path.segments.len() == 2 && names.next().is_some_and(|first| first == "perfunit" || first == "perfunit_runtime")
@@ -61,7 +62,7 @@ fn is_conditional_beside_the_work(attribute: &Attribute) -> bool {
         })
 }
 
-/// What is applied to an item: the names of its attributes, also of those in `cfg_attr(..)` and `unsafe(..)`.
+/// Returns the names of an item's attributes, including those in `cfg_attr(..)` and `unsafe(..)`.
 pub fn applied(attributes: &[Attribute]) -> Vec<Path> {
     let mut paths = Vec::new();
     for attribute in attributes {
@@ -82,13 +83,13 @@ fn add_applied(meta: &Meta, paths: &mut Vec<Path>) {
     }
 }
 
-/// True if a macro that these attributes name may read the documentation of the item and of what is in it. Only what the
-/// standard library's own derives make is known not to depend on it.
+/// Checks whether a macro in these attributes may read the documentation of the item and its parts. Only the standard
+/// library's derives are known not to.
 pub fn may_read_documentation(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| may_read(&attribute.meta))
 }
 
-/// What the standard library's own derives make depends on the fields alone.
+/// Derives of the standard library, which depend on the fields only.
 pub(super) const DERIVES_OF_STD: [&str; 9] =
     ["Clone", "Copy", "Debug", "Default", "Eq", "Hash", "Ord", "PartialEq", "PartialOrd"];
 
@@ -107,7 +108,7 @@ fn may_read(meta: &Meta) -> bool {
     }
 }
 
-/// True for an attribute that is not built into the compiler, and can make anything of the item.
+/// Checks for an attribute that is not built in, and may therefore transform the item.
 pub fn is_attribute_macro(path: &Path) -> bool {
     const BUILT_IN: [&str; 45] = [
         "allow",

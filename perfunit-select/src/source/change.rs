@@ -1,11 +1,11 @@
-//! The vocabulary of a source difference.
+//! Types that describe a source difference.
 
 use perfunit_model::{ChangeKind, CodeChange, Irrelevance};
 
 /// A file that differs between the two versions. A rename is a removal and an addition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChange {
-    /// Path from the root of the repository, with `/`.
+    /// Path relative to the root of the repository, with `/`.
     pub path: String,
     /// Content in base, unless the file is new.
     pub base: Option<Vec<u8>>,
@@ -13,58 +13,58 @@ pub struct FileChange {
     pub head: Option<Vec<u8>>,
 }
 
-/// All that differs, sorted by path.
+/// The differences, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceDiff {
     /// Changed items of Rust files.
     pub items: Vec<ChangedItem>,
-    /// Changed files besides Rust code that can reach a build or a run.
+    /// Other changed files that can affect a build or a run.
     pub inputs: Vec<ChangedInput>,
     /// Changed files that cannot, by path, with the reason.
     pub irrelevant: Vec<(String, Irrelevance)>,
 }
 
 impl SourceDiff {
-    /// True if nothing changed that could reach a test.
+    /// Checks whether nothing changed that could affect a test.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.inputs.is_empty()
     }
 
-    /// Whether a changed file is data: no code, and no part of the build.
+    /// Checks whether a changed file is data, neither code nor part of the build.
     pub fn is_data(&self, path: &str) -> bool {
         self.inputs.iter().any(|input| input.path == path && input.kind == InputKind::Data)
     }
 }
 
-/// An item whose tokens differ, or that exists on one side only.
+/// An item with tokens that differ, or that exists on one side only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedItem {
     /// File in head, or in base if the item was removed.
     pub path: String,
-    /// Line in that file, from 1.
+    /// Line in that file, counted from 1.
     pub line: usize,
     /// Inline modules, type or trait, and name: `parser::Parser::parse_line`.
     pub name: String,
-    /// The last segment, to match names in other code. For an impl block the type.
+    /// Last segment, to match names in other code. For an impl block, the type.
     pub ident: String,
-    /// Type of the impl block or name of the trait around it, otherwise empty.
+    /// Type of the enclosing impl block or name of the enclosing trait; empty if there is none.
     pub owner: String,
-    /// Name of the trait that the impl block around it implements, otherwise empty.
+    /// Name of the trait that the enclosing impl block implements; empty if there is none.
     pub implements: String,
-    /// What kind of item.
+    /// Kind of the item.
     pub kind: ItemKind,
-    /// What happened to it.
+    /// Kind of the change.
     pub change: ChangeKind,
-    /// For a moved item the file in base, if that is another one.
+    /// For a moved item, its file in base if that differs.
     pub from: Option<String>,
-    /// True below `#[cfg(test)]` or for a test. Files that only test targets hold are not known here: see `reach`.
+    /// True if it is a test or below `#[cfg(test)]`. Files of test targets only are not considered here: see `reach`.
     pub test_only: bool,
-    /// True for a `#[test]` function or one like it.
+    /// True if it is a `#[test]` function or similar.
     pub is_test: bool,
 }
 
 impl ChangedItem {
-    /// What to call it: `Parser::line`, `impl Parser`, `use Parser`, `thread_local!`.
+    /// Returns its name for messages: `Parser::line`, `impl Parser`, `use Parser`, `thread_local!`.
     pub fn label(&self) -> String {
         match self.kind {
             ItemKind::Impl => format!("impl {}", self.name),
@@ -76,7 +76,7 @@ impl ChangedItem {
         }
     }
 
-    /// What of it a report shows.
+    /// Returns the parts that a report shows.
     pub fn code_change(&self) -> CodeChange {
         CodeChange { change: self.change, item: self.label(), path: self.path.clone(), line: self.line }
     }
@@ -93,7 +93,7 @@ pub enum ItemKind {
     Type,
     /// The header of a trait, or a trait alias.
     Trait,
-    /// A constant, also an associated one.
+    /// A constant, including an associated one.
     Const,
     Static,
     Macro,
@@ -101,38 +101,38 @@ pub enum ItemKind {
     Use,
     /// A module declaration or the header of an inline module.
     Module,
-    /// A macro call in the place of an item, without the functions spelled out in it.
+    /// A macro call in item position, without the functions written in it.
     MacroCall,
     /// The inner attributes of a file.
     Attributes,
-    /// Anything else: foreign blocks, syntax unknown to us, a file that does not parse.
+    /// Anything else: foreign blocks, unknown syntax, a file that cannot be parsed.
     Other,
 }
 
-/// A file besides Rust code that differs.
+/// A changed file other than Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedInput {
-    /// Path from the root of the repository.
+    /// Path relative to the root of the repository.
     pub path: String,
     pub kind: InputKind,
 }
 
-/// Kinds of input besides Rust code.
+/// Kinds of input other than Rust code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputKind {
-    /// A `Cargo.toml`, in keys that can reach the code of its package.
+    /// A `Cargo.toml` with changed keys that can affect the code of its package.
     Manifest,
-    /// A `Cargo.toml`, in keys for the whole workspace: profiles, patches, inherited values.
+    /// A `Cargo.toml` with changed keys that affect the whole workspace: profiles, patches, inherited values.
     WorkspaceManifest,
-    /// A `Cargo.toml`, in nothing but the version number (which `env!("CARGO_PKG_VERSION")` shows).
+    /// A `Cargo.toml` in which only the version number changed (visible in `env!("CARGO_PKG_VERSION")`).
     ManifestVersion,
     LockFile {
-        /// External packages with another version, source or checksum. Empty: unknown, that is any.
+        /// External packages with a changed version, source or checksum. Empty means unknown, so any may have.
         packages: Vec<String>,
     },
-    /// A `build.rs` beside a manifest.
+    /// A `build.rs` next to a manifest.
     BuildScript,
     CargoConfig,
-    /// Any other file; the code may include it or read it.
+    /// Any other file, which the code may include or read.
     Data,
 }

@@ -1,4 +1,4 @@
-//! The comparison of two versions: items matched by identity, then by content.
+//! Compares two versions: matches items by identity, then by content.
 
 use super::change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
 use super::inputs::{self, Fate};
@@ -6,8 +6,9 @@ use super::items::{Item, coarse, items};
 use perfunit_model::{ChangeKind, Irrelevance};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What differs. `mentioned` tells whether any Rust file of the repository holds this file name in a string literal, so
-/// that documentation which is also data (`include_str!("../README.md")`) is not taken for harmless.
+/// Computes the difference. `mentioned` checks whether a string literal in any Rust file of the repository contains
+/// this file name, so that documentation that is also data (`include_str!("../README.md")`) is not taken for
+/// irrelevant.
 pub fn diff(changes: &[FileChange], mentioned: &dyn Fn(&str) -> bool) -> SourceDiff {
     let mut diff = SourceDiff::default();
     let mut added = Vec::new();
@@ -30,14 +31,14 @@ pub fn diff(changes: &[FileChange], mentioned: &dyn Fn(&str) -> bool) -> SourceD
     diff
 }
 
-/// Items without a partner in the other version of their file.
+/// Items without a counterpart in the other version of their file.
 #[derive(Default)]
 struct Unmatched {
     removed: Vec<Item>,
     added: Vec<Item>,
 }
 
-/// Compares a Rust file; changed items and the file's fate go to `diff`, the rest is returned.
+/// Compares a Rust file. Adds changed items and the file's category to `diff`, and returns the unmatched items.
 fn rust_file(change: &FileChange, diff: &mut SourceDiff) -> Unmatched {
     let (mut base, mut head) = both_items(change);
     without_repeated_blocks(&mut base);
@@ -59,7 +60,7 @@ fn rust_file(change: &FileChange, diff: &mut SourceDiff) -> Unmatched {
     unmatched
 }
 
-/// Both sides taken apart; as one item each if either does not parse, so that like is compared with like.
+/// Parses both versions into items. If either cannot be parsed, both become a single item, so that they are comparable.
 fn both_items(change: &FileChange) -> (Vec<Item>, Vec<Item>) {
     let parse = |content: &Option<Vec<u8>>| content.as_deref().map_or(Some(Vec::new()), items);
     if let (Some(base), Some(head)) = (parse(&change.base), parse(&change.head)) {
@@ -69,8 +70,8 @@ fn both_items(change: &FileChange) -> (Vec<Item>, Vec<Item>) {
     (whole(&change.base), whole(&change.head))
 }
 
-/// Which macro a name means depends on the order of what is there: what defines and calls macros in head if that is another
-/// one and nothing else differs.
+/// Returns the items of head that define or call macros if only their order changed. The order decides which macro a
+/// name refers to.
 fn out_of_order(base: &[Item], head: &[Item]) -> Vec<Item> {
     let scoped = |item: &&Item| {
         matches!(item.kind, ItemKind::Macro | ItemKind::MacroCall | ItemKind::Module) || item.code.text.contains("! ")
@@ -90,7 +91,7 @@ fn out_of_order(base: &[Item], head: &[Item]) -> Vec<Item> {
     head.iter().filter(scoped).cloned().collect()
 }
 
-/// Keeps one of several equal inherent impl headers: it does not matter into how many blocks the methods are split.
+/// Keeps one of several equal inherent impl headers, because the number of blocks does not matter.
 fn without_repeated_blocks(items: &mut Vec<Item>) {
     let mut seen = BTreeSet::new();
     items.retain(|item| {
@@ -104,7 +105,7 @@ fn same_code(base: &[Item], head: &[Item]) -> bool {
     base.len() == head.len() && base.iter().zip(head).all(|(base, head)| base.code.text == head.code.text)
 }
 
-/// Matches the items of one file. Changed ones, as in head, go to `found`; those without a partner are returned.
+/// Matches the items of one file. Adds changed ones, as in head, to `found`, and returns those without a counterpart.
 fn compare(base: Vec<Item>, head: Vec<Item>, found: &mut Vec<Item>) -> Unmatched {
     let identity = |item: &Item| (item.kind, item.scope.clone(), item.header.clone(), item.name.clone());
     let same_code = |item: &Item| (identity(item), item.code.text.clone());
@@ -113,7 +114,7 @@ fn compare(base: Vec<Item>, head: Vec<Item>, found: &mut Vec<Item>) -> Unmatched
     let (base, head, changed) = pair(base, head, identity);
     found.extend(changed.into_iter().map(|(_, head)| head));
 
-    // The header of an impl block changed: its items are found again by type, trait and name.
+    // If the header of an impl block changed, match its items by type, trait and name.
     let loose = |item: &Item| (item.kind, item.scope.clone(), item.implements.clone(), item.name.clone());
     let loose_unchanged = |item: &Item| (loose(item), item.code.text.clone());
     let (base, head, same_inside) = pair(base, head, loose_unchanged);
@@ -121,22 +122,23 @@ fn compare(base: Vec<Item>, head: Vec<Item>, found: &mut Vec<Item>) -> Unmatched
     found.extend(changed.into_iter().map(|(_, head)| head));
     let headers: BTreeSet<String> =
         found.iter().chain(&added).filter(|item| item.kind == ItemKind::Impl).map(|item| item.header.clone()).collect();
-    // A changed header stands for all that is unchanged below it.
+    // A changed header represents all unchanged items below it.
     found.extend(same_inside.into_iter().map(|(_, head)| head).filter(|head| !headers.contains(&head.header)));
-    // So does a changed condition. Without one the conditions of two parts were exchanged, or what is below them.
+    // So does a changed condition. Without one, the conditions or contents of two parts were swapped.
     let stands_for = |around: &Item, item: &Item| decides(around.kind) && (item.test_only || !around.test_only);
-    let is_told = |item: &Item| found.iter().chain(&added).chain(&removed).any(|around| stands_for(around, item));
-    let untold: Vec<Item> = decided_otherwise.into_iter().map(|(_, head)| head).filter(|item| !is_told(item)).collect();
-    found.extend(untold);
+    let is_covered = |item: &Item| found.iter().chain(&added).chain(&removed).any(|around| stands_for(around, item));
+    let uncovered: Vec<Item> =
+        decided_otherwise.into_iter().map(|(_, head)| head).filter(|item| !is_covered(item)).collect();
+    found.extend(uncovered);
     Unmatched { removed, added }
 }
 
-/// Whether what is below an item of this kind depends on its attributes, or on the text around it.
+/// Checks whether items below an item of this kind depend on its attributes or text.
 fn decides(kind: ItemKind) -> bool {
     matches!(kind, ItemKind::Attributes | ItemKind::Impl | ItemKind::MacroCall | ItemKind::Module | ItemKind::Trait)
 }
 
-/// Pairs items of equal key, first with first; returns what is left of both and the pairs.
+/// Pairs items with equal keys in order. Returns the unpaired items of both sides, and the pairs.
 fn pair<K: Ord>(
     base: Vec<Item>,
     head: Vec<Item>,
@@ -156,14 +158,14 @@ fn pair<K: Ord>(
     (by_key.into_values().flatten().collect(), left, pairs)
 }
 
-/// Pairs removed and added items of equal content as moved; the others are what they are.
+/// Pairs removed and added items with equal content as moved, and adds all changes to `found`.
 fn match_moved(removed: Vec<(String, Item)>, added: Vec<(String, Item)>, found: &mut Vec<ChangedItem>) {
     type Content = (ItemKind, String, String, String, String);
     let content = |item: &Item| -> Content {
         let Item { kind, owner, implements, ident, code, .. } = item;
         (*kind, owner.clone(), implements.clone(), ident.clone(), code.text.clone())
     };
-    // An import or a module declaration says nothing without its place.
+    // An import or a module declaration has no meaning without its place.
     let can_move = |item: &Item| !matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes);
     let mut sources: BTreeMap<Content, VecDeque<(String, Item)>> = BTreeMap::new();
     for (path, item) in removed {

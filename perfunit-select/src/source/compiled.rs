@@ -1,4 +1,4 @@
-//! What of a function is compiled: its code without what conditions inside of it leave out.
+//! Reduces a function to the code that is compiled under given conditions.
 
 use super::attributes::outer_attributes;
 use super::condition::{Condition, Configuration};

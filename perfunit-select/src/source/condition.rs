@@ -1,4 +1,4 @@
-//! Conditions of `#[cfg]`, and the one evaluator of them.
+//! Conditions of `#[cfg]`, and their only evaluator.
 
 use cfg_expr::{Expression, Predicate, TargetPredicate};
 use perfunit_build::Compilation;
@@ -9,33 +9,36 @@ use std::env::consts;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Meta, Token};
 
-/// The conditions that an item is compiled under: those of its own attributes and of everything around it.
+/// Conditions under which an item is compiled: its own and those of everything around it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// The arguments of the `#[cfg]`s, all of which must hold. Text that does not parse is neither true nor false.
+    /// Arguments of the `#[cfg]`s, all of which must hold. Text that cannot be parsed is neither true nor false.
     all: Vec<String>,
 }
 
-/// The facts about a compilation that decide conditions. A fact that is not known is `None`, and decides nothing.
+/// Facts about a compilation that decide conditions. An unknown fact is `None` and decides nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Configuration<'a> {
     pub features: Option<&'a BTreeSet<String>>,
     pub test: Option<bool>,
-    /// Depends on the profile, on the options of single packages, and on `RUSTFLAGS`: known only of a finished build.
+    /// Depends on the profile, on options of single packages, and on `RUSTFLAGS`, so it is known only for a finished
+    /// build.
     pub debug_assertions: Option<bool>,
-    /// What to take the other conditions for: options of the compiler and of build scripts, and the target.
+    /// Values of other conditions: options of the compiler and of build scripts, and the target.
     pub others: Others,
 }
 
-/// How conditions are decided that say nothing of features, tests and debug assertions.
+/// Evaluation of conditions that do not concern features, tests or debug assertions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Others {
-    /// Not at all: they may hold or not.
+    /// Unknown: they may hold or not.
     #[default]
     Open,
-    /// By this machine, which runs the program: its family and system are known, its architecture may be a narrower one.
+    /// Decided by this machine, which runs the program. Its family and system are known; its architecture may be a
+    /// narrower one.
     OnThisMachine,
-    /// As in most builds: for exactly this machine, and without any option that a crate invents (`docsrs`, `loom`).
+    /// Decided as in most builds: for exactly this machine, and without options that a crate defines (`docsrs`,
+    /// `loom`).
     Typical,
 }
 
@@ -55,7 +58,7 @@ impl Condition {
         Self { all: vec![condition.to_token_stream().to_string()] }
     }
 
-    /// Returns a condition of which nothing is known.
+    /// Returns an unknown condition.
     pub fn unknown() -> Self {
         Self { all: vec![String::new()] }
     }
@@ -65,7 +68,7 @@ impl Condition {
         Self { all: self.all.iter().cloned().chain(other.all).collect() }
     }
 
-    /// Returns whether the condition holds, as far as the facts decide it.
+    /// Evaluates the condition, if the facts decide it.
     pub fn holds(&self, configuration: &Configuration<'_>) -> Option<bool> {
         let each = self.all.iter().map(|text| {
             // cfg-expr strips one `cfg(..)`, and nothing else of the text.
@@ -76,7 +79,7 @@ impl Condition {
         if each.contains(&Some(false)) { Some(false) } else { each.iter().all(Option::is_some).then_some(true) }
     }
 
-    /// Returns whether only test builds can satisfy the condition.
+    /// Checks whether only test builds can satisfy the condition.
     pub fn implies_test(&self) -> bool {
         let with = |test: bool| self.holds(&Configuration { test: Some(test), ..Configuration::default() });
         with(false) == Some(false) && with(true) != Some(false)
@@ -84,7 +87,7 @@ impl Condition {
 }
 
 impl<'a> Configuration<'a> {
-    /// Returns the facts about a finished compilation, whose program runs here.
+    /// Returns the facts about a finished compilation for this machine.
     pub fn of_build(compilation: &'a Compilation) -> Self {
         Self {
             features: Some(&compilation.features),
@@ -93,12 +96,12 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// Returns what is known of each build whose program runs here. Its libraries are compiled with and without tests.
+    /// Returns the facts about any build for this machine. Its libraries are compiled with and without tests.
     pub fn of_any_build() -> Self {
         Self { others: Others::OnThisMachine, ..Self::default() }
     }
 
-    /// Returns the likely facts about unit tests that are yet to be built with these features, if they are known.
+    /// Returns the likely facts about unit tests that will be built with these features, if known.
     pub fn of_unit_tests(features: Option<&'a BTreeSet<String>>) -> Self {
         Self { features, test: Some(true), debug_assertions: None, others: Others::Typical }
     }
@@ -113,12 +116,12 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// Returns whether the condition holds, for all that is known.
+    /// Checks whether the condition may hold, given the known facts.
     pub fn may_satisfy(&self, condition: &Condition) -> bool {
         condition.holds(self) != Some(false)
     }
 
-    /// Returns the attributes that apply: those in `cfg_attr(..)` only if its condition may hold.
+    /// Returns the attributes that apply. Those in `cfg_attr(..)` apply only if its condition may hold.
     pub fn applied(&self, attributes: &[Attribute]) -> Vec<Meta> {
         let mut found = Vec::new();
         for attribute in attributes {
@@ -169,7 +172,7 @@ impl Others {
     }
 }
 
-/// Returns whether programs for this architecture may run here: builds can be for a narrower one than ours.
+/// Checks whether programs for this architecture may run here. Builds can be for a narrower one than ours.
 fn may_run_here(architecture: &str) -> bool {
     let ours: &[&str] = match consts::ARCH {
         "x86_64" => &["x86_64", "x86"],
@@ -179,7 +182,7 @@ fn may_run_here(architecture: &str) -> bool {
     ours.contains(&architecture)
 }
 
-/// Returns whether a target like this machine has the property. Test executables unwind.
+/// Checks whether a target like this machine has the property. Test executables unwind.
 fn is_here(target: &TargetPredicate) -> bool {
     match target {
         TargetPredicate::Arch(arch) => arch.as_str() == consts::ARCH,
@@ -261,7 +264,7 @@ mod tests {
         check(parse_quote!(#[cfg(not(false))]), Some(true));
         check(parse_quote!(#[cfg(all(unix, feature = "std",),)]), Some(false));
         check(parse_quote!(#[cfg(all())]), Some(true));
-        // Unstable, or not valid: neither may hold or not.
+        // Unstable or invalid, so it may hold or not.
         check(parse_quote!(#[cfg(version("1.80"))]), None);
         check(parse_quote!(#[cfg(accessible(::std::mem::size_of))]), None);
         check(parse_quote!(#[cfg(target_thread_local)]), None);
@@ -278,7 +281,7 @@ mod tests {
             condition.holds(&Configuration::of_build(&compilation))
         };
         assert_eq!([Some(true), Some(false), None].map(of_build), [Some(false), Some(true), None]);
-        // Before it is built, the profile decides nothing.
+        // Before the build, the profile decides nothing.
         assert_eq!(condition.holds(&Configuration::of_unit_tests(Some(&BTreeSet::new()))), None);
     }
 

@@ -1,4 +1,4 @@
-//! Whether a file can hold tests: where that is not clear it can.
+//! Checks whether a file can contain tests. An unclear case counts as yes.
 
 use super::attributes::{DERIVES_OF_STD, is_attribute_macro};
 use super::normalise::bare;
@@ -8,19 +8,20 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Item, Meta, Path, Token};
 
-/// Of the language, besides what [`is_attribute_macro`] knows.
+/// Built-in attributes that [`is_attribute_macro`] does not list.
 const BUILT_IN: [&str; 4] = ["crate_name", "no_implicit_prelude", "panic_handler", "windows_subsystem"];
-/// What is only at tests, or leaves out the usual harness.
+/// Attributes that occur only on tests, or that remove the default harness.
 const OF_TESTS: [&str; 3] = ["ignore", "no_main", "should_panic"];
 
-/// Whether a file obviously holds tests.
+/// Checks whether a file obviously contains tests.
 pub fn holds_tests(text: &str) -> bool {
     text.contains("#[test]")
 }
 
-/// Whether a file may hold tests itself. `is_file` tells whether the file of a module is known, by its path in this one.
+/// Checks whether a file may contain tests itself. `is_file` checks whether the file of a module is known, given the
+/// module's path in this file.
 pub fn may_hold_tests(text: &str, is_file: &dyn Fn(&str) -> bool) -> bool {
-    // What a macro may write, or the compiler reads otherwise than we do, is not known.
+    // The text may be for a macro, or the compiler may parse it differently.
     let Some(file) = parse(text) else { return true };
     !file.attrs.iter().all(makes_none) || may_hold(&file.items, "", is_file)
 }
@@ -68,7 +69,7 @@ fn makes_none(attribute: &Attribute) -> bool {
 fn meta_makes_none(meta: &Meta) -> bool {
     let path = meta.path();
     match meta {
-        // What is only there in tests is mostly a test, or what tests use.
+        // Code that exists only in tests usually is a test or is used by tests.
         Meta::List(list) if path.is_ident("cfg") || path.is_ident("feature") => !names_tests(list.tokens.clone()),
         Meta::List(list) if path.is_ident("cfg_attr") => {
             let metas = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
@@ -87,7 +88,7 @@ fn meta_makes_none(meta: &Meta) -> bool {
     }
 }
 
-/// By the last part of a path: `tokio::main` is `main`.
+/// Compares the last part of a path: `tokio::main` matches `main`.
 fn is_named(path: &Path, names: &[&str]) -> bool {
     path.segments.last().is_some_and(|last| names.iter().any(|name| last.ident == name))
 }

@@ -1,4 +1,4 @@
-//! Files besides Rust code: which of them can reach a build or a run, and which changes of them cannot.
+//! Classifies changed files other than Rust code: whether the change can affect a build or a run.
 
 use super::change::{FileChange, InputKind};
 use super::locked::changes;
@@ -9,17 +9,17 @@ use perfunit_model::guesses::{
 };
 use toml::{Table, Value};
 
-/// What becomes of a changed file.
+/// Category of a changed file.
 #[derive(Debug, PartialEq)]
 pub enum Fate {
-    /// To be compared as Rust.
+    /// To be compared as Rust code.
     Rust,
-    /// Can reach a build or a run.
+    /// Can affect a build or a run.
     Input(InputKind),
     Irrelevant(Irrelevance),
 }
 
-/// Decides by name, then by content. For `mentioned` see [`super::diff`].
+/// Classifies a file by name, then by content. For `mentioned` see [`super::diff`].
 pub fn fate(change: &FileChange, mentioned: &dyn Fn(&str) -> bool) -> Fate {
     let (folder, name) = change.path.rsplit_once('/').unwrap_or(("", &change.path));
     match name {
@@ -34,8 +34,8 @@ pub fn fate(change: &FileChange, mentioned: &dyn Fn(&str) -> bool) -> Fate {
     }
 }
 
-/// True for a `build.rs` that is not a module of the crate. A manifest can name another file: that one is compared as
-/// Rust, and `reach` knows its path.
+/// Checks for a `build.rs` that is not a module of the crate. A manifest can name another file; that one is compared as
+/// Rust code, and `reach` knows its path.
 pub fn is_build_script(path: &str) -> bool {
     let mut segments = path.rsplit('/');
     segments.next() == Some("build.rs") && !segments.any(|folder| folder == "src" || folder == "tests")
@@ -52,7 +52,7 @@ fn is_tooling(folder: &str, name: &str) -> bool {
     TOOLING_FILES.contains(&name) || (config && RUNNER_SETTINGS.contains(&name)) || TOOLING_FOLDERS.iter().any(below)
 }
 
-/// Whether a file is meant for people: programs that read it have its name.
+/// Checks whether a file is meant for people. Programs that read such a file contain its name.
 pub fn is_document(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     is_documentation(folder, name)
@@ -64,12 +64,12 @@ fn is_documentation(folder: &str, name: &str) -> bool {
     let known = (text || !name.contains('.') || start.starts_with("LICENSE"))
         && DOCUMENTS.iter().any(|document| start.starts_with(document));
     let in_docs = folder.split('/').any(|folder| DOCUMENT_FOLDERS.contains(&folder));
-    // Test images are in a folder of their own.
+    // Test images are in other folders.
     let picture = has_extension(name, &PICTURE_EXTENSIONS);
     known || (in_docs && (text || picture)) || (folder.is_empty() && picture)
 }
 
-/// A file that must be the same TOML on both sides to be the same.
+/// Classifies a configuration file, which is unchanged if both sides are the same TOML.
 fn cargo_config(change: &FileChange) -> Fate {
     match both_tables(change) {
         Some((base, head)) if base == head => Fate::Irrelevant(Irrelevance::OnlyCommentsOrFormatting),
@@ -77,7 +77,7 @@ fn cargo_config(change: &FileChange) -> Fate {
     }
 }
 
-/// Both sides as TOML; `None` if one is absent or does not parse.
+/// Parses both sides as TOML; `None` if one is missing or invalid.
 fn both_tables(change: &FileChange) -> Option<(Table, Table)> {
     let table = |content: &Option<Vec<u8>>| std::str::from_utf8(content.as_deref()?).ok()?.parse::<Table>().ok();
     Some((table(&change.base)?, table(&change.head)?))
@@ -101,7 +101,7 @@ fn manifest(change: &FileChange) -> Fate {
     Fate::Input(if is_shared { InputKind::WorkspaceManifest } else { InputKind::Manifest })
 }
 
-/// The `[package]` and `[workspace.package]` tables.
+/// Returns the `[package]` and `[workspace.package]` tables.
 fn package_tables(manifest: &mut Table) -> Vec<&mut Table> {
     let mut tables = Vec::new();
     for (key, value) in manifest.iter_mut() {
@@ -116,7 +116,7 @@ fn package_tables(manifest: &mut Table) -> Vec<&mut Table> {
     tables
 }
 
-/// Removes the keys that cannot reach the code.
+/// Removes the keys that cannot affect the code.
 pub(super) fn remove_description(manifest: &mut Table) {
     manifest.remove("badges");
     for package in package_tables(manifest) {
@@ -149,7 +149,7 @@ pub(super) fn remove_description(manifest: &mut Table) {
     remove_versions_of_paths(manifest);
 }
 
-/// Removes `version` beside `path`: it counts only for those who fetch the package from a registry.
+/// Removes `version` next to `path`, which is only used when the package comes from a registry.
 fn remove_versions_of_paths(table: &mut Table) {
     for (_, value) in table.iter_mut() {
         if let Value::Table(inner) = value {

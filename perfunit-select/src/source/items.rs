@@ -1,4 +1,4 @@
-//! Items: a Rust file taken apart into functions, methods, types, constants, ..., each with its own code.
+//! Splits a Rust file into items: functions, methods, types, constants, ..., each with its own code.
 
 use super::attributes::{is_beside_the_work, is_test, is_test_only};
 use super::change::ItemKind;
@@ -16,36 +16,36 @@ use syn::{Attribute, ImplItem, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, 
 pub struct Item {
     /// Inline modules, type or trait, and name.
     pub name: String,
-    /// The last segment; for an impl block the type.
+    /// Last segment; for an impl block, the type.
     pub ident: String,
-    /// Type of the impl block or name of the trait around it, otherwise empty.
+    /// Type of the enclosing impl block or name of the enclosing trait; empty if there is none.
     pub owner: String,
-    /// Name of the trait that the impl block around it implements, otherwise empty.
+    /// Name of the trait that the enclosing impl block implements; empty if there is none.
     pub implements: String,
-    /// Inline modules around it: `a::b`.
+    /// Enclosing inline modules: `a::b`.
     pub scope: String,
-    /// Header of the impl block around it (or that it is), otherwise empty.
+    /// Header of the enclosing impl block (or of the item itself); empty if there is none.
     pub header: String,
-    /// What kind of item.
+    /// Kind of the item.
     pub kind: ItemKind,
-    /// Line of its name, from 1.
+    /// Line of its name, counted from 1.
     pub line: usize,
-    /// True below `#[cfg(test)]` or for a test.
+    /// True if it is a test or below `#[cfg(test)]`.
     pub test_only: bool,
-    /// True for a test function.
+    /// True if it is a test function.
     pub is_test: bool,
-    /// What must hold for it to be compiled; unknown below a macro.
+    /// Condition under which it is compiled; unknown below a macro.
     pub condition: Condition,
-    /// What is written around it that decides what becomes of it: see [`Surroundings`].
+    /// Surrounding text that affects it: see [`Surroundings`].
     pub decided_by: String,
-    /// Its tokens. Of an impl block, trait or inline module only the header: what is inside are items of their own.
+    /// Tokens. For an impl block, trait or inline module, only the header, because its content is separate items.
     pub code: Code,
-    /// For a test its tokens without the attributes that leave its work alone, such as `#[ignore]`.
+    /// For a test, its tokens without attributes that do not affect its work, such as `#[ignore]`.
     pub workload: Option<String>,
 }
 
 impl Item {
-    /// The whole file as one item, for files that do not parse.
+    /// Creates a single item for the whole file, if the file cannot be parsed.
     pub fn file(path: &str, code: Code) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         Self {
@@ -67,7 +67,7 @@ impl Item {
     }
 }
 
-/// The items of a Rust file in their order, or `None` if it is not Rust that we can parse.
+/// Parses the items of a Rust file in order; `None` if it cannot be parsed.
 pub fn items(content: &[u8]) -> Option<Vec<Item>> {
     let file = parse(std::str::from_utf8(content).ok()?)?;
     let mut collector = Collector { found: Vec::new(), around: Surroundings::default().below(&file.attrs) };
@@ -79,7 +79,7 @@ pub fn items(content: &[u8]) -> Option<Vec<Item>> {
     Some(collector.found)
 }
 
-/// The code of a file that does not parse: its tokens if it has any, else its bytes.
+/// Returns the code of a file that cannot be parsed: its tokens if it has any, else its text.
 pub fn coarse(path: &str, content: &[u8]) -> Item {
     let text = String::from_utf8_lossy(content);
     let code = match text.trim_start_matches('\u{feff}').parse::<TokenStream>() {
@@ -102,7 +102,7 @@ struct Collector {
     around: Surroundings,
 }
 
-/// Adds an item of an impl block or a trait: the same kinds, of types of their own.
+/// Adds an item of an impl block or a trait, which have the same kinds but different types.
 macro_rules! associated_item {
     ($collector:ident, $item:ident, $kind:ident) => {
         match $item {
@@ -123,7 +123,7 @@ impl Collector {
     fn add(&mut self, kind: ItemKind, ident: String, line: usize, code: Code) -> &mut Item {
         let Surroundings { scope, owner, test_only, condition, decided_by, .. } = self.around.clone();
         let name = match kind {
-            // The block is called like the type, and already around itself for its header.
+            // The block is named like its type, which is already part of the surroundings for its header.
             ItemKind::Impl => self.around.owned_by(Owner::default()).name(&ident),
             _ => self.around.name(&ident),
         };
@@ -185,7 +185,7 @@ impl Collector {
         }
     }
 
-    /// Items without a name of their own: foreign blocks and syntax unknown to us.
+    /// Adds an item without a name: a foreign block or unknown syntax.
     fn other(&mut self, tokens: TokenStream) {
         let line = tokens.clone().into_iter().next().map_or(1, |tree| line(tree.span()));
         let code = self.around.code(&[], tokens);
@@ -209,7 +209,7 @@ impl Collector {
         tokens: TokenStream,
     ) {
         let is_test = is_test(attributes);
-        // What a macro makes of a test is its work, and that no documentation decides.
+        // A macro's expansion of a test is part of its work and does not depend on documentation.
         let (body, mut code) = if is_test {
             (Code::of(tokens), Code::of(tokens_of(attributes)))
         } else {
@@ -257,7 +257,8 @@ impl Collector {
 
     fn module(&mut self, mut item: ItemMod) {
         let inside = item.content.take();
-        // Without its content an inline module prints like a declaration: `mod a {}` made a file is no change of it.
+        // Without its content an inline module looks like a declaration, so moving `mod a {}` to a file does not change
+        // it.
         self.within(self.around.below(&item.attrs), |collector| {
             collector.named(ItemKind::Module, &item.ident, &[], &item);
             if let Some((_, items)) = inside {
@@ -267,7 +268,7 @@ impl Collector {
         });
     }
 
-    /// One item for each imported name: order and grouping do not matter.
+    /// Adds an item for each imported name, because order and grouping do not matter.
     fn import(&mut self, item: &ItemUse) {
         let mut before = Code::of(tokens_of(&item.attrs));
         before.push(Code::of(&item.vis));
@@ -320,7 +321,7 @@ impl Collector {
     }
 }
 
-/// The names that a `use` brings in, each with its whole path.
+/// Collects the names that a `use` imports, each with its full path.
 fn imported(tree: &UseTree, prefix: &str, leaves: &mut Vec<(String, String)>) {
     match tree {
         UseTree::Path(path) => imported(&path.tree, &format!("{prefix}{}::", bare(&path.ident)), leaves),

@@ -1,13 +1,13 @@
-//! The keys in which two versions of a manifest or of a configuration file differ.
+//! Finds the keys that differ between two versions of a manifest or configuration file.
 
 use super::inputs::{remove_description, remove_version};
 use toml::{Table, Value};
 
-/// Keys are told down to so many levels: `profile.bench.lto`, `dependencies.serde.features`.
+/// Maximum depth of reported keys: `profile.bench.lto`, `dependencies.serde.features`.
 const DEEPEST: usize = 3;
 
-/// The keys that differ, without those that only describe the package; sorted. `None` if a version is absent or cannot be
-/// read.
+/// Returns the keys that differ, sorted, without those that only describe the package. Returns `None` if a version is
+/// missing or cannot be parsed.
 pub fn changed_keys(base: Option<&[u8]>, head: Option<&[u8]>) -> Option<Vec<String>> {
     let table = |content: Option<&[u8]>| std::str::from_utf8(content?).ok()?.parse::<Table>().ok();
     let (mut base, mut head) = (table(base)?, table(head)?);
@@ -36,7 +36,7 @@ fn compare(base: &Table, head: &Table, above: &str, level: usize, keys: &mut Vec
     }
 }
 
-/// A table that is not there is empty.
+/// Returns the value as a table. A missing table is empty.
 fn as_table(value: Option<&Value>) -> Option<Table> {
     match value {
         None => Some(Table::new()),

@@ -1,26 +1,27 @@
-//! What a lock file says about external packages, and what another version of it says otherwise.
+//! Compares the external packages in two versions of a lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
-/// An external package of which the two lock files say different things.
+/// An external package with different entries in the two lock files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockedChange {
     pub name: String,
-    /// Versions as only base has them.
+    /// Versions that only base has.
     pub base: Vec<String>,
-    /// Versions as only head has them. The same as base's where source, checksum or dependencies differ.
+    /// Versions that only head has. Equal to base's if source, checksum or dependencies differ.
     pub head: Vec<String>,
 }
 
-/// The external packages that differ, by name; none if a file cannot be read.
+/// Returns the external packages that differ, by name; none if a file cannot be parsed.
 pub fn locked_changes(base: &[u8], head: &[u8]) -> Vec<LockedChange> {
     let table = |content| std::str::from_utf8(content).ok()?.parse::<Table>().ok();
     let (Some(base), Some(head)) = (table(base), table(head)) else { return Vec::new() };
     changes(&base, &head)
 }
 
-/// The names of all packages with a path, members of the workspace among them; `None` if the file cannot be read.
+/// Returns the names of all packages without a source, which include the workspace's members; `None` if the file cannot
+/// be parsed.
 pub fn packages_with_path(lock: &[u8]) -> Option<Vec<String>> {
     let lock: Table = std::str::from_utf8(lock).ok()?.parse().ok()?;
     let packages = lock.get("package")?.as_array()?.iter();
@@ -28,7 +29,7 @@ pub fn packages_with_path(lock: &[u8]) -> Option<Vec<String>> {
     own.map(|package| package.get("name")?.as_str().map(str::to_owned)).collect()
 }
 
-/// The same of files that were read.
+/// Compares parsed lock files.
 pub(super) fn changes(base: &Table, head: &Table) -> Vec<LockedChange> {
     let (base, head) = (Locked::of(base), Locked::of(head));
     let mut changes = of_packages(&base.packages, &head.packages);
@@ -38,7 +39,7 @@ pub(super) fn changes(base: &Table, head: &Table) -> Vec<LockedChange> {
     changes.into_iter().map(|(name, [base, head])| LockedChange { name, base, head }).collect()
 }
 
-/// By name the versions that only base and only head have.
+/// Versions that only base and only head have, by package name.
 type Changes = BTreeMap<String, [Vec<String>; 2]>;
 
 fn of_packages(base: &Packages, head: &Packages) -> Changes {
@@ -52,8 +53,8 @@ fn of_packages(base: &Packages, head: &Packages) -> Changes {
     differing.map(|(name, (base, head))| (name.clone(), [versions(base, head), versions(head, base)])).collect()
 }
 
-/// External packages whose dependencies are others of those that both lock files have, and what packages of the workspace
-/// depend on in another version. Of `changes` is known anyway who depends on them.
+/// Finds external packages in both lock files with dependencies that resolve differently, and dependencies of workspace
+/// packages that resolve to another version. Dependents of packages in `changes` are known anyway.
 fn otherwise_resolved(base: &Locked, head: &Locked, changes: &Changes) -> Changes {
     let mut found = Changes::new();
     for (package, of_base) in &base.dependencies {
@@ -69,7 +70,7 @@ fn otherwise_resolved(base: &Locked, head: &Locked, changes: &Changes) -> Change
             continue;
         }
         for name in others {
-            // What it newly depends on, or no longer, its manifest says.
+            // The manifest shows added and removed dependencies.
             if let (Some(base), Some(head)) = (of_base.get(name), of_head.get(name)) {
                 let versions = |ids: &BTreeSet<String>| ids.iter().map(|id| version_of(id)).collect();
                 found.insert(name.clone(), [versions(base), versions(head)]);
@@ -82,11 +83,11 @@ fn otherwise_resolved(base: &Locked, head: &Locked, changes: &Changes) -> Change
 /// External packages by name, each with version, source and checksum. Packages of the workspace have no source.
 type Packages = BTreeMap<String, BTreeSet<[String; 3]>>;
 
-/// What a lock file says.
+/// Content of a lock file.
 struct Locked {
     packages: Packages,
-    /// By name, version and source of a package what it depends on: names, each with `version source`. Those of packages
-    /// of the workspace, whose versions do not count, by the name alone.
+    /// Dependencies of each package, by its name, version and source: names, each with `version source`. Packages of
+    /// the workspace have only a name, because their versions do not matter.
     dependencies: BTreeMap<[String; 3], BTreeMap<String, BTreeSet<String>>>,
 }
 
@@ -109,7 +110,7 @@ impl Locked {
             for dependency in package.get("dependencies").and_then(Value::as_array).into_iter().flatten() {
                 let (name, rest) =
                     dependency.as_str().map(|text| text.split_once(' ').unwrap_or((text, ""))).unwrap_or_default();
-                // Packages of the workspace have no version that counts.
+                // Versions of workspace packages do not matter.
                 if let Some(versions) = found.packages.get(name) {
                     known.entry(name.to_owned()).or_default().insert(resolved(versions, rest));
                 }
@@ -119,7 +120,7 @@ impl Locked {
     }
 }
 
-/// `version source` of what a dependency means. The file says only as much of it as it takes to know which one.
+/// Returns `version source` of a dependency. The file contains only as much of it as is needed to be unique.
 fn resolved(versions: &BTreeSet<[String; 3]>, rest: &str) -> String {
     let (version, source) = rest.split_once(' ').unwrap_or((rest, ""));
     let source = source.trim_start_matches('(').trim_end_matches(')');
@@ -140,8 +141,8 @@ fn version_of(id: &str) -> String {
 mod tests {
     use super::*;
 
-    /// `serde 1.0.1 registry`, one a line; without a source it is a package of the workspace. Behind `>` what it depends
-    /// on, between commas.
+    /// Builds a lock file. Each line is `serde 1.0.1 registry`, or a workspace package without source, followed by `>`
+    /// and its dependencies, separated by commas.
     fn lock(packages: &[&str]) -> String {
         let package = |text: &&str| {
             let (text, dependencies) = text.split_once(" > ").unwrap_or((text, ""));
@@ -198,8 +199,8 @@ mod tests {
 
     #[test]
     fn packages_with_a_path_have_no_source() {
-        let found = packages_with_path(lock(&["own 1", "a 1 r", "beside 2"]).as_bytes());
-        assert_eq!(found, Some(vec!["own".to_owned(), "beside".to_owned()]));
+        let found = packages_with_path(lock(&["own 1", "a 1 r", "near 2"]).as_bytes());
+        assert_eq!(found, Some(vec!["own".to_owned(), "near".to_owned()]));
         assert_eq!(packages_with_path(b"= broken"), None);
     }
 

@@ -1,6 +1,6 @@
-//! Functions spelled out in a macro call: `proptest! { #[test] fn .. }`.
+//! Functions written inside a macro call: `proptest! { #[test] fn .. }`.
 //!
-//! Each becomes an item of its own, so that a change to one of them is not a change to all.
+//! Each becomes an item, so that a change to one of them does not change all.
 
 use super::attributes::is_test;
 use super::normalise::bare;
@@ -10,28 +10,28 @@ use syn::{Attribute, Path};
 
 /// A function inside the tokens of a macro call.
 pub struct InnerFn {
-    /// `mod` blocks inside the call.
+    /// Enclosing `mod` blocks inside the call.
     pub scope: Vec<String>,
-    /// What stands before each of the braces around it: the condition of a `cfg_if!`, the header of an impl block.
+    /// Tokens before each enclosing brace: the condition of a `cfg_if!`, the header of an impl block.
     pub enclosing: Vec<TokenStream>,
     pub ident: Ident,
     pub attributes: Vec<Attribute>,
     pub tokens: TokenStream,
 }
 
-/// Takes the functions out of the tokens of a macro call; returns them and what is left.
+/// Splits the tokens of a macro call into the functions and the rest.
 pub fn take_functions(tokens: TokenStream) -> (Vec<InnerFn>, TokenStream) {
     let mut functions = Vec::new();
     let rest = take(tokens, &Around::default(), &mut functions);
     (functions, rest)
 }
 
-/// True for a macro that makes a test of each function in its call.
+/// Checks for a macro that makes each function in its call a test.
 pub fn makes_tests(path: &Path) -> bool {
     path.segments.last().is_some_and(|last| last.ident == "quickcheck")
 }
 
-/// The functions in the definition of a macro, without tests: by name (`$name` if the caller gives it) and its place.
+/// Returns the functions in a macro definition, without tests: name (`$name` if it is a parameter) and position.
 pub fn names_in_definition(tokens: &TokenStream) -> Vec<(String, Span)> {
     let mut names = Vec::new();
     let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
@@ -51,7 +51,7 @@ pub fn names_in_definition(tokens: &TokenStream) -> Vec<(String, Span)> {
     names
 }
 
-/// The body of a function, or the semicolon in its place.
+/// Checks for the body of a function, or the semicolon in its place.
 fn ends_function(tree: &TokenTree) -> bool {
     match tree {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -60,7 +60,7 @@ fn ends_function(tree: &TokenTree) -> bool {
     }
 }
 
-/// The `name` or `$name` at the start of these tokens.
+/// Parses the `name` or `$name` at the start of these tokens.
 fn given_name(trees: &[TokenTree]) -> Option<(String, Span)> {
     match trees {
         [TokenTree::Ident(name), ..] => Some((bare(name), name.span())),
@@ -71,7 +71,7 @@ fn given_name(trees: &[TokenTree]) -> Option<(String, Span)> {
     }
 }
 
-/// Where in a macro call we are.
+/// Position in a macro call.
 #[derive(Clone, Default)]
 struct Around {
     scope: Vec<String>,
@@ -107,7 +107,7 @@ fn take(tokens: TokenStream, around: &Around, functions: &mut Vec<InnerFn>) -> T
     rest.into_iter().collect()
 }
 
-/// At `fn name .. {}`: the name and the index behind the body.
+/// Parses `fn name .. {}` at an index, and returns the name and the index after the body.
 fn function_at(trees: &[TokenTree], at: usize) -> Option<(Ident, usize)> {
     let (TokenTree::Ident(keyword), TokenTree::Ident(name)) = (trees.get(at)?, trees.get(at + 1)?) else { return None };
     if keyword != "fn" {
@@ -125,7 +125,7 @@ fn function_at(trees: &[TokenTree], at: usize) -> Option<(Ident, usize)> {
     None
 }
 
-/// Where the attributes and qualifiers before a `fn` begin.
+/// Returns the index at which the attributes and qualifiers before a `fn` start.
 fn start_of_function(before: &[TokenTree]) -> usize {
     let mut start = before.len();
     while start > 0 {
@@ -151,7 +151,7 @@ fn start_of_function(before: &[TokenTree]) -> usize {
     start
 }
 
-/// The attributes at the start of these tokens, as far as they parse.
+/// Parses the attributes at the start of these tokens.
 fn attributes(head: &[TokenTree]) -> Vec<Attribute> {
     let is_attribute = |tree: &&TokenTree| match tree {
         TokenTree::Punct(punct) => punct.as_char() == '#',
@@ -162,7 +162,7 @@ fn attributes(head: &[TokenTree]) -> Vec<Attribute> {
     Attribute::parse_outer.parse2(tokens).unwrap_or_default()
 }
 
-/// The name in a `mod name` at the end of these tokens.
+/// Parses the name in a `mod name` at the end of these tokens.
 fn module_before(before: &[TokenTree]) -> Option<String> {
     match before {
         [.., TokenTree::Ident(keyword), TokenTree::Ident(name)] if keyword == "mod" => Some(bare(name)),

@@ -1,12 +1,12 @@
-//! What differs between two versions of the source, in the units that people know: functions, types, constants, manifests.
+//! Compares two versions of the source in units that users know: functions, types, constants, manifests.
 //!
-//! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`], every changed file accounted for as
-//! changed items, a changed input, or irrelevant with its reason. Beside it [`modules`]: which files make up a crate, and
-//! [`overlay`]: a version with the test code of the other; [`instrument`]: a file with probes on its functions, and
-//! [`may_hold_tests`].
+//! Input: the files that differ, as bytes of both versions. Output: a [`SourceDiff`] that classifies every changed file
+//! as changed items, a changed input, or irrelevant with a reason. The module also contains [`modules`] (the files of a
+//! crate), [`overlay`] (a version with the other's test code), [`instrument`] (a file with probes on its functions),
+//! and [`may_hold_tests`].
 //!
-//! Invariants: no I/O and no cargo (a file is read through a function of the caller); comments, documentation, white
-//! space and line shifts are never a change; a file that cannot be parsed is compared more coarsely, never skipped.
+//! Invariants: no I/O and no cargo (the caller provides a function to read files); comments, documentation, white space
+//! and line shifts are never changes; a file that cannot be parsed is compared more coarsely, never skipped.
 
 mod attributes;
 mod change;
@@ -43,4 +43,4 @@ pub use normalise::Code;
 pub use normalise::bare;
 pub use overlay::{Holder, holds, overlay};
 pub use probes::{LeftOut, Place, Returns, Site, extents, instrument};
-pub use test_attributes::{Asked, asks};
+pub use test_attributes::{Directive, test_directives};

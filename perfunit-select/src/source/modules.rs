@@ -1,4 +1,4 @@
-//! The modules of a crate: `mod` declarations followed from its root, with the files that they stand for.
+//! Resolves the modules of a crate: follows `mod` declarations from its root to their files.
 //!
 //! Works on tokens, so that declarations inside macro calls (`cfg_if! { .. mod unix; }`) are found too.
 
@@ -17,22 +17,22 @@ use syn::{Attribute, Expr, ExprLit, Lit, LitStr, Meta, Token};
 pub struct FileInTarget {
     /// Module path inside the crate, empty for the root: `a::b`.
     pub module: String,
-    /// True if only test builds hold the file.
+    /// True if only test builds contain the file.
     pub test_only: bool,
-    /// True if a link leads to it: the compiler knows it by the link.
+    /// True if the file is reached through a symbolic link. The compiler names it by the link.
     pub is_behind_link: bool,
 }
 
-/// The files of a target, and the modules that they are.
+/// Files of a target, with their modules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModuleTree {
-    /// Every file that exists, by path; those of modules for other platforms too.
+    /// Every existing file, by path, including those of modules for other platforms.
     pub files: BTreeMap<String, FileInTarget>,
-    /// By the file that declares a module, and the module's path in it: `inline::name`.
+    /// Possible files of each module, by the declaring file and the module's path in it: `inline::name`.
     declarations: BTreeMap<(String, String), Vec<Declared>>,
 }
 
-/// A file that a declaration stands for if a condition holds.
+/// A file of a declaration, and the condition under which it is used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Declared {
     path: String,
@@ -40,7 +40,7 @@ struct Declared {
 }
 
 impl ModuleTree {
-    /// Returns the file of a module that another file declares, in such a build: the first one that may be it and exists.
+    /// Returns the file of a module that another file declares, in such a build: the first possible one that exists.
     pub fn file_of(&self, declared_in: &str, module: &str, build: &Configuration<'_>) -> Option<&str> {
         let declared = self.declarations.get(&(declared_in.to_owned(), module.to_owned()))?;
         let mut files = declared.iter().filter(|declared| build.may_satisfy(&declared.condition));
@@ -48,17 +48,17 @@ impl ModuleTree {
     }
 }
 
-/// Follows the `mod` declarations from the root file of a target. `read` gives a file's content by its path from the
-/// root of the repository; declared files that it does not have are skipped.
+/// Resolves the `mod` declarations from the root file of a target. `read` returns a file's content by its path relative
+/// to the repository; declared files that it does not have are skipped.
 pub fn modules(root_path: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> ModuleTree {
     let mut tree = ModuleTree::default();
-    let mut queue = VecDeque::from([Place {
+    let mut queue = VecDeque::from([QueuedFile {
         path: root_path.to_owned(),
         children: parent(root_path).to_owned(),
         info: FileInTarget::default(),
     }]);
     while let Some(mut place) = queue.pop_front() {
-        // A file may be reached again; it is walked again only if that makes it part of other builds than tests.
+        // Visit a file again only if it turns out to be part of builds other than tests.
         if tree.files.get(&place.path).is_some_and(|known| !known.test_only || place.info.test_only) {
             continue;
         }
@@ -78,15 +78,15 @@ pub fn modules(root_path: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Modul
     tree
 }
 
-/// A file still to read.
-struct Place {
+/// A file to read.
+struct QueuedFile {
     path: String,
-    /// Folder in which the files of its modules lie.
+    /// Folder that contains the files of its modules.
     children: String,
     info: FileInTarget,
 }
 
-/// Where in a file we are.
+/// Position in a file.
 #[derive(Clone)]
 struct Scope {
     /// Folder of the modules declared here.
@@ -94,15 +94,15 @@ struct Scope {
     /// Folder that `#[path]` is relative to.
     path_base: String,
     module: String,
-    /// The inline modules around, from the file's own: `a::b`.
+    /// Enclosing inline modules, relative to the file: `a::b`.
     inline: String,
     test_only: bool,
     condition: Condition,
 }
 
 struct Walker<'a> {
-    place: &'a Place,
-    queue: &'a mut VecDeque<Place>,
+    place: &'a QueuedFile,
+    queue: &'a mut VecDeque<QueuedFile>,
     declarations: &'a mut BTreeMap<(String, String), Vec<Declared>>,
 }
 
@@ -121,7 +121,7 @@ impl Walker<'_> {
 
     fn tokens(&mut self, tokens: TokenStream, scope: &Scope) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
-        // Start of the attributes of the current item.
+        // Index of the first attribute of the current item.
         let mut start = 0;
         let mut at = 0;
         while at < trees.len() {
@@ -169,7 +169,11 @@ impl Walker<'_> {
         let mut declare = |path: &str, children: &str, condition| {
             let key = (self.place.path.clone(), join_module(&scope.inline, name));
             self.declarations.entry(key).or_default().push(Declared { path: path.to_owned(), condition });
-            self.queue.push_back(Place { path: path.to_owned(), children: children.to_owned(), info: info.clone() });
+            self.queue.push_back(QueuedFile {
+                path: path.to_owned(),
+                children: children.to_owned(),
+                info: info.clone(),
+            });
         };
         for (path, own) in paths(attributes) {
             let Some(path) = join(&scope.path_base, &path) else { continue };
@@ -184,18 +188,18 @@ impl Walker<'_> {
         }
     }
 
-    /// Behind the word `include`: `!("file.rs")`.
+    /// Parses the arguments after the word `include`: `!("file.rs")`.
     fn include(&mut self, after: &[TokenTree], scope: &Scope) {
         let [TokenTree::Punct(mark), TokenTree::Group(arguments), ..] = after else { return };
         let Ok(literal) = syn::parse2::<LitStr>(arguments.stream()) else { return };
         let path = join(parent(&self.place.path), &literal.value());
         let Some(path) = path.filter(|path| mark.as_char() == '!' && is_rust(path)) else { return };
         let info = FileInTarget { module: scope.module.clone(), test_only: scope.test_only, is_behind_link: false };
-        self.queue.push_back(Place { children: parent(&path).to_owned(), path, info });
+        self.queue.push_back(QueuedFile { children: parent(&path).to_owned(), path, info });
     }
 }
 
-/// The scope inside `mod name { .. }`.
+/// Returns the scope inside `mod name { .. }`.
 fn inline(name: &str, attributes: &[Attribute], scope: &Scope) -> Scope {
     let folder = match paths(attributes).first() {
         Some((path, _)) => join(&scope.path_base, path),
@@ -212,7 +216,7 @@ fn inline(name: &str, attributes: &[Attribute], scope: &Scope) -> Scope {
     }
 }
 
-/// Returns the values of `#[path = ".."]`, those in `cfg_attr` with their conditions.
+/// Returns the values of `#[path = ".."]`, with the conditions of those in `cfg_attr`.
 fn paths(attributes: &[Attribute]) -> Vec<(String, Condition)> {
     let mut found = Vec::new();
     for attribute in attributes {
@@ -239,7 +243,7 @@ fn add_paths(meta: &Meta, condition: &Condition, found: &mut Vec<(String, Condit
     }
 }
 
-/// The outer attributes among the tokens before an item, as far as they parse.
+/// Parses the outer attributes among the tokens before an item.
 fn attributes(before: &[TokenTree]) -> Vec<Attribute> {
     let mut found = Vec::new();
     for window in before.windows(2) {
@@ -254,7 +258,7 @@ fn attributes(before: &[TokenTree]) -> Vec<Attribute> {
     found
 }
 
-/// The tokens of the `#![..]` at the start of a file.
+/// Returns the tokens of the `#![..]` at the start of a file.
 fn inner_attributes(tokens: &TokenStream) -> TokenStream {
     let trees: Vec<TokenTree> = tokens.clone().into_iter().collect();
     let is_inner = |chunk: &[TokenTree]| {
@@ -265,7 +269,7 @@ fn inner_attributes(tokens: &TokenStream) -> TokenStream {
     trees.into_iter().take(3 * count).collect()
 }
 
-/// The text without byte order mark and `#!/usr/bin/..` line.
+/// Removes a byte order mark and a `#!/usr/bin/..` line.
 pub(super) fn without_first_line_script(text: &str) -> &str {
     let text = text.trim_start_matches('\u{feff}');
     if text.starts_with("#!") && !text[2..].trim_start().starts_with('[') {
@@ -282,7 +286,7 @@ fn join_module(module: &str, name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Files of the target with root `src/lib.rs`: `path=module`, with `?` if test-only.
+    /// Checks the files of the target with root `src/lib.rs`: `path=module`, with `?` if test-only.
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &[&str]) {
         let read = |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| text.as_bytes().to_vec());

@@ -1,24 +1,25 @@
-//! Code: the tokens of an item as one string, so that equal strings mean equal code.
+//! Normalizes code: the tokens of an item as one string, so that equal strings mean equal code.
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 
-/// The tokens of an item without what cannot matter, and the names among them.
+/// The relevant tokens of an item, and the names among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Code {
-    /// The tokens, one space apart; no comments, no idle commas, documentation only where a macro may read it.
+    /// Tokens, separated by spaces, without comments and optional commas, and with documentation only if a macro may
+    /// read it.
     pub text: String,
-    /// Identifiers that are not keywords, each once, sorted.
+    /// Identifiers except keywords, each once, sorted.
     pub names: Vec<String>,
 }
 
 impl Code {
-    /// The code of a syntax tree or token stream.
+    /// Normalizes a syntax tree or token stream.
     pub fn of(tokens: impl ToTokens) -> Self {
         Writer::default().write(tokens)
     }
 
-    /// The same with its documentation, for what is handed to a macro: clap's derives make help texts of it.
+    /// Normalizes tokens including documentation, for input of macros: clap's derives turn it into help texts.
     pub fn with_documentation(tokens: impl ToTokens) -> Self {
         Writer { documentation: Documentation::Counts, ..Writer::default() }.write(tokens)
     }
@@ -30,24 +31,24 @@ impl Code {
         self.names.dedup();
     }
 
-    /// True if the code names `ident`.
+    /// Checks whether the code contains the identifier.
     pub fn mentions(&self, ident: &str) -> bool {
         self.names.binary_search_by(|name| name.as_str().cmp(ident)).is_ok()
     }
 }
 
-/// What is around a list of tokens, as far as it decides about a comma at its end.
+/// Delimiter of a token list, which decides about a trailing comma.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Enclosing {
-    /// Brackets, braces or the parentheses of a call: `f(a,)` is `f(a)`.
+    /// Brackets, braces or the parentheses of a call: `f(a,)` equals `f(a)`.
     List,
     /// Other parentheses: `(a,)` is a tuple, `(a)` is not.
     Parentheses,
-    /// No delimiter at all.
+    /// No delimiter, or one in which commas matter.
     Other,
 }
 
-/// Whether documentation is code.
+/// Treatment of documentation.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Documentation {
     #[default]
@@ -99,7 +100,7 @@ impl Writer {
             }
             TokenTree::Punct(punct) => {
                 self.text.push(punct.as_char());
-                // `a & &b` is not `a && b`; but `,-` is just `, -` written closely.
+                // `a & &b` differs from `a && b`, but `,-` equals `, -`.
                 if punct.spacing() == Spacing::Alone || matches!(punct.as_char(), ',' | ';') {
                     self.text.push(' ');
                 }
@@ -122,7 +123,7 @@ impl Writer {
         let enclosing = match group.delimiter() {
             Delimiter::Parenthesis if !is_called(before.last()) => Enclosing::Parentheses,
             Delimiter::None => Enclosing::Other,
-            // An own macro may have a case for a comma at the end.
+            // A custom macro may distinguish a trailing comma.
             _ if is_in_macro && !is_of_std(before) => Enclosing::Other,
             _ => Enclosing::List,
         };
@@ -137,13 +138,13 @@ impl Writer {
     }
 }
 
-/// An identifier without `r#`.
+/// Returns an identifier without `r#`.
 pub fn bare(ident: &Ident) -> String {
     let ident = ident.to_string();
     ident.strip_prefix("r#").map_or(ident.clone(), str::to_owned)
 }
 
-/// True if a group behind these tokens is what a macro is called with, or the definition of one.
+/// Checks whether a group after these tokens contains the arguments or the definition of a macro.
 fn is_in_macro(before: &[TokenTree]) -> bool {
     match before {
         [.., TokenTree::Ident(_), bang] => is_punct(Some(bang), '!'),
@@ -152,7 +153,7 @@ fn is_in_macro(before: &[TokenTree]) -> bool {
     }
 }
 
-/// Macros of the standard library, to which a comma at the end means nothing.
+/// Checks for macros of the standard library, which ignore a trailing comma.
 fn is_of_std(before: &[TokenTree]) -> bool {
     const KNOWN: [&str; 25] = [
         "assert",
@@ -184,7 +185,7 @@ fn is_of_std(before: &[TokenTree]) -> bool {
     matches!(before, [.., TokenTree::Ident(name), _] if KNOWN.contains(&bare(name).as_str()))
 }
 
-/// True if parentheses behind this token hold arguments.
+/// Checks whether parentheses after this token contain arguments.
 fn is_called(before: Option<&TokenTree>) -> bool {
     match before {
         Some(TokenTree::Ident(ident)) => !is_keyword(&bare(ident)),
@@ -201,7 +202,7 @@ fn is_brace(tree: Option<&TokenTree>) -> bool {
     matches!(tree, Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace)
 }
 
-/// True for a comma that the formatter adds or removes at will.
+/// Checks for a comma that the formatter may add or remove.
 fn is_idle_comma(trees: &[TokenTree], at: usize, enclosing: Enclosing) -> bool {
     if !is_punct(trees.get(at), ',') {
         return false;
@@ -210,7 +211,7 @@ fn is_idle_comma(trees: &[TokenTree], at: usize, enclosing: Enclosing) -> bool {
     let after = trees.get(at + 1);
     let last = match enclosing {
         Enclosing::List => after.is_none(),
-        // A tuple with two elements stays one.
+        // A tuple with two elements stays a tuple.
         Enclosing::Parentheses => after.is_none() && trees[..at].iter().any(|tree| is_punct(Some(tree), ',')),
         Enclosing::Other => false,
     };
@@ -221,7 +222,8 @@ fn is_idle_comma(trees: &[TokenTree], at: usize, enclosing: Enclosing) -> bool {
     last || ends_generics || ends_bounds || ends_arm
 }
 
-/// How many tokens at the start are a documentation attribute: `#[doc ..]`, `#![doc ..]`, `#[cfg_attr(.., doc ..)]`.
+/// Returns the number of tokens of a documentation attribute at the start: `#[doc ..]`, `#![doc ..]`, `#[cfg_attr(..,
+/// doc ..)]`.
 fn documentation(trees: &[TokenTree]) -> usize {
     if !is_punct(trees.first(), '#') {
         return 0;
@@ -245,7 +247,7 @@ fn is_doc(meta: TokenStream) -> bool {
     }
 }
 
-/// For the arguments of `cfg_attr`: everything behind the condition is documentation.
+/// Checks whether all attributes in the arguments of a `cfg_attr` are documentation.
 fn holds_only_doc(arguments: TokenStream) -> bool {
     let trees: Vec<TokenTree> = arguments.into_iter().collect();
     let attributes: Vec<_> =
@@ -253,7 +255,7 @@ fn holds_only_doc(arguments: TokenStream) -> bool {
     !attributes.is_empty() && attributes.iter().all(|first| matches!(first, TokenTree::Ident(ident) if ident == "doc"))
 }
 
-/// Words that never name an item.
+/// Checks for words that never name an item.
 fn is_keyword(word: &str) -> bool {
     matches!(
         word,

@@ -1,4 +1,5 @@
-//! A version with the test code of another: which files it takes over, and what becomes of those that hold both.
+//! Builds a version with the test code of another: which files it replaces, and how it merges files with both kinds of
+//! code.
 
 use super::modules::FileInTarget;
 use super::normalise::Code;
@@ -7,24 +8,24 @@ use perfunit_model::TargetKind;
 use proc_macro2::TokenStream;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a Rust file holds.
+/// Content of a Rust file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
-    /// Nothing that another build than one of tests, examples or benchmarks sees.
+    /// Only code for builds of tests, examples or benchmarks.
     Tests,
-    /// Code, perhaps with tests in it.
+    /// Other code, possibly with tests in it.
     Code,
 }
 
-/// A version, as far as its test code is concerned.
+/// Files of a version.
 pub struct Holder<'a> {
-    /// The files of its targets: see [`holds`].
+    /// Files of its targets: see [`holds`].
     pub files: &'a BTreeMap<String, Holds>,
-    /// Gives a file's content by its path.
+    /// Returns a file's content by its path.
     pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
 }
 
-/// What the files of some targets hold. A file of several targets holds code if it does in one of them.
+/// Classifies the files of some targets. A file of several targets contains code if it does in one of them.
 pub fn holds<'a>(
     targets: impl Iterator<Item = (TargetKind, &'a BTreeMap<String, FileInTarget>)>,
 ) -> BTreeMap<String, Holds> {
@@ -40,11 +41,11 @@ pub fn holds<'a>(
     found
 }
 
-/// The files in which the version `code` has to differ from itself in order to have the test code of `tests`: their new
-/// content, or `None` if they go. `changed` are the files that differ between the two.
+/// Returns the files that version `code` must change to have the test code of `tests`: their new content, or `None` to
+/// remove them. `changed` are the files that differ between the two.
 ///
-/// Files of tests are taken over and, but for the `roots` of targets (manifests name them), removed where `tests` lacks
-/// them; in files of code the test items are exchanged. Files of code that `tests` lacks keep the tests in them.
+/// Test files are replaced, and removed if `tests` lacks them, except for the `roots` of targets, which manifests name.
+/// In code files the test items are exchanged. Code files that `tests` lacks keep their tests.
 pub fn overlay(
     changed: &BTreeSet<String>,
     roots: &BTreeSet<String>,
@@ -78,7 +79,7 @@ pub fn overlay(
     overlay
 }
 
-/// True if only comments and white space differ.
+/// Checks whether only comments and white space differ.
 fn is_same_code(a: &[u8], b: &[u8]) -> bool {
     let code = |content: &[u8]| {
         let tokens = std::str::from_utf8(content).ok()?.parse::<TokenStream>().ok()?;
@@ -93,7 +94,7 @@ mod tests {
 
     type Version<'a> = &'a [(&'a str, Holds, &'a str)];
 
-    /// What a version becomes, as `path: content` or `path: -`.
+    /// Checks the resulting version, as `path: content` or `path: -`.
     #[track_caller]
     fn check(code: Version<'_>, tests: Version<'_>, expected: &[&str]) {
         let files =

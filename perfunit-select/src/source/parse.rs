@@ -3,14 +3,14 @@
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use syn::File;
 
-/// Keywords that are names in edition 2015.
+/// Keywords that are valid names in edition 2015.
 const NAMES_IN_2015: [&str; 3] = ["async", "await", "try"];
 
-/// Parses a Rust file; `None` if it is not Rust that we can parse. In a file of edition 2015 a name such as `async` becomes
-/// `r#async`, as later editions write it.
+/// Parses a Rust file; `None` if it is invalid. In a file of edition 2015, a name such as `async` becomes `r#async`, as
+/// later editions write it.
 pub(super) fn parse(text: &str) -> Option<File> {
     syn::parse_file(text).ok().or_else(|| {
-        // Looking costs less than taking apart a file that has no such word.
+        // Searching is cheaper than tokenizing a file that has no such word.
         if !NAMES_IN_2015.iter().any(|name| text.contains(name)) {
             return None;
         }

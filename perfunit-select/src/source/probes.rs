@@ -1,9 +1,8 @@
-//! Probes: the text of a Rust file with an attribute before each function that is to be timed.
+//! Probes: adds an attribute to each function of a Rust file that is to be timed.
 //!
-//! The attribute stands on the function's own line, behind its other attributes: no line moves, and all other bytes stay
-//! what they are. Without `--cfg perfunit_probes` it means nothing. What a function does, which functions it is
-//! impossible or useless to time, and how a function is found again in another version, is decided here by the text of
-//! one file alone.
+//! The attribute is on the function's own line, after its other attributes, so line numbers and all other bytes stay
+//! the same. Without `--cfg perfunit_probes` it has no effect. The text of one file decides which functions cannot or
+//! need not be timed, and how a function is matched with another version.
 
 mod function;
 mod site;
@@ -15,18 +14,18 @@ pub use site::{Extent, LeftOut, Place, Returns, Site};
 /// A file with probes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instrumented {
-    /// The text: of as many lines as before.
+    /// Text, with the same number of lines as before.
     pub text: String,
-    /// The functions that have a probe, in their order.
+    /// Functions with a probe, in order.
     pub sites: Vec<Site>,
-    /// The others, in their order.
+    /// Other functions, in order.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Puts probes into a file, on those functions that can have one and are `wanted`.
+/// Adds probes to the functions of a file that can have one and are `wanted`.
 ///
-/// What is too small to be timed has to be so on both sides, which takes two rounds: one for the sites of both versions,
-/// and one with what is wanted of them.
+/// A function must be trivial on both sides to be left out, which requires two rounds: one for the sites of both
+/// versions, and one with the wanted ones.
 pub fn instrument(text: &str, place: &Place<'_>, wanted: &dyn Fn(&Site) -> bool) -> Instrumented {
     let Some(found) = walk::functions(text, place) else {
         let name = place.path.rsplit('/').next().unwrap_or(place.path).to_owned();
@@ -52,13 +51,13 @@ pub fn instrument(text: &str, place: &Place<'_>, wanted: &dyn Fn(&Site) -> bool)
     Instrumented { text: instrumented, sites, left_out }
 }
 
-/// Where the functions of a file are, tests too, those around others before these; nothing of a file that cannot be
-/// parsed, or of functions that macros write.
+/// Returns the line ranges of all functions in a file, including tests, outer ones first. Returns nothing for a file
+/// that cannot be parsed or functions that macros generate.
 pub fn extents(text: &str, place: &Place<'_>) -> Vec<Extent> {
     walk::functions(text, place).map(|found| found.extents).unwrap_or_default()
 }
 
-/// What stands before a function with a probe.
+/// Returns the attribute that adds a probe to a function.
 fn attribute(key: u64) -> String {
     format!("#[cfg_attr(perfunit_probes, perfunit_probe({key}u64))] ")
 }

@@ -1,6 +1,6 @@
-//! One source file with the code of one version and the test code of another.
+//! Combines the code of one version of a file with the test code of another.
 //!
-//! Text is cut and pasted by spans and never printed anew: what is not touched keeps its bytes.
+//! Text is cut and pasted by spans and never reprinted, so everything else keeps its bytes.
 
 use super::attributes::{is_test, is_test_only, outer_attributes};
 use super::macros::{makes_tests, take_functions};
@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use syn::{ImplItem, Item, ItemImpl, ItemMacro};
 
-/// The text of `code` with the test items of `tests` in the place of its own; `None` if it is to stay as it is: because
-/// its test items are the same, or because one of the two is no Rust that we can parse.
+/// Replaces the test items in `code` by those in `tests`. Returns `None` if nothing needs to change: the test items are
+/// the same, or one of the files cannot be parsed.
 ///
-/// Test items are tests, macro calls that spell out nothing but tests, and everything below a `#[cfg]` that only test
-/// builds fulfil; at the top of the file, in inline modules, and in impl blocks. An inline module or impl block that only
-/// one of the two files has stays as it is: there is nothing to put its test items into.
+/// Test items are tests, macro calls that contain only tests, and everything below a `#[cfg]` that only test builds
+/// satisfy, at the top of the file, in inline modules, and in impl blocks. An inline module or impl block that only one
+/// of the files has stays unchanged, because the other has no place for its test items.
 pub(super) fn splice(code: &str, tests: &str) -> Option<String> {
     let (ours, theirs) = (Parsed::of(code)?, Parsed::of(tests)?);
     if ours.code == theirs.code {
-        // Besides test code only comments differ: the same lines, too, make the same program.
+        // Apart from test code only comments differ; with the same lines, the program is also the same.
         return (ours.test_tokens() != theirs.test_tokens()).then(|| tests.to_owned());
     }
     let mut edits: Vec<Edit> = Vec::new();
@@ -39,13 +39,13 @@ pub(super) fn splice(code: &str, tests: &str) -> Option<String> {
     for edit in edits.iter().rev() {
         text.replace_range(edit.range.clone(), &edit.text);
     }
-    // What the caller relies on, checked rather than trusted.
+    // Verify the result, because the caller relies on it.
     (Parsed::of(&text)?.code == ours.code).then_some(text)
 }
 
-/// A file taken apart into code and test items.
+/// A file split into code and test items.
 struct Parsed {
-    /// By the names of the inline modules and impl blocks around them; the top of the file has none.
+    /// Places by the names of the enclosing inline modules and impl blocks; the top of the file has none.
     places: BTreeMap<Vec<String>, Place>,
     /// Tokens of the file without its test items.
     code: String,
@@ -55,15 +55,15 @@ struct Parsed {
 #[derive(Default)]
 struct Place {
     items: Vec<TestItem>,
-    /// Where a further item can go, if there is none yet.
+    /// Position for another item, if there is none yet.
     end: usize,
 }
 
 struct TestItem {
-    /// Kind and name: an item of the same label is another version of this one.
+    /// Kind and name. An item with the same label is another version of this one.
     label: String,
     tokens: String,
-    /// Its bytes, with documentation and attributes.
+    /// Byte range, including documentation and attributes.
     range: Range<usize>,
 }
 
@@ -92,8 +92,8 @@ impl Place {
         self.items.iter().map(|item| item.tokens.as_str())
     }
 
-    /// The edits that put the other file's items in the place of ours: each where its own older or newer version was, a
-    /// new one behind the item that it follows. Macros of test code have to stay above their uses.
+    /// Returns the edits that replace our items by the other file's. Each goes where its own version was, or after the
+    /// item that it follows if it is new. Macros in test code must stay above their uses.
     fn replaced_by(&self, other: &Place, text: &str) -> Vec<Edit> {
         let mut slots: Vec<Vec<&str>> = vec![Vec::new(); self.items.len()];
         let mut taken = vec![false; self.items.len()];
@@ -121,16 +121,16 @@ impl Place {
     }
 }
 
-/// Takes test items out of a syntax tree and notes where they were.
+/// Collector that removes test items from a syntax tree and records their positions.
 struct Finder {
-    /// Bytes before the text that was parsed.
+    /// Number of bytes before the parsed text.
     offset: usize,
     key: Vec<String>,
     places: BTreeMap<Vec<String>, Place>,
 }
 
 impl Finder {
-    /// Looks for items `inside` a place that ends here.
+    /// Collects the items inside a place that ends here.
     fn place(&mut self, end: usize, inside: impl FnOnce(&mut Self)) {
         let end = end + self.offset;
         self.places.entry(self.key.clone()).or_insert_with(|| Place { items: Vec::new(), end });
@@ -190,7 +190,7 @@ impl Finder {
     }
 }
 
-/// `proptest! { #[test] fn .. }`, `quickcheck! { fn .. }`.
+/// Checks for `proptest! { #[test] fn .. }` and `quickcheck! { fn .. }`.
 fn spells_out_only_tests(item: &ItemMacro) -> bool {
     if item.ident.is_some() {
         return false;

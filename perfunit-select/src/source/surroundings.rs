@@ -1,4 +1,4 @@
-//! Where in a file an item stands: inline modules, impl block or trait. What an item is called follows from it.
+//! The position of an item in a file: inline modules, impl block or trait. They decide its name.
 
 use super::attributes::{is_attribute_macro, is_test_only, may_read_documentation};
 use super::condition::Condition;
@@ -12,14 +12,14 @@ use syn::{Attribute, ItemImpl, ItemTrait, Type};
 pub(super) struct Owner {
     /// Type of the impl block or name of the trait.
     pub ident: String,
-    /// Name of the trait that the impl block implements, otherwise empty.
+    /// Name of the trait that the impl block implements; empty if there is none.
     pub implements: String,
-    /// Header of the impl block, otherwise empty.
+    /// Header of the impl block; empty if there is none.
     pub header: String,
 }
 
 impl Owner {
-    /// For an impl block with this [header](impl_header).
+    /// Creates the owner for an impl block with this [header](impl_header).
     pub fn of_impl(item: &ItemImpl, header: &Code) -> Self {
         let implements = item.trait_.as_ref().and_then(|(path, _)| path.segments.last());
         let implements = implements.map(|segment| bare(&segment.ident)).unwrap_or_default();
@@ -31,32 +31,31 @@ impl Owner {
     }
 }
 
-/// What is around an item.
+/// Everything around an item.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Surroundings {
-    /// Inline modules, and functions in whose bodies we are.
+    /// Enclosing inline modules and functions.
     pub scope: Vec<String>,
-    /// The impl block or trait, unless a function inside it is nearer.
+    /// Enclosing impl block or trait, unless a function inside it is closer.
     pub owner: Owner,
     pub test_only: bool,
-    /// What must hold for all that is here to be compiled.
+    /// Condition under which everything here is compiled.
     pub condition: Condition,
-    /// What is written around that decides what becomes of what is here: conditions, attribute macros, and what stands
-    /// before it in a macro call.
+    /// Surrounding text that affects the content: conditions, attribute macros, and preceding tokens in a macro call.
     pub decided_by: String,
-    /// True in what an attribute macro is applied to.
+    /// True if an attribute macro is applied here.
     pub documentation_counts: bool,
 }
 
 impl Surroundings {
-    /// The name of an item here: `parser::Parser::parse_line`.
+    /// Returns the name of an item here: `parser::Parser::parse_line`.
     pub fn name(&self, ident: &str) -> String {
         let owner = Some(self.owner.ident.as_str()).filter(|owner| !owner.is_empty());
         let segments = self.scope.iter().map(String::as_str).chain(owner).chain([ident]);
         segments.collect::<Vec<_>>().join("::")
     }
 
-    /// Below attributes that may confine an item to tests, or hand it to a macro.
+    /// Adds attributes that may restrict an item to tests, or pass it to a macro.
     pub fn below(&self, attributes: &[Attribute]) -> Self {
         let deciding = attributes.iter().filter(|attribute| {
             let path = attribute.path();
@@ -71,14 +70,14 @@ impl Surroundings {
         }
     }
 
-    /// Behind these texts.
+    /// Adds preceding texts.
     pub fn behind(&self, texts: impl Iterator<Item = TokenStream>) -> Self {
         let mut around = self.clone();
         texts.for_each(|text| around.decided_by.push_str(&Code::of(text).text));
         around
     }
 
-    /// The code of what carries these attributes here.
+    /// Normalizes an item with these attributes.
     pub fn code(&self, attributes: &[Attribute], tokens: impl ToTokens) -> Code {
         if self.documentation_counts || may_read_documentation(attributes) {
             Code::with_documentation(tokens)
@@ -87,18 +86,18 @@ impl Surroundings {
         }
     }
 
-    /// In an impl block or trait.
+    /// Enters an impl block or trait.
     pub fn owned_by(&self, owner: Owner) -> Self {
         Self { owner, ..self.clone() }
     }
 
-    /// In an inline module, or in the body of a function.
+    /// Enters an inline module, or the body of a function.
     pub fn inside(&self, ident: &str) -> Self {
         Self { scope: vec![self.name(ident)], owner: Owner::default(), ..self.clone() }
     }
 }
 
-/// The code of an impl block without attributes and without what is inside.
+/// Returns the code of an impl block without attributes and content.
 pub(super) fn impl_header(item: &ItemImpl) -> Code {
     Code::of(ItemImpl {
         attrs: Vec::new(),
@@ -113,7 +112,7 @@ pub(super) fn impl_header(item: &ItemImpl) -> Code {
     })
 }
 
-/// The last name of a type: `Foo` of `&'a mut crate::Foo<T>`; the first name in it for other types.
+/// Returns the last name of a type: `Foo` for `&'a mut crate::Foo<T>`. For other types, returns the first name in it.
 fn type_name(of: &Type) -> String {
     match of {
         Type::Path(path) => path.path.segments.last().map(|segment| bare(&segment.ident)).unwrap_or_default(),

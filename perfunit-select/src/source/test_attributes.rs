@@ -1,4 +1,4 @@
-//! What people write at their tests for us: `#[perfunit::skip("reason")]`, `#[perfunit::threshold("5%")]`.
+//! Reads our attributes on tests: `#[perfunit::skip("reason")]`, `#[perfunit::threshold("5%")]`.
 
 use super::attributes::is_ours;
 use super::parse::parse;
@@ -6,68 +6,69 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, Item, Lit, Meta, Token};
 
-/// A wish, written at a test.
+/// An attribute of a test function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct TestDirective {
     /// Inline modules and name of the function.
     pub name: String,
-    /// Line of the attribute, from 1.
+    /// Line of the attribute, counted from 1.
     pub line: usize,
-    pub what: Asked,
+    pub what: Directive,
 }
 
-/// What is wanted of a test.
+/// Meaning of an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
-    /// Do not measure it.
+pub enum Directive {
+    /// Do not measure the test.
     Skip {
-        /// Why, if that is said.
+        /// Reason, if given.
         reason: Option<String>,
     },
-    /// Judge changes from here on; as written.
+    /// Smallest change to report, as written.
     Threshold(String),
 }
 
-/// All wishes in a file; none if it does not parse. Attributes are known by their whole path, or, where the file imports
-/// from `perfunit`, by their name.
-pub fn asks(content: &[u8]) -> Vec<Ask> {
+/// Returns all attributes in a file; none if it cannot be parsed. Attributes are recognized by their full path or, if
+/// the file imports from `perfunit`, by their name.
+pub fn test_directives(content: &[u8]) -> Vec<TestDirective> {
     let Ok(text) = std::str::from_utf8(content) else { return Vec::new() };
-    // Parsing is the expensive part, and hardly any file has them.
+    // Parsing is expensive, and few files have such attributes.
     if !text.contains("perfunit") {
         return Vec::new();
     }
     let Some(file) = parse(text) else { return Vec::new() };
     let imported = ["use perfunit::", "use perfunit_runtime::"].iter().any(|import| text.contains(import));
-    let mut asks = Vec::new();
-    walk(&file.items, "", imported, &mut asks);
-    asks
+    let mut directives = Vec::new();
+    walk(&file.items, "", imported, &mut directives);
+    directives
 }
 
-fn walk(items: &[Item], scope: &str, imported: bool, asks: &mut Vec<Ask>) {
+fn walk(items: &[Item], scope: &str, imported: bool, directives: &mut Vec<TestDirective>) {
     let below = |name: String| if scope.is_empty() { name } else { format!("{scope}::{name}") };
     for item in items {
         match item {
             Item::Mod(module) => {
                 let items = module.content.iter().flat_map(|(_, items)| items).cloned().collect::<Vec<_>>();
-                walk(&items, &below(module.ident.to_string()), imported, asks);
+                walk(&items, &below(module.ident.to_string()), imported, directives);
             }
             Item::Fn(function) => {
                 let name = below(function.sig.ident.to_string());
                 let found = function.attrs.iter().flat_map(|attribute| of_attribute(attribute, imported));
-                asks.extend(found.map(|(line, what)| Ask { name: name.clone(), line, what }));
+                directives.extend(found.map(|(line, what)| TestDirective { name: name.clone(), line, what }));
             }
             _ => {}
         }
     }
 }
 
-fn of_attribute(attribute: &Attribute, imported: bool) -> Vec<(usize, Asked)> {
+fn of_attribute(attribute: &Attribute, imported: bool) -> Vec<(usize, Directive)> {
     let line = attribute.span().start().line;
     of_meta(&attribute.meta, imported).into_iter().map(|what| (line, what)).collect()
 }
 
-/// Also of `cfg_attr(condition, perfunit::skip)`: which condition holds is not known here, and they hold in tests mostly.
-fn of_meta(meta: &Meta, imported: bool) -> Vec<Asked> {
+/// Parses an attribute, including those in `cfg_attr(condition, perfunit::skip)`. The condition is unknown here, and
+/// usually holds in tests.
+fn of_meta(meta: &Meta, imported: bool) -> Vec<Directive> {
     let path = meta.path();
     if path.is_ident("cfg_attr") {
         let Meta::List(list) = meta else { return Vec::new() };
@@ -84,15 +85,15 @@ fn of_meta(meta: &Meta, imported: bool) -> Vec<Asked> {
     };
     let Some(last) = path.segments.last() else { return Vec::new() };
     if last.ident == "skip" {
-        vec![Asked::Skip { reason: text }]
+        vec![Directive::Skip { reason: text }]
     } else if last.ident == "threshold" {
-        text.map(Asked::Threshold).into_iter().collect()
+        text.map(Directive::Threshold).into_iter().collect()
     } else {
         Vec::new()
     }
 }
 
-/// The text in `"text"` and in `reason = "text"`.
+/// Returns the text in `"text"` or `reason = "text"`.
 fn text(expression: &Expr) -> Option<String> {
     match expression {
         Expr::Lit(literal) => match &literal.lit {
@@ -109,15 +110,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(code: &str, expected: &[(&str, usize, Asked)]) {
-        let found: Vec<_> = asks(code.as_bytes()).into_iter().map(|ask| (ask.name, ask.line, ask.what)).collect();
+    fn check(code: &str, expected: &[(&str, usize, Directive)]) {
+        let found: Vec<_> =
+            test_directives(code.as_bytes()).into_iter().map(|found| (found.name, found.line, found.what)).collect();
         let expected: Vec<_> =
             expected.iter().map(|(name, line, what)| ((*name).to_owned(), *line, what.clone())).collect();
         assert_eq!(found, expected);
     }
 
-    fn skip(reason: Option<&str>) -> Asked {
-        Asked::Skip { reason: reason.map(str::to_owned) }
+    fn skip(reason: Option<&str>) -> Directive {
+        Directive::Skip { reason: reason.map(str::to_owned) }
     }
 
     #[test]
@@ -125,7 +127,7 @@ mod tests {
         check("#[perfunit::skip]\n#[test] fn a() {}", &[("a", 1, skip(None))]);
         check(
             "mod tests {\n#[test]\n#[perfunit::skip(\"slow\")]\n#[perfunit::threshold(\"5%\")] fn a() {} }",
-            &[("tests::a", 3, skip(Some("slow"))), ("tests::a", 4, Asked::Threshold("5%".to_owned()))],
+            &[("tests::a", 3, skip(Some("slow"))), ("tests::a", 4, Directive::Threshold("5%".to_owned()))],
         );
         check("#[perfunit_runtime::skip(reason = \"x\")] fn a() {}", &[("a", 1, skip(Some("x")))]);
         check("#[cfg_attr(test, perfunit::skip)] fn a() {}", &[("a", 1, skip(None))]);
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_parse_asks_for_nothing() {
+    fn what_does_not_parse_directives_for_nothing() {
         check("perfunit fn (", &[]);
         check("#[perfunit::other] fn a() {}", &[]);
     }

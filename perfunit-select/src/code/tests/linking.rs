@@ -85,7 +85,7 @@ fn a_constructor_runs_in_every_test() {
     same(&between(&[&caller, &constructor(1)], &[&caller, &constructor(1)], &TESTS), "does_not");
 }
 
-/// What the crate linkme does: statics of one section, found by its bounds.
+/// Statics in one section that are found by its bounds, as with the crate linkme.
 const COLLECTED: &str = r#"
     type Step = fn(u32) -> u32;
     unsafe extern "C" { #[link_name = "__start_steps"] static START: Step; #[link_name = "__stop_steps"] static STOP: Step; }

@@ -1,4 +1,4 @@
-//! Stories of edits, on real objects: rustc and cc compile both versions, and the comparison says what became of the tests.
+//! Edits of real objects: rustc and cc compile both versions, and the comparison must find the changed tests.
 
 mod linking;
 mod reach;

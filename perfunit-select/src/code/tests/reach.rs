@@ -1,4 +1,4 @@
-//! Which tests can come by given functions.
+//! Tests that can reach given functions.
 
 use super::support::{c, programs, rust};
 use crate::code::{Unit, reach};
@@ -6,7 +6,7 @@ use perfunit_model::Sides;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A function of one test, one that another test calls through a table, and one that no test calls.
+/// A function called by one test, one that another test calls through a table, and one that no test calls.
 const THREE: &str = r"
 #[unsafe(no_mangle)] #[inline(never)] fn direct(x: u64) -> u64 { (0..x).fold(1, |a, b| a ^ b.rotate_left(3)) }
 #[unsafe(no_mangle)] #[inline(never)] fn in_table(x: u64) -> u64 { (0..x).fold(2, |a, b| a ^ b.rotate_left(5)) }
@@ -21,7 +21,7 @@ mod tests {
 }
 ";
 
-/// Tests that can come by these functions, of those of `THREE`.
+/// Checks which tests of `THREE` can reach these functions.
 #[track_caller]
 fn check(units: [&[&Arc<Unit>]; 2], functions: [&[&str]; 2], expected: &[&str]) {
     let of_side = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|name| (*name).to_owned()).collect() };
@@ -67,9 +67,9 @@ fn code_of_the_toolchain_is_reached_by_who_refers_to_more_of_it_than_before() {
         "#[unsafe(no_mangle)] #[inline(never)] fn direct(x: u64) -> u64 { (0..x).fold(1, |a, b| a ^ b.rotate_left(3))";
     assert!(THREE.contains(old));
     let head = rust(&THREE.replace(old, more));
-    // It is called by what `sorts_it` calls, and nobody knows that.
+    // A function that `sorts_it` calls leads to it, but that call is unknown.
     check([&[&base], &[&head]], [&[], &["partition"]], &["tests::one"]);
-    // If both sides have it nothing tells who calls it.
+    // If both sides have the function, its callers are unknown.
     check([&[&base], &[&head]], [&["partition"], &["partition"]], &ALL);
     check([&[&base], &[&base]], [&[], &["partition"]], &ALL);
 }

@@ -1,4 +1,4 @@
-//! What can be read, and what is refused with a reason.
+//! Readable input, and input that is rejected with a reason.
 
 use super::support::{c_object, programs};
 use crate::code::{Unit, Unreadable, compare};
@@ -30,7 +30,7 @@ fn a_damaged_object_is_refused_and_never_panics() {
     let mut header = vec![0; 64];
     header[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
     assert!(read("some.o", &header).is_err());
-    // A shared library, of a machine that we know.
+    // A shared library for a supported machine.
     header[16] = 3;
     header[18] = 62;
     refused(&header, "a shared library, linked already");
@@ -62,7 +62,7 @@ fn whatever_bytes_an_object_has_nothing_panics() {
     let mut readable = 0;
     for _ in 0..2000 {
         let mut bytes = whole.clone();
-        // The headers of sections are at the end, symbols and relocations before them.
+        // Section headers are at the end, after symbols and relocations.
         for _ in 0..random.usize(1..4) {
             let at = random.usize(6..bytes.len());
             bytes[at] = random.u8(..);

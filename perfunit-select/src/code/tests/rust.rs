@@ -5,7 +5,7 @@ use crate::code::compare::NotFound;
 use crate::code::{Code, What};
 use perfunit_model::Side;
 
-/// Two tests, a function of each, and one that both use.
+/// Two tests with a function each, and a function that both use.
 const TWO: &str = r#"
 #[inline(never)]
 fn shared(x: u64) -> u64 { assert!(x < 1000, "too large"); x.rotate_left(3) ^ 17 }
@@ -52,7 +52,7 @@ fn a_constant_in_the_form_of_a_source_location_is_data() {
         mod tests { #[test] fn mixes() { assert_ne!(super::mix(std::hint::black_box(super::plan())), 0); } }
     "#;
     changed(&edit(base, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
-    // The file that is compiled has not so many lines.
+    // The compiled file has fewer lines.
     let far = base.replace("mix.rs", "story.rs");
     changed(&edit(&far, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
 }
@@ -248,7 +248,7 @@ fn the_user_s_allocator_is_in_every_test() {
 
 #[test]
 fn names_of_all_lengths_are_found() {
-    // 4, 8, 16 and 32 bytes go to sections of their own.
+    // Strings of 4, 8, 16 and 32 bytes get sections of their own.
     let names = ["abc", "abcd", "abcdefgh", "abcdefghijklmnop", "abcdefghijklmnopqrstuvwxyzabcdef"];
     let test = |name: &&str| format!("#[test] fn {name}() {{ assert_ne!(std::hint::black_box(1), 0) }}");
     let unit = rust(&names.iter().map(test).collect::<Vec<_>>().join("\n"));

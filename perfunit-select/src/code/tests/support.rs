@@ -1,4 +1,4 @@
-//! From source text to answers, by way of the compilers.
+//! Compiles source text and compares the results.
 
 use crate::code::compare::Changed;
 use crate::code::{Code, Comparison, Program, Unit, What, compare, link, read};
@@ -9,12 +9,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// The object that rustc makes of a test crate, compiled as the build stage compiles it.
+/// Compiles a test crate to an object, as the build stage does.
 pub fn rust(source: &str) -> Arc<Unit> {
     rust_with(source, &["--test"])
 }
 
-/// The same with these arguments instead of `--test`.
+/// Compiles a crate with these arguments instead of `--test`.
 pub fn rust_with(source: &str, arguments: &[&str]) -> Arc<Unit> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("story.rs"), source).unwrap();
@@ -26,12 +26,12 @@ pub fn rust_with(source: &str, arguments: &[&str]) -> Arc<Unit> {
     Arc::new(read("story.o", &object(folder.path(), rustc), &files).unwrap())
 }
 
-/// The object that the C compiler makes.
+/// Compiles C code to an object.
 pub fn c(source: &str) -> Arc<Unit> {
     Arc::new(read("story.o", &c_object(source), &CompiledFiles::default()).unwrap())
 }
 
-/// Its bytes.
+/// Compiles C code to the bytes of an object.
 pub fn c_object(source: &str) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("story.c"), source).unwrap();
@@ -46,7 +46,7 @@ fn object(folder: &Path, mut compiler: Command) -> Vec<u8> {
     std::fs::read(folder.join("story.o")).unwrap()
 }
 
-/// What became of these tests between two lists of objects.
+/// Compares two lists of objects for these tests.
 pub fn between(base: &[&Arc<Unit>], head: &[&Arc<Unit>], tests: &[&str]) -> Comparison {
     let tests: BTreeSet<String> = tests.iter().map(|name| (*name).to_owned()).collect();
     compare(&programs(base, head), &tests)
@@ -56,7 +56,7 @@ pub fn programs(base: &[&Arc<Unit>], head: &[&Arc<Unit>]) -> Sides<Program> {
     Sides { base, head }.map(|units| link(&units.iter().map(|unit| Arc::clone(unit)).collect::<Vec<_>>()))
 }
 
-/// An edit of a test crate: base, with the first text replaced by the second in head.
+/// Compares a test crate with an edited copy, in which `to` replaces `from`.
 #[track_caller]
 pub fn edit(base: &str, from: &str, to: &str, tests: &[&str]) -> Comparison {
     assert!(base.contains(from), "{from}");
@@ -75,7 +75,7 @@ pub fn changed<'a>(comparison: &'a Comparison, test: &str) -> &'a Changed {
     changed
 }
 
-/// The test has changed, by exactly these functions.
+/// Checks that the test has changed through exactly these functions.
 #[track_caller]
 pub fn changed_by(comparison: &Comparison, test: &str, expected: &[(&str, What)]) {
     let changed = changed(comparison, test);

@@ -1,4 +1,4 @@
-//! Objects that no compiler at hand makes, or not reliably: certain relocations, another machine.
+//! Objects that the available compilers do not create reliably: certain relocations, another machine.
 
 use super::support::{between, changed, same};
 use crate::code::{Unit, What, read};
@@ -11,7 +11,7 @@ use object::{
 use perfunit_build::CompiledFiles;
 use std::sync::Arc;
 
-/// At `field` in a function's code, a relocation of this kind.
+/// A relocation of this kind at `field` in a function's code.
 #[derive(Clone, Copy)]
 struct Field {
     at: u64,
@@ -19,8 +19,8 @@ struct Field {
     addend: i64,
 }
 
-/// An object with a descriptor of the test `a_test` that calls a function with this code. The field in it refers to the
-/// section that holds these constants, 4 bytes each, as the section itself plus the addend.
+/// Builds an object with a descriptor of the test `a_test` that calls a function with this code. The field refers to
+/// the section that holds these constants, 4 bytes each, by the section symbol plus the addend.
 fn object(machine: Architecture, code: &[u8], constants: &[u32], field: Field) -> Arc<Unit> {
     let Field { at, kind, addend } = field;
     let mut object = Object::new(BinaryFormat::Elf, machine, Endianness::Little);
@@ -60,7 +60,7 @@ fn object(machine: Architecture, code: &[u8], constants: &[u32], field: Field) -
     Arc::new(read("synthetic.o", &bytes, &CompiledFiles::default()).unwrap())
 }
 
-/// The writer knows no entry size: written into the header of the one section that is mergeable.
+/// Writes the entry size, which the writer does not support, into the header of the one mergeable section.
 fn with_entry_size(mut bytes: Vec<u8>) -> Vec<u8> {
     let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     let (headers, count) = (number(&bytes, 40), usize::from(bytes[60]));
@@ -72,7 +72,7 @@ fn with_entry_size(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Which of two constants the code of the test means: the other one may change.
+/// Checks which of two constants the test's code refers to: the other one may change.
 #[track_caller]
 fn means(machine: Architecture, code: &[u8], field: Field, index: usize) {
     let with = |constants: [u32; 3]| object(machine, code, &constants, field);
@@ -116,7 +116,7 @@ fn on_aarch64_the_addend_is_the_offset() {
 
 #[test]
 fn where_the_constant_meant_is_unknown_all_of_them_are() {
-    // The field lies in no instruction's operand.
+    // The field is not an operand of an instruction.
     let code = [0xc3, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90];
     let with = |last: u32| {
         object(Architecture::X86_64, &code, &[10, last], Field { at: 2, kind: elf::R_X86_64_PC32.0, addend: 0 })

@@ -3,7 +3,7 @@ use super::super::names::index;
 use super::*;
 use crate::source::{FileChange, FileInTarget, diff};
 
-/// `src/lib.rs` changes from `base` to `head`; the reasons of the tests in their order.
+/// Checks the reasons of the tests, in order, after `src/lib.rs` changes from `base` to `head`.
 #[track_caller]
 fn check(base: &str, head: &str, tests: &[&str], expected: &[&str]) {
     let path = "src/lib.rs".to_owned();

@@ -3,7 +3,7 @@ use super::*;
 use crate::source::{FileChange, FileInTarget, diff};
 use perfunit_project::cargo::Dependency;
 
-/// A target; a file with `?` at its end is test-only.
+/// Builds a target; a file with a trailing `?` is test-only.
 fn target(package: &str, kind: TargetKind, name: &str, files: &[&str]) -> TargetNode {
     let file = |path: &&str| {
         let plain = path.trim_end_matches('?');
@@ -152,7 +152,7 @@ fn the_lock_file_reaches_who_depends_on_what_changed() {
         package("libc", if name == "libc" { "2" } else { "1" })
             + &package("serde", if name == "serde" { "2" } else { "1" })
     };
-    // Of `app` no dependencies are known: it may depend on any.
+    // The dependencies of `app` are unknown, so it may depend on any.
     check("Cargo.lock", &lock(""), &lock("serde"), &["app::bin/app", "app::cli", "app::other", "mid"]);
     check("Cargo.lock", &lock(""), &lock("libc"), ALL);
     check("Cargo.lock", &lock(""), "= broken", ALL);
@@ -178,7 +178,7 @@ fn data_reaches_the_targets_of_its_package() {
 
 #[test]
 fn data_that_a_library_has_built_in_reaches_all_that_depend_on_it() {
-    // Its build script may read it.
+    // Its build script may read the file.
     check("core/proto/a.proto", "1", "2", ALL);
     let mut graph = graph();
     graph.packages.iter_mut().for_each(|package| package.build_script = None);
@@ -217,7 +217,7 @@ fn what_packages_of_another_workspace_inherit_reaches_those_that_depend_on_them(
     let dependents = ALL.len() - 2;
     assert_eq!(count("[workspace.dependencies]\na = '1'", "[workspace.dependencies]\na = '2'"), dependents);
     assert_eq!(count("[workspace.package]\nversion = '1.0.0'", "[workspace.package]\nversion = '1.0.1'"), dependents);
-    // Its lock file and its profiles are not read.
+    // Cargo does not read its lock file and profiles.
     assert!(reached_in(&graph, &[("other/Cargo.lock", "a = 1", "a = 2")]).targets.is_empty());
 }
 

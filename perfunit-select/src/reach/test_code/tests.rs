@@ -22,7 +22,7 @@ mod tests {
 }
 ";
 
-/// Answers for all tests after a replacement in the text; base is the text as it was.
+/// Checks the results for all tests after a replacement in the text, with the original text as base.
 #[track_caller]
 fn check(from: &str, to: &str, expected: &[(&str, &str)]) {
     assert!(HEAD.contains(from));

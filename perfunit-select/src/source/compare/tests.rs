@@ -198,14 +198,14 @@ fn what_stands_below_another_condition_is_changed() {
     };
     let swapped = ["Changed Function m::f:3", "Changed Function m::f:7"];
     check(&modules("a", "not(a)"), &modules("not(a)", "a"), &swapped);
-    // The other order of the two is no change; another condition is one of the module.
+    // The order of the two does not matter; another condition is one of the module.
     check(
         "#[cfg(a)] mod m { fn f() { 1 } impl S {} } #[cfg(b)] mod m { fn f() { 2 } impl S {} }",
         "#[cfg(b)] mod m { fn f() { 2 } impl S {} } #[cfg(a)] mod m { fn f() { 1 } impl S {} }",
         &[],
     );
     check(&modules("a", "not(a)"), &modules("b", "not(a)"), &["Changed Module m:2"]);
-    // A change of tests does not stand for one of code.
+    // A changed test does not represent changed code.
     check(
         &format!("{}\n#[cfg(test)]\nmod tests {{}}", modules("a", "b")),
         &format!("{}\n#[cfg(all(test, a))]\nmod tests {{}}", modules("b", "a")),
@@ -239,6 +239,6 @@ fn another_order_of_macros_is_a_change_where_it_can_mean_another_one() {
     check(&base, &head, &["Changed Macro n:1", "Changed Macro n:2", "Changed Function f:3", "Changed Function g:4"]);
     let modules = ["#[macro_use] mod a;", "#[macro_use] mod b;"];
     check(&modules.join("\n"), &[modules[1], modules[0]].join("\n"), &["Changed Module b:1", "Changed Module a:2"]);
-    // What calls no macro may stand anywhere.
+    // Items that call no macro may be anywhere.
     check(&[one, f, "fn h() {}"].join("\n"), &["fn h() {}", one, f].join("\n"), &[]);
 }

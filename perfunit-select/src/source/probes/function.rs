@@ -1,5 +1,5 @@
-//! A function as it is written, and what its text says about a probe: where the probe goes, why it may have none, and
-//! whether the function is so small that a probe would take longer than the function does.
+//! Examines a function's text: where a probe goes, why it may have none, and whether the function is too small to be
+//! timed.
 
 use super::site::Returns;
 use crate::source::attributes::{applied, is_attribute_macro};
@@ -17,18 +17,18 @@ pub(super) struct Function<'a> {
     pub modifiers: &'a FnModifiers,
     pub sig: &'a Signature,
     pub body: &'a syn::Block,
-    /// True outside of modules, impl blocks, traits and other functions.
+    /// True if it is outside of modules, impl blocks, traits and other functions.
     pub is_at_top: bool,
 }
 
 impl Function<'_> {
-    /// Returns the first line, attributes included: for the compiler the code that attributes write is there.
+    /// Returns the first line, including attributes, to which the compiler attributes the code that they generate.
     pub fn first_line(&self) -> usize {
         let attributes = self.attributes.iter().map(|attribute| attribute.pound_token.span.start().line);
         attributes.chain([self.sig.fn_token.span.start().line]).min().unwrap_or_default()
     }
 
-    /// Returns the offset of the first token behind the attributes.
+    /// Returns the offset of the first token after the attributes.
     pub fn start(&self) -> usize {
         let Signature { constness, asyncness, safety, abi, fn_token, .. } = self.sig;
         let visibility = match self.visibility {
@@ -54,7 +54,7 @@ impl Function<'_> {
     }
 }
 
-/// Returns the names of a function's arguments; `_` for an argument that is taken apart.
+/// Returns the names of a function's arguments; `_` for a pattern.
 pub(super) fn arguments(sig: &Signature) -> Vec<String> {
     let name = |argument: &FnArg| match argument {
         FnArg::Receiver(_) => "self".to_owned(),
@@ -66,7 +66,7 @@ pub(super) fn arguments(sig: &Signature) -> Vec<String> {
     sig.inputs.iter().map(name).collect()
 }
 
-/// Returns what a function returns; `owner` is the type that it is a method of.
+/// Returns the kind of a function's result. `owner` is the type that it is a method of.
 pub(super) fn returns(sig: &Signature, owner: &str) -> Returns {
     if sig.asyncness.is_some() {
         return Returns::Future;
@@ -86,7 +86,7 @@ fn of_type(ty: &Type, owner: &str) -> Returns {
         Type::Path(path) => {
             let Some(last) = path.path.segments.last() else { return Returns::Value(String::new()) };
             let name = bare(&last.ident);
-            // What is boxed or pinned is what counts.
+            // The content of a box or pin decides.
             if let (true, PathArguments::AngleBracketed(inside)) = (name == "Box" || name == "Pin", &last.arguments)
                 && let Some(GenericArgument::Type(ty)) = inside.args.first()
             {
@@ -113,11 +113,11 @@ fn of_bounds<'a>(bounds: impl Iterator<Item = &'a TypeParamBound>) -> Returns {
     }
 }
 
-/// Functions that the compiler looks for or runs itself, most of them at compile time.
+/// Functions that the compiler searches or runs itself, most of them at compile time.
 const COMPILER_HOOKS: [&str; 6] =
     ["proc_macro", "proc_macro_attribute", "proc_macro_derive", "panic_handler", "alloc_error_handler", "lang"];
 
-/// What attributes around functions mean for those.
+/// Effect of enclosing attributes on functions.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Context {
     has_no_prelude: bool,
@@ -126,13 +126,13 @@ pub(super) struct Context {
 }
 
 impl Context {
-    /// In a module with these attributes; without any, in the body of a function.
+    /// Returns the context of a module with these attributes, or of a function body if there are none.
     pub fn in_module(self, attributes: &[Attribute]) -> Self {
         let has_no_prelude = self.has_no_prelude || has(attributes, &["no_implicit_prelude"]);
         Self { has_no_prelude, ..Self::default() }
     }
 
-    /// In an impl block or trait with these attributes.
+    /// Returns the context of an impl block or trait with these attributes.
     pub fn in_block(self, attributes: &[Attribute]) -> Self {
         let is_const = has(attributes, &["const_trait"]);
         Self { is_const, is_rewritten: is_rewritten(attributes), ..self }
@@ -143,10 +143,10 @@ fn has(attributes: &[Attribute], names: &[&str]) -> bool {
     applied(attributes).iter().any(|path| names.iter().any(|name| path.is_ident(name)))
 }
 
-/// Returns the rule by which a function has no probe, if there is one.
+/// Returns the reason why a function cannot have a probe, if there is one.
 pub(super) fn unprobed(function: &Function<'_>, implements: &str, context: Context) -> Option<Unprobed> {
     let Function { attributes, visibility, sig, .. } = function;
-    // A library's function of that name takes arguments, is public, or is called from elsewhere in the file at best.
+    // A library's function with this name takes arguments, is public, or is called only from elsewhere in the file.
     let is_main = || {
         function.is_at_top
             && sig.ident == "main"
@@ -158,37 +158,37 @@ pub(super) fn unprobed(function: &Function<'_>, implements: &str, context: Conte
         (has(attributes, &["naked"]), Unprobed::Naked),
         (sig.variadic.is_some(), Unprobed::Variadic),
         (has(attributes, &COMPILER_HOOKS), Unprobed::CompilerHook),
-        // The probe's own memory could come from it.
+        // The probe could allocate its own memory from it.
         (implements == "GlobalAlloc", Unprobed::Allocator),
         (is_main(), Unprobed::Main),
-        // The macros of `#[macro_use] extern crate` belong to the prelude.
+        // Macros from `#[macro_use] extern crate` belong to the prelude.
         (context.has_no_prelude, Unprobed::NoPrelude),
-        // The probe comes last and would then time how long it takes to make the future, not what that does.
+        // The probe would come last, and would time the creation of the future instead of its work.
         (sig.asyncness.is_some() && (context.is_rewritten || is_rewritten(attributes)), Unprobed::RewrittenAsync),
     ];
     rules.into_iter().find_map(|(holds, rule)| holds.then_some(rule))
 }
 
-/// True if a macro gets the item before the probe does. `#[instrument]` leaves an `async fn` what it is.
+/// Checks whether a macro gets the item before the probe. `#[instrument]` keeps an `async fn`.
 fn is_rewritten(attributes: &[Attribute]) -> bool {
     let keeps = |path: &syn::Path| path.segments.last().is_some_and(|last| last.ident == "instrument");
     applied(attributes).iter().any(|path| is_attribute_macro(path) && !keeps(path))
 }
 
-/// Returns whether the function does next to nothing, by the rule of [`Site::trivial`](super::Site::trivial).
+/// Checks whether the function does almost nothing, as defined by [`Site::trivial`](super::Site::trivial).
 pub(super) fn is_trivial(sig: &Signature, body: &Block) -> bool {
     let mut work = Work::default();
-    // Making a future is little work, what it does is not.
+    // Creating a future is cheap, but running it may not be.
     sig.asyncness.is_none()
         && work.block(body)
         && work.steps <= 1
         && sig.inputs.iter().all(|argument| is_borrowed(argument) || work.uses(argument))
 }
 
-/// What an expression does. Each function is false for what is not trivial whatever is around it.
+/// Work of an expression. Each method returns false for an expression that is never trivial.
 #[derive(Default)]
 struct Work {
-    /// Operators, indices and decisions so far.
+    /// Number of operators, indices and decisions so far.
     steps: usize,
     names: BTreeSet<String>,
 }
@@ -240,7 +240,7 @@ impl Work {
                 let is_bounded = !is_comparison(&binary.op) || is_constant(&binary.left) || is_constant(&binary.right);
                 is_bounded && self.expr(&binary.left) && self.expr(&binary.right)
             }
-            // Of a map another index is a search.
+            // Another index may be a search in a map.
             Expr::Index(index) => self.expr(&index.expr) && is_constant(&index.index),
             Expr::If(choice) => {
                 let no = choice.else_branch.as_ref().map(|(_, no)| no);
@@ -255,7 +255,7 @@ impl Work {
         !matches!(arm.pat, Pat::Guard(_)) && !compares_text(&arm.pat) && self.expr(&arm.body)
     }
 
-    /// True if the argument is in the expression: otherwise it is dropped, which can be much work.
+    /// Checks whether the expression contains the argument. Otherwise the argument is dropped, which can be expensive.
     fn uses(&self, argument: &FnArg) -> bool {
         match argument {
             FnArg::Receiver(_) => self.names.contains("self"),
@@ -274,12 +274,12 @@ fn is_borrowed(argument: &FnArg) -> bool {
     }
 }
 
-/// Two texts or lists can take long to compare.
+/// Checks for comparison operators: comparing two strings or lists can be slow.
 fn is_comparison(op: &BinOp) -> bool {
     matches!(op, BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_))
 }
 
-/// Many short texts, too.
+/// Checks for string patterns: comparing many short strings can be slow, too.
 fn compares_text(pattern: &Pat) -> bool {
     match pattern {
         Pat::Lit(literal) => matches!(literal.lit, Lit::Str(_) | Lit::ByteStr(_)),
@@ -288,7 +288,7 @@ fn compares_text(pattern: &Pat) -> bool {
     }
 }
 
-/// Literals and operators on them, which the compiler computes.
+/// Checks for literals and operators on them, which the compiler evaluates.
 fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(_) => true,
@@ -299,7 +299,7 @@ fn is_constant(expr: &Expr) -> bool {
     }
 }
 
-/// `Some(..)`, `Self(..)`, `Shape::Circle(..)`: what begins with a capital letter is no function.
+/// Checks for `Some(..)`, `Self(..)`, `Shape::Circle(..)`: a name with a capital letter is not a function.
 fn is_constructor(call: &ExprCall) -> bool {
     let Expr::Path(path) = &*call.func else { return false };
     path.path.segments.last().is_some_and(|last| bare(&last.ident).starts_with(char::is_uppercase))

@@ -1,4 +1,4 @@
-//! Cases of one function each; and all files of this repository.
+//! Cases with one function each, and all files of this repository.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ fn with_all(text: &str) -> Instrumented {
     instrument(text, &PLACE, &|_| true)
 }
 
-/// The text with `@ ` for each probe.
+/// Returns the text with `@ ` for each probe.
 fn marked(instrumented: &Instrumented) -> String {
     let probes = instrumented.sites.iter().map(|site| attribute(site.key));
     probes.fold(instrumented.text.clone(), |text, probe| text.replacen(&probe, "@ ", 1))
@@ -23,7 +23,7 @@ fn check(source: &str, expected: &str) {
     assert_eq!(instrumented.left_out, []);
 }
 
-/// Nothing is inserted, and these functions are listed.
+/// Checks that nothing is inserted and these functions are listed.
 #[track_caller]
 fn check_left_out(source: &str, expected: &[&str]) {
     let Instrumented { text, sites, left_out } = with_all(source);
@@ -272,7 +272,7 @@ fn what_drops_a_value_is_not_trivial() {
     check_trivial("fn f(&self, a: A) -> u8 { self.a }", false);
 }
 
-/// The Rust files of this repository's workspace.
+/// Lists the Rust files of this repository's workspace.
 fn sources(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     for entry in perfunit_system::fs::list_dir(folder).unwrap() {
@@ -291,7 +291,7 @@ fn every_file_of_this_repository_keeps_its_lines_and_its_meaning() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let (mut files, mut probes) = (0, 0);
     for path in sources(root) {
-        // What tries the attribute carries it already.
+        // Tests of the attribute contain it already.
         if path.parent().is_some_and(|folder| folder.ends_with("tests/probe")) {
             continue;
         }
@@ -303,13 +303,13 @@ fn every_file_of_this_repository_keeps_its_lines_and_its_meaning() {
         }
         let place = path.display();
         assert_eq!(instrumented.lines().count(), text.lines().count(), "{place}");
-        // It still parses, and with other lines the functions are the same.
+        // The result can be parsed, and shifting lines keeps the functions the same.
         let shifted = format!("\n\n{}", instrumented.trim_start_matches('\u{feff}'));
         let known: Vec<u64> = sites.iter().map(|site| site.key).collect();
         assert_eq!(keys(&shifted), known, "{place}");
         assert_eq!(known.iter().collect::<BTreeSet<_>>().len(), sites.len(), "{place}");
         let stripped = sites.iter().fold(instrumented, |text, site| text.replacen(&attribute(site.key), "", 1));
-        assert!(stripped == text, "{place} has other text besides the probes");
+        assert!(stripped == text, "{place} has other text than the probes");
         (files, probes) = (files + 1, probes + sites.len());
     }
     assert!(files > 100 && probes > 1000, "{files} files with {probes} probes are not this repository");

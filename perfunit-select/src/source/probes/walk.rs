@@ -1,4 +1,4 @@
-//! All functions of a file, with names, keys and places.
+//! Finds all functions of a file, with names, keys and positions.
 
 use super::function::{self, Context, Function, is_trivial, unprobed};
 use super::site::{Extent, LeftOut, Place, Site};
@@ -15,18 +15,18 @@ use std::hash::Hasher;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItemFn, ItemFn, ItemImpl, ItemMacro, ItemMod, ItemTrait, Macro, TraitItemFn, Visibility};
 
-/// What a file has.
+/// Functions of a file.
 #[derive(Default)]
-pub(super) struct Found {
-    /// Functions that can have a probe, with the offset of their first token behind attributes, in bytes; ascending.
+pub(super) struct FileFunctions {
+    /// Functions that can have a probe, by ascending byte offset of the first token after the attributes.
     pub functions: Vec<(usize, Site)>,
     pub left_out: Vec<LeftOut>,
-    /// All functions that are written out, tests too, the outer ones first.
+    /// The functions in the text, including tests, outer ones first.
     pub extents: Vec<Extent>,
 }
 
-/// The functions of a file, or `None` if it is not Rust that we can parse.
-pub(super) fn functions(text: &str, place: &Place<'_>) -> Option<Found> {
+/// Finds the functions of a file; `None` if it cannot be parsed.
+pub(super) fn functions(text: &str, place: &Place<'_>) -> Option<FileFunctions> {
     let rust = without_first_line_script(text);
     let file = syn::parse_file(rust).ok()?;
     let mut walker = Walker {
@@ -35,22 +35,22 @@ pub(super) fn functions(text: &str, place: &Place<'_>) -> Option<Found> {
         context: Context::default().in_module(&file.attrs),
         enclosing: key(&[place.package.as_bytes(), place.path.as_bytes()]),
         equals: BTreeMap::new(),
-        found: Found::default(),
+        found: FileFunctions::default(),
     };
     walker.visit_file(&file);
     Some(walker.found)
 }
 
 struct Walker {
-    /// Bytes before the text that was parsed.
+    /// Number of bytes before the parsed text.
     offset: usize,
     around: Surroundings,
     context: Context,
-    /// Key of the function around us, or what stands for the file.
+    /// Key of the enclosing function, or of the file.
     enclosing: u64,
-    /// How many functions there were of one name in one place.
+    /// Number of functions with the same name and place so far.
     equals: BTreeMap<u64, u64>,
-    found: Found,
+    found: FileFunctions,
 }
 
 impl Walker {
@@ -85,7 +85,7 @@ impl Walker {
         self.enclosing = outside;
     }
 
-    /// The key of a function of this name here.
+    /// Returns the key of a function with this name at the current place.
     fn key(&mut self, ident: &str) -> u64 {
         let name = self.around.name(ident);
         let place = [&self.enclosing.to_le_bytes(), self.around.owner.header.as_bytes(), name.as_bytes()];
@@ -98,7 +98,7 @@ impl Walker {
         self.found.left_out.push(LeftOut { name, line: span.start().line, why });
     }
 
-    /// Functions that are no more than tokens to us.
+    /// Records functions in unparsed tokens.
     fn tokens(&mut self, tokens: &TokenStream, why: Unprobed) {
         for InnerFn { scope, ident, attributes, .. } in take_functions(tokens.clone()).0 {
             if !is_test(&attributes) {
@@ -169,20 +169,20 @@ impl<'ast> Visit<'ast> for Walker {
         }
     }
 
-    /// Arguments of attributes name no functions.
+    /// Arguments of attributes contain no functions.
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
 
-    /// Everything else that is tokens is syntax unknown to syn.
+    /// Other token streams are syntax that syn does not support.
     fn visit_token_stream(&mut self, tokens: &'ast TokenStream) {
         self.tokens(tokens, Unprobed::Unparsed);
     }
 }
 
-/// 64 bits that stand for these parts: `SipHash` 1-3 with a fixed key, the same on every machine.
+/// Hashes these parts by `SipHash` 1-3 with a fixed key, which gives the same result on every machine.
 fn key(parts: &[&[u8]]) -> u64 {
     let mut hasher = SipHasher13::new();
     for part in parts {
-        // With its length, so that parts cannot run into each other.
+        // Include the length, so that parts cannot run into each other.
         hasher.write(&(part.len() as u64).to_le_bytes());
         hasher.write(part);
     }

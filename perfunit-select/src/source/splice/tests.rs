@@ -1,4 +1,4 @@
-//! Stories of files: the code of one version, the test code of another, and what becomes of them.
+//! Merges of files: the code of one version with the test code of another.
 
 use super::splice;
 

@@ -1,4 +1,4 @@
-//! Whether this system lets us trace: containers (seccomp) and hardened kernels (yama) may not.
+//! Checks that this system allows tracing; containers (seccomp) and hardened kernels (yama) may refuse it.
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 static ANSWER: OnceLock<Result<(), Untraceable>> = OnceLock::new();
 
-/// Whether tests can be traced here, else why not. Tried once, with a small child of our own.
+/// Returns an error with the reason if tests cannot be traced here. Tried once, on a small child process.
 pub fn available() -> Result<(), Untraceable> {
     *ANSWER.get_or_init(attempt)
 }
@@ -19,7 +19,7 @@ fn attempt() -> Result<(), Untraceable> {
     if cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))) {
         return Err(Untraceable::OtherProcessor);
     }
-    // On a thread of its own, so that the child's events are all that there is to wait for.
+    // On its own thread, so that the child's events are the only ones to wait for.
     let tried = std::thread::spawn(trace_a_child).join().unwrap_or(Err(Errno::UnknownErrno));
     tried.map_err(|errno| match errno {
         Errno::EPERM | Errno::EACCES => Untraceable::Refused,
@@ -28,7 +28,7 @@ fn attempt() -> Result<(), Untraceable> {
 }
 
 fn trace_a_child() -> Result<(), Errno> {
-    // SAFETY: the child makes system calls only.
+    // SAFETY: the child only makes system calls.
     match unsafe { fork() }? {
         ForkResult::Child => loop {
             let _ = perfunit_system::os::die_with_parent();
@@ -43,11 +43,11 @@ fn trace_a_child() -> Result<(), Errno> {
     }
 }
 
-/// Does to a child what is done to a test: stops it, and writes where its code is.
+/// Does to a child what tracing does to a test: stops it, and writes to its code.
 fn touch(child: Pid) -> Result<(), Errno> {
     nix::sys::ptrace::seize(child, ptrace::OPTIONS)?;
     nix::sys::ptrace::interrupt(child)?;
     ptrace::wait()?;
-    // It is a copy of this process, so this function is there.
+    // The child is a copy of this process, so it has this function at the same address.
     ptrace::plant(child, touch as *const () as u64)
 }

@@ -1,4 +1,4 @@
-//! Systems that are not Linux: nothing is traced, so nothing is left out.
+//! Tracing on systems other than Linux: nothing is traced, so no test is left out.
 
 use super::executed::{Executed, Functions, Program};
 use super::unseen::Unseen;

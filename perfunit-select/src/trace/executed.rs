@@ -1,4 +1,4 @@
-//! The question of a run and its answer; several runs of a test, as one is a fact of that run alone.
+//! The input and the result of traced runs, and the repetition of runs: the result of one run holds for that run only.
 
 use super::places::Places;
 use super::programs::Programs;
@@ -13,63 +13,64 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whether a test executes any of the functions in question.
+/// The result of running a test under breakpoints at the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executed {
-    /// It came to this one first.
+    /// The test executed this function first.
     Yes(Entered),
-    /// It passed and did not.
+    /// The test passed and executed none of them.
     No,
     Unknown(Unseen),
 }
 
-/// A function in question that was entered.
+/// A function in question that was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entered {
-    /// Its linker symbol.
+    /// Linker symbol.
     pub symbol: String,
-    /// The program that has it, if that is not the test executable.
+    /// The program with the function, unless it is the test executable.
     pub program: Option<String>,
 }
 
-/// The functions in question of a test executable, by their linker symbols. Those of programs are in [`Programs`].
+/// The functions in question of a test executable, by linker symbol. Those of other programs are in [`Programs`].
 #[derive(Debug, Clone, Copy)]
 pub struct Functions<'a> {
-    /// Those that the test can come to.
+    /// Functions that the test can reach.
     pub of_test: &'a BTreeSet<String>,
-    /// Those that any test of the executable can come to, for a test that starts its own executable; `None` if they are
-    /// not known.
+    /// Functions that any test of the executable can reach, for a test that starts its own executable; `None` if they
+    /// are not known.
     pub of_all_tests: Option<&'a BTreeSet<String>>,
 }
 
 impl Functions<'_> {
-    /// Returns whether no function of the test executable is in question.
+    /// Returns true if no function of the test executable is in question.
     pub(super) fn are_none(&self) -> bool {
         self.of_test.is_empty() && self.of_all_tests.is_some_and(BTreeSet::is_empty)
     }
 }
 
-/// A test executable and what its tests need to run in.
+/// A test executable and what its tests need to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Program<'a> {
     pub executable: &'a TestExecutable,
     pub places: &'a Places,
     /// The programs that its tests may start.
     pub programs: &'a Arc<Programs>,
-    /// `TMPDIR` of its tests; emptied before each.
+    /// `TMPDIR` of its tests; emptied before each test.
     pub temporary: &'a TestFolder,
-    /// Set besides what cargo and the user set: the seed of this run.
+    /// Variables in addition to those of cargo and the user: the seed of this run.
     pub variables: &'a [(&'static str, OsString)],
 }
 
-/// A run that takes longer than this is not worth waiting for: the test counts as one that executes the functions.
+/// Time limit of a run. A test that takes longer counts as one that executes the functions.
 pub const LONGEST: Duration = Duration::from_secs(10);
-/// Runs on each side before it is said that a test does not execute them: what a test does may depend on random numbers,
-/// on the time, or on which of its threads is first. One that comes by in every second run is missed in one case of 64.
+/// Number of runs on each side before a test counts as not executing the functions: what a test does may depend on
+/// random numbers, on the time or on the order of its threads. A test that executes them in every second run is missed
+/// in one case of 64.
 const ROUNDS: u64 = 3;
 
-/// Returns the first answer that is not no, and no if all runs on both sides came to none of the functions. Each run has
-/// random numbers of its own, the same ones every time, so that the same versions get the same answer.
+/// Returns the first result that is not [`Executed::No`], or `No` if all runs on both sides have this result. Each run
+/// has its own random numbers, but the same ones every time, so that the same versions give the same result.
 pub fn in_any_run(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Executed>) -> Result<Executed> {
     let runs = (0..ROUNDS).flat_map(|_| [Side::Head, Side::Base]);
     for (seed, side) in (1..).zip(runs) {

@@ -1,10 +1,10 @@
-//! Whether one run of a test executes any of a set of functions.
+//! Decides if one run of a test executes any of a set of functions.
 //!
-//! Input: a test executable with its table of addresses, the programs that its tests may start, the name of a test, linker
-//! symbol names. Output: [`Executed`]. The test runs once, with the seed that it is given, under breakpoints (ptrace) at the
-//! entries of those functions. The first hit, in any thread or process that runs one of these executables, answers the
-//! question and ends the run. Invariants: "no" is said only of a run that ended well and was seen whole; nothing but the
-//! test's own processes is waited for, stopped or killed.
+//! Input: a test executable with its symbol addresses, the programs that its tests may start, the name of a test,
+//! linker symbols. Output: [`Executed`]. The test runs once, with a given seed, under breakpoints (ptrace) at the
+//! entries of the functions. The first hit, in any thread or process that runs one of these executables, decides the
+//! result and ends the run. Invariants: [`Executed::No`] is returned only for a run that succeeded and was traced
+//! completely; only the test's own processes are waited for, stopped or killed.
 
 #[cfg(target_os = "linux")]
 mod available;

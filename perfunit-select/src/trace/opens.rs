@@ -1,25 +1,26 @@
-//! Openings of programs' files by any process of the system.
+//! Counts how often any process of the system opens the files of programs.
 //!
-//! A traced process that executes a program is seen anyway. Whatever else opens the file may execute it where nothing is
-//! traced: a server that was started earlier, the dynamic linker as a program, an emulator. Then a run tells nothing.
+//! A traced process that executes a program is seen anyway. Any other process that opens the file may execute it
+//! untraced: a server that was started earlier, the dynamic linker as a program, an emulator. Such a run gives no
+//! result.
 
 use super::programs::ChangedProgram;
 use super::unseen::Unseen;
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 
-/// Counts how often files of programs were opened and executed.
+/// Counts of how often files of programs were opened and executed.
 #[derive(Debug)]
 pub struct Opens {
     /// `None` if there is nothing to watch.
     queue: Option<Inotify>,
-    /// By program.
+    /// One count per program.
     counts: Vec<Count>,
 }
 
 #[derive(Debug)]
 struct Count {
-    /// The watched file; two names of one file share it.
+    /// The watched file; several names of one file have the same descriptor.
     watch: WatchDescriptor,
     opened: usize,
     executed: usize,
@@ -45,9 +46,9 @@ impl Opens {
         Ok(opens)
     }
 
-    /// Notes that a traced process executed the file of a program.
+    /// Counts an execution of a program's file by a traced process.
     ///
-    /// The kernel joins equal notes that follow each other, so the notes are read at each execution.
+    /// The kernel merges equal consecutive events, so the events are read at each execution.
     pub fn note_execution(&mut self, program: usize) {
         let watch = self.counts[program].watch;
         self.counts.iter_mut().filter(|count| count.watch == watch).for_each(|count| count.executed += 1);
@@ -62,7 +63,7 @@ impl Opens {
 
     fn read(&mut self) {
         let Some(queue) = &self.queue else { return };
-        // An error says that there are no more.
+        // An error means that the queue is empty.
         while let Ok(notes) = queue.read_events() {
             for note in notes {
                 let is_lost = note.mask.contains(AddWatchFlags::IN_Q_OVERFLOW);

@@ -1,4 +1,4 @@
-//! Where the functions of an executable are.
+//! Finds the addresses of an executable's functions.
 
 use super::unseen::Unseen;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
@@ -9,16 +9,16 @@ use perfunit_system::os::unix::fs::MetadataExt;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The functions of an executable by their linker symbol names, and what identifies it in a running process.
+/// The functions of an executable by linker symbol, and what identifies it in a running process.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// Several for one name: local symbols of different objects.
+    /// Several addresses for one name: local symbols of different objects.
     addresses: BTreeMap<String, Vec<u64>>,
     /// Address of the first instruction, as linked.
     pub(super) entry: u64,
     /// The side's folder, which contains the package's binaries.
     pub(super) folder: Option<PathBuf>,
-    /// Why no function can be found.
+    /// The reason why no function can be found.
     unreadable: Option<Unseen>,
 }
 
@@ -33,14 +33,14 @@ impl From<&std::fs::Metadata> for FileId {
 }
 
 impl Places {
-    /// Reads the symbol table of the executable at `path`; once is enough for all its tests.
+    /// Reads the symbol table of the executable at `path`, once for all its tests.
     ///
-    /// An executable without one is no error: every question about it is answered with [`Executed::Unknown`].
+    /// An executable without a symbol table is not an error here: every request for it returns [`Executed::Unknown`].
     ///
     /// [`Executed::Unknown`]: super::Executed::Unknown
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path)?;
-        // As the kernel names it.
+        // The path as the kernel reports it.
         let folder = side_of(path).and_then(|folder| folder.canonicalize().ok());
         let mut places = Self { addresses: BTreeMap::new(), entry: 0, folder, unreadable: None };
         match object::File::parse(&*bytes) {
@@ -59,7 +59,8 @@ impl Places {
             .map(|section| section.index())
             .collect();
         for symbol in file.symbols() {
-            // A breakpoint in data would change what the program reads. Hand-written assembly often gives no type.
+            // A breakpoint in data would change what the program reads. Symbols of hand-written assembly often have no
+            // type.
             let may_be_code = matches!(symbol.kind(), SymbolKind::Text | SymbolKind::Unknown);
             let is_code = may_be_code && symbol.section_index().is_some_and(|section| code.contains(&section));
             if let (true, Ok(name)) = (is_code, symbol.name()) {
@@ -71,7 +72,8 @@ impl Places {
         }
     }
 
-    /// Returns the addresses, as linked, of all these functions, or why some have none. Merged functions share an address.
+    /// Returns the addresses, as linked, of all these functions, or the reason why some have none. Merged functions
+    /// share an address.
     pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeMap<u64, String>, Unseen> {
         if let Some(why) = self.unreadable.as_ref().filter(|_| !symbols.is_empty()) {
             return Err(why.clone());

@@ -1,7 +1,8 @@
-//! The programs that a test may start, and which of them a process runs.
+//! The programs that a test may start, and how to recognize them in a process.
 //!
-//! A program is known by the file that is executed, not by the path or variable that led to it: by device and inode, and
-//! by its content if a test started a copy. Everything that is neither known nor older than the runs is reported.
+//! A program is identified by the executed file, not by the path or variable that led to it: by device and inode, and
+//! by content if a test started a copy. A run fails to give a result if it executes a file that is neither known nor
+//! older than the runs.
 
 use super::places::{FileId, Places};
 use super::unseen::Unseen;
@@ -19,7 +20,7 @@ pub(super) struct ProgramFile {
     path: PathBuf,
     pub id: FileId,
     length: u64,
-    /// What stands for its content, if the file must not be opened during runs.
+    /// Hash of the content, if the file must not be opened during runs.
     content: Option<String>,
 }
 
@@ -29,7 +30,8 @@ impl ProgramFile {
         Ok(Self { path: path.to_owned(), id: FileId::from(&data), length: data.len(), content: None })
     }
 
-    /// Returns whether an executed file of this length is this one or a copy of it. `link` leads to the executed file.
+    /// Returns true if an executed file of this length is this one or a copy of it. `link` is a link to the executed
+    /// file.
     pub fn is_same(&self, id: FileId, length: u64, link: &Path) -> bool {
         let is_copy = || match &self.content {
             Some(own) => content(link).is_ok_and(|content| content == *own),
@@ -49,35 +51,36 @@ pub(super) struct ChangedProgram {
     pub name: String,
     pub path: PathBuf,
     pub file: ProgramFile,
-    /// The address of the first instruction, as linked.
+    /// Address of the first instruction, as linked.
     pub entry: u64,
-    /// The functions where the versions can begin to differ, by address; or why these are not known.
+    /// Addresses and symbols of the functions where the versions can begin to differ, or the reason why they are not
+    /// known.
     pub watched: std::result::Result<BTreeMap<u64, String>, Unseen>,
 }
 
-/// The programs of a side, without the test executable. By default none of them is known.
+/// The programs of a side, without the test executable. None are known by default.
 #[derive(Debug, Clone, Default)]
 pub struct Programs {
     pub(super) changed: Vec<ChangedProgram>,
     /// Programs that do not differ, and the stand-ins for all of them.
     pub(super) same: Vec<ProgramFile>,
-    /// The folders with what was built. What is executed there must be known.
+    /// Folders with built programs. Executing an unknown program from them makes a run inconclusive.
     pub(super) built: Vec<PathBuf>,
-    /// The time of the first run in seconds and nanoseconds, by the clock of file systems.
+    /// Time of the first run in seconds and nanoseconds, by the clock of the file system.
     pub(super) since: (i64, i64),
 }
 
 impl Programs {
-    /// Returns an empty list; `fresh` is a file or folder that was created now.
+    /// Returns an empty list; `fresh` is a file or folder that was created just now.
     pub fn new(fresh: &Path) -> Result<Self> {
         let data = fs::metadata(fresh)?;
         let since = (data.ctime(), data.ctime_nsec());
         Ok(Self { changed: Vec::new(), same: Vec::new(), built: Vec::new(), since })
     }
 
-    /// Adds a folder with what was built.
+    /// Adds a folder with built programs.
     pub fn add_folder(&mut self, folder: &Path) {
-        // As the kernel names it.
+        // The path as the kernel reports it.
         self.built.extend(folder.canonicalize());
     }
 
@@ -87,7 +90,8 @@ impl Programs {
         Ok(())
     }
 
-    /// Adds a program that can begin to differ at the functions with these linker symbols; or why it cannot be told where.
+    /// Adds a program that can begin to differ at the functions with these linker symbols, or the reason why they are
+    /// not known.
     pub fn add_changed(
         &mut self,
         name: &str,
@@ -102,13 +106,13 @@ impl Programs {
             }
             Err(why) => Err(Unseen::StartsUnlocated { name: name.clone(), why }),
         };
-        // Read before the runs: each opening of the file during a run counts.
+        // Read before the runs, because each open of the file during a run counts.
         let file = ProgramFile { content: Some(content(path)?), ..ProgramFile::at(path)? };
         self.changed.push(ChangedProgram { name, path: path.to_owned(), file, entry: places.entry, watched });
         Ok(())
     }
 
-    /// Returns whether nothing differs that tests may start.
+    /// Returns true if no program that tests may start differs.
     pub fn is_unchanged(&self) -> bool {
         self.changed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! One run of a test, from the question to the answer.
+//! Runs a test once under breakpoints.
 
 use super::executed::{Executed, Functions, Program};
 use super::tracer::{self, End, Watch};
@@ -17,15 +17,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Calls of a body in one process: what is measured are later calls, which may do what the first does not.
+/// Number of calls of a test body in one process: later calls are measured, and they may do what the first does not.
 const CALLS: u32 = 3;
-/// How often Ctrl-C is looked for.
+/// Interval of checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs one test once, under breakpoints at the entries of these functions and of those of the programs.
 ///
-/// `test` must be a name that the executable itself listed: of another one libtest runs nothing, and nothing is
-/// executed. Must be called from the main thread, while no child is wanted any more (see [`process::kill_leftovers`]).
+/// `test` must be a name that the executable itself listed: for another name libtest runs nothing. Must be called from
+/// the main thread, while no child process is needed anymore (see [`process::kill_leftovers`]).
 pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, limit: Duration) -> Result<Executed> {
     if functions.are_none() && program.programs.is_unchanged() {
         return Ok(Executed::No);
@@ -39,7 +39,7 @@ pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, lim
     executed
 }
 
-/// [`executes`] with another way to start a process: the unit tests have no keeper.
+/// Does the work of [`executes`] with a given way to start a process: the unit tests have no keeper.
 pub(super) fn run(
     program: &Program<'_>,
     test: &str,
@@ -65,7 +65,7 @@ pub(super) fn run(
     let tracer = std::thread::Builder::new().name("tracer".to_owned());
     let tracer = tracer.spawn(move || sender.send(tracer::follow(ours, watch))).map_err(failed)?;
     let started = start(&mut command);
-    // With it goes our copy of the child's end of the line: if there is no child, the tracer need not wait for it.
+    // This drops our copy of the child's end of the socket: if there is no child, the tracer does not wait for it.
     drop(command);
     let answer = match started {
         Ok(child) => answer(&receiver, child, limit),
@@ -78,7 +78,7 @@ pub(super) fn run(
     answer
 }
 
-/// As in a measured run, but that the harness runs the test: nobody else takes part.
+/// Builds the command of a measured run, except that the harness runs the test.
 fn command(program: &Program<'_>, test: &str) -> Command {
     let executable = program.executable;
     let mut command = Command::new(&executable.path);
@@ -96,14 +96,14 @@ fn command(program: &Program<'_>, test: &str) -> Command {
     command
 }
 
-/// What the new process does before exec; `theirs` is its end of the line to the tracer, `ours` the tracer's.
+/// Sets up what the new process does before exec; `theirs` is its end of the socket to the tracer, `ours` the tracer's.
 fn prepare(command: &mut Command, theirs: UnixStream, ours: &UnixStream) {
     let tracers = ours.as_raw_fd();
-    // SAFETY: only system calls that are safe between fork and exec; no allocation. The descriptor that is closed is
-    // this process's copy, which nothing here uses.
+    // SAFETY: only system calls that are safe between fork and exec; no allocation. The closed descriptor is this
+    // process's copy, which nothing here uses.
     unsafe {
         command.pre_exec(move || {
-            // Or the line would never end, for this process would hold both ends.
+            // This process must not hold both ends, or the tracer would never see the end of the connection.
             libc::close(tracers);
             // Both as in measured runs; a container may refuse the first.
             let _ = personality::get().and_then(|now| personality::set(now | Persona::ADDR_NO_RANDOMIZE));
@@ -113,7 +113,7 @@ fn prepare(command: &mut Command, theirs: UnixStream, ours: &UnixStream) {
     }
 }
 
-/// Waits for the tracer and puts together what it saw and how the test ended.
+/// Waits for the tracer and combines its result with the exit status of the test.
 fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<Executed> {
     let deadline = Instant::now() + limit;
     let mut cut_short = None;
@@ -134,7 +134,7 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
             let _ = child.kill();
         }
     };
-    // The tracer's end is the end of whatever it still traced.
+    // When the tracer ends, everything that it still traced is killed.
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for a traced test: {error}")))?;
     Ok(match (end, cut_short) {
         (End::Hit(entered), _) => Executed::Yes(entered),

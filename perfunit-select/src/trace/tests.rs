@@ -1,4 +1,4 @@
-//! Stories of single tests under breakpoints: each runs one test of `tests/stories.rs`.
+//! Runs single tests of `tests/stories.rs` under breakpoints.
 
 use super::run::run;
 use super::{Entered, Executed, Functions, Places, Program, Programs, Unseen, available};
@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// The test executable itself came to `target`.
+/// The result if the test executable itself executes `target`.
 fn yes() -> Executed {
     Executed::Yes(Entered { symbol: "target".to_owned(), program: None })
 }
 
-/// Enough for every story that ends.
+/// Enough time for every story that ends.
 const LONG: Duration = Duration::from_mins(1);
 
 struct Stories {
@@ -29,7 +29,7 @@ struct Stories {
 }
 
 impl Stories {
-    /// Compiled once for all tests that run at the same time; gone with the last of them.
+    /// Compiled once for all tests that run at the same time; removed with the last of them.
     fn shared() -> Arc<Self> {
         static SHARED: Mutex<Weak<Stories>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap();
@@ -51,13 +51,13 @@ impl Stories {
         Self { folder, executable }
     }
 
-    /// What a run of the story under a breakpoint at `target` tells.
+    /// Runs the story under a breakpoint at `target` and checks the result.
     #[track_caller]
     fn check(&self, story: &str, expected: &Executed) {
         assert_eq!(self.run(story, &["target"], LONG).0, *expected, "{story}");
     }
 
-    /// A run of the story tells nothing, for a reason that contains `why`.
+    /// Checks that a run of the story gives no result, for a reason that contains `why`.
     #[track_caller]
     fn check_unknown(&self, story: &str, symbols: &[&str], limit: Duration, why: &str) {
         let (executed, _) = self.run(story, symbols, limit);
@@ -67,20 +67,20 @@ impl Stories {
         );
     }
 
-    /// Runs a story with breakpoints at `symbols`; also returns the folder of its `TMPDIR`, where it left notes.
+    /// Runs a story with breakpoints at `symbols`; also returns the folder of its `TMPDIR`, where it leaves notes.
     fn run(&self, test: &str, symbols: &[&str], limit: Duration) -> (Executed, TestFolder) {
         let (executed, temporary) = self.try_run(&self.executable, test, symbols, limit);
         (executed.unwrap(), temporary)
     }
 
-    /// The same, from another path.
+    /// Does the same from another path.
     fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TestFolder) {
         let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
         let functions = Functions { of_test: &symbols, of_all_tests: Some(&symbols) };
         self.run_with(path, test, functions, limit, |_| ())
     }
 
-    /// The same, with programs that `add` adds.
+    /// Does the same with the programs that `add` adds.
     fn run_with(
         &self,
         path: &Path,
@@ -119,11 +119,11 @@ impl Stories {
     }
 }
 
-/// The stories, or `None`, and says so, where the system does not let us trace: there only that can be tested.
+/// Returns the stories. `None`, with a message, if the system does not allow tracing; then only that can be tested.
 fn stories() -> Option<Arc<Stories>> {
     let available = available();
     if let Err(why) = &available {
-        // Past the test harness, which drops what passing tests print.
+        // Bypasses the test harness, which drops the output of passing tests.
         let _ = writeln!(std::io::stderr(), "skipped: {}: {why}", module_path!());
     }
     available.ok().map(|()| Stories::shared())
@@ -216,7 +216,7 @@ fn what_is_not_a_function_of_the_executable_cannot_be_seen() {
 #[test]
 fn what_a_binary_of_the_package_executes_cannot_be_seen() {
     let Some(stories) = stories() else { return };
-    // Not by std: a process that another test forks meanwhile would hold the copy open for writing.
+    // Copied by another process: a process that another test forks meanwhile would hold std's copy open for writing.
     let mut shell = Command::new("sh");
     shell.args(["-c", "cp \"$0\" \"$1\" && echo >> \"$1\""]).arg(&stories.executable);
     assert!(shell.arg(stories.folder.path().join("binary")).status().unwrap().success());
@@ -227,11 +227,11 @@ fn what_a_binary_of_the_package_executes_cannot_be_seen() {
     );
 }
 
-/// Stories with a program beside them.
+/// Stories with another program.
 struct WithProgram(Stories, PathBuf);
 
 impl WithProgram {
-    /// `None` if the program cannot be compiled with these options here.
+    /// Returns `None` if the program cannot be compiled with these options here.
     fn compile(options: &[&str]) -> Option<Self> {
         let stories = Stories::compile(&[]);
         let program = stories.folder.path().join("program");
@@ -243,7 +243,7 @@ impl WithProgram {
         is_compiled.then_some(Self(stories, program))
     }
 
-    /// What a run tells with these functions of the program in question.
+    /// Runs the story with breakpoints at these functions of the program.
     fn run(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration) -> Executed {
         let Self(stories, program) = self;
         let none = BTreeSet::new();

@@ -1,11 +1,11 @@
 //! The thread that traces one test, and the breakpoints of its run.
 //!
-//! A thread of its own, because that gives the kernel three jobs: it shows this thread the events of what it traces and
-//! of nothing else; it ends all of that together with this thread, daemons included; and the main thread, which must
-//! be the one that starts processes, can wait with a time limit meanwhile.
+//! A separate thread has three advantages: the kernel reports to it only the events of its own tracees; the kernel
+//! kills all tracees, daemons included, when the thread ends; and the main thread, which must be the one that starts
+//! processes, can wait with a time limit.
 //!
-//! Breakpoints are planted in every process that begins to run the test executable or a program that differs, and
-//! recognised when hit. What a thread runs and where it is loaded is asked of the kernel, when it matters.
+//! Breakpoints are written into every process that begins to run the test executable or a program that differs, and
+//! recognized when hit. The kernel is asked, each time it matters, what a thread runs and at which address.
 
 use super::executed::Entered;
 use super::opens::Opens;
@@ -22,22 +22,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How the tracing of a test ended.
+/// The way the tracing of a test ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     /// The process ended before it became the test executable.
     NotStarted,
-    /// The system does not let us trace it.
+    /// The system does not allow tracing it.
     Refused(Errno),
-    /// It came to a breakpoint.
+    /// The test reached a breakpoint.
     Hit(Entered),
-    /// It ended, without a hit, and all of its code was watched. How it ended its parent learns.
+    /// The test ended without a hit, and all of its code was watched. Its parent learns how it ended.
     Over,
-    /// It ended, without a hit, but might have executed the functions where we could not see it.
+    /// The test ended without a hit, but might have executed the functions where we could not see it.
     Unseen(Unseen),
 }
 
-/// Traces the process that introduces itself at the other end of `line`. Leaves its end for its parent to wait for.
+/// Traces the process that introduces itself at the other end of `line`. Leaves the exit status for its parent.
 pub fn follow(line: UnixStream, mut watch: Watch) -> End {
     let Some(test) = ptrace::introduced(&line) else { return End::NotStarted };
     if let Err(errno) = nix::sys::ptrace::seize(test, ptrace::OPTIONS) {
@@ -57,7 +57,7 @@ pub fn follow(line: UnixStream, mut watch: Watch) -> End {
             Err(errno) => return End::Unseen(Unseen::Wait(errno as i32)),
         };
         if id == test && event == Event::Ended {
-            // Not taken: std waits for it itself, and insists on it if the exec failed.
+            // Not reaped: std waits for it itself, and panics if it cannot after a failed exec.
             if !started {
                 return End::NotStarted;
             }
@@ -84,7 +84,7 @@ pub fn follow(line: UnixStream, mut watch: Watch) -> End {
                 ptrace::resume(id, 0);
             }
             Event::Made => {
-                // The test may end before the first stop of what was made is shown.
+                // The test may end before the first stop of its new process or thread is reported.
                 threads.extend(ptrace::made(id));
                 ptrace::resume(id, 0);
             }
@@ -95,10 +95,10 @@ pub fn follow(line: UnixStream, mut watch: Watch) -> End {
 
 /// Key of the first instruction's address in the auxiliary vector.
 const AT_ENTRY: u64 = libc::AT_ENTRY;
-/// How long processes may take to end that the test has killed and not waited for.
+/// Longest wait for the end of processes that the test killed without waiting for them.
 const ENDING: Duration = Duration::from_millis(200);
 
-/// What a process executes.
+/// The program that a process executes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Executes {
     TestExecutable,
@@ -107,13 +107,13 @@ enum Executes {
         position: usize,
         is_copy: bool,
     },
-    /// Something that is the same for both versions.
+    /// A program that is the same in both versions.
     Same,
-    /// Something that may differ.
+    /// A program that may differ.
     Unknown(Unseen),
 }
 
-/// An executed file and its state: what another file gets this number has another time of change.
+/// An executed file and its state: a new file with the same inode number has another change time.
 type Version = (FileId, u64, (i64, i64));
 
 /// The executables that are watched in a run, with the addresses of their breakpoints as linked.
@@ -158,7 +158,8 @@ impl Watch {
         }))
     }
 
-    /// Plants the breakpoints after exec, or says why what follows is not seen; the first program must be the executable.
+    /// Sets the breakpoints after exec, or returns why later events are not seen; the first program must be the test
+    /// executable.
     fn arm(&mut self, id: Pid, first: bool) -> Result<(), Unseen> {
         let executes = self.executes(id).map_err(|error| failed("see the program", &error))?;
         if let Executes::Changed { position, is_copy: false } = executes {
@@ -223,14 +224,14 @@ impl Watch {
         if self.folder.iter().chain(built).any(|folder| path.starts_with(folder)) {
             return Executes::Unknown(Unseen::Starts(path));
         }
-        // Without programs that differ nothing that is made of programs does.
+        // If no program differs, nothing that tests make of programs differs either.
         if !changed.is_empty() && changed_at > *since {
             return Executes::Unknown(Unseen::StartsMade(path));
         }
         Executes::Same
     }
 
-    /// Returns the function at whose breakpoint a thread is that is about to get SIGTRAP, if it gets it for one of ours.
+    /// Returns the function whose breakpoint stopped a thread that is about to get SIGTRAP; `None` for other SIGTRAPs.
     fn hit(&mut self, id: Pid) -> Option<Entered> {
         let address = ptrace::trap_address(id)?;
         // After exec another program may have code at the same address.
@@ -251,7 +252,8 @@ impl Watch {
         }
     }
 
-    /// Returns why a run that ended without a hit tells nothing, if it does not; `threads` are those that have not ended.
+    /// Returns why a run without a hit gives no result; `None` if it gives one. `threads` are those that have not
+    /// ended.
     fn after_end(&mut self, threads: &BTreeSet<Pid>) -> Option<Unseen> {
         if self.programs.is_unchanged() {
             return None;
@@ -272,14 +274,15 @@ fn failed(what: &'static str, error: &dyn std::fmt::Display) -> Unseen {
     Unseen::Process { what, why: error.to_string() }
 }
 
-/// Returns whether a thread has neither ended nor been killed.
+/// Returns true if a thread has neither ended nor been killed.
 fn is_running(thread: Pid) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
     let state = state.rsplit_once(") ").and_then(|(_, state)| state.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
-/// How far a program is loaded from where it was linked to: nothing, or wherever the kernel put it (PIE).
+/// Returns the distance between the address where a program is loaded and the address where it was linked: zero, or any
+/// number for position-independent executables.
 fn shift(id: Pid, entry: u64) -> std::io::Result<u64> {
     let vector = std::fs::read(format!("/proc/{id}/auxv"))?;
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);

@@ -1,4 +1,4 @@
-//! Why a run of a test does not tell what it executes.
+//! Reasons why a run of a test does not show what it executes.
 
 use crate::target_code::Unlocated;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Why nothing can be said of one test.
+/// The reason why a run of a test gives no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unseen {
     #[error("it was not built")]
@@ -23,21 +23,21 @@ pub enum Unseen {
     Refused(i32),
     #[error("it did not start: {0}")]
     NotStarted(ExitStatus),
-    /// What fails has not gone all its way; perhaps only because it is traced.
+    /// A failing test has not executed everything, perhaps only because it is traced.
     #[error("it fails: {0}")]
     Fails(ExitStatus),
     #[error("it starts {}", .0.display())]
     Starts(PathBuf),
-    /// A program of the workspace that differs, it is not known where.
+    /// A program of the workspace that differs, at unknown functions.
     #[error("it starts {name}, {why}")]
     StartsUnlocated { name: String, why: Unlocated },
-    /// A program of the workspace that differs where no breakpoint can be.
+    /// A program of the workspace that differs at functions that cannot have a breakpoint.
     #[error("it starts {name}, {why}")]
     StartsUnwatched { name: String, why: Box<Unseen> },
-    /// It may be, or hold, a program of the workspace.
+    /// The program may be, or contain, a program of the workspace.
     #[error("it starts {}, which was made while the test ran", .0.display())]
     StartsMade(PathBuf),
-    /// By a process that is not the test's, or as data.
+    /// Opened by a process outside of the test, or as data.
     #[error("something opens {0} and is not seen to start it")]
     Opened(String),
     #[error("it leaves processes behind, which may start programs")]
@@ -46,7 +46,7 @@ pub enum Unseen {
     Unwatched(i32),
     #[error("something else was started in place of the test executable")]
     OtherProgram,
-    /// Something of its process cannot be read or written.
+    /// Something in its process cannot be read or written.
     #[error("cannot {what} of a traced process: {why}")]
     Process { what: &'static str, why: String },
     #[error("the test was lost sight of")]

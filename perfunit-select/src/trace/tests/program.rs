@@ -1,4 +1,4 @@
-// A program that the stories start: calls the function in question, or not, or does not end.
+// A program that the stories start: it calls the function in question, does not call it, or does not end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

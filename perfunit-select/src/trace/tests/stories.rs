@@ -1,4 +1,4 @@
-// The tests that the stories of `../tests.rs` are about: compiled with `rustc --test`, run under breakpoints.
+// The tests that `../tests.rs` runs under breakpoints, compiled with `rustc --test`.
 
 use std::ffi::{c_int, c_void};
 use std::process::Command;
@@ -81,7 +81,7 @@ fn calls_in_a_thread() {
     std::thread::spawn(|| std::thread::spawn(target).join()).join().unwrap().unwrap();
 }
 
-/// Runs `child` in a forked process; how that ended.
+/// Runs `child` in a forked process and returns how it ended.
 fn in_child(child: fn()) -> c_int {
     let mut status = 0;
     unsafe {
@@ -149,7 +149,7 @@ fn starts_itself() {
     assert!(Command::new(own).args(["--exact", "calls"]).status().unwrap().success());
 }
 
-/// What `tests.rs` copied to where the package's binaries lie.
+/// Starts the copy that `tests.rs` puts next to the package's binaries.
 #[test]
 fn starts_a_binary_of_its_package() {
     let own = std::env::current_exe().unwrap();
@@ -174,7 +174,7 @@ fn starts_an_idle_program() {
     assert!(program("idle").status().unwrap().success());
 }
 
-/// 300 processes with a thread each, 10 at a time; the last ones call.
+/// Starts 300 processes with a thread each, 10 at a time; the last ones call the function.
 fn start_many(last: &str) {
     for round in 0..30 {
         let way = if round == 29 { last } else { "threads" };
@@ -314,7 +314,7 @@ fn never_ends() {
     }
 }
 
-/// Its parent sees that a child stops and wakes it.
+/// The parent sees that a child stops, and wakes it.
 #[test]
 fn stops_its_child() {
     unsafe {

@@ -51,7 +51,7 @@ fn comments_on_forks_are_a_second_workflow() {
     // None is written where one of them is there.
     project.remove(".github/workflows/perfunit.yml");
     let refused = project.perfunit(["ci", "init", "github", "--forks"]).expect(2);
-    assert!(refused.stderr.contains(&format!("{second} exists")), "{}", refused.stderr);
+    assert!(refused.stderr.contains(&format!("{second} already exists")), "{}", refused.stderr);
     assert!(!project.path().join(".github/workflows/perfunit.yml").exists());
     let refused = project.perfunit(["ci", "init", "gitlab", "--forks"]).expect(2);
     assert!(refused.stderr.contains("--inline and --forks are for GitHub"), "{}", refused.stderr);

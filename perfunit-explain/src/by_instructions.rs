@@ -5,7 +5,7 @@ use super::assemble::{Known, function_of, told_of, unless_contrary};
 use super::attribute::{Attribution, Differences, Part, attribute_estimated, differences};
 use super::causes;
 use super::causes::{Facts, add_causes, sources, text};
-use super::instructions::{Code, Event, Owners, Top, objects, parse, tree};
+use super::instructions::{Code, Event, Owners, Profile, Top, objects, parse, tree};
 use super::merge::{Merged, renamed};
 use super::question::{ALPHA, Answers, Explaining, Inquiry, Question};
 use perfunit_build as build;
@@ -170,10 +170,11 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
     let counted: Vec<(Event, Merged, Option<Merged>)> = events
         .iter()
         .map(|event| {
-            let all = merged(&counterparts, &mut codes, *event, None, &lined.renamed);
+            let mut calls = parsed(&counterparts, &codes, *event);
+            let all = merged(&calls, &mut codes, &lined.renamed);
             let steady = (follows && *event != Event::SystemTime).then(|| {
-                let contexts = steadily_differing(&counterparts, &codes, *event);
-                merged(&counterparts, &mut codes, *event, Some(&contexts), &lined.renamed)
+                retain_steady(&mut calls);
+                merged(&calls, &mut codes, &lined.renamed)
             });
             (*event, all, steady)
         })
@@ -233,42 +234,61 @@ impl Codes {
         self.programs.keys().find(|path| objects.contains(path.as_str())).cloned()
     }
 
-    /// Returns the tree of a call, with those of the programs that the test started; of all costs, or those of some contexts.
-    fn recorded(&mut self, call: &CallProfiles, event: Event, contexts: Option<&BTreeSet<String>>) -> Recorded {
-        let parse = |text: &str| {
-            let mut profile = parse(text, event);
-            if let Some(contexts) = contexts {
-                profile.retain(contexts);
-            }
-            profile
-        };
-        let mut recorded = tree(&parse(&call.test), &mut self.test, Top::Test, 1.0);
-        for text in &call.started {
-            let program = self.program(text).and_then(|path| self.programs.get_mut(&path));
-            if let Some((code, main)) = program {
-                recorded.add(tree(&parse(text), code, Top::Program(*main), 1.0));
+    /// Returns the tree of a call, with those of the programs that the test started.
+    fn recorded(&mut self, call: &Counts) -> Recorded {
+        let mut recorded = tree(&call.test, &mut self.test, Top::Test, 1.0);
+        for (path, profile) in &call.started {
+            if let Some((code, main)) = self.programs.get_mut(path) {
+                recorded.add(tree(profile, code, Top::Program(*main), 1.0));
             }
         }
         recorded
     }
 }
 
+/// Counts of an event in one call.
+struct Counts {
+    test: Profile,
+    /// Of processes that executed programs, by their paths.
+    started: Vec<(String, Profile)>,
+}
+
+impl Counts {
+    fn of(call: &CallProfiles, codes: &Codes, event: Event) -> Self {
+        let started = call.started.iter().filter_map(|text| Some((codes.program(text)?, parse(text, event))));
+        Self { test: parse(&call.test, event), started: started.collect() }
+    }
+
+    fn profiles(&mut self) -> impl Iterator<Item = &mut Profile> {
+        self.started.iter_mut().map(|(_, profile)| profile).chain([&mut self.test])
+    }
+}
+
+/// Parses the counts of an event in all calls.
+fn parsed(counterparts: &[Sides<CallProfiles>], codes: &Sides<Codes>, event: Event) -> Vec<Sides<Counts>> {
+    let of = |call: &Sides<CallProfiles>| Sides {
+        base: Counts::of(&call.base, &codes.base, event),
+        head: Counts::of(&call.head, &codes.head, event),
+    };
+    counterparts.iter().map(of).collect()
+}
+
 /// Any difference between counterparts.
 const ANY: ExactRule = ExactRule { threshold: 0.0, least: 1.0, resolution: 0.0 };
 
-/// Returns the functions, with their last callers, of which the own costs differ in all calls alike.
+/// Leaves out the costs of functions, told apart by their last callers, whose own costs do not differ in all calls alike.
 ///
 /// Threads of a program wait for each other now and then. These waits vary from call to call and hide what differs in each.
-fn steadily_differing(counterparts: &[Sides<CallProfiles>], codes: &Sides<Codes>, event: Event) -> BTreeSet<String> {
+fn retain_steady(calls: &mut [Sides<Counts>]) {
     let mut costs: BTreeMap<String, Sides<Vec<f64>>> = BTreeMap::new();
-    let none = || vec![0.0; counterparts.len()];
-    for (index, call) in counterparts.iter().enumerate() {
+    let none = vec![0.0; calls.len()];
+    for (index, call) in calls.iter_mut().enumerate() {
         for side in Side::BOTH {
-            let CallProfiles { test, started } = call.get(side);
-            let programs = started.iter().filter(|text| codes.get(side).program(text).is_some());
-            for text in programs.chain([test]) {
-                for (context, cost) in parse(text, event).by_context() {
-                    let known = costs.entry(context.to_owned()).or_insert_with(|| Sides { base: none(), head: none() });
+            for (context, cost) in call.get_mut(side).profiles().flat_map(|profile| profile.by_context()) {
+                if !costs.contains_key(context) {
+                    costs.insert(context.to_owned(), Sides { base: none.clone(), head: none.clone() });
+                }
+                if let Some(known) = costs.get_mut(context) {
                     known.get_mut(side)[index] += cost as f64;
                 }
             }
@@ -278,21 +298,19 @@ fn steadily_differing(counterparts: &[Sides<CallProfiles>], codes: &Sides<Codes>
         let verdict = exact(&ANY, &costs.base, &costs.head);
         verdict.is_some_and(MetricVerdict::is_change)
     };
-    costs.into_iter().filter(|(_, costs)| differs(costs)).map(|(context, _)| context).collect()
+    let steady: BTreeSet<String> =
+        costs.into_iter().filter(|(_, costs)| differs(costs)).map(|(context, _)| context).collect();
+    for call in calls {
+        let profiles = call.base.profiles().chain(call.head.profiles());
+        profiles.for_each(|profile| profile.retain(&steady));
+    }
 }
 
-/// Merges what all calls counted of an event.
-fn merged(
-    counterparts: &[Sides<CallProfiles>],
-    codes: &mut Sides<Codes>,
-    event: Event,
-    contexts: Option<&BTreeSet<String>>,
-    renamed: &BTreeMap<u64, u64>,
-) -> Merged {
+/// Merges the trees of all calls.
+fn merged(calls: &[Sides<Counts>], codes: &mut Sides<Codes>, renamed: &BTreeMap<u64, u64>) -> Merged {
     let mut merged = Merged::default();
-    for Sides { base, head } in counterparts {
-        let base = codes.base.recorded(base, event, contexts);
-        let mut trees = Sides { base, head: codes.head.recorded(head, event, contexts) };
+    for Sides { base, head } in calls {
+        let mut trees = Sides { base: codes.base.recorded(base), head: codes.head.recorded(head) };
         trees.head.rename(renamed);
         merged.add(&trees);
     }

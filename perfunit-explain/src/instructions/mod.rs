@@ -13,5 +13,5 @@ mod profile;
 mod tree;
 
 pub use owners::{Code, Owners, readable};
-pub use profile::{Event, objects, parse};
+pub use profile::{Event, Profile, objects, parse};
 pub use tree::{Top, tree};

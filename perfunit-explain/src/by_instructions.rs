@@ -394,8 +394,8 @@ impl Evidence {
     ) -> Option<ExplanationNote> {
         let keys: BTreeSet<u64> =
             self.merged.nodes.iter().map(|node| node.key).filter(|key| has_changed(*key)).collect();
-        let functions: Vec<Function> =
-            keys.into_iter().filter_map(|key| function_of(functions, key).cloned()).collect();
+        let name = |function: &Function| format!("{} ({}:{})", function.name, function.file, function.line);
+        let functions: Vec<String> = keys.into_iter().filter_map(|key| function_of(functions, key).map(name)).collect();
         (!functions.is_empty()).then_some(ExplanationNote::Executes { functions })
     }
 }

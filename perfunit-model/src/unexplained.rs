@@ -1,7 +1,7 @@
 //! Reasons for not naming a responsible function.
 
 use super::format::limit;
-use super::{Engine, Failure, Function, Note, Reason, Side, format};
+use super::{Engine, Failure, Note, Reason, Side, format};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fmt::{Display, Formatter, Result};
@@ -88,7 +88,7 @@ pub enum ExplanationNote {
     /// This share of the difference is in the test itself and in code that is not timed separately.
     InTest { engine: Engine, share: f64 },
     /// Counts do not tell which function of the programs that it starts is responsible; these changed ones are executed.
-    Executes { functions: Vec<Function> },
+    Executes { functions: Vec<String> },
     /// With debug information this many functions have different instructions than the measured ones.
     OtherInstructions { side: Side, functions: usize },
     /// It is unknown whether the instructions are those that were measured.
@@ -211,11 +211,7 @@ impl Display for ExplanationNote {
                 write!(f, "{:.0} % of the difference is in {place}", 100.0 * share)
             }
             Self::Executes { functions } => {
-                let names = functions.iter().map(|function| {
-                    let Function { name, file, line, .. } = function;
-                    format!("{name} ({file}:{line})")
-                });
-                let names = format::some(names);
+                let names = format::some(functions.iter().cloned());
                 write!(f, "its counts name no changed function; the programs that it starts execute changed {names}")
             }
             Self::OtherInstructions { side, functions } => {

@@ -6,6 +6,7 @@ use libc::{c_int, c_void};
 use nix::errno::Errno;
 use nix::sys::ptrace::Options;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use perfunit_model::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Signal of a stop at a system call, with the flag that distinguishes it from other stops.
@@ -56,10 +58,12 @@ pub fn count_system_calls(
     let line = ours.try_clone().map_err(failed)?;
     // SAFETY: only system calls that are safe between fork and exec; no allocation.
     unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
+    let traced = &AtomicI32::new(0);
     std::thread::scope(|scope| {
         // A separate thread, so that it waits only for events of traced processes.
         let tracer = scope.spawn(move || {
             let Some(id) = ptrace::introduced(&ours) else { return Ok(BTreeMap::new()) };
+            traced.store(id.as_raw(), Relaxed);
             let sections = Tracer::new(id, mark, spared)
                 .and_then(|tracer| if ptrace::let_go(&ours) { tracer.run() } else { Err(Errno::EPIPE) });
             if sections.is_err() {
@@ -69,8 +73,12 @@ pub fn count_system_calls(
         });
         let spawned = spawn(command);
         if spawned.is_err() {
-            // A process that was not created never introduces itself.
+            // A process that was not created never introduces itself. One whose exec failed may be stopped for good: std waits
+            // for its end, and this consumes a stop that the tracer waits for.
             let _ = line.shutdown(Shutdown::Both);
+            if let id @ 1.. = traced.load(Relaxed) {
+                let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
+            }
         }
         let mut is_killed = false;
         while !tracer.is_finished() {
@@ -84,6 +92,9 @@ pub fn count_system_calls(
             std::thread::sleep(LOOK);
         }
         let sections = tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if let (Err(_), id @ 1..) = (&spawned, traced.load(Relaxed)) {
+            let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
+        }
         let status = spawned?.wait().map_err(failed)?;
         Ok(sections.map(|sections| Counted { status: (!is_killed).then_some(status), sections }))
     })

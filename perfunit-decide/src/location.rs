@@ -253,7 +253,7 @@ mod tests {
     fn the_slower_half_does_not_count() {
         for (mut values, expected) in [(vec![3.0, 900.0, 1.0, 2.0], 1.5), (vec![30.0, 3.0, 1.0], 2.0), (vec![7.0], 7.0)]
         {
-            assert_eq!(mean_of_fastest_half(&mut values), expected);
+            assert!((mean_of_fastest_half(&mut values) - expected).abs() < 1e-12);
         }
         assert!(mean_of_fastest_half(&mut []).is_nan());
     }

@@ -206,7 +206,7 @@ mod tests {
             parts: BTreeMap::from([(3, at(100, "first")), (4, at(200, "second")), (5, at(300, "third"))]),
             ended: vec![at(100, "a"), at(150, "b"), at(200, "c"), at(310, "d")],
         };
-        let of_call = |call| graphs.of_call(call).map(|(part, ended)| (part, ended));
+        let of_call = |call| graphs.of_call(call);
         assert_eq!(of_call(2), Some((Path::new("second"), vec![Path::new("b"), Path::new("c")])));
         assert_eq!(of_call(3), Some((Path::new("third"), Vec::new())));
         assert_eq!(of_call(4), None);

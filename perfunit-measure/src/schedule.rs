@@ -157,7 +157,7 @@ impl Screening<'_> {
             match self.begin(subject)? {
                 Begun::Over(screened) => self.end(&mut batch, (place, subject), *screened, spent + began.elapsed()),
                 Begun::Open(series) => {
-                    open.push(Open { place, subject, series: *series, spent: spent + began.elapsed() })
+                    open.push(Open { place, subject, series: *series, spent: spent + began.elapsed() });
                 }
             }
             self.observer.progress.advance();

@@ -150,6 +150,8 @@ pub enum Between {
 
 const AS_BUILT: &str = "it fails when linked with matched layouts, so the project's own executable was measured: \
                         code layout not controlled";
+const FIRST_CALL_TAKEN_BACK: &str = "a change of its first call was not reproduced by fresh pairs and layouts";
+const FIRST_CALL_NOT_CONFIRMED: &str = "a change of its first call could not be confirmed by fresh pairs and layouts";
 const STARTS_PROCESSES: &str = "it starts processes, whose code layout is not controlled: changes of";
 const RUNS_BY_CLOCK: &str = "it runs for a fixed time: both versions get a clock that advances with each reading, so that they \
                              do the same work";
@@ -174,12 +176,8 @@ impl fmt::Display for Note {
                 write!(f, "its first call changed like this; later calls: {}", microseconds(later_ns))
             }
             Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared separately: {because}"),
-            Note::FirstCallTakenBack => {
-                f.write_str("a change of its first call was not reproduced by fresh pairs and layouts")
-            }
-            Note::FirstCallNotConfirmed => {
-                f.write_str("a change of its first call could not be confirmed by fresh pairs and layouts")
-            }
+            Note::FirstCallTakenBack => f.write_str(FIRST_CALL_TAKEN_BACK),
+            Note::FirstCallNotConfirmed => f.write_str(FIRST_CALL_NOT_CONFIRMED),
             Note::FirstCallNotMeasuredAgain { why } => {
                 write!(f, "a change of its first call could not be measured again: {why}")
             }

@@ -252,8 +252,9 @@ impl Display for Warning {
             }
             Self::Machine(machine) => machine.fmt(f),
             Self::NothingExplained { why } => write!(f, "no test is explained: {why}"),
-            Self::NothingMoreExplained { why } => write!(f, "no further test is explained: {why}"),
-            Self::ExplainingEnded { why } => write!(f, "no further test is explained: {why}"),
+            Self::NothingMoreExplained { why } | Self::ExplainingEnded { why } => {
+                write!(f, "no further test is explained: {why}")
+            }
             Self::NoInstructions { why } => write!(f, "callgrind explains no further test: {why}"),
             Self::NotExplained { test, why } => write!(f, "{test}: {why}"),
             Self::NoSecondPairing { why } => write!(f, "no further test is measured with head's test code: {why}"),

@@ -144,8 +144,8 @@ mod tests {
         Outcome { explanation: Some(explanation), ..outcome }
     }
 
-    fn fails(said: &str) -> Option<Reason> {
-        Some(Reason::Fails { side: FailedOn::Head, how: Failure::Said(said.into()), intermittent: false })
+    fn fails(said: &str) -> Reason {
+        Reason::Fails { side: FailedOn::Head, how: Failure::Said(said.into()), intermittent: false }
     }
 
     fn of_each_kind() -> Run {
@@ -154,7 +154,7 @@ mod tests {
             explained(slower("a::x", 0.124)),
             slower("a::y", 0.04),
             outcome("b", Verdict::Faster, Some(measured(1e3, -0.5))),
-            unmeasured("c", fails("left\nright")),
+            unmeasured("c", Some(fails("left\nright"))),
             open,
             outcome("f", Verdict::Same, Some(measured(1e3, 0.0))),
             outcome("g", Verdict::Slower, Some(bounded(1e3, 3e3, Some(3e3)))),
@@ -247,7 +247,7 @@ slower-than-ratchet|+2.0 % [1.0, 3.0]|mycrate f||
     fn hostile_names_and_messages_stay_in_their_fields() {
         let name =
             format!("a\n\u{1b}[31mslower +9.9 % [9.0, 10.0] other\u{1b}[0m  src/x.rs:1 f {}", "x".repeat(10_000));
-        let run = run(vec![unmeasured(&name, fails("\r\nsummary verdict=same"))]);
+        let run = run(vec![unmeasured(&name, Some(fails("\r\nsummary verdict=same")))]);
         let text = render(&run, Denied::default());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");

@@ -308,7 +308,9 @@ fn work_alone(run: &Run, screen: &mut Screen) {
         screen.status("More work", WARN, &text);
         let explanation = outcome.explanation.iter().flat_map(|found| super::causes::lines(found, screen.glyphs()));
         let first = explanation.take(1).collect::<Vec<_>>();
-        first.into_iter().for_each(|line| screen.below(INDENT, &Text::plain(line)));
+        for line in first {
+            screen.below(INDENT, &Text::plain(line));
+        }
     }
     screen.more(INDENT, tests.len().saturating_sub(WORK_ALONE));
 }

@@ -81,7 +81,7 @@ impl Runner {
             for (key, value) in output.lines().filter_map(|line| line.split_once('=')) {
                 context.insert(format!("steps.{}.outputs.{key}", text("id").unwrap()), value.to_owned());
             }
-            said += &format!("{}{}", run.stdout, run.stderr);
+            said.extend([run.stdout.as_str(), run.stderr.as_str()]);
             code = if code == 0 { run.code } else { code };
         }
         let outputs = document.as_mapping_get("outputs").and_then(Yaml::as_mapping);

@@ -5,7 +5,7 @@
 //!
 //! Invariants:
 //! - A foreign hook is never changed, only renamed next to ours, which calls it first. Removing ours restores its name;
-//! content and mode stay.
+//!   content and mode stay.
 //! - A hook of ours that the user edited is neither replaced nor removed.
 
 mod files;

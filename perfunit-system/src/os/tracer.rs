@@ -58,12 +58,12 @@ pub fn count_system_calls(
     let line = ours.try_clone().map_err(failed)?;
     // SAFETY: only system calls that are safe between fork and exec; no allocation.
     unsafe { command.pre_exec(move || ptrace::introduce(&theirs)) };
-    let traced = &AtomicI32::new(0);
+    let process = &AtomicI32::new(0);
     std::thread::scope(|scope| {
         // A separate thread, so that it waits only for events of traced processes.
         let tracer = scope.spawn(move || {
             let Some(id) = ptrace::introduced(&ours) else { return Ok(BTreeMap::new()) };
-            traced.store(id.as_raw(), Relaxed);
+            process.store(id.as_raw(), Relaxed);
             let sections = Tracer::new(id, mark, spared)
                 .and_then(|tracer| if ptrace::let_go(&ours) { tracer.run() } else { Err(Errno::EPIPE) });
             if sections.is_err() {
@@ -76,7 +76,7 @@ pub fn count_system_calls(
             // A process that was not created never introduces itself. One whose exec failed may be stopped for good: std waits
             // for its end, and this consumes a stop that the tracer waits for.
             let _ = line.shutdown(Shutdown::Both);
-            if let id @ 1.. = traced.load(Relaxed) {
+            if let id @ 1.. = process.load(Relaxed) {
                 let _ = kill(Pid::from_raw(id), Signal::SIGKILL);
             }
         }
@@ -92,7 +92,7 @@ pub fn count_system_calls(
             std::thread::sleep(LOOK);
         }
         let sections = tracer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        if let (Err(_), id @ 1..) = (&spawned, traced.load(Relaxed)) {
+        if let (Err(_), id @ 1..) = (&spawned, process.load(Relaxed)) {
             let _ = waitpid(Pid::from_raw(id), Some(WaitPidFlag::WNOHANG));
         }
         let status = spawned?.wait().map_err(failed)?;

@@ -250,6 +250,7 @@ fn run(outcomes: Vec<Outcome>) -> Run {
         outcomes,
         repeat: None,
         sharding: None,
+        acceptances: Vec::new(),
         warnings: Vec::new(),
         stages: Stages {
             prepare: Duration::from_millis(400),

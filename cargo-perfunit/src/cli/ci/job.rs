@@ -109,8 +109,8 @@ impl Job {
         let manifest = (!self.folder.is_empty()).then(|| format!("manifest-path: {}", self.below("Cargo.toml")));
         let target = (!self.folder.is_empty()).then(|| format!("target-dir: {}", self.below("target")));
         let inputs = manifest.into_iter().chain(target).chain(self.forks.then(|| "comment: artifact".to_owned()));
-        let inputs: String = inputs.map(|input| format!("          {input}\n")).collect();
-        if inputs.is_empty() { inputs } else { format!("        with:\n{inputs}") }
+        let lines: Vec<String> = inputs.map(|input| format!("          {input}\n")).collect();
+        if lines.is_empty() { String::new() } else { format!("        with:\n{}", lines.concat()) }
     }
 
     /// Returns a path in the project's folder.
@@ -151,7 +151,7 @@ impl Job {
 fn with_script(text: &str, name: &str, script: &str) -> String {
     let lines = text.split_inclusive('\n').map(|line| match line.split_once(name) {
         Some((indent, "\n")) if indent.trim().is_empty() => {
-            script.lines().map(|line| format!("{indent}{line}\n")).collect()
+            script.lines().map(|line| format!("{indent}{line}\n")).collect::<Vec<_>>().concat()
         }
         _ => line.to_owned(),
     });

@@ -47,6 +47,7 @@ pub enum CiCommand {
 
 /// Arguments of `ci init`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct InitArguments {
     /// CI service that runs the job.
     #[arg(value_enum)]

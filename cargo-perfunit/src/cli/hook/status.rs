@@ -22,7 +22,7 @@ pub fn status(folder: &Path) -> Result<ExitCode> {
     match (&state, &managing) {
         (State { origin: Origin::Ours, .. }, _) => line("Installed", &path),
         (State { origin: Origin::Edited, .. }, _) => {
-            line("Installed", &format!("{path}, edited since it was installed"))
+            line("Installed", &format!("{path}, edited since it was installed"));
         }
         (_, Some(managing)) => {
             let (name, place) = (managing.manager.name(), managing.configuration.display());

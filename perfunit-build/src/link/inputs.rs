@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_lies_elsewhere_makes_the_record_incomplete() {
-        check(&[("a.a", b"!<thin>\n")], "a.a", "Archive 0000-a.a, /a.a is a thin archive, its members lie elsewhere");
+        check(&[("a.a", b"!<thin>\n")], "a.a", "Archive 0000-a.a, /a.a is a thin archive with members elsewhere");
         check(
             &[("a.ld", b"SECTIONS {} INPUT(b.o)")],
             "-T a.ld",

@@ -152,7 +152,7 @@ fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[
         // An error in timing does not lose the counts.
         match timed(builder, inquiry, &open) {
             Ok(timed) => answers.take_timed(&open, timed),
-            Err(error) => answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() }),
+            Err(error) => answers.warnings.push(Warning::NothingMoreExplained { why: error.message().to_owned() }),
         }
     }
     answers

@@ -127,7 +127,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         match apart(answer) {
             Ok(answer) => drop(answers.tests.insert(question.test.clone(), answer)),
             Err(error) => {
-                answers.warnings.push(Warning::ExplainingEnded { why: error.message().to_owned() });
+                answers.warnings.push(Warning::NothingMoreExplained { why: error.message().to_owned() });
                 break;
             }
         }

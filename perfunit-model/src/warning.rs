@@ -52,8 +52,6 @@ pub enum Warning {
     NothingExplained { why: Unexplained },
     /// Explaining ended with an error.
     NothingMoreExplained { why: String },
-    /// Explaining by time ended with an error.
-    ExplainingEnded { why: String },
     /// Callgrind could not be used.
     NoInstructions { why: String },
     /// A requested profile is missing.
@@ -252,9 +250,7 @@ impl Display for Warning {
             }
             Self::Machine(machine) => machine.fmt(f),
             Self::NothingExplained { why } => write!(f, "no test is explained: {why}"),
-            Self::NothingMoreExplained { why } | Self::ExplainingEnded { why } => {
-                write!(f, "no further test is explained: {why}")
-            }
+            Self::NothingMoreExplained { why } => write!(f, "no further test is explained: {why}"),
             Self::NoInstructions { why } => write!(f, "callgrind explains no further test: {why}"),
             Self::NotExplained { test, why } => write!(f, "{test}: {why}"),
             Self::NoSecondPairing { why } => write!(f, "no further test is measured with head's test code: {why}"),

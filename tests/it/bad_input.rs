@@ -90,7 +90,11 @@ fn no_commits() {
 fn names_that_do_not_exist() {
     let project = project();
     refused(project.perfunit(["diff", "nosuch"]), 102, &["unknown revision `nosuch`"]);
-    refused(project.perfunit(["diff", "HEAD~1", "-p", "nosuch"]), 2, &["no package `nosuch`", "it has sample"]);
+    refused(
+        project.perfunit(["diff", "HEAD~1", "-p", "nosuch"]),
+        2,
+        &["no package `nosuch`", "the workspace has sample"],
+    );
     refused(project.perfunit(["diff", "HEAD~1", "--test", "nosuch"]), 2, &["no integration test `nosuch`"]);
     refused(project.perfunit(["diff", "HEAD~1", "--bin", "nosuch"]), 2, &["no binary `nosuch`"]);
 }

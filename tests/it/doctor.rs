@@ -84,7 +84,7 @@ fn verdicts_hold(restrict: impl Fn(&mut Command), said: &str) -> [Value; 2] {
 
 #[test]
 fn random_addresses_are_reported_and_verdicts_hold_on_executables_with_fixed_ones() {
-    let environments = verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomisation");
+    let environments = verdicts_hold(|command| refuse(command, &[RANDOM_ADDRESSES]), "address space randomization");
     for environment in environments {
         assert_eq!(environment["paired_address_space"], false);
         let layouts = environment["layouts"].as_array().unwrap();
@@ -98,7 +98,7 @@ fn random_addresses_are_reported_and_verdicts_hold_on_executables_with_fixed_one
 
 #[test]
 fn processes_that_cannot_be_pinned_are_reported_and_verdicts_hold() {
-    verdicts_hold(|command| refuse(command, &[PINNING]), "on one core");
+    verdicts_hold(|command| refuse(command, &[PINNING]), "pinned to one core");
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! Executables of a target with their functions in other places, the same places in both versions.
+//! Executables of a target with their functions at other addresses, which are the same in both versions.
 //!
-//! The same machine code at other addresses can take another time, and no number of pairs shows that: all of them see
-//! the same addresses. So all tests are measured on matched layouts, and what was flagged is measured again on layouts
-//! drawn anew, as is all that rests on changed code whose place cannot be matched. What the place still does then is noise
-//! like any other, and the interval over layouts tells of it.
+//! The same machine code can take a different time at other addresses. More pairs do not reveal that, because all of them
+//! use the same addresses. All tests are therefore measured on matched layouts. Flagged tests are measured again on newly
+//! drawn layouts, and so are tests that execute changed code without a common place in both versions. The remaining
+//! effect of placement is noise like any other, and the interval over layouts includes it.
 
 use super::bench::Bench;
 use super::fork_servers::Kept;
@@ -22,10 +22,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Layouts of a target that stay on disk for its other tests; what is evicted is linked again for each test.
+/// The layouts of a target that stay on disk for its other tests; an evicted layout is linked again for each test.
 const KEPT: Kept = Kept { fewest: 32, most: 256, bytes: 512 << 20 };
 
-/// At most so many are linked at once.
+/// The largest number of layouts that are linked at the same time.
 const MOST_AT_ONCE: usize = 8;
 
 /// The layouts of all targets measured so far.
@@ -34,7 +34,7 @@ pub struct Layouts<'a> {
     bench: &'a Bench,
     folder: PathBuf,
     known: BTreeMap<TargetId, std::result::Result<Target, NoLayout>>,
-    /// Whose drawn layouts there are: of one target at a time, for executables are large.
+    /// The target of the drawn layouts. Only one target has drawn layouts at a time, because executables are large.
     current: Option<TargetId>,
     drawn: BTreeMap<usize, Sides<TestExecutable>>,
     seed: u64,
@@ -44,14 +44,16 @@ pub struct Layouts<'a> {
     as_built: BTreeSet<TestId>,
 }
 
-/// Whether the code of both versions lies at the same places.
+/// The agreement between the code addresses of both versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// As far as it matters.
+    /// Code lies at the same places as far as that matters.
     Matched,
-    /// Some that changed could not be put where base's is: one layout says little, drawn ones say all.
+    /// Some changed code could not be placed at base's addresses: one layout is not enough, drawn layouts cover all
+    /// places.
     Drawn,
-    /// Some of that keeps the compiler's alignment: what an edit moved by other bytes lies there in all layouts.
+    /// Some of the changed code keeps the compiler's alignment: code that an edit moved by other amounts stays displaced
+    /// in all layouts.
     Uncertain,
 }
 
@@ -61,18 +63,19 @@ struct Target {
     matched: Matched,
     first: Sides<TestExecutable>,
     figures: LayoutMatch,
-    /// Who can come by code without a common place, once somebody has asked.
+    /// The tests that can reach code without a common place, once that was computed.
     reach: Option<Reach>,
-    /// Where functions are in the executables as built, once somebody has asked.
+    /// The addresses of functions in the executables as built, once they were read.
     functions: Option<Sides<Places>>,
-    /// What was found out about tests.
+    /// The known placements by test.
     placed: BTreeMap<TestId, Placed>,
 }
 
 impl<'a> Layouts<'a> {
     pub fn new(bench: &'a Bench, placement: Placement, seed: u64) -> Self {
         let (folder, known) = (bench.layouts(), BTreeMap::new());
-        // Where the kernel does not let us fix addresses the linker can: for code and data, not for stack and heap.
+        // If the kernel does not let us fix addresses, the linker can fix those of code and data, but not of stack and
+        // heap.
         let position = if bench.paired_address_space { Position::AsBuilt } else { Position::Fixed };
         Self {
             bench,
@@ -87,7 +90,7 @@ impl<'a> Layouts<'a> {
         }
     }
 
-    /// The layout that all tests of a target are measured on first. None if its linker cannot make any.
+    /// Returns the first layout, on which all tests of a target are measured; `None` if no linker can make one.
     pub fn first(&mut self, executables: Sides<&TestExecutable>) -> Result<Option<Sides<&TestExecutable>>> {
         let target = &executables.head.target;
         if !self.known.contains_key(target) {
@@ -102,17 +105,17 @@ impl<'a> Layouts<'a> {
         if self.is_as_built(&subject.test) { Ok(None) } else { self.first(subject.executables) }
     }
 
-    /// Leaves a test on the executables that the project's linker made: it does not pass in ours.
+    /// Keeps a test on the executables that the project's linker made, because it does not pass in ours.
     pub fn leave_as_built(&mut self, test: &TestId) {
         self.as_built.insert(test.clone());
     }
 
-    /// Tells whether a test is measured on the executables that the project's linker made.
+    /// Returns whether a test is measured on the executables that the project's linker made.
     pub fn is_as_built(&self, test: &TestId) -> bool {
         self.as_built.contains(test)
     }
 
-    /// A layout drawn at random, made if it is not there.
+    /// Returns a layout drawn at random, linking it if necessary.
     pub fn drawn(
         &mut self,
         executables: Sides<&TestExecutable>,
@@ -130,7 +133,8 @@ impl<'a> Layouts<'a> {
         Ok(self.drawn.get(&number).map(Sides::as_ref))
     }
 
-    /// Links a layout and those behind it up to the next look, as far as there are cores: nothing is measured meanwhile.
+    /// Links a layout and the following ones up to the next look, as many as there are cores; nothing is measured at that
+    /// time.
     fn link_from(&mut self, executables: Sides<&TestExecutable>, number: usize) -> Result<()> {
         let _span = tracing::debug_span!("link").entered();
         let at_once = self.bench.all_cores().min(MOST_AT_ONCE);
@@ -147,7 +151,7 @@ impl<'a> Layouts<'a> {
             let linking = known.matched.start(self.seed.wrapping_add(number as u64), outputs.clone());
             started.push((number, outputs, linking));
         }
-        // All are waited for, whatever comes of the first: a linker must not run while a test is measured.
+        // Wait for all links even if the first one fails: a linker must not run while a test is measured.
         let ended: Vec<_> = started
             .into_iter()
             .map(|(number, outputs, linking)| (number, outputs, known.matched.finish(linking)))
@@ -161,8 +165,8 @@ impl<'a> Layouts<'a> {
         Ok(())
     }
 
-    /// Removes layouts if there are more than are kept with so many new ones: those that are farthest from this, as tests
-    /// take them in order.
+    /// Removes layouts to keep at most `kept` together with `new` ones. The layouts with the numbers farthest from
+    /// `number` go first, because tests take layouts in order.
     fn make_room(&mut self, number: usize, new: usize, kept: usize) -> Result<()> {
         while self.drawn.len() + new > kept {
             let farthest = self.drawn.keys().copied().max_by_key(|other| other.abs_diff(number));
@@ -173,9 +177,9 @@ impl<'a> Layouts<'a> {
         Ok(())
     }
 
-    /// Whether the code that a test comes by lies where base's does, in all layouts: what one says of it then holds for
-    /// others. So does what is said where nothing is matched, which allows for the place. A test that can reach other code,
-    /// and cannot be watched, counts as one that comes by it.
+    /// Returns whether the code that a test executes lies at base's addresses, in all layouts: the result on one layout
+    /// then holds for others. The same is true where nothing is matched, because the verdict allows for placement there.
+    /// A test that can reach other code and cannot be traced counts as executing it.
     pub fn places(&mut self, sides: &Sides<&SideBuild>, subject: &Subject<'_>) -> Result<Placed> {
         let _span = tracing::debug_span!("places").entered();
         if let Some(placed) = self.known_places(subject) {
@@ -206,7 +210,7 @@ impl<'a> Layouts<'a> {
         Ok(placed)
     }
 
-    /// Returns what [`Self::places`] says of a test, as far as that is known without running it.
+    /// Returns the result of [`Self::places`] as far as it is known without running the test.
     pub fn known_places(&self, subject: &Subject<'_>) -> Option<Placed> {
         let Some(Ok(known)) = self.known.get(&subject.test.target).filter(|_| !self.is_as_built(&subject.test)) else {
             return Some(Placed::Matched);
@@ -220,7 +224,7 @@ impl<'a> Layouts<'a> {
         if is_out_of_reach { Some(Placed::Matched) } else { known.placed.get(&subject.test).copied() }
     }
 
-    /// What is known of each target's layouts, or why there are none.
+    /// Returns the figures of each target's layouts, or the reason why there are none.
     pub fn states(&self) -> BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>> {
         let state = |known: &std::result::Result<Target, NoLayout>| match known {
             Ok(target) => Ok(target.figures),
@@ -260,7 +264,7 @@ impl<'a> Layouts<'a> {
     }
 }
 
-/// Whether some run of a test comes by some of these functions, of which it is known where they are.
+/// Returns whether any run of a test executes one of these functions, given the places of all functions.
 fn executes(
     bench: &Bench,
     subject: &Subject<'_>,
@@ -286,7 +290,7 @@ fn executes(
     Ok(executed != trace::Executed::No)
 }
 
-/// Which tests can come by some of these functions; all of them, if that cannot be told.
+/// Returns the tests that can reach one of these functions; all tests if that is unknown.
 fn reach(
     sides: &Sides<&SideBuild>,
     executables: Sides<&TestExecutable>,
@@ -322,7 +326,7 @@ fn put_beside(executables: Sides<&TestExecutable>, outputs: &Sides<PathBuf>) -> 
     Ok(())
 }
 
-/// A shared library with other code in head than in base, by file name.
+/// Returns the file name of a shared library that differs between base and head.
 fn changed_library(executables: Sides<&TestExecutable>) -> Result<Option<&String>> {
     let Sides { base, head } = executables.map(|executable| &executable.libraries);
     for name in base.keys().chain(head.keys()) {
@@ -343,9 +347,9 @@ fn drawn_folder(folder: &Path, number: usize) -> PathBuf {
     layout_folder(&folder.join("drawn"), number)
 }
 
-/// Returns where both executables of a layout are linked: under cargo's file names, in a folder `deps`, because tests look
-/// at the name of their executable and at what lies beside it. Both paths have the same length, as they are on the stack of
-/// the process.
+/// Returns the paths at which both executables of a layout are linked: cargo's file names in a folder `deps`, because
+/// tests look at the name of their executable and at neighbouring files. Both paths have the same length, because they
+/// are on the stack of the process.
 fn paths(executables: Sides<&TestExecutable>, folder: &Path) -> Sides<PathBuf> {
     let name = |side: Side| executables.get(side).path.file_name().unwrap_or_default();
     let longest = name(Side::Base).len().max(name(Side::Head).len());

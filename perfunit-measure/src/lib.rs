@@ -1,9 +1,9 @@
-//! From test executables of both sides to pair estimates and verdicts.
+//! Measures test executables of both sides: from pair estimates to verdicts.
 //!
 //! Input: [`Subject`]s, a [`Config`]. Output: one [`Ended`] per subject. The unit of replication is the *pair*: a fresh
-//! process of each side on one core, alternating short batches (see `perfunit_runtime::page`). `perfunit-decide` judges one
-//! series of pairs. The stages here collect such series and counts as `Evidence`, from which `verdict` alone decides on the
-//! test. A [`Recorder`] hands out pairs without any verdict.
+//! process of each side on one core, alternating short batches (see `perfunit_runtime::page`). `perfunit-decide` judges
+//! one series of pairs. The stages here collect such series and counts as `Evidence`, from which `verdict` alone decides
+//! on the test. A [`Recorder`] returns pairs without any verdict.
 
 mod bench;
 mod by_clock;

@@ -1,9 +1,8 @@
-//! What happened on the measuring core besides measuring, and whether another core would be better. Reading is thin,
-//! judgement pure.
+//! Disturbances on the measuring core, and whether another core is better. Reading is thin, judgement is pure.
 //!
-//! What others do is no reason to drop a pair. Both processes of a pair suffer alike, the quantiles leave out what is
-//! disturbed, and a rule that drops pairs by the time they lost was seen to gain nothing. It is
-//! a reason to move to a quieter core between two tests, and to tell the user why it took so long.
+//! Other programs on the core are not a reason to drop a pair. Both processes of a pair suffer alike, the quantiles leave
+//! out disturbed batches, and a rule that drops pairs by their lost time was seen to gain nothing. They are a reason to
+//! move to a quieter core between two tests, and to tell the user why the run took long.
 
 use super::kernel::{self, Ticks};
 use perfunit_model::Machine;
@@ -11,15 +10,15 @@ use perfunit_system::os::TICK;
 use perfunit_system::process;
 use std::time::{Duration, Instant};
 
-/// A stretch must be as long as some ticks to tell anything.
+/// The shortest meaningful stretch: several ticks.
 const SHORTEST: Duration = Duration::from_millis(300);
-/// With this share of the core in other hands it is worth a look whether another core is quieter.
+/// The smallest share of the core in other use that makes the tool look for a quieter core.
 const BUSY: f64 = 0.2;
-/// Between two looks, each of which takes a tenth of a second.
+/// The time between two looks, each of which takes a tenth of a second.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(5);
-/// From this share on the user is told that others were at work.
+/// The smallest share of time used by other programs that is reported to the user.
 const TOLD: f64 = 0.2;
-/// The same for time that the host gave to other machines.
+/// The smallest share of time that the host gave to other machines and that is reported to the user.
 const STEAL_TOLD: f64 = 0.02;
 
 /// The kernel's counters at an instant.
@@ -27,7 +26,7 @@ const STEAL_TOLD: f64 = 0.02;
 struct Counters {
     at: Instant,
     core: Ticks,
-    /// Processor time of all processes that we started and that have ended.
+    /// The processor time of all processes that we started and that have ended.
     children: Duration,
 }
 
@@ -38,13 +37,13 @@ impl Counters {
     }
 }
 
-/// What a core did in some time.
+/// The use of a core during an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stretch {
     time: Duration,
-    /// In which other programs had the core.
+    /// The time in which other programs had the core.
     others: Duration,
-    /// In which the host had it.
+    /// The time in which the host had the core.
     steal: Duration,
 }
 
@@ -75,7 +74,7 @@ impl Stretch {
     }
 }
 
-/// Does some work of ours, and says how much of its wall time neither other programs nor the host had the core.
+/// Runs some work; returns the part of its wall time in which neither other programs nor the host had the core.
 pub fn undisturbed<T>(core: usize, work: impl FnOnce() -> T) -> (T, Duration) {
     let before = Counters::read(core);
     let done = work();
@@ -109,7 +108,7 @@ impl Watch {
         }
     }
 
-    /// Ends a stretch. True if it is time to look for a quieter core.
+    /// Ends a stretch. Returns whether it is time to look for a quieter core.
     pub fn wants_to_move(&mut self) -> bool {
         let now = Counters::read(self.core);
         let stretch = Stretch::between(&self.last, &now);
@@ -125,7 +124,7 @@ impl Watch {
         move_on
     }
 
-    /// Goes on with the core that was found to be the quietest.
+    /// Continues with the core that was found to be the quietest.
     pub fn move_to(&mut self, core: usize) {
         self.moves += u32::from(core != self.core);
         self.core = core;
@@ -133,7 +132,7 @@ impl Watch {
         self.overheated = self.overheated.and(kernel::overheated(core));
     }
 
-    /// What the user should know, after the last test.
+    /// Returns the remarks for the user after the last test.
     pub fn remarks(&self) -> Vec<Machine> {
         let mut sum = self.sum;
         sum.add(&Stretch::between(&self.last, &Counters::read(self.core)));
@@ -183,7 +182,7 @@ mod tests {
         let core = Ticks { busy: 70, idle: 20, steal: 10 };
         let after = Counters { at: at + Duration::from_secs(1), core, children: Duration::from_millis(500) };
         assert_eq!(Stretch::between(&before, &after), stretch(1000, 300, 100));
-        // Children on other cores: never less than nothing.
+        // The children ran on other cores: the difference is never negative.
         let after = Counters { children: Duration::from_secs(9), ..after };
         assert_eq!(Stretch::between(&before, &after), stretch(1000, 0, 100));
     }
@@ -214,7 +213,7 @@ mod tests {
     #[test]
     fn a_quiet_run_has_no_remarks() {
         check(&stretch(9000, 900, 90), (0, 0, 0), &[]);
-        // Too short to tell.
+        // The stretch is too short to judge.
         check(&stretch(100, 90, 0), (0, 5, 0), &[]);
     }
 

@@ -1,44 +1,44 @@
-//! How to measure and decide, as the user asked for it.
+//! The user's settings for measuring and deciding.
 
 use perfunit_model::{Instructions, Metric, Placement, Threshold};
 use perfunit_project::config::Terms;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How to measure and decide.
+/// The settings for measuring and deciding.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Measuring {
     pub threshold: Threshold,
-    /// The change that an inconclusive test may have reached.
+    /// The largest change that an inconclusive test may have.
     #[serde(default = "Threshold::of_inconclusive")]
     pub bound: Threshold,
-    /// Probability of a false verdict per test before confirmation.
+    /// The probability of a false verdict per test before confirmation.
     pub alpha: f64,
-    /// Longest life of one measured process.
+    /// The timeout of each measured process.
     pub timeout: Duration,
     pub budget: Option<Duration>,
-    /// Longest measuring of one test.
+    /// The time budget of one test.
     pub per_test_budget: Duration,
-    /// Seed of the random shifts and of what tests draw.
+    /// The seed of the random shifts and of the tests' random numbers.
     pub seed: u64,
-    /// Give both processes of a pair the same random numbers.
+    /// True if both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
-    /// Tests that other runs measure, with which this one shares its error rate.
+    /// The number of tests that other runs measure and that share the error rate of this run.
     #[serde(default)]
     pub others: usize,
-    /// Runs that share one family-wise error rate, this one included; each has an equal part.
+    /// The number of runs that share one family-wise error rate, including this one; each run has an equal part.
     #[serde(default = "one")]
     pub family: usize,
-    /// Whether layouts are matched.
+    /// The placement of code, which selects whether layouts are matched.
     pub placement: Placement,
     /// The metrics that decide the verdicts, each once.
     pub gates: Vec<Metric>,
-    /// Where instructions come from.
+    /// The source of instruction counts.
     pub instructions: Instructions,
 }
 
 impl Measuring {
-    /// The terms of a test of which nothing else is said.
+    /// Returns the terms of a test without settings of its own.
     pub fn terms(&self) -> Terms {
         Terms {
             threshold: self.threshold,
@@ -57,7 +57,7 @@ fn one() -> usize {
 }
 
 impl Default for Measuring {
-    /// As without any option, but for the seed, which is then drawn.
+    /// Returns the settings of a run without options, except the seed, which such a run draws.
     fn default() -> Self {
         Self {
             threshold: Threshold::default(),

@@ -1,4 +1,4 @@
-//! One pair of processes: children of fork servers where that is possible, else processes that are started for it.
+//! One pair of processes: children of fork servers where that is possible, otherwise newly started processes.
 
 use super::bench::Bench;
 use super::fork_servers::{Origin, Servers};
@@ -17,7 +17,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
-/// Runs a pair to its end or its time limit, which is that of each side's turns.
+/// Runs a pair to its end or to the time limit, which applies to the turns of each side.
 pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
     let started = Instant::now();
     bench.clean_temporary()?;
@@ -68,16 +68,16 @@ fn run_forked(
     })
 }
 
-/// How a pair of children ended.
+/// The end of a pair of children.
 enum Served {
     End(Box<PairEnd>),
     /// The servers were killed with their children.
     Killed(Box<PairEnd>),
-    /// A server ended by itself.
+    /// A server ended unexpectedly.
     Gone,
 }
 
-/// Starts servers.
+/// Starts a fork server for each side.
 fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> Result<Servers> {
     let _span = tracing::debug_span!("fork_server").entered();
     let page = SharedPage::new()?;
@@ -99,7 +99,7 @@ fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> 
     Ok(Servers::new(origin, page, processes, size(programs.executables)?))
 }
 
-/// Runs a pair of children.
+/// Runs a pair of children of these servers.
 fn serve(
     servers: &mut Servers,
     bench: &Bench,
@@ -143,13 +143,13 @@ fn serve(
     if is_killed { Served::Killed(end) } else { Served::End(end) }
 }
 
-/// How a child of a server ended.
+/// The end of a server's child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChildEnd {
     Exited(ExitStatus),
-    /// By the tool, with its server.
+    /// The tool killed the child with its server.
     Killed,
-    /// Its server ended before it.
+    /// The server ended before the child.
     ServerGone,
 }
 
@@ -182,7 +182,7 @@ impl Awaited for Forked<'_> {
         self.end.is_some()
     }
 
-    /// Kills the server, and its child with it.
+    /// Kills the server together with its child.
     fn kill(&mut self) {
         self.server.kill();
         self.end.get_or_insert(ChildEnd::Killed);

@@ -1,4 +1,4 @@
-//! The pilot of a test: a pair that settles how the test is measured, or shows why it cannot be measured.
+//! The pilot of a test: a pair that settles how to measure the test, or shows why it cannot be measured.
 
 use super::by_clock;
 use super::classify::{Class, classify, first_failure, per_run};

@@ -1,4 +1,4 @@
-//! A pair of whole processes: what each took from its start to its end is the figure of a side.
+//! A pair of whole processes: the figure of a side is the time of its process from start to end.
 //!
 //! Base and head run one after the other, in an order drawn for each pair.
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// A name that no test has.
 const NO_TEST: &str = "perfunit::no::test::of::this::name";
-/// Longest wait for a process before Ctrl-C is looked for.
+/// The longest wait for a process before Ctrl-C is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked,
     command
 }
 
-/// One process, from before its start until its end is known.
+/// Runs one process, from before its start until its end is known.
 fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Result<SideEnd> {
     process::mark(command)?;
     bench.starts.get(side).clear();
@@ -89,7 +89,7 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
         os::EndOf::wait_for_one(descriptor.iter(), left.min(LOOK));
         let took = started.elapsed();
         if os::is_over(&child) {
-            // It waited for nobody any more, but we did who look at the clock.
+            // The process did not wait any more, but this thread, which reads the clock, may have waited for the core.
             break (took, own_delay.read().saturating_sub(before));
         }
         if left.is_zero() || interrupt::requested() {
@@ -100,7 +100,7 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
         }
     };
     drop((visit, inheritance));
-    // As long as nobody has asked for its status the kernel knows it.
+    // The kernel keeps the data of a process until its status is collected.
     let first_thread = kernel::RunDelay::of(&child.id().to_string());
     let (status, cpu) = process::reap(&child)?;
     let first_ns = undisturbed(took, cpu, first_thread.by_others(cpu) + late).as_nanos() as f64;
@@ -108,13 +108,14 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
     Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, programs, ..ended(Some(status)) })
 }
 
-/// What a process took without the time in which it was ready to run and others had the core. Of its first thread only: that
-/// of others the kernel forgets. Never less than it computed.
+/// Returns the time of a process without the time in which it was ready to run and others had the core. Only the first
+/// thread counts, because the kernel forgets the waits of other threads. The result is never less than the processor
+/// time.
 fn undisturbed(took: Duration, cpu: Duration, waited: Duration) -> Duration {
     took.saturating_sub(waited.min(took.saturating_sub(cpu)))
 }
 
-/// The end of a process in the words of one that serves.
+/// Returns the end of a process in the form of one that serves.
 pub fn ended(status: Option<ExitStatus>) -> SideEnd {
     let state = match status {
         Some(status) if status.success() => state::DONE,
@@ -140,7 +141,7 @@ mod tests {
         check(10, 4, 0, 10);
         check(10, 4, 5, 5);
         check(10, 4, 9, 4);
-        // Threads on several cores.
+        // Threads ran on several cores.
         check(10, 15, 3, 10);
     }
 

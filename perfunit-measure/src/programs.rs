@@ -1,6 +1,6 @@
-//! The time of the programs of the workspace that a test starts, compared as the test's own time. Pure.
+//! The time of the workspace's programs that a test starts, compared as the test's own time is. Pure.
 //!
-//! A program has two times. Its wall time includes what it waits for and whatever disturbs the machine; its CPU time is much
+//! A program has two times. Its wall time includes its waits and every disturbance of the machine; its CPU time is much
 //! less noisy. CPU time decides where it explains the wall time.
 
 use super::column::{Column, readings};
@@ -11,9 +11,9 @@ use perfunit_decide::Rule;
 use perfunit_model::{Basis, Change, Metered, MetricVerdict, NotMetered, ProgramTimes, Side, Sides, StartedProgram};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A program hardly waits if it computes for at least this part of its wall time, in its quickest starts.
+/// The least share of CPU time in the wall time of a program that hardly waits, in its quickest starts.
 const COMPUTES: f64 = 0.8;
-/// Waits of one start that can be due to chance.
+/// The number of waits per start that can be due to chance.
 const STRAY_WAITS: f64 = 0.5;
 
 /// The programs that a test starts.
@@ -21,7 +21,7 @@ const STRAY_WAITS: f64 = 0.5;
 pub struct Programs {
     pairs: usize,
     each: BTreeMap<String, Times>,
-    /// All programs together.
+    /// The sum of all programs.
     all: Times,
 }
 
@@ -37,12 +37,12 @@ struct Times {
     is_incomplete: bool,
 }
 
-/// How much a program waits in one run.
+/// The waits of a program in one run.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     /// Typical number of waits of one start.
     waits: f64,
-    /// The part of the wall time in which the program computes, where nothing disturbs it.
+    /// The share of the wall time in which the program computes, where nothing disturbs it.
     computes: f64,
 }
 
@@ -54,7 +54,7 @@ impl Waiting {
 }
 
 impl Programs {
-    /// Adds what the processes of a pair started.
+    /// Adds the programs that the processes of a pair started.
     pub fn add(&mut self, pair: &PairEnd) {
         let Sides { base, head } = pair.sides.as_ref().map(|side| &side.programs);
         let names: BTreeSet<&String> = self.each.keys().chain(base.keys()).chain(head.keys()).collect();
@@ -153,7 +153,7 @@ impl Times {
         let is_idle = |values: &[f64]| values.iter().all(|value| *value <= 0.0);
         let (verdict, estimate) = match () {
             () if is_idle(base) && is_idle(head) => (MetricVerdict::Same, Some(0.0)),
-            // Nothing on base is no number to compare with.
+            // A base without starts has no time to compare with.
             () if is_idle(base) && starts(head) => (MetricVerdict::More, None),
             () if starts(base) && is_idle(head) => (MetricVerdict::Less, Some(-1.0)),
             () => return Err(NotMetered::NotCounted),
@@ -173,8 +173,8 @@ impl Times {
     }
 }
 
-/// Returns whether a program's CPU time tells the same as its wall time: it hardly waits, waits equally often in both
-/// versions, and the changes of both times agree.
+/// Returns whether a program's CPU time shows the same as its wall time: the program hardly waits, waits equally often in
+/// both versions, and the changes of both times agree.
 fn is_explained(wall: &Metered, cpu: &Metered, waiting: Sides<Waiting>) -> bool {
     let agree = match (wall.change, cpu.change) {
         (Some(wall), Some(cpu)) => wall.low <= cpu.high && cpu.low <= wall.high,
@@ -194,7 +194,7 @@ mod tests {
     const RULE: Rule =
         Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.01, distance: 0.0, bias: 0.0, looks: Looks::OF_PAIRS };
 
-    /// A program that computes and waits so long in one run, in ms.
+    /// Returns the use of a program that computes and waits for this long in one run, ms.
     fn used(computes: f64, waits: f64) -> Use {
         let (cpu_ns, wall_ns) = (computes * 1e6, (computes + waits) * 1e6);
         let waits = f64::from(waits > 0.0);
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Pairs in which others take up to so many ms of each run.
+    /// Returns pairs in which other processes take up to this many ms of each run.
     fn programs(base: &[(&str, Use)], head: &[(&str, Use)], others_ms: f64) -> Programs {
         let (mut programs, mut random) = (Programs::default(), fastrand::Rng::with_seed(7));
         for _ in 0..32 {
@@ -247,7 +247,7 @@ mod tests {
     fn wall_time_decides_on_a_program_that_waits() {
         let waiting = |base, head| verdict(&programs(&[("a", used(1.0, base))], &[("a", used(1.0, head))], 0.001));
         assert_eq!(waiting(2.0, 3.0), (MetricVerdict::More, false));
-        // Little, but the wall time shows another change than the CPU time does.
+        // The program waits little, but the change of wall time differs from the change of CPU time.
         assert_eq!(waiting(0.05, 0.1), (MetricVerdict::More, false));
         assert_eq!(waiting(0.0, 0.1), (MetricVerdict::More, false));
     }

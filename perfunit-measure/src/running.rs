@@ -19,26 +19,27 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
-/// Longest sleep.
+/// The longest sleep.
 const LOOK: Duration = Duration::from_millis(100);
-/// Random shift of the environment and so of the main thread's stack, bytes.
+/// The random shift of the environment and so of the main thread's stack, bytes.
 const ENVIRONMENT_PAD: usize = 4096;
 
 /// The two executables of a test.
 #[derive(Debug, Clone, Copy)]
 pub struct Programs<'a> {
     pub executables: Sides<&'a TestExecutable>,
-    /// Folder of each side, for the binaries that tests start.
+    /// The folder of each side, for the binaries that tests start.
     pub folders: Sides<&'a Path>,
-    /// Name of the test.
+    /// The name of the test.
     pub test: &'a str,
-    /// Whether the test is `#[ignore]`d; a harness of its own needs an argument then.
+    /// True if the test is `#[ignore]`d; a custom harness then needs an argument.
     pub ignored: bool,
-    /// Whether the executables are of a drawn layout, of which all pairs make one value.
+    /// True if the executables belong to a drawn layout, on which all pairs together make one value.
     pub is_drawn: bool,
 }
 
-/// Random shifts, the seed of all other randomness and the clock, equal for both processes of a pair and different between pairs.
+/// The random shifts, the seed of all other randomness, and the clock: equal for both processes of a pair and different
+/// between pairs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pads {
     environment: usize,
@@ -73,7 +74,8 @@ impl Pads {
         Self { seed: self.seed.or(NonZeroU64::new(1)), clock, ..self }
     }
 
-    /// Returns the same with another clock for the tests. It takes equal random numbers: without them the clock is the true one.
+    /// Returns the same with another clock for the tests. The clock requires equal random numbers: without them it is the
+    /// true one.
     pub fn with_clock(self, clock: TestClock) -> Self {
         Self { clock, ..self }
     }
@@ -91,12 +93,12 @@ pub struct Start<'a> {
 pub struct Running {
     pub side: Side,
     child: Child,
-    /// Readable once the process has ended.
+    /// A descriptor that is readable once the process has ended.
     ended: Option<EndOf>,
-    /// `None` if the tool killed the process.
+    /// The exit status; `None` if the tool killed the process.
     pub status: Option<ExitStatus>,
     over: bool,
-    /// Whether the tool waits for the other side's process although this one failed.
+    /// True if the tool waits for the other side's process although this one failed.
     is_independent: bool,
 }
 
@@ -106,7 +108,7 @@ impl Running {
         let gauge = start.gauge;
         let mut command = measured(bench, programs, side, start)?;
         let child = spawn_on(bench, side, &mut command)?;
-        // It does so by itself, too, before its test begins.
+        // The process moves itself to the core, too, before its test begins.
         if let Some(core) = bench.core_of(gauge) {
             let _ = os::keep_child_on(core, &child);
         }
@@ -154,7 +156,7 @@ pub fn measured(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start
     Ok(command)
 }
 
-/// Completes a command that starts a side's executable for our protocol; without a test it is a fork server.
+/// Completes a command that starts a side's executable for our protocol; without a test the process is a fork server.
 pub fn serving(
     mut command: Command,
     bench: &Bench,
@@ -163,7 +165,7 @@ pub fn serving(
     pads: Pads,
     inheritance: &Inheritance,
 ) -> Result<Command> {
-    // Only read where libtest and not our runner is in charge.
+    // The arguments are read only if libtest and not our runner is in charge.
     command.args(programs.executables.get(side).harness.arguments(programs.test));
     surround(&mut command, bench, programs, side, pads);
     command.env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()));
@@ -172,7 +174,7 @@ pub fn serving(
     Ok(command)
 }
 
-/// Starts a process that finds what its side built.
+/// Starts a process that finds the files built by its side.
 pub fn spawn_on(bench: &Bench, side: Side, command: &mut Command) -> Result<Child> {
     let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
     process::spawn(command)
@@ -214,14 +216,15 @@ pub trait Awaited {
 
     fn kill(&mut self);
 
-    /// Tells whether the tool waits for the other side's process although this one failed.
+    /// Returns whether the tool waits for the other side's process although this one failed.
     fn is_independent(&self) -> bool {
         false
     }
 }
 
-/// Waits for all processes; `sleep` waits for the next change, at most for so long. Kills the rest as soon as one has failed,
-/// or when a turn takes longer than the limit or the pair longer than twice the limit; returns the side whose turn it was then.
+/// Waits for all processes; `sleep` waits for the next change, for at most the given time. Kills the rest as soon as one
+/// has failed, on Ctrl-C, or when a turn exceeds the limit or the pair exceeds twice the limit. Returns the side that had
+/// the turn if a limit was exceeded.
 pub fn wait<P: Awaited>(
     page: &Page,
     processes: &mut [P],
@@ -252,12 +255,12 @@ pub fn wait<P: Awaited>(
             processes.iter_mut().for_each(P::kill);
             return late.then(|| owner(page, page.turn.load(Acquire) as usize));
         }
-        // Not for long, so that Ctrl-C is seen.
+        // Sleep briefly, so that Ctrl-C is seen.
         sleep(processes, deadline.saturating_duration_since(Instant::now()).min(LOOK));
     }
 }
 
-/// Returns the side whose turn this is.
+/// Returns the side that owns this turn.
 pub fn owner(page: &Page, turn: usize) -> Side {
     let owner = page.schedule.get(turn).map_or(0, |owner| owner.load(Relaxed));
     if owner == 0 { Side::Base } else { Side::Head }
@@ -278,8 +281,8 @@ pub fn how_ended(status: ExitStatus) -> Failure {
 
 /// The state of this process that the processes of a pair inherit; dropping it restores the former state.
 ///
-/// The state is set here and not in the child before `exec`: a child that runs code of ours has to be forked with a copy of all
-/// page tables, which cost more than the rest of its start.
+/// The state is set here and not in the child before `exec`: a child that runs our code must be forked with a copy of all
+/// page tables, which takes longer than the rest of its start.
 pub struct Inheritance {
     page: Inherited,
     common: Option<Inherited>,
@@ -292,7 +295,7 @@ impl Inheritance {
     /// Sets the state for the next processes, which share this page.
     pub fn prepare(bench: &Bench, page: &SharedPage, common: Option<&File>) -> Result<Self> {
         let (trees, tables) = (bench.trees.borrow(), bench.tables.borrow());
-        // A program has probes of one kind only.
+        // A program has probes of only one kind.
         let file = |side: Side| {
             let tree = trees.as_ref().map(|trees| trees.file(side));
             tree.or_else(|| tables.as_ref().map(|tables| tables.file(side))).map(inherited).transpose()

@@ -38,7 +38,7 @@ pub struct AllEnded {
 }
 
 /// Measures all subjects in the given order. Tests that pairs can hardly measure come last, so that the others and their
-/// confirmations need not wait.
+/// confirmations do not wait for them.
 pub fn measure_all(
     bench: &Bench,
     config: &Config,
@@ -49,7 +49,7 @@ pub fn measure_all(
     let _span = tracing::info_span!("measure", tests = subjects.len()).entered();
     let mut random = fastrand::Rng::with_seed(config.seed);
     let layouts = Layouts::new(bench, config.placement, random.u64(..));
-    // Single calls need no confirmation, and share the error rate with it.
+    // Single calls need no confirmation; they share the error rate with it.
     let first = Config { others: config.others + subjects.len(), ..config.clone() };
     let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
     let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
@@ -86,9 +86,9 @@ struct Waiting<'a> {
     /// The position among all tests.
     place: usize,
     subject: &'a Subject<'a>,
-    /// The least time of a call, if it is known to be too long for pairs.
+    /// The lower bound of a call's time, if it is known to be too long for pairs.
     slow: Option<Duration>,
-    /// What it took to find that out.
+    /// The time spent on finding that out.
     spent: Duration,
 }
 
@@ -130,10 +130,11 @@ struct Screening<'a> {
 }
 
 impl Screening<'_> {
-    /// Screens the waiting tests, except those that pairs can hardly measure, unless that is known of them.
+    /// Screens the waiting tests. Puts off tests that turn out to be hard to measure by pairs; screens those already
+    /// known to be.
     ///
-    /// Breadth first: each test gets its first pairs before any gets more, and then the test with the largest possible
-    /// change comes next, so that a run that is stopped can say something about every test.
+    /// Breadth first: each test gets its first pairs before any test gets more. Then the test with the largest possible
+    /// change comes next, so that an interrupted run has a result for every test.
     fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
         let started = Instant::now();
         let is_alone = waiting.len() == 1;
@@ -188,7 +189,7 @@ impl Screening<'_> {
         Ok(())
     }
 
-    /// Adds a test whose first evidence is complete to the batch.
+    /// Adds a test with complete first evidence to the batch.
     fn end<'a>(
         &mut self,
         batch: &mut Batch<'a>,
@@ -221,7 +222,7 @@ impl Screening<'_> {
         Ok(end.timed_out.map(|_| longest))
     }
 
-    /// Takes a test to its first look.
+    /// Measures a test up to its first look.
     fn begin(&mut self, subject: &Subject<'_>) -> Result<Begun> {
         let config = self.config.on(subject.terms);
         if interrupt::requested() {
@@ -232,7 +233,7 @@ impl Screening<'_> {
         }
         self.bench.settle();
         let first = self.layouts.first_of(subject)?.map(|first| first.map(TestExecutable::clone));
-        // Experiments show the effect of placement; they must not allow for it.
+        // Experiments with natural placement show its effect, so they must not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let trial = Trial { bench: self.bench, config: &config, programs: self.programs(subject, first.as_ref()) };
         match self.settle(subject, &trial)? {
@@ -309,7 +310,7 @@ impl Screening<'_> {
         Ok(Begun::Open(Box::new(series)))
     }
 
-    /// Takes a series of pairs to its next look.
+    /// Measures a series of pairs up to its next look.
     fn advance(&mut self, subject: &Subject<'_>, series: &mut Series) -> Result<()> {
         let programs = self.programs(subject, series.executables.as_ref());
         let trial = Trial { bench: self.bench, config: &series.config, programs };
@@ -317,7 +318,7 @@ impl Screening<'_> {
         series.measurement.advance(&trial, None, units, &mut self.random)
     }
 
-    /// Collects all evidence of a test before its confirmation: besides its pairs, counts and first calls. The pairs are
+    /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls. The pairs are
     /// `left_open` if only drawn layouts can decide.
     fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
         let Series { executables, config, settled, measurement } = series;
@@ -342,7 +343,7 @@ impl Screening<'_> {
 /// A test after its first look.
 enum Begun {
     Over(Box<Screened>),
-    /// More pairs can say more.
+    /// More pairs can narrow the result.
     Open(Box<Series>),
 }
 
@@ -356,14 +357,14 @@ impl Begun {
 
 /// The first pairs of a test.
 struct Series {
-    /// The executables with matched layouts; none for those that were built.
+    /// The executables with matched layouts; `None` if the executables as built are measured.
     executables: Option<Sides<TestExecutable>>,
     config: Config,
     settled: Settled,
     measurement: Measurement,
 }
 
-/// A test whose first pairs go on.
+/// A test that gets more of its first pairs.
 struct Open<'a> {
     place: usize,
     subject: &'a Subject<'a>,
@@ -371,14 +372,14 @@ struct Open<'a> {
     spent: Duration,
 }
 
-/// Takes the test out that may have changed most.
+/// Removes and returns the test with the largest possible change.
 fn take_widest<'a>(open: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
     let width = |open: &Open<'_>| open.series.measurement.largest_possible();
     let (at, _) = open.iter().enumerate().max_by(|(_, a), (_, b)| width(a).total_cmp(&width(b)))?;
     Some(open.swap_remove(at))
 }
 
-/// Counts what single calls of a test do, and adds it to its figures.
+/// Counts the operations of single calls of a test, and adds the counts to its figures.
 fn add_counts(figures: &mut Figures, trial: &Trial<'_>, settled: &Settled, random: &mut fastrand::Rng) -> Result<()> {
     if settled.task != Task::Process {
         let ns = figures.measured.base_ns.max(figures.measured.head_ns);
@@ -397,7 +398,7 @@ fn criteria(config: &Config) -> Criteria {
     }
 }
 
-/// Returns whether all metrics that decide are confirmed whenever time is. The first pairs are final for other metrics.
+/// Returns whether all metrics that decide are confirmed whenever time is. For other metrics the first pairs are final.
 fn confirms_all(config: &Config) -> bool {
     let gates = config.metering.iter().flat_map(|metering| &metering.gates);
     gates.into_iter().all(|gate| *gate == Metric::CpuTime || !OF_PAIRS.contains(gate))

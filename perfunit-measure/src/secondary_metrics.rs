@@ -1,8 +1,8 @@
-//! What pairs tell besides wall time: CPU time, the time of started programs, and the first call. Pure.
+//! Metrics of pairs other than wall time: CPU time, the time of started programs, and the first call. Pure.
 //!
-//! The same pairs, units and rule as for wall time, but for first calls: who makes the first one of a pair finds another
-//! machine than who comes behind it, so that two pairs, one begun by each side, make one. Nobody confirms what does not
-//! decide, so that is judged at the level of confirmations from the start.
+//! Pairs, units and rule are the same as for wall time, except for first calls. The side that makes the first call of a
+//! pair finds the machine in a different state than the side that follows, so two pairs, one begun by each side, make one
+//! value. Metrics that do not decide are not confirmed, so they are judged at the level of confirmations from the start.
 
 use super::classify::undisturbed;
 use super::column::Column;
@@ -15,18 +15,18 @@ use perfunit_model::{Metric, Metrics, NotMetered};
 use perfunit_runtime::page::FEW_BATCHES;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The metrics that pairs tell.
+/// The metrics that pairs measure, other than wall time.
 pub const OF_PAIRS: [Metric; 3] = [Metric::CpuTime, Metric::ProgramTime, Metric::Cold];
-/// Those of the test's own process.
+/// The metrics of the test's own process.
 const OF_OWN_PROCESS: [Metric; 2] = [Metric::CpuTime, Metric::Cold];
 
-/// First calls are noisier than any repeated ones: no threshold below this.
+/// The smallest threshold of first calls, which are noisier than any repeated ones.
 const COLD_THRESHOLD: f64 = 0.05;
 
-/// How each metric is judged.
+/// The rules for judging each metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
-    /// How wall time is.
+    /// The rule for wall time.
     pub time: Rule,
     /// The metrics that decide.
     pub gates: &'a [Metric],
@@ -37,7 +37,7 @@ impl Rules<'_> {
         let rule = if self.gates.contains(&metric) {
             self.time
         } else {
-            // No fresh pairs confirm what they claim.
+            // Fresh pairs do not confirm changes of these metrics.
             Rule { alpha_of_change: decide::confirmation_alpha(self.time.alpha, 1), ..self.time }
         };
         match metric {
@@ -47,7 +47,7 @@ impl Rules<'_> {
     }
 }
 
-/// Pairs of one test, an entry for each unit of replication.
+/// The values of one test's pairs, with an entry for each unit of replication.
 #[derive(Debug, Clone, Default)]
 pub struct Beside {
     columns: BTreeMap<Metric, Column>,
@@ -56,7 +56,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Adds a pair to the unit at hand.
+    /// Adds a pair to the current unit.
     pub fn add(&mut self, pair: &PairEnd, comparison: Comparison) {
         self.programs.add(pair);
         for metric in OF_OWN_PROCESS {
@@ -70,13 +70,13 @@ impl Beside {
         }
     }
 
-    /// The unit at hand is complete.
+    /// Completes the current unit.
     pub fn end_unit(&mut self) {
         self.columns.values_mut().for_each(Column::end_unit);
         self.programs.end_unit();
     }
 
-    /// Notes what can be told by now; true if that is all of what decides.
+    /// Notes the metrics that are clear by now; returns whether all metrics that decide are clear.
     pub fn is_told(&mut self, rules: &Rules<'_>) -> bool {
         let is_told =
             |(metric, column): &(Metric, &Column)| decide::look(&rules.of(*metric), column.log_ratios()).is_some();
@@ -85,7 +85,7 @@ impl Beside {
         self.open(rules).next().is_none()
     }
 
-    /// Whether what is still to be told will not be, with so many units in all.
+    /// Returns whether none of the open metrics can become clear with this many units in all.
     pub fn is_hopeless(&self, rules: &Rules<'_>, affordable: usize) -> bool {
         self.open(rules).all(|(metric, column)| decide::is_hopeless(&rules.of(metric), column.log_ratios(), affordable))
     }
@@ -101,7 +101,7 @@ impl Beside {
         self.columns.iter().map(|(metric, column)| (*metric, column)).chain(of_programs)
     }
 
-    /// What is told in the end.
+    /// Returns the final metrics.
     pub fn metrics(&self, rules: &Rules<'_>) -> Metrics {
         let metered = |(metric, column): (&Metric, &Column)| (*metric, column.metered(&rules.of(*metric)));
         let decides = rules.gates.contains(&Metric::ProgramTime);
@@ -116,7 +116,7 @@ fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
         Metric::Cold => side.first_ns,
         _ if side.cpu_times.is_empty() => side.first_cpu_ns,
         _ => {
-            // Of many short batches the processor time includes the untimed run before each.
+            // The processor time of many short batches includes the untimed run before each batch.
             let is_many = side.cpu_times.len() >= FEW_BATCHES as usize;
             let runs = pair.shape.repetitions + if is_many { u64::from(pair.shape.warm) } else { 0 };
             undisturbed(&side.cpu_times) / runs.max(1) as f64
@@ -124,13 +124,13 @@ fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
     }
 }
 
-/// The pair as if the clock had been the processor's.
+/// Returns the pair with CPU times in the place of wall times.
 fn in_cpu_time(pair: &PairEnd) -> PairEnd {
     let sides = pair.sides.as_ref().map(|side| SideEnd { times: side.cpu_times.clone(), ..side.clone() });
     PairEnd { sides, ..pair.clone() }
 }
 
-/// Leaves CPU time and the time of programs alone: the rest of what pairs tell is not told of whole processes.
+/// Withholds all metrics except time, CPU time and the time of programs: the others are not measured for whole processes.
 pub fn withhold(metrics: &mut Metrics) {
     let is_told = |metric: &Metric| matches!(metric, Metric::Time | Metric::CpuTime | Metric::ProgramTime);
     for metric in Metric::ALL.into_iter().filter(|metric| !is_told(metric)) {
@@ -146,7 +146,7 @@ mod tests {
     use perfunit_model::{Basis, MetricVerdict, Side, Sides};
     use std::time::Duration;
 
-    /// A side that takes so long by the processor's clock, with a little noise.
+    /// Returns a side with this CPU time per run, with a little noise.
     fn side(random: &mut fastrand::Rng, cpu_ns: f64) -> SideEnd {
         let mut noisy = |value: f64| value * (1.0 + 0.001 * random.f64());
         SideEnd {
@@ -162,7 +162,7 @@ mod tests {
         for starter in [Side::Base, Side::Head, Side::Head, Side::Base].into_iter().cycle().take(16) {
             let mut sides = Sides { base: side(&mut random, cpu_ns.base), head: side(&mut random, cpu_ns.head) };
             let shape = Shape { repetitions: 100, batches: 40, warm: 1 };
-            // Who begins wakes up a core that sleeps.
+            // The first side wakes up a sleeping core.
             sides.get_mut(starter).first_ns *= 1.3;
             let pair = PairEnd { sides, shape, starter, timed_out: None, took: Duration::from_millis(10) };
             beside.add(&pair, Comparison::Quantiles);

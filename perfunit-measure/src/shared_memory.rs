@@ -1,9 +1,10 @@
-//! Memory that the processes of a pair share: the page by which the tool directs them, and the pages of their executables.
+//! Memory that the processes of a pair share: the page by which the tool directs them, and the pages of their
+//! executables.
 //!
-//! Chance decides which pages of memory hold a program, and so which of its lines share a set of the caches: up to 2 % of a
-//! test's time for as long as an executable is in memory. Pages that base and head share have the same effect on both (see
-//! `memory.rs` of the runtime). With matched layouts nearly all of a program is shared; where executables have nothing in
-//! common, each process copies its own pages.
+//! Chance decides which pages of memory hold a program, and so which of its lines share a set of the caches. That changes
+//! a test's time by up to 2 % for as long as an executable is in memory. Pages that base and head share have the same
+//! effect on both (see `memory.rs` of the runtime). With matched layouts nearly all of a program is shared; if
+//! executables have nothing in common, each process copies its own pages.
 
 use object::Endianness;
 use object::elf::{DF_TEXTREL, DT_FLAGS, DT_TEXTREL, FileHeader64, PF_W, PF_X, PT_DYNAMIC, PT_LOAD};

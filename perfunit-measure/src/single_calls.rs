@@ -1,8 +1,8 @@
 //! Single calls of tests that pairs cannot measure, or measure no better.
 //!
-//! One version is slower by so much that pairs would not end, or would show nothing that single calls do not show sooner: few
-//! calls of the slower version and many of the other one, in random order (`decide::Calls`), each in a fresh process without
-//! one of the other version alongside. Single calls also tell whether a failure repeats.
+//! One version is slower by so much that pairs would not end, or would show nothing that single calls do not show sooner.
+//! The plan has few calls of the slower version and many of the other one, in random order (`decide::Calls`), each in a
+//! fresh process without a process of the other version alongside. Single calls also show whether a failure repeats.
 
 use super::bench::Config;
 use super::classify::first_failure;
@@ -47,8 +47,8 @@ pub enum Found {
     Reason(Reason),
     /// Calls contradict each other.
     Nothing,
-    /// There was no time for them. They would need `needed` seconds if nothing else is in the way; a call of the quicker side
-    /// takes `quick` seconds.
+    /// There was no time for single calls. They need `needed` seconds, if time is the only obstacle; a call of the
+    /// quicker side takes `quick` seconds.
     NoRoom { needed: Option<f64>, quick: f64 },
 }
 
@@ -205,7 +205,7 @@ pub fn room(config: &Config) -> Duration {
     config.per_test_budget * BUDGETS
 }
 
-/// Returns the side whose call takes longer.
+/// Returns the side with the longer call.
 pub fn slower(ns: &Sides<f64>) -> Side {
     if ns.head >= ns.base { Side::Head } else { Side::Base }
 }
@@ -222,7 +222,8 @@ fn factor(slow: Side, threshold: f64, accepted: f64) -> f64 {
     wanted.max(SEPARATION) * beyond
 }
 
-/// Plans the calls for the seconds that are left. The error has the seconds that would suffice, if there is no other obstacle.
+/// Plans the calls for the seconds that are left. The error has the seconds that would suffice, if time is the only
+/// obstacle.
 fn plan(
     config: &Config,
     level: f64,

@@ -1,4 +1,4 @@
-//! What the processes of a side noted of the programs that they started (see `perfunit_runtime::programs`).
+//! The log of the programs that the processes of a side started (see `perfunit_runtime::programs`).
 
 use perfunit_decide as decide;
 use perfunit_model::error::{Error, Result};
@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-/// The file of a side.
+/// The log file of a side.
 #[derive(Debug)]
 pub struct StartLog(SharedMemory);
 
-/// What the starts of a program took in one run of a test.
+/// The cost of a program's starts in one run of a test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
     pub starts: f64,
     pub wall_ns: f64,
     pub cpu_ns: f64,
-    /// How often the program gave up its core to wait for something.
+    /// The number of times that the program gave up its core to wait for something.
     pub waits: f64,
-    /// The same times where each start is the quickest one of all runs.
+    /// The sum of times where each start is the quickest one of all runs.
     pub quickest_wall_ns: f64,
     pub quickest_cpu_ns: f64,
-    /// Whether the end of each start was seen.
+    /// True if the end of each start was seen.
     pub is_complete: bool,
 }
 
 impl Use {
-    /// No start.
+    /// A run without starts.
     pub const NONE: Self = Self {
         starts: 0.0,
         wall_ns: 0.0,
@@ -57,7 +57,7 @@ impl StartLog {
         memory.map(Self).map_err(|error| Error::setup(format!("cannot create shared memory: {error}")))
     }
 
-    /// Returns the variable that tells processes the path of the file. The file has no name, but its descriptor has one.
+    /// Returns the environment variable with the path of the file. The file has no name, but its descriptor has one.
     pub fn variable(&self) -> (OsString, OsString) {
         (PROGRAMS.to_string_lossy().into_owned().into(), os::path_of(self.0.file()).into())
     }
@@ -115,8 +115,8 @@ fn name(entry: &Start) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns the use of a program in one run. Where each run starts it equally often, the n-th starts of all runs do the same,
-/// and the median of their times is not disturbed by a few; otherwise the mean over all runs counts.
+/// Returns the use of a program in one run. If each run starts the program equally often, the n-th starts of all runs do
+/// the same, and a few disturbed starts do not affect the median of their times; otherwise the mean over all runs counts.
 fn in_one_run(noted: &[Noted], runs: usize) -> Use {
     let per_run = noted.len() / runs;
     let is_regular = per_run > 0 && noted.len().is_multiple_of(runs);
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(used["a"], expected);
         let of = |used: &Use| (used.starts, used.wall_ns, used.quickest_wall_ns, used.waits);
         assert_eq!(of(&used["b"]), (1.0, 10.0, 10.0, 1.0));
-        // Not every run starts it: the mean.
+        // Not every run starts the program, so the mean counts.
         assert_eq!(of(&log.read(2)["b"]), (1.5, 25.0, 25.0, 1.5));
         log.clear();
         assert!(log.read(3).is_empty());
@@ -181,7 +181,7 @@ mod tests {
     fn a_start_without_an_end_and_one_that_does_not_fit_are_told() {
         let log = log(&[(1, "a", 10)]);
         log.starts().note_start(2, b"b", 0, 0);
-        // The end of a process that is none of the programs.
+        // This process is not one of the programs.
         log.starts().note_end(77, End { ns: 1, cpu_ns: 1, waits: 0 });
         assert!(log.read(1)["a"].is_complete && !log.read(1)["b"].is_complete);
         for _ in 0..MOST_STARTS {

@@ -15,7 +15,7 @@ pub struct Subject<'a> {
     pub executables: Sides<&'a TestExecutable>,
     /// The user's terms for this test.
     pub terms: Option<&'a Terms>,
-    /// Whether the test is `#[ignore]`d; a harness of its own needs an argument then.
+    /// True if the test is `#[ignore]`d; a custom harness then needs an argument.
     pub ignored: bool,
 }
 
@@ -36,7 +36,7 @@ impl Subject<'_> {
 #[derive(Clone, Copy)]
 pub struct Observer<'a> {
     pub progress: &'a Progress,
-    /// Called once for each test, as soon as nothing more will be measured of it.
+    /// A function that is called once for each test, as soon as its measurement is complete.
     pub ended: &'a dyn Fn(&TestId, &Ended),
 }
 
@@ -91,10 +91,10 @@ pub struct Ended {
     pub figures: Option<Figures>,
     /// The change that the figures leave possible, if they bound it.
     pub possible: Option<PossibleChange>,
-    /// Whether time and work changed alike.
+    /// The comparison of the changes of time and of work.
     pub cross_check: Option<CrossCheck>,
     /// The capture method, once the test ran.
     pub capture: Option<Capture>,
-    /// What measuring it took.
+    /// The effort of measuring the test.
     pub spent: Spent,
 }

@@ -1,4 +1,4 @@
-//! System calls of single runs of a test, of its own process and of those that it starts, counted by a tracer.
+//! System calls of single runs of a test, in its own process and in processes that it starts, counted by a tracer.
 
 use super::bench::Bench;
 use super::running::{self, Programs, Start};
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Each call counts.
+/// The exact rule in which each call counts.
 const RULE: ExactRule = ExactRule { threshold: 0.0, least: 1.0, resolution: 0.0 };
 
-/// A process whose system calls were counted.
+/// A process with counted system calls.
 pub struct Counted {
     pub status: Option<ExitStatus>,
     pub timed_out: bool,
-    /// By the index of the reading; `None` if the system refuses to trace.
+    /// The calls by the index of the reading; `None` if the system refuses to trace.
     calls: Option<BTreeMap<u64, SystemCalls>>,
 }
 
@@ -29,7 +29,7 @@ pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_
     let mut command = running::measured(bench, programs, side, start)?;
     let deadline = Instant::now() + limit;
     let is_over = || Instant::now() >= deadline || interrupt::requested();
-    // What becomes the side's program in the place of its binaries does not belong to the test.
+    // Stand-ins that become the side's program do not belong to the test.
     let spared = stand_ins_beside(programs.folders.get(side));
     let spawn = |command: &mut Command| running::spawn_on(bench, side, command);
     let counted = os::count_system_calls(&mut command, spawn, MARK, spared.as_deref(), is_over)?;

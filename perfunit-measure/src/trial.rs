@@ -1,4 +1,4 @@
-//! One test with everything that it takes to run it, and the way it is measured.
+//! One test with everything needed to run it, and the way to measure it.
 
 use super::bench::{Bench, Config};
 use super::lockstep::{PairEnd, Task};
@@ -21,9 +21,10 @@ pub struct Trial<'a> {
     pub programs: Programs<'a>,
 }
 
-/// The smallest difference that counts, ns: a few cycles. Code that moved by some bytes was measured to cost or save one cycle.
+/// The smallest difference that counts, ns: a few cycles. Code that moved by some bytes was measured to cost or save one
+/// cycle.
 pub const LEAST_NS: f64 = 1.0;
-/// The same where the instructions changed in the direction of the time: about one cycle.
+/// The smallest difference that counts where the instructions changed in the direction of the time, ns: about one cycle.
 pub const LEAST_NS_BY_INSTRUCTIONS: f64 = 0.3;
 /// The smallest threshold of whole processes, which are noisier and only partly consist of the test, and of tests that start
 /// processes: the layout of started programs is not controlled, and no instructions can confirm a smaller change.
@@ -34,12 +35,12 @@ pub const PROCESS_THRESHOLD: f64 = 0.05;
 pub struct Settled {
     pub task: Task,
     pub capture: Capture,
-    /// Whether equal code lies at the same places in both versions.
+    /// True if equal code lies at the same places in both versions.
     pub matched: bool,
     pub notes: Vec<Note>,
-    /// Whether the test starts processes.
+    /// True if the test starts processes.
     pub starts_processes: bool,
-    /// Whether both processes of a pair get the same random numbers.
+    /// True if both processes of a pair get the same random numbers.
     pub equal_seeds: bool,
     /// The clock with which both processes do the same work.
     pub clock: TestClock,

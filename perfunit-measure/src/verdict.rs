@@ -59,7 +59,7 @@ pub struct Evidence {
     pub criteria: Criteria,
     /// The first pairs on one layout, or the single calls that replace them; or the reason why there are none.
     pub screening: Finding,
-    /// Whether the code lies at the same places in both versions; uncertain until that is known.
+    /// The agreement of the code addresses of both versions; uncertain until that is known.
     pub places: Placed,
     /// Pairs that were measured again, where the first ones do not suffice.
     pub confirmation: Option<Confirmation>,
@@ -105,26 +105,27 @@ impl Question {
     }
 }
 
-/// What was measured again of a test.
+/// The second measurement of a test.
 #[derive(Debug, Clone)]
 pub struct Confirmation {
     pub question: Question,
     pub pairs: Finding,
-    /// Counted where the placement of code can explain the change of time, or where the change is small.
+    /// The instructions, counted where the placement of code can explain the change of time, or where the change is
+    /// small.
     pub instructions: Option<Instructions>,
     /// The same pairs and more, judged down to smaller changes, where instructions changed as time did.
     pub closer: Option<Finding>,
-    /// Counted where the placement of code can explain a change of CPU time that decides.
+    /// The instructions, counted where the placement of code can explain a change of CPU time that decides.
     pub cpu_instructions: Option<Instructions>,
 }
 
-/// What was measured of the first calls of a test that is measured by later calls.
+/// The measurement of the first calls of a test that is measured by later calls.
 #[derive(Debug, Clone)]
 pub enum FirstCalls {
-    /// They are not compared, or differ no more than later calls do.
+    /// First calls are not compared, or differ no more than later calls do.
     Unremarkable,
     Unknown(FirstCallUnknown),
-    /// They seemed to differ in a first series of pairs, and were measured again.
+    /// First calls seemed to differ in a first series of pairs, and were measured again.
     Flagged {
         first: Box<Figures>,
         fresh: Box<Finding>,
@@ -165,12 +166,12 @@ pub fn verdict(evidence: &Evidence) -> Ended {
     Ended { verdict, reason, figures: Some(figures), possible, cross_check, capture, spent }
 }
 
-/// A verdict on wall time, and what is reported with it.
+/// A verdict on wall time with the figures to report.
 struct Decision<'e> {
     verdict: Verdict,
     /// The reason why the verdict is inconclusive.
     reason: Option<Reason>,
-    /// The series whose times are reported.
+    /// The series that provides the reported times.
     figures: &'e Figures,
     /// The change that the placement of code can hide or fake in that series; `None` if the series bounds nothing.
     placement: Option<f64>,
@@ -239,7 +240,7 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmat
         _ if was_changed => Reason::NotConfirmed,
         _ => Reason::TooNoisy,
     };
-    // What the first pairs showed of the test's work holds; drawn layouts hide some of it.
+    // The findings of the first pairs about the test's work still hold; drawn layouts hide some of that work.
     let of_first = first.notes.into_iter().filter(|note| !figures.notes.contains(note));
     let is_taken_back = was_changed && matches!(verdict, Verdict::Same | Verdict::ChangedBelowThreshold);
     let taken_back = is_taken_back.then_some(Note::TakenBack);
@@ -478,10 +479,10 @@ fn urgency(verdict: Verdict) -> u8 {
     }
 }
 
-/// Work whose change should show in time.
+/// The kinds of work that should show in time if they change.
 const WORK: [Metric; 5] =
     [Metric::ProgramTime, Metric::Allocations, Metric::AllocatedBytes, Metric::SystemCalls, Metric::Instructions];
-/// Without a change of these, time should not change.
+/// The kinds of work that time depends on: if none of them changes, time should not change.
 const EXPLAINS: [Metric; 2] = [Metric::Allocations, Metric::Instructions];
 
 /// Compares the verdict on time with what was counted.

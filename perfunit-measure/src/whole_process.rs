@@ -1,7 +1,7 @@
-//! Tests that a harness of their own runs (`harness = false`), which is asked for one test in each process.
+//! Tests with a custom harness (`harness = false`), which runs one test per process.
 //!
-//! Start and harness are in both processes of a pair and hide small differences, so they are timed by processes that are
-//! asked for a test that does not exist.
+//! Both processes of a pair include the start and the harness, which hide small differences. The time of both is measured
+//! with processes that are asked for a test that does not exist.
 
 use super::classify::{FEWEST_PAIRS, first_failure};
 use super::lockstep::{SideEnd, Task};
@@ -18,27 +18,27 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Pairs that tell what a start takes, or about what a test does.
+/// The number of pairs that measure the time of a start, or the approximate time of a test.
 const PILOTS: usize = 5;
-/// From this share of a process on its start is worth a note.
+/// The smallest share of the start in a process's time that deserves a note.
 const MUCH: f64 = 0.5;
-/// What starting and ending a process takes, ns, by target.
+/// The time to start and end a process, ns, by target.
 #[derive(Debug, Default)]
 pub struct Starts {
     known: BTreeMap<TargetId, Sides<f64>>,
 }
 
-/// Runs pilots and settles that the test is measured, or says why not.
+/// Runs pilots and settles that the test is measured, or returns the reason why not.
 pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let _span = tracing::debug_span!("pilot").entered();
     let Trial { bench, config, programs } = trial;
     let target = &programs.executables.head.target;
     if !starts.known.contains_key(target) {
-        // Whatever it says to such a name, with whatever exit status, the time is that of saying it.
+        // The output and the exit status for such a name do not matter; the time includes them.
         starts.known.insert(target.clone(), pilots(trial, Asked::Nothing, random, |_| false)?);
     }
     let start = starts.known[target];
-    // A harness can have thousands of tests that take nothing, and more pairs only make the shortest times shorter.
+    // A harness can have thousands of tests that take nearly no time, and more pairs only shorten the shortest times.
     let ns = match pilots(trial, Asked::Test, random, |ns| is_lost(start, ns)) {
         Err(Stop::Because(Reason::Fails { .. } | Reason::Crashes { .. })) => {
             return Err(Stop::Because(why_failed(trial)?));
@@ -71,15 +71,16 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
     })
 }
 
-/// Whether nothing of a test is to be seen beside its process's start, on either side. Where the starts themselves differ
-/// the processes are compared: what a harness does before its tests is the project's code, too.
+/// Returns whether the time of a test cannot be distinguished from its process's start, on either side. If the starts
+/// themselves differ, the processes are compared, because the harness's work before its tests is also the project's code.
 fn is_lost(start: Sides<f64>, test: Sides<f64>) -> bool {
     let most = PROCESS_THRESHOLD.ln_1p();
     let alike = |a: f64, b: f64| (a / b).ln() < most;
     alike(test.base, start.base) && alike(test.head, start.head) && alike(start.head, start.base)
 }
 
-/// Shortest times of a few pairs, the first of which is not counted; fewer of long ones, and once they are enough.
+/// Returns the shortest times of a few pairs, without the first pair. Runs fewer pairs if they are long, and stops once
+/// the times are enough.
 fn pilots(
     trial: &Trial<'_>,
     asked: Asked,
@@ -103,7 +104,7 @@ fn pilots(
         }
         let ns = pair_end.sides.as_ref().map(|side| side.first_ns);
         let ns = match shortest {
-            // What comes first finds nothing in the caches.
+            // The first pair finds nothing in the caches.
             Some(before) if pair > 1 => Sides { base: before.base.min(ns.base), head: before.head.min(ns.head) },
             _ => ns,
         };
@@ -115,7 +116,7 @@ fn pilots(
     Ok(shortest.ok_or_else(|| Error::setup("no process was run"))?)
 }
 
-/// Runs a test that failed once more on each side, and listens to what it says.
+/// Runs a failed test once more on each side, and reads its output for the reason.
 fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
     let Trial { bench, config, programs } = trial;
     let mut failures = Sides { base: None, head: None };
@@ -144,7 +145,7 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
     })
 }
 
-/// The line that tells most about a failure: what a panic says, or else the last one.
+/// Returns the most informative line about a failure: the message of a panic, or else the last line.
 fn complaint(output: &str) -> Option<String> {
     let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
     let panic = lines().skip_while(|line| !line.contains(" panicked at ")).nth(1);
@@ -166,7 +167,7 @@ mod tests {
         check_lost([1e6, 1e6], [1.02e6, 0.99e6], true);
         check_lost([1e6, 1e6], [1.2e6, 1.2e6], false);
         check_lost([1e6, 1e6], [1.02e6, 3e6], false);
-        // What is done before any test got slower.
+        // The work before any test got slower.
         check_lost([1e6, 2e6], [1e6, 2e6], false);
     }
 

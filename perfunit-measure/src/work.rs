@@ -1,38 +1,39 @@
-//! What the batches of a pair tell: how much slower head is, and whether both sides had the same work. Pure.
+//! Estimates from the batches of a pair: how much slower head is, and whether both sides had the same work. Pure.
 //!
-//! With equal random numbers the n-th batch of base and the n-th batch of head have the same work, even where no two
-//! batches of a side have. So where batches differ, each is compared with its counterpart.
+//! The n-th batch of base and the n-th batch of head have the same work if random numbers are equal, even if no two
+//! batches of a side have. So if batches differ, each is compared with its counterpart.
 
 use super::classify::per_run;
 use super::lockstep::{PairEnd, SideEnd};
 use perfunit_decide as decide;
 use perfunit_model::{Between, Side};
 
-/// Batches of a side whose median is this far above their 10 % quantile, as a log ratio, do not do the same: of a body
-/// that always does they were never seen to be 2 % apart, because what disturbs a machine hits single batches.
+/// The least distance of the median of a side's batches from their 10 % quantile, as a log ratio, that shows unequal
+/// work. Batches with equal work were never seen to be 2 % apart, because disturbances of a machine hit single batches.
 const UNEVEN: f64 = 0.03;
-/// From this spread on (a standard deviation, as a log ratio) the work of a test is said to differ: a machine alone does
-/// not do that to most batches.
+/// The least spread of a test's work (a standard deviation, as a log ratio) that counts as different: disturbances alone
+/// do not spread most batches that far.
 const DIFFERS: f64 = 0.05;
-/// Batches that have nothing in common differ from each other by 1.4 times what they differ within their side, and equal
-/// work by hardly anything; 160 of each tell that to about 0.1.
+/// The least ratio of the spread within pairs to the spread within sides that shows unrelated work. Unrelated batches
+/// have 1.4, equal work nearly 0; 160 batches of each side show that to about 0.1.
 const UNRELATED: f64 = 1.0;
-/// So much more than the batches within them do processes differ if each does work of its own.
+/// The least ratio of the spread between processes to the spread expected from their batches that shows different work in
+/// each process.
 const UNLIKE_ITS_BATCHES: f64 = 4.0;
-/// Standard error of a median of values that are normal, in standard errors of their mean.
+/// The standard error of a median of normal values, in standard errors of their mean.
 const MEDIAN_ERROR: f64 = 1.25;
-/// Pairs that it takes to tell.
+/// The least number of pairs for a result.
 const FEWEST_PAIRS: usize = 8;
-/// Batches of a process that it takes to tell.
+/// The least number of batches of a process for a result.
 const FEWEST_BATCHES: usize = 4;
 
-/// What the two readings of the clock around a batch add to it at most, ns.
+/// The most time that the two readings of the clock around a batch add to it, ns.
 const CLOCK_NS: f64 = 50.0;
 
-/// How the estimate of a pair is made of its batches.
+/// The way to estimate a pair from its batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Comparison {
-    /// The fast batches of one side against those of the other: what is disturbed falls out.
+    /// The fast batches of one side against those of the other: disturbed batches do not count.
     #[default]
     Quantiles,
     /// Each batch against its counterpart.
@@ -40,7 +41,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// As the pilot suggests: the pairs' own figures must not choose how they are read.
+    /// Returns the comparison that the pilot suggests: the pairs' own figures must not choose it.
     pub fn for_pilot(pilot: &PairEnd) -> Self {
         let uneven = Side::BOTH.into_iter().any(|side| {
             let mut times = pilot.sides.get(side).times.clone();
@@ -50,7 +51,7 @@ impl Comparison {
         if uneven { Self::Counterparts } else { Self::Quantiles }
     }
 
-    /// The estimate of a pair: the log of head's time over base's.
+    /// Returns the estimate of a pair: the log of head's time over base's.
     pub fn log_ratio(self, pair: &PairEnd) -> f64 {
         if self == Self::Counterparts && pair.sides.base.times.len() > 1 {
             return decide::median(&mut log_ratios(pair));
@@ -60,8 +61,8 @@ impl Comparison {
     }
 }
 
-/// Mean log times of two consecutive batches each. One of the two ran before its counterpart and one behind it, where the
-/// processor has just learned the branches of the same work: up to 9 % quicker.
+/// Returns the mean log times of two consecutive batches each. One of the two ran before its counterpart and one behind
+/// it, where the processor has just learned the branches of the same work: up to 9 % quicker.
 fn blocks(times: &[f64]) -> Vec<f64> {
     let mean = |block: &[f64]| block.iter().map(|time| time.max(1.0).ln()).sum::<f64>() / block.len() as f64;
     times.chunks(2).map(mean).collect()
@@ -72,15 +73,15 @@ fn log_ratios(pair: &PairEnd) -> Vec<f64> {
     head.iter().zip(&base).map(|(head, base)| head - base).collect()
 }
 
-/// Standard error of a pair's estimate, as its batches suggest; they share their process's luck, so that it is less than the
-/// truth.
+/// Returns the standard error of a pair's estimate, as its batches suggest. The true error is larger, because the batches
+/// share random effects of their process.
 pub fn uncertainty(pair: &PairEnd) -> f64 {
     let mut blocks = log_ratios(pair);
     MEDIAN_ERROR * decide::deviation(&mut blocks) / (blocks.len().max(1) as f64).sqrt()
 }
 
-/// Both sides' batches have as many runs, and hold the same readings of the clock: of a long one these are a smaller part
-/// than of a short one.
+/// Returns the effect of reading the clock on a pair's log ratio. The batches of both sides have the same number of runs
+/// and include the same clock readings, which are a smaller part of a long batch than of a short one.
 pub fn clock_bias(pilot: &PairEnd) -> f64 {
     let part = |side: &SideEnd| {
         let shortest = side.times.iter().copied().fold(f64::INFINITY, f64::min);
@@ -89,20 +90,20 @@ pub fn clock_bias(pilot: &PairEnd) -> f64 {
     (part(&pilot.sides.head) - part(&pilot.sides.base)).abs()
 }
 
-/// What many pairs tell about the work of a test.
+/// The spread of the work of a test over many pairs.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
-    /// Log times of blocks, from the median of their process.
+    /// The log times of blocks, minus the median of their process.
     within_sides: Vec<f64>,
-    /// Log ratios of blocks, from the median of their pair.
+    /// The log ratios of blocks, minus the median of their pair.
     within_pairs: Vec<f64>,
-    /// Medians of the pairs.
+    /// The medians of the pairs.
     pairs: Vec<f64>,
     blocks: usize,
 }
 
 impl Work {
-    /// Takes a complete pair into account.
+    /// Adds a complete pair.
     pub fn add(&mut self, pair: &PairEnd) {
         if pair.sides.base.times.len() < FEWEST_BATCHES || pair.sides.head.times.len() < FEWEST_BATCHES {
             return;
@@ -116,16 +117,16 @@ impl Work {
         self.within_pairs.extend(rest);
     }
 
-    /// Whether the two processes of a pair have work of their own, as far as can be told.
+    /// Returns where the work of a pair's two processes differs; `None` if it does not, or if the values are too few.
     pub fn differs(&self) -> Option<Between> {
         if self.pairs.len() < FEWEST_PAIRS {
             return None;
         }
         let [sides, pairs, between] =
             [&self.within_sides, &self.within_pairs, &self.pairs].map(|values| decide::deviation(&mut values.clone()));
-        // What a median of so many blocks would vary by.
+        // The expected variation of a median of this many blocks.
         let expected = MEDIAN_ERROR * pairs / (self.blocks as f64).sqrt();
-        // First: on a busy machine the batches of a process differ as well.
+        // This check comes first: on a busy machine the batches of a process differ as well.
         if between > DIFFERS && between > UNLIKE_ITS_BATCHES * expected {
             return Some(Between::Processes);
         }
@@ -133,7 +134,7 @@ impl Work {
     }
 }
 
-/// The median, and all values from it.
+/// Returns the median, and the distance of each value from it.
 fn from_median(values: Vec<f64>) -> (f64, Vec<f64>) {
     let median = decide::median(&mut values.clone());
     (median, values.into_iter().map(|value| value - median).collect())
@@ -159,13 +160,14 @@ mod tests {
         }
     }
 
-    /// A machine: every batch up to 1 % slower than it could be, one in ten interrupted, and sometimes a slow pair.
+    /// Returns the time of a batch on a machine where every batch is up to 1 % slower than it could be, one in ten is
+    /// interrupted, and sometimes a pair is slow.
     fn disturbed(random: &mut fastrand::Rng, work: f64, slow: f64) -> f64 {
         let interrupted = if random.u8(0..10) == 0 { 1.0 + random.f64() } else { 1.0 };
         work * slow * interrupted * (1.0 + 0.01 * random.f64())
     }
 
-    /// Twenty pairs whose work is `work(pair, side, batch)`.
+    /// Returns twenty pairs with the work `work(pair, side, batch)`.
     fn pairs(seed: u64, work: impl Fn(u64, u64, u64) -> f64) -> Vec<PairEnd> {
         let mut random = fastrand::Rng::with_seed(seed);
         let one = |number| {
@@ -177,7 +179,7 @@ mod tests {
         (0..20).map(one).collect()
     }
 
-    /// Between 1 and 2, the same for the same numbers.
+    /// Returns a number between 1 and 2, the same for the same numbers.
     fn chance(numbers: [u64; 3]) -> f64 {
         let seed = numbers.into_iter().fold(1, |seed: u64, number| seed.wrapping_mul(0x9e37_79b9).wrapping_add(number));
         1.0 + fastrand::Rng::with_seed(seed).f64()
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn counterparts_are_compared_two_by_two() {
-        // Head is 10 % slower; who runs behind its counterpart is 9 % quicker.
+        // Head is 10 % slower; the side that runs behind its counterpart is 9 % quicker.
         let work = [1.0, 3.0, 2.0, 5.0, 1.5, 4.0];
         let learned = |behind: usize| if behind == 1 { (-0.09_f64).exp() } else { 1.0 };
         let side = |first: usize, ratio: f64| {

@@ -1,4 +1,4 @@
-//! The files in which the processes of a pair leave the work of their functions.
+//! The files in which the processes of a pair store the work of their functions.
 
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Side, Sides};
@@ -8,20 +8,20 @@ use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Calls of a function whose argument had about one length.
+/// The calls of a function with about the same length of an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountedWork {
-    /// Names the function.
+    /// The identifier of the function.
     pub key: u64,
-    /// Number of the argument, from 0.
+    /// The number of the argument, from 0.
     pub argument: u32,
-    /// Stands for the lengths that count as one.
+    /// The identifier of the lengths that count as one.
     pub bin: u32,
-    /// Mean length.
+    /// The mean length.
     pub length: f64,
-    /// Mean work of a call, with what it called, basic blocks.
+    /// The mean work of a call, including the functions that it called, basic blocks.
     pub work: f64,
-    /// The same without calls of other functions that were looked at.
+    /// The mean work of a call without calls of other examined functions, basic blocks.
     pub own: f64,
 }
 
@@ -29,12 +29,12 @@ pub struct CountedWork {
 #[derive(Debug)]
 pub struct WorkTables {
     files: Sides<SharedMemory>,
-    /// The functions to look at, sorted; all if there are none.
+    /// The functions to examine, sorted; all functions if the list is empty.
     keys: Vec<u64>,
 }
 
 impl WorkTables {
-    /// New files, for these functions, sorted; for all if there are none.
+    /// Creates the files for these functions, sorted; for all functions if the list is empty.
     pub fn new(keys: Vec<u64>) -> Result<Self> {
         let file = || {
             SharedMemory::new(c"perfunit-growth", growth::bytes(keys.len()))
@@ -43,7 +43,7 @@ impl WorkTables {
         Ok(Self { files: Sides { base: file()?, head: file()? }, keys })
     }
 
-    /// Empties the files and writes the request into them: before each pair.
+    /// Empties the files and writes the request into them; required before each pair.
     pub fn reset(&self) -> Result<()> {
         for side in Side::BOTH {
             let file = self.files.get(side);
@@ -59,12 +59,12 @@ impl WorkTables {
         Ok(())
     }
 
-    /// What a process inherits.
+    /// Returns the file that a process inherits.
     pub fn file(&self, side: Side) -> &File {
         self.files.get(side).file()
     }
 
-    /// What both processes left.
+    /// Returns the work that both processes stored.
     pub fn read(&self) -> Sides<Vec<CountedWork>> {
         self.files.as_ref().map(|file| self.entries(file).iter().filter_map(counted).collect())
     }

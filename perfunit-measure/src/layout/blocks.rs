@@ -1,4 +1,4 @@
-//! Functions of both versions that belong together.
+//! Pairs of functions that correspond to each other in both versions.
 
 use super::image::{Function, Image};
 use super::loops::Anchor;
@@ -9,26 +9,26 @@ use perfunit_model::{Side, Sides};
 use perfunit_select::code::stable_name;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The functions of two executables, sorted out.
+/// The functions of two executables, classified by what both versions have in common.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Blocks {
-    /// Of one size in both versions and with loops at the same places, by base's addresses.
+    /// Functions with the same size in both versions and with loops at the same offsets, sorted by base's addresses.
     pub common: Vec<Common>,
-    /// Of another size in head, or with loops at other places.
+    /// Functions with a different size in head, or with loops at different offsets.
     pub changed: Vec<Changed>,
-    /// Functions that only one version has. Several functions of one name are not among them: the linker cannot tell them
-    /// apart.
+    /// Functions that only one version has. Functions that share their name with another one are excluded, because the
+    /// linker cannot tell them apart.
     pub single: Sides<Vec<Single>>,
-    /// Changed functions that the linker did not place as wanted.
+    /// Changed functions that the linker did not place as planned.
     pub given_up: Vec<Sides<String>>,
 }
 
-/// The functions with loops that have no common place in both versions.
+/// The functions with loops that do not lie at the same place in both versions.
 #[derive(Debug, Default)]
 pub struct Unplaced {
-    /// As the linker knows them, by all of their names.
+    /// The symbol names of the functions, including aliases.
     pub names: Sides<BTreeSet<String>>,
-    /// Whether drawn layouts put the loops of all of them anywhere.
+    /// True if drawn layouts place the loops of all these functions at arbitrary offsets.
     pub are_free: bool,
 }
 
@@ -37,46 +37,46 @@ pub struct Unplaced {
 pub(super) struct Single {
     pub name: String,
     pub size: u64,
-    /// It can begin at multiples of this.
+    /// The function can begin at multiples of this number of bytes.
     pub step: u64,
-    /// Whether drawn layouts put its loops anywhere.
+    /// True if drawn layouts place its loops at arbitrary offsets.
     pub is_free: bool,
 }
 
-/// A function that takes the same room in both versions.
+/// A function that takes the same space in both versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Common {
     pub names: Sides<String>,
-    /// Functions of this name.
+    /// The number of functions with this name.
     pub copies: usize,
 }
 
-/// A function of two lengths, or with loops at two places.
+/// A function with different lengths or loop offsets in both versions.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Changed {
     pub names: Sides<String>,
     pub sizes: Sides<u64>,
-    /// It can begin at multiples of this.
+    /// The function can begin at multiples of this number of bytes.
     pub step: u64,
-    /// Whether drawn layouts put its loops anywhere.
+    /// True if drawn layouts place its loops at arbitrary offsets.
     pub is_free: bool,
     pub anchor: Anchor,
 }
 
 impl Changed {
-    /// Whether all of its loops can lie where base's do.
+    /// Returns whether all of its loops can lie at base's addresses.
     pub(super) fn is_anchored(&self) -> bool {
         self.anchor.shift.is_some() && self.anchor.left == 0
     }
 
-    /// Whether its anchor leaves it at multiples of its alignment.
+    /// Returns whether the anchor keeps the function at multiples of the alignment.
     fn is_aligned(&self) -> bool {
         self.anchor.shift.is_none_or(|shift| shift.unsigned_abs().is_multiple_of(ALIGNMENT))
     }
 }
 
 impl Blocks {
-    /// Pairs the functions of both versions: by name, else by what people would call them, if only one has that name.
+    /// Pairs the functions of both versions by symbol name, or else by readable name if that name is unique on each side.
     pub fn of(images: &Sides<Image>) -> Self {
         let by_name = images.as_ref().map(by_name);
         let mut blocks = Self::default();
@@ -138,12 +138,13 @@ impl Blocks {
         }
     }
 
-    /// The functions that have to begin at other bytes than the linker puts them at, of each side.
+    /// Returns the functions of each side that must begin at addresses that the linker does not choose: between multiples
+    /// of the alignment.
     pub fn to_free(&self) -> Sides<BTreeSet<&str>> {
         self.own_names(|changed| changed.step < ALIGNMENT, |single| single.step < ALIGNMENT)
     }
 
-    /// Keeps the alignment of what was to be freed and could not be.
+    /// Restores the alignment of the functions that should have been freed but could not be.
     pub fn keep_aligned(&mut self, freed: &Sides<&BTreeSet<String>>) {
         let is_freed = |names: &Sides<String>| freed.base.contains(&names.base) && freed.head.contains(&names.head);
         let wanted = self.changed.iter_mut().filter(|changed| changed.step < ALIGNMENT);
@@ -162,14 +163,14 @@ impl Blocks {
         }
     }
 
-    /// Gives up pairs that the linker does not place as wanted.
+    /// Gives up pairs that the linker does not place as planned.
     pub fn give_up(&mut self, base_names: &BTreeSet<String>) {
         let given_up = self.changed.extract_if(.., |changed| base_names.contains(&changed.names.base));
         self.given_up.extend(given_up.map(|changed| changed.names));
     }
 
-    /// The functions with loops that do not lie where the other version has them, in these executables that were linked as
-    /// planned. They are few: of each the code is decoded.
+    /// Returns the functions with loops that do not lie where the other version has them, in executables that were linked
+    /// by a plan. They are few, so that decoding the code of each is affordable.
     pub fn unplaced(&self, linked: &Sides<Image>) -> Unplaced {
         let placed = self.placed(linked);
         let free = self.own_names(|changed| changed.is_free, |single| single.is_free);
@@ -193,7 +194,7 @@ impl Blocks {
         Unplaced { names: Sides { base: names(Side::Base), head: names(Side::Head) }, are_free }
     }
 
-    /// Names on each side of the functions that changed or that one version lacks, as far as they are wanted.
+    /// Returns the names, on each side, of the changed and the single functions that satisfy these conditions.
     fn own_names(&self, changed: fn(&Changed) -> bool, single: fn(&Single) -> bool) -> Sides<BTreeSet<&str>> {
         let of_side = |side: Side| {
             let changed = self.changed.iter().filter(|one| changed(one)).map(|one| &one.names.get(side)[..]);
@@ -203,7 +204,7 @@ impl Blocks {
         Sides { base: of_side(Side::Base), head: of_side(Side::Head) }
     }
 
-    /// The functions that lie where they should, as far as their loops are concerned.
+    /// Returns the functions with their loops at the same place in both versions.
     fn placed(&self, linked: &Sides<Image>) -> Sides<BTreeSet<&str>> {
         let addresses = linked.as_ref().map(Image::addresses);
         let by_name = linked.as_ref().map(by_name);
@@ -224,7 +225,8 @@ impl Blocks {
     }
 }
 
-/// Whether a function of equal size in both versions has its loops at the same places in it, as far as can be told.
+/// Returns whether a function of equal size in both versions has its loops at the same offsets. Assumes that it has if
+/// the code cannot be decoded.
 fn has_loops_alike(images: &Sides<Image>, base: &Function, head: &Function) -> bool {
     let places = |image: &Image, function: &Function| -> Vec<(u64, u64)> {
         loops_of(image, function).iter().map(|each| (each.start, each.end)).collect()
@@ -234,17 +236,19 @@ fn has_loops_alike(images: &Sides<Image>, base: &Function, head: &Function) -> b
         || places(&images.base, base) == places(&images.head, head)
 }
 
-/// The same of executables whose functions lie at the same addresses, so that code which did not change is the same bytes.
+/// Returns whether two functions at equal addresses of linked executables have their loops at the same offsets. Unchanged
+/// code has equal bytes there.
 fn is_alike(linked: &Sides<Image>, base: &Function, head: &Function) -> bool {
     linked.base.code(base) == linked.head.code(head) || can_decode(&linked.base) && has_loops_alike(linked, base, head)
 }
 
-/// Whether a function has loops, as far as can be told: their place is what matters.
+/// Returns whether a function has loops, which are the only code that needs a common place. Assumes that it has if the
+/// code cannot be decoded.
 fn has_loops(image: &Image, function: &Function) -> bool {
     !can_decode(image) || !loops_of(image, function).is_empty()
 }
 
-/// The loops of a function, as far as we can decode it.
+/// Returns the loops of a function; none if the code cannot be decoded.
 pub(super) fn loops_of(image: &Image, function: &Function) -> Vec<Loop> {
     if can_decode(image) { loops(image.code(function)) } else { Vec::new() }
 }
@@ -253,8 +257,8 @@ fn can_decode(image: &Image) -> bool {
     image.architecture == Architecture::X86_64
 }
 
-/// Where a function has to be able to begin. Loops that are aligned themselves move with it; others are moved by each byte
-/// in front of them.
+/// Returns the step between the addresses at which a function must be able to begin. The offsets of aligned loops stay
+/// multiples of the alignment; other loops move by each byte in front of them.
 fn step(loops: &[Loop]) -> u64 {
     if loops.iter().all(|each| each.start.is_multiple_of(ALIGNMENT)) { ALIGNMENT } else { 1 }
 }
@@ -271,7 +275,8 @@ fn by_name(image: &Image) -> BTreeMap<&str, Vec<&Function>> {
     functions
 }
 
-/// None where several functions have the name: an item in front of another of the same name renames it.
+/// Maps readable names to functions; `None` if several functions share the name, because an item in front of another item
+/// of the same name changes the latter's symbol.
 fn by_readable_name<'a>(functions: &[&'a Function]) -> BTreeMap<String, Option<&'a Function>> {
     let mut found: BTreeMap<String, Option<&Function>> = BTreeMap::new();
     for function in functions {
@@ -290,12 +295,13 @@ mod tests {
     /// The same behind two bytes that do nothing.
     const LATER: [u8; 7] = [0x66, 0x90, 0xff, 0xcf, 0x75, 0xfc, 0xc3];
     const STRAIGHT: [u8; 7] = [0x66, 0x90, 0x66, 0x90, 0x66, 0x90, 0xc3];
-    /// A loop of other instructions, `inc edi` twice, behind which nothing is left of it.
+    /// A loop of other instructions, `inc edi` twice, with only the `ret` behind it.
     const OTHER: [u8; 7] = [0xff, 0xc7, 0xff, 0xc7, 0x75, 0xfa, 0xc3];
 
     type Code<'a> = (&'a str, &'a [u8]);
 
-    /// Names of what has no common place if both versions lie as they are here, in pairs of base and head.
+    /// Checks the names of the functions without a common place, base's and then head's, if both versions lie at these
+    /// addresses.
     #[track_caller]
     fn check(base: &[Code<'_>], head: &[Code<'_>], expected: [&[&str]; 2]) {
         let images = Sides { base: Image::with(base, 0x1000), head: Image::with(head, 0x1000) };
@@ -318,7 +324,7 @@ mod tests {
 
     #[test]
     fn equal_size_is_not_enough_if_the_loops_lie_elsewhere() {
-        // By two bytes: put right if the function may begin at any byte, and by no multiple of 16.
+        // The loops differ by two bytes: a function that may begin at any byte compensates that, multiples of 16 do not.
         let padded = [LOOP.as_slice(), &[0x66, 0x90]].concat();
         let (base, head): ([Code<'_>; 1], [Code<'_>; 1]) = ([("a", &padded)], [("a", &LATER)]);
         check(&base, &head, [&[], &[]]);
@@ -338,10 +344,10 @@ mod tests {
     fn functions_of_one_name_count_where_the_linker_puts_them() {
         let twice: [Code<'_>; 2] = [("a", &LOOP), ("a", &LOOP)];
         check(&twice, &twice, [&[], &[]]);
-        // What stands in front of the second one is longer.
+        // The code in front of the second function is longer.
         let head: [Code<'_>; 3] = [("a", &LOOP), ("new", &STRAIGHT), ("a", &LOOP)];
         check(&twice, &head, [&["a"], &["a"]]);
-        // One of them has another length, and which is which nobody knows.
+        // One of the two functions has a different length, and the names do not say which.
         check(&twice, &[("a", &LOOP), ("a", &LATER)], [&["a"], &["a"]]);
     }
 

@@ -1,8 +1,9 @@
-//! Constants and variables: which of them keep the rest from lying at equal addresses, and have to leave.
+//! Constants and variables: selects those that keep the others from lying at equal addresses, and moves them away.
 //!
-//! The linker places data in the order of its inputs, and nothing but symbols orders it otherwise; most constants have
-//! none. So one text more or less moves all behind it, and bytes that are read in blocks take another time at another
-//! place within a cache line: 8 % were seen. What is not the same sequence in both versions goes to a section of its own.
+//! The linker places data in the order of its inputs. Only symbols can change that order, and most constants have none.
+//! One additional string therefore moves all data behind it, and bytes that are read in blocks take a different time at a
+//! different place within a cache line: a change of 8 % was seen. Pieces outside of the sequence that both versions share
+//! go to a separate section.
 
 use super::image::{Image, Section};
 use perfunit_build::Dialect;
@@ -12,15 +13,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The sections of an executable whose content is held in place.
+/// The sections of an executable with content that a layout keeps in place.
 pub(super) const HELD: [&str; 3] = [".rodata", ".data.rel.ro", ".data"];
-/// Behind the name of a section: what had to leave it.
+/// The suffix of the section that holds the data removed from a section.
 pub(super) const APART: &str = ".perfunit";
-/// The file of a piece that is the linker's own work, like constants merged from many inputs, as lld says it.
+/// lld's file name for a piece that the linker itself made, such as constants merged from many inputs.
 const INTERNAL: &str = "<internal>";
-/// In the names of constants that have none: behind it come a hash and a number, which any edit changes.
+/// The part of a symbol name that marks anonymous constants. A hash and a number follow, both of which any edit changes.
 const ANONYMOUS: &str = "..Lanon.";
-/// Characters with a meaning in patterns of linker scripts.
+/// Characters with a special meaning in patterns of linker scripts.
 const SPECIAL: &[char] = &['*', '?', '[', ']', '\\', '"', ' ', '(', ')', ';'];
 
 /// A piece of data where the linker put it.
@@ -29,26 +30,26 @@ pub(super) struct Piece {
     pub address: u64,
     size: u64,
     align: u64,
-    /// Without folders; of an archive `archive:member`.
+    /// The file name without folders; `archive:member` for a member of an archive.
     file: String,
     section: String,
 }
 
-/// By section of the executable, in the order of [`HELD`]: what has to leave it, as patterns of linker scripts.
+/// The pieces that have to leave each section of the executable, as patterns of linker scripts, in the order of [`HELD`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Leaving([BTreeSet<String>; HELD.len()]);
 
-/// What two executables have in common.
+/// The comparison of the data of two executables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Comparison {
-    /// What stands in the way.
+    /// The pieces that prevent equal addresses.
     pub leaving: Sides<Leaving>,
     pub common: usize,
-    /// Those at equal addresses.
+    /// The number of common pieces at equal addresses.
     pub equal: usize,
 }
 
-/// The pieces of a section of the executable, from the linker's map of it.
+/// Returns the pieces of a section of the executable, read from the linker's map.
 fn pieces(map: &str, section: &str, dialect: Dialect) -> Vec<Piece> {
     match dialect {
         Dialect::Lld => pieces_of_lld(map, section),
@@ -56,8 +57,8 @@ fn pieces(map: &str, section: &str, dialect: Dialect) -> Vec<Piece> {
     }
 }
 
-/// Reads GNU ld's map: a line for each input section, or two if its name is long, between lines of the script. A line behind
-/// it says if the linker merged what is in it.
+/// Reads GNU ld's map, which has a line for each input section, or two lines if the name is long, between lines of the
+/// script. A following line says whether the linker merged the content.
 fn pieces_of_gnu_ld(map: &str, section: &str) -> Vec<Piece> {
     const MERGED: &str = "(size before relaxing)";
     let mut lines = map.lines().skip_while(|line| !line.starts_with("Linker script and memory map"));
@@ -74,7 +75,7 @@ fn pieces_of_gnu_ld(map: &str, section: &str) -> Vec<Piece> {
             (name, rest) = (word, after);
         }
         if rest.ends_with(MERGED) {
-            // It is part of one table, whichever input the linker names.
+            // The content is part of one table, whichever input the linker names.
             pieces.last_mut().into_iter().for_each(|piece| INTERNAL.clone_into(&mut piece.file));
         } else if !name.starts_with('*')
             && let Some(piece) = piece_of_gnu_ld(name, rest)
@@ -86,7 +87,7 @@ fn pieces_of_gnu_ld(map: &str, section: &str) -> Vec<Piece> {
     pieces
 }
 
-/// `address, size (hexadecimal), file`.
+/// Parses `address, size (hexadecimal), file`.
 fn piece_of_gnu_ld(section: &str, line: &str) -> Option<Piece> {
     let (address, rest) = line.trim().split_once(' ')?;
     let (size, path) = rest.trim_start().split_once(' ')?;
@@ -94,7 +95,7 @@ fn piece_of_gnu_ld(section: &str, line: &str) -> Option<Piece> {
     Some(Piece { address: address?, size: size?, align: 0, file: file(path), section: section.to_owned() })
 }
 
-/// A file as scripts name it: without folders, of an archive `archive:member`.
+/// Returns a file as scripts name it: without folders, and as `archive:member` for a member of an archive.
 fn file(path: &str) -> String {
     let (path, member) = match path.strip_suffix(')').and_then(|path| path.rsplit_once('(')) {
         Some((archive, member)) => (archive, Some(member)),
@@ -136,32 +137,32 @@ pub(super) fn compare(images: &Sides<Image>, maps: &Sides<String>, dialect: Dial
     comparison
 }
 
-/// The sections with data. In which order it lies there does not depend on that of the functions: where a link has the same
-/// sections as another one of the same inputs, it has the same data at the same places.
+/// Returns the sections with data. The order of data does not depend on the order of functions: two links of the same
+/// inputs with equal sections have equal data at equal addresses.
 pub(super) fn sections(image: &Image) -> Vec<Section> {
     let is_data = |section: &&Section| HELD.contains(&section.name.strip_suffix(APART).unwrap_or(&section.name));
     image.sections.iter().filter(is_data).cloned().collect()
 }
 
-/// Tells whether a name stands for itself in a linker script.
+/// Returns whether a linker script takes a name literally.
 pub(super) fn is_plain(name: &str) -> bool {
     !name.contains(SPECIAL)
 }
 
 impl Leaving {
-    /// Whether all may stay.
+    /// Returns whether no piece has to leave.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(BTreeSet::is_empty)
     }
 
-    /// What also has to leave.
+    /// Adds further pieces that have to leave.
     pub fn extend(&mut self, more: &Leaving) {
         for (patterns, more) in self.0.iter_mut().zip(&more.0) {
             patterns.extend(more.iter().cloned());
         }
     }
 
-    /// A linker script that only adds to what the linker does by itself.
+    /// Returns a linker script that only extends the linker's default script.
     pub fn script(&self) -> String {
         let mut script = String::new();
         for (section, patterns) in HELD.into_iter().zip(&self.0).filter(|(_, patterns)| !patterns.is_empty()) {
@@ -176,9 +177,9 @@ impl Leaving {
 }
 
 impl Piece {
-    /// What a piece of the other version has to have to be the same to a program that reads it.
+    /// Returns the key that a piece of the other version must share to be the same for a program that reads it.
     fn key(&self, image: &Image) -> (u64, u64, String, String, u64) {
-        // The number in front says where in the link the file stands.
+        // The leading number is the position of the file in the link.
         let file = self.file.trim_start_matches(|letter: char| letter.is_ascii_digit()).to_owned();
         let (section, content) = match self.section.split_once(ANONYMOUS) {
             Some((kind, _)) => {
@@ -191,7 +192,7 @@ impl Piece {
         (self.size, self.align, file, section, content)
     }
 
-    /// The piece in a linker script; `None` if its names cannot be written there.
+    /// Returns the pattern of the piece for a linker script; `None` if a script cannot contain its names.
     fn pattern(&self) -> Option<String> {
         if !is_plain(&self.file) || !is_plain(&self.section) {
             return None;
@@ -200,7 +201,7 @@ impl Piece {
         if self.file != INTERNAL {
             return Some(format!("*{}({section})", self.file));
         }
-        // Older lld names the section of the executable here, whatever the merged ones are called.
+        // Older versions of lld name the section of the executable here, whatever the names of the merged sections are.
         let is_merged = HELD.contains(&section.as_str());
         Some(if is_merged { format!("*({section}.str* {section}.cst*)") } else { format!("*({section})") })
     }
@@ -213,8 +214,8 @@ enum Kind {
     Symbol,
 }
 
-/// A line of a map: `address, load address, size (hexadecimal), alignment, name`, the name further to the right the
-/// smaller what it names.
+/// A line of a map: `address, load address, size (hexadecimal), alignment, name`. The name of a smaller unit stands
+/// further to the right.
 #[derive(Debug)]
 struct Line<'a> {
     address: u64,
@@ -327,7 +328,7 @@ LOAD /a/0001-k.o
         assert_eq!(texts, ["*(.rodata.str* .rodata.cst*)"]);
     }
 
-    /// A map of `.rodata` with pieces of these names and sizes, one behind the other.
+    /// Returns a map of `.rodata` with consecutive pieces of these names and sizes.
     fn map(pieces: &[(&str, u64)]) -> String {
         let mut map = String::from("  100000  100000  1000  1 .rodata\n");
         let mut address = 0x10_0000;

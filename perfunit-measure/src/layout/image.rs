@@ -1,4 +1,4 @@
-//! What an executable tells of the places of its functions and sections.
+//! The addresses of an executable's functions and sections.
 
 use super::ORDERED;
 use object::{Architecture, Object, ObjectKind, ObjectSection, ObjectSymbol, SymbolKind};
@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The functions of an executable, in the order of their addresses, and its sections.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// What can be ordered: in a section of code, with a name and a size.
+    /// The functions that can be ordered: those in a section of code, with a name and a size.
     pub(super) functions: Vec<Function>,
     pub(super) sections: Vec<Section>,
     pub(super) architecture: Architecture,
-    /// Whether it is loaded at the addresses that it names, and nowhere else.
+    /// True if the executable is loaded only at the addresses that it names.
     pub(super) has_fixed_addresses: bool,
-    /// Whether an lld made it.
+    /// True if lld linked the executable.
     pub(super) is_by_lld: bool,
-    /// Functions that other programs can find in it.
+    /// The functions that the executable exports to other programs.
     exports: BTreeSet<String>,
     /// Other names of functions, by address.
     aliases: BTreeMap<u64, Vec<String>>,
@@ -35,7 +35,7 @@ struct Content {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Function {
-    /// As the linker knows it; of several names of one address the first.
+    /// The symbol name; the first one in alphabetical order if several symbols have the address.
     pub name: String,
     pub address: u64,
     pub size: u64,
@@ -50,7 +50,7 @@ pub(super) struct Section {
 }
 
 impl Image {
-    /// Reads an ELF executable; in words why that is not possible.
+    /// Reads an ELF executable, or returns the reason why that is not possible.
     pub fn read(bytes: &[u8]) -> Result<Self, NoLayout> {
         let file = object::File::parse(bytes).map_err(unreadable)?;
         let code: Vec<_> = [".text", ORDERED].into_iter().filter_map(|name| file.section_by_name(name)).collect();
@@ -96,7 +96,7 @@ impl Image {
         })
     }
 
-    /// Without anything in it.
+    /// Returns an image without functions and sections.
     #[cfg(test)]
     pub fn empty() -> Self {
         let (functions, sections, exports, aliases, text, constants) = Default::default();
@@ -104,7 +104,7 @@ impl Image {
         Self { functions, sections, architecture, has_fixed_addresses, is_by_lld, exports, aliases, text, constants }
     }
 
-    /// With these functions, one behind the other from this address on.
+    /// Returns an image with these functions, one behind the other, beginning at this address.
     #[cfg(test)]
     pub fn with(functions: &[(&str, &[u8])], address: u64) -> Self {
         let (mut image, mut bytes) = (Self::empty(), Vec::new());
@@ -118,23 +118,23 @@ impl Image {
         image
     }
 
-    /// The machine code of a function; empty if the file lies about it.
+    /// Returns the machine code of a function; empty if the file's symbol is invalid.
     pub(super) fn code(&self, function: &Function) -> &[u8] {
         let found = self.text.iter().map(|content| content.at(function.address, function.size));
         found.into_iter().find(|code| !code.is_empty()).unwrap_or_default()
     }
 
-    /// A constant; empty if it is not in `.rodata`.
+    /// Returns the bytes of a constant; empty if it is not in `.rodata`.
     pub(super) fn constant(&self, address: u64, size: u64) -> &[u8] {
         self.constants.at(address, size)
     }
 
-    /// All names of a function.
+    /// Returns all names of a function.
     pub(super) fn names<'a>(&'a self, function: &'a Function) -> impl Iterator<Item = &'a String> {
         std::iter::once(&function.name).chain(self.aliases.get(&function.address).into_iter().flatten())
     }
 
-    /// By name, the addresses of the functions that have it, ascending.
+    /// Returns the addresses of all functions with each name, ascending.
     pub(super) fn addresses(&self) -> BTreeMap<&str, Vec<u64>> {
         let mut addresses: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
         for function in &self.functions {
@@ -143,20 +143,20 @@ impl Image {
         addresses
     }
 
-    /// By function, its other names.
+    /// Returns the other names of each function that has several.
     pub(super) fn aliases(&self) -> BTreeMap<String, Vec<String>> {
         let aliases = |function: &Function| self.aliases.get(&function.address).cloned();
         self.functions.iter().filter_map(|function| Some((function.name.clone(), aliases(function)?))).collect()
     }
 
-    /// Bytes of machine code.
+    /// Returns the size of the machine code, bytes.
     pub(super) fn size_of_code(&self) -> u64 {
         self.size_of(".text") + self.size_of(ORDERED)
     }
 
-    /// Returns in what this is another program than `built`, which another linker made of the same inputs: a function of
-    /// another length, other functions that can be found by name, more or less of what a program finds by a section's name.
-    /// Linkers may drop different parts that nothing refers to.
+    /// Returns a difference from the program `built`, which another linker made of the same inputs: a function of another
+    /// length, a different set of exported functions, or another size of a section that a program finds by its name.
+    /// Linkers may drop different parts without references.
     pub(super) fn difference(&self, built: &Self) -> Option<String> {
         let lengths = |image: &Self| {
             let mut lengths: BTreeMap<String, Vec<u64>> = BTreeMap::new();
@@ -185,16 +185,16 @@ impl Image {
         Some(format!("{exported} is exported by one of the two only"))
     }
 
-    /// Size of a section; 0 if there is none of that name.
+    /// Returns the size of a section; 0 if no section has the name.
     pub(super) fn size_of(&self, section: &str) -> u64 {
         self.sections.iter().find(|known| known.name == section).map_or(0, |section| section.size)
     }
 }
 
-/// Sections whose functions run before `main` and after it.
+/// The sections of functions that run before or after `main`.
 const FOUND_BY_LOADER: [&str; 3] = [".preinit_array", ".init_array", ".fini_array"];
 
-/// lld leaves its name and version in the executable.
+/// Returns whether lld linked the file: lld writes its name and version into the executable.
 fn is_by_lld(file: &object::File<'_>) -> bool {
     let comment = file.section_by_name(".comment").and_then(|section| section.data().ok()).unwrap_or_default();
     comment.split(|byte| *byte == 0).any(|text| text.starts_with(b"Linker: LLD "))
@@ -226,7 +226,7 @@ impl Content {
 mod tests {
     use super::*;
 
-    /// In what an image with these functions and sections differs from one with `a`, `b` and `linkme_ALL`.
+    /// Checks the difference of an image with these functions and sections from one with `a`, `b` and `linkme_ALL`.
     #[track_caller]
     fn check(functions: &[(&str, &[u8])], sections: &[(&str, u64)], exports: &[&str], expected: Option<&str>) {
         let image = |functions: &[(&str, &[u8])], sections: &[(&str, u64)], exports: &[&str]| {
@@ -246,7 +246,7 @@ mod tests {
         let [a, b]: [(&str, &[u8]); 2] = [("a", &[1; 5]), ("b", &[2; 7])];
         let all = [("linkme_ALL", 16), (".text", 64)];
         check(&[b, a], &all, &["a"], None);
-        // Nothing refers to it.
+        // A linker may drop `b` if nothing refers to it.
         check(&[a], &all, &["a"], None);
         check(&[a, ("b", &[2; 8])], &all, &["a"], Some("b has 8 bytes instead of 7"));
         check(&[a, b], &[(".text", 32)], &["a"], Some("the section linkme_ALL has 0 bytes instead of 16"));

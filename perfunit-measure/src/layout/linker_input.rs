@@ -1,7 +1,7 @@
 //! A plan as linker input: an object file that holds the gaps and, for GNU ld, a script with the order of functions.
 //!
-//! Only lld takes lists of symbols. Every GNU ld can place sections into an output section in the order in which a script names
-//! them, and compilers give each function a section that has its name.
+//! Only lld accepts lists of symbols. Every version of GNU ld can place sections into an output section in the order of a
+//! script, and compilers put each function into a section of the same name.
 
 use super::ORDERED;
 use super::data::is_plain;
@@ -21,7 +21,7 @@ const TRAP: u8 = 0xcc;
 pub(super) fn gap_object(gaps: &[Gap], architecture: Architecture) -> Result<Vec<u8>, NoLayout> {
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     for gap in gaps {
-        // Retained although it has no references.
+        // The linker must retain the section although it has no references.
         let section = object.add_section(Vec::new(), format!(".text.{}", gap.name).into_bytes(), SectionKind::Text);
         object.section_mut(section).flags = SectionFlags::Elf {
             sh_type: elf::SHT_PROGBITS,
@@ -47,13 +47,13 @@ pub(super) fn gap_object(gaps: &[Gap], architecture: Architecture) -> Result<Vec
 /// The prefixes by which compilers turn a function's name into that of its section.
 const BEFORE_NAMES: [&str; 5] = [".text.", ".text.unlikely.", ".text.hot.", ".text.startup.", ".text.exit."];
 
-/// Returns the script; `aliases` are further names of functions, any of which may name the section.
+/// Returns the script; `aliases` are other names of functions, any of which may be the name of the section.
 pub(super) fn order_script(order: &[String], gaps: &[Gap], aliases: &BTreeMap<String, Vec<String>>) -> String {
     let gaps: BTreeSet<&str> = gaps.iter().map(|gap| gap.name.as_str()).collect();
     let mut script = format!("SECTIONS {{ {ORDERED} : {{\n");
     for name in order {
         if gaps.contains(name.as_str()) {
-            // Retained although it has no references.
+            // The linker must retain the section although it has no references.
             let _ = writeln!(script, "  KEEP(*(.text.{name}))");
             continue;
         }

@@ -93,7 +93,7 @@ impl Anchor {
             *count += 1;
         }
         let best = weights.iter().filter(|(shift, _)| *shift % step == 0).max_by_key(|(shift, (weight, _))| {
-            // The smallest of equal ones.
+            // Prefer the smallest shift among shifts of equal weight.
             (*weight, std::cmp::Reverse(shift.abs()))
         });
         let all: u64 = base.iter().map(|each| each.weight).sum();

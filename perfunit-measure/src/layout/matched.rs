@@ -1,4 +1,4 @@
-//! Links both versions of a target again, matched, and reads from the result what came of it.
+//! Links both versions of a target again with matched layouts, and reads the result from the linked executables.
 
 use super::ORDERED;
 use super::blocks::{Blocks, Unplaced, loops_of};
@@ -16,9 +16,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The sections that a running program reads often, in the order in which lld puts them at the addresses that it is told;
-/// what leaves one is behind it, and all others are behind them. The unwinder of static executables does not find exception
-/// tables behind the code.
+/// The sections that a running program reads often, in the order in which lld places them at the requested addresses.
+/// Data that leaves a section follows it, and all other sections follow all of these. Exception tables precede the code,
+/// because the unwinder of static executables does not find them behind it.
 const PINNED_BY_LLD: [&str; 13] = [
     ".gcc_except_table",
     ".rodata",
@@ -34,7 +34,7 @@ const PINNED_BY_LLD: [&str; 13] = [
     ".data",
     ".bss",
 ];
-/// The same in the order of GNU ld's own script, which places others among them.
+/// The same sections in the order of GNU ld's default script, which places other sections among them.
 const PINNED_BY_GNU_LD: [&str; 14] = [
     ".plt",
     ".plt.got",
@@ -51,48 +51,50 @@ const PINNED_BY_GNU_LD: [&str; 14] = [
     ".data",
     ".bss",
 ];
-/// Addresses of pinned sections are multiples of this: more than a page, so that none shares one.
+/// The alignment of pinned sections: more than a page, so that no two sections share a page.
 const PAGE: u64 = 0x1_0000;
-/// Where linkers let an executable begin that is not free to move; in front of it the kernel may not map anything.
+/// The address at which linkers place an executable that cannot be moved; the kernel may not allow mappings in front of
+/// it.
 const IMAGE_BASE: u64 = 0x40_0000;
-/// Times that the layout is done again without what the linker did not place as wanted.
+/// The number of attempts to lay out the functions, each without the functions that the linker did not place as planned.
 const REPAIRS: usize = 4;
 
 /// Two executables that can be linked again with matched layouts.
 #[derive(Debug)]
 pub struct Matched {
     links: Sides<PathBuf>,
-    /// What may begin anywhere.
+    /// The functions that may begin at any byte.
     freed: Sides<Freed>,
-    /// For lists of symbols and objects with gaps.
+    /// The folder for lists of symbols and for objects with gaps.
     folder: PathBuf,
     blocks: Blocks,
-    /// Other names of functions, by which GNU ld may know them.
+    /// Other names of functions, which GNU ld may know them by.
     aliases: Sides<BTreeMap<String, Vec<String>>>,
     architecture: object::Architecture,
     linker: Linker,
     pins: Vec<(String, u64)>,
     position: Position,
-    /// Data that stands in the way.
+    /// The data that prevents equal addresses.
     leaving: Sides<Leaving>,
     unplaced: Unplaced,
-    /// The data of the first layout, and the sections that hold it: those of all layouts.
+    /// The comparison of the data in the first layout, and the sections with data, which are the same in all layouts.
     data: Comparison,
     sections: Sides<Vec<Section>>,
 }
 
-/// What layouts are made from.
+/// The inputs of a layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Natural<'a> {
-    /// The executables as the project's linker made them.
+    /// The executables that the project's linker made.
     pub executables: Sides<&'a Path>,
     /// The folders of their links.
     pub links: Sides<&'a Path>,
 }
 
 impl Matched {
-    /// Links the first layout, in base's order, to `outputs`, by the first linker that can do that; functions that cannot be
-    /// placed are left out of it. Where a fixed position cannot be had it is as built. In words why there can be no layout.
+    /// Links the first layout, in base's order, to `outputs`, with the first suitable linker. Leaves out functions that
+    /// cannot be placed. Uses the position as built if a fixed one is not possible. Returns the reason if no layout is
+    /// possible.
     pub fn prepare(
         natural: Natural<'_>,
         linkers: &Linkers,
@@ -114,7 +116,7 @@ impl Matched {
             match apart(Self::by(linker, natural, &images, folder, outputs, position))? {
                 Ok(prepared) => return Ok(prepared),
                 Err(why) => {
-                    // Where a later linker succeeds, the log alone says why this one was refused.
+                    // If a later linker succeeds, only the log says why this one was refused.
                     tracing::debug!(linker = name, %why, "layout refused");
                     tried.push((name, why));
                 }
@@ -123,7 +125,7 @@ impl Matched {
         Err(Stop::Because(NoLayout::NoLinker { tried, has_lld: are_by_lld || linkers.has_lld() }))
     }
 
-    /// Links the first layout by this linker.
+    /// Links the first layout with this linker.
     fn by(
         linker: Linker,
         natural: Natural<'_>,
@@ -161,7 +163,7 @@ impl Matched {
         prepared.map(|figures| (this, figures)).map_err(Stop::Because)
     }
 
-    /// Links the first layout until all functions and data are where they should be.
+    /// Links the first layout repeatedly until all functions and data lie where planned.
     fn first(&mut self, outputs: Sides<&Path>) -> Tried<LayoutMatch, NoLayout> {
         for left in (0..REPAIRS).rev() {
             let linking = self.start_plan(&plan(&self.blocks, None), outputs.map(Path::to_owned), Map::Written);
@@ -171,7 +173,7 @@ impl Matched {
             let misplaced = self.misplaced(&images);
             let leaving = &data.leaving;
             let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
-            // Some data may stay in the way: how much lies at equal addresses is in the figures.
+            // Some data may still prevent equal addresses; the figures contain the amount at equal addresses.
             if misplaced.is_empty() && (is_in_place || left == 0) {
                 self.unplaced = self.blocks.unplaced(&images);
                 self.sections = images.as_ref().map(data::sections);
@@ -190,17 +192,18 @@ impl Matched {
         data::compare(images, maps, self.linker.dialect())
     }
 
-    /// The functions of which one layout says little.
+    /// Returns the functions that a single layout cannot judge.
     pub fn unplaced(&self) -> &Unplaced {
         &self.unplaced
     }
 
-    /// Starts to link another layout: common functions and the slots of changed ones in the order that `seed` draws.
+    /// Starts to link another layout, with the common functions and the slots of changed functions in an order drawn from
+    /// `seed`.
     pub fn start(&self, seed: u64, outputs: Sides<PathBuf>) -> Linking {
         self.start_plan(&plan(&self.blocks, Some(seed)), outputs, Map::None)
     }
 
-    /// Waits for the end of a layout's links, and reads what came of them.
+    /// Waits for a layout's links and reads the result.
     pub fn finish(&self, linking: Linking) -> Tried<LayoutMatch, NoLayout> {
         let (images, took) = linking.finish()?;
         if images.as_ref().map(data::sections) == self.sections {
@@ -210,7 +213,7 @@ impl Matched {
         }
     }
 
-    /// Side by side: a linker does not keep many cores busy for long.
+    /// Starts the links of both sides in parallel, because a linker does not keep many cores busy for long.
     fn start_plan(&self, plan: &Plan, outputs: Sides<PathBuf>, map: Map) -> Linking {
         let started = Instant::now();
         let sides = Sides { base: Side::Base, head: Side::Head };
@@ -228,7 +231,7 @@ impl Matched {
             more.push(Extra::Input(path));
         }
         let mut option = |text: &str| more.push(Extra::Option(text.into()));
-        // Sections that become read-only after loading have to lie together, which pins do not allow.
+        // Sections that become read-only after loading must be adjacent, which pins do not allow.
         option("-znorelro");
         self.pins.iter().for_each(|(name, start)| option(&format!("--section-start={name}={start:#x}")));
         let mut script = String::new();
@@ -253,17 +256,17 @@ impl Matched {
         relink(self.links.get(side), self.freed.get(side), output, self.position, &self.linker, &more)
     }
 
-    /// A file that a link reads or writes besides: several are under way at the same time.
+    /// Returns the path of an additional file of a link. Several links run at the same time, so each has its own files.
     fn made_for(&self, output: &Path, ending: &str) -> PathBuf {
         made_for(&self.folder, output, ending)
     }
 
-    /// Where the linker says what it put where.
+    /// Returns the path of the linker's map.
     fn map(&self, output: &Path) -> PathBuf {
         self.made_for(output, "map")
     }
 
-    /// Changed functions that do not lie to each other as planned, by base's name.
+    /// Returns base's names of the changed functions that do not have the planned distance between both versions.
     fn misplaced(&self, linked: &Sides<Image>) -> BTreeSet<String> {
         let addresses = linked.as_ref().map(Image::addresses);
         let place = |side: Side, name: &str| -> Option<u64> { addresses.get(side).get(name)?.first().copied() };
@@ -276,7 +279,7 @@ impl Matched {
         misplaced.map(|changed| changed.names.base.clone()).collect()
     }
 
-    /// What the two executables have in common in fact.
+    /// Returns what the two linked executables actually have in common.
     fn figures(&self, linked: &Sides<Image>, took: Duration) -> LayoutMatch {
         let Self { blocks, data, .. } = self;
         let addresses = linked.as_ref().map(Image::addresses);
@@ -320,7 +323,7 @@ fn made_for(folder: &Path, output: &Path, ending: &str) -> PathBuf {
     folder.join(format!("{name}.{ending}"))
 }
 
-/// Lets the functions that need it begin at any byte.
+/// Prepares link inputs in which the functions that need it can begin at any byte.
 fn freed(links: Sides<&Path>, blocks: &mut Blocks, folder: &Path, outputs: Sides<&Path>) -> Result<Sides<Freed>> {
     let wanted = blocks.to_free();
     let freed = links.try_map(|side, link| match wanted.get(side) {
@@ -331,7 +334,7 @@ fn freed(links: Sides<&Path>, blocks: &mut Blocks, folder: &Path, outputs: Sides
     Ok(freed)
 }
 
-/// Links an executable against itself with matched layouts in a folder; returns the linker that can do that.
+/// Links an executable matched with itself in a folder; returns the linker that can do that.
 pub fn try_layout(sample: &Sample, linkers: &Linkers, folder: &Path) -> Tried<MeasuringLinker, NoLayout> {
     let (executable, link) = (sample.executable.as_path(), sample.link.as_path());
     let natural =
@@ -342,14 +345,14 @@ pub fn try_layout(sample: &Sample, linkers: &Linkers, folder: &Path) -> Tried<Me
     Ok(layout.linker)
 }
 
-/// The links of a layout, under way.
+/// The running links of a layout.
 pub struct Linking {
     links: Sides<Tried<Relink, NoLayout>>,
     outputs: Sides<PathBuf>,
     started: Instant,
 }
 
-/// Whether the linker writes down what it put where, which takes a third of its time.
+/// The choice whether the linker writes a map, which takes a third of its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Map {
     Written,
@@ -357,7 +360,7 @@ enum Map {
 }
 
 impl Linking {
-    /// Waits for both, however one of them ends, and reads them; with the time that they took.
+    /// Waits for both links even if one of them fails, and reads their outputs; returns the images and the link time.
     fn finish(self) -> Tried<(Sides<Image>, Duration), NoLayout> {
         let ends = [self.links.base, self.links.head].map(|link| link.and_then(Relink::finish));
         ends.into_iter().collect::<Tried<(), NoLayout>>()?;
@@ -366,7 +369,7 @@ impl Linking {
     }
 }
 
-/// An option of the linker with a file, as one word.
+/// Returns a linker option with a file as one word.
 fn option_with(option: &str, path: &Path) -> Extra {
     let mut text = OsString::from(option);
     text.push(path);
@@ -377,8 +380,8 @@ fn has_no_symbols(images: &Sides<Image>) -> bool {
     images.base.functions.is_empty() || images.head.functions.is_empty()
 }
 
-/// Links both executables in the linker's own order, which says what it makes of the inputs: the same program as `built`, or
-/// nothing can be measured by it.
+/// Links both executables in the linker's default order, to see what it makes of the inputs. The result must be the same
+/// program as `built`; otherwise it cannot be measured.
 fn in_its_own_order(
     linker: &Linker,
     natural: Natural<'_>,
@@ -404,7 +407,7 @@ fn read(executables: Sides<&Path>) -> Tried<Sides<Image>, NoLayout> {
     if same { Ok(images) } else { Err(Stop::Because(NoLayout::OtherProcessors)) }
 }
 
-/// Common addresses with room for both versions.
+/// Returns common section addresses with space for both versions.
 fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position, dialect: Dialect) -> Vec<(String, u64)> {
     let pinned: &[&str] = match dialect {
         Dialect::Lld => &PINNED_BY_LLD,
@@ -418,7 +421,7 @@ fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position, dialect: Dia
     };
     let (base, head) = (loaded(&images.base), loaded(&images.head));
     let first = if base.0 > 0 && head.0 > 0 { base.0.min(head.0) } else { base.0.max(head.0) };
-    // What is not pinned lies behind all that is pinned, or anywhere among it.
+    // lld places the other sections behind all pinned ones, GNU ld anywhere among them.
     let among = if dialect == Dialect::Gnu { base.1.max(head.1) } else { 0 };
     let start = if position == Position::Fixed { IMAGE_BASE } else { 0 };
     let mut next = (start + first + among).next_multiple_of(PAGE);
@@ -440,7 +443,7 @@ fn pins(images: &Sides<Image>, blocks: &Blocks, position: Position, dialect: Dia
         }
         pin((*name).to_owned(), size + ordered);
         if data::HELD.contains(name) {
-            // All of it may have to leave.
+            // All data of the section may have to leave.
             pin(format!("{name}{}", data::APART), size);
         }
     }

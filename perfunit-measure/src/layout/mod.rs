@@ -4,13 +4,13 @@
 //! common order and sections at common addresses. Of changed functions the equal loops lie at equal addresses too, as far as
 //! one shift achieves that. All statements about the result are read from the result.
 //!
-//! The same machine code at other addresses takes another time, by several percent, and repetition does not show it. With
-//! matched layouts placement has the same effect on both versions, and cancels.
+//! The same machine code takes a different time at other addresses, by several percent, and repetition does not show
+//! that. With matched layouts placement has the same effect on both versions, and cancels.
 //!
-//! The pieces: an [`Image`] holds an executable's functions; blocks are functions of both versions that belong together; an
-//! *anchor* is the shift that places a changed function's loops where the others are; a plan is an order of blocks with gaps
-//! between them, which a linker takes as a list or as a script; data that prevents equal addresses *leaves* for a section of
-//! its own. Everything except [`Matched`] is pure.
+//! The pieces: an [`Image`] holds an executable's functions; blocks are functions of both versions that belong together;
+//! an *anchor* is the shift that places a changed function's loops at the addresses of the other version's; a plan is an
+//! order of blocks with gaps between them, which a linker takes as a list or as a script; data that prevents equal
+//! addresses *leaves* for a separate section. Everything except [`Matched`] is pure.
 
 mod blocks;
 mod data;
@@ -23,7 +23,7 @@ mod plan;
 pub use blocks::Unplaced;
 pub use matched::{Matched, Natural, try_layout};
 
-/// The section of the executable that holds the functions that GNU ld has put in order.
+/// The section of the executable that holds the functions ordered by GNU ld.
 const ORDERED: &str = ".text.perfunit";
-/// Bytes of a cache line; where code begins in one decides how it is fetched.
+/// The size of a cache line, bytes. The position at which code begins in a line decides how it is fetched.
 const LINE: u64 = 64;

@@ -5,19 +5,19 @@ use super::blocks::{Blocks, Changed, Single};
 use perfunit_build::ALIGNMENT;
 use perfunit_model::Sides;
 
-/// Lines by which a changed function is moved at random, on both sides alike.
+/// The number of cache lines by which a changed function moves at random, equally on both sides.
 const MOST_LINES: u64 = 16;
 
-/// What the linker is to do on each side.
+/// The instructions for the linker on each side.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Symbols in the wanted order.
+    /// The symbols in the planned order.
     pub order: Sides<Vec<String>>,
-    /// The gaps named in it.
+    /// The gaps that `order` names.
     pub gaps: Sides<Vec<Gap>>,
 }
 
-/// Bytes that nothing executes.
+/// Bytes that are never executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Gap {
     pub name: String,
@@ -25,12 +25,12 @@ pub(super) struct Gap {
     pub size: u64,
 }
 
-/// Lays the blocks out: what is common first, so that nothing in front of it differs; then a slot for each changed
-/// function, as long on both sides, and for those that one side lacks. With a seed the common functions and the slots
-/// come in a random order, the same on both sides; without, in base's.
+/// Lays out the blocks: common functions first, so that the code in front of them is equal; then a slot of equal length
+/// on both sides for each changed function and for each function that one side lacks. A seed draws a random order of the
+/// common functions and of the slots, the same on both sides; without a seed they are in base's order.
 ///
-/// Functions that share their name are not in the order: the linker puts them behind it as they come, which is the same
-/// on both sides, while it would sort equal names anyhow.
+/// Functions that share their name are not in the order. The linker places them behind the ordered ones in input order,
+/// which is the same on both sides, whereas it would sort equal names in any case.
 pub(super) fn plan(blocks: &Blocks, seed: Option<u64>) -> Plan {
     let mut random = seed.map(fastrand::Rng::with_seed);
     let mut common: Vec<usize> = (0..blocks.common.len()).collect();
@@ -95,7 +95,7 @@ struct Lists<'a> {
     gaps: &'a mut Vec<Gap>,
 }
 
-/// The room of a function on the side that has it, and as much on the other.
+/// Adds a function to the side that has it, and a gap of the same length to the other side.
 fn add_single(
     gap: &str,
     single: &Single,
@@ -118,17 +118,18 @@ fn add_single(
     other.gaps.push(fill(gap, LINE, length));
 }
 
-/// Where a changed function begins in its slot. Never at 0: a gap of no bytes might be left out.
+/// Returns the offset of a changed function in its slot on each side. The offset is never 0, because a linker might leave
+/// out an empty gap.
 fn offsets(changed: &Changed, random: Option<&mut fastrand::Rng>) -> Sides<u64> {
     let mut drawn = Sides { base: 0, head: 0 };
     if let Some(random) = random {
         if changed.anchor.shift.is_some() {
-            // Loops that the anchor does not hold have to be everywhere.
+            // Loops that the anchor does not hold must occur at all offsets.
             let step = if changed.is_anchored() { ALIGNMENT } else { changed.step };
             drawn.base = drawn_offset(step, random);
             drawn.head = drawn.base;
         } else {
-            // Without an anchor the place of the loops is part of the answer: it has to vary on each side by itself.
+            // Without an anchor the place of the loops is part of the result, so it must vary independently on each side.
             drawn.base = drawn_offset(changed.step, random);
             drawn.head = drawn_offset(changed.step, random);
         }
@@ -143,7 +144,7 @@ fn drawn_offset(step: u64, random: &mut fastrand::Rng) -> u64 {
     random.u64(0..MOST_LINES) * LINE + random.u64(0..LINE / step) * step
 }
 
-/// Bytes of text that gaps can add at most, on either side.
+/// Returns the largest number of bytes that gaps can add to the code of either side.
 pub(super) fn most_gaps(blocks: &Blocks) -> u64 {
     let each = |changed: &Changed| {
         let shift = changed.anchor.shift.unwrap_or(0).unsigned_abs();
@@ -177,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Offset of the changed function in its slot, and length of the slot.
+    /// Returns the offset of the changed function in its slot, and the length of the slot.
     fn slot(gaps: &[Gap], size: u64) -> (u64, u64) {
         let after = gaps.get(1).map_or(0, |gap| gap.size);
         (gaps[0].size, gaps[0].size + size + after)

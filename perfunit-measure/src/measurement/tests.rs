@@ -5,14 +5,14 @@ use perfunit_decide::PairsPerLayout;
 use perfunit_model::{Side, Sides};
 use perfunit_runtime::page::state;
 
-/// Quiet tests get one pair of each layout, noisier ones two of each of the first.
+/// Quiet tests get one pair of each layout, noisier ones get two of each of the first layouts.
 fn layouts_of(spread: f64) -> Unit {
     Unit::Layout { pairs: PairsPerLayout::new(spread, 0.02, 0.001, 1e3) }
 }
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// A pair of which head takes so many times as long.
+/// Returns a pair in which head takes this many times as long.
 fn pair(ratio: f64) -> PairEnd {
     let side = |ns: f64| SideEnd { state: state::DONE, times: vec![ns; 8], ..SideEnd::default() };
     let shape = Shape { repetitions: 1, batches: 8, warm: 0 };
@@ -20,7 +20,7 @@ fn pair(ratio: f64) -> PairEnd {
     PairEnd { sides, shape, starter: Side::Base, timed_out: None, took: Duration::from_millis(1) }
 }
 
-/// Adds so many pairs: two with head slower, two with it as much faster, and so on.
+/// Adds this many pairs: two with head slower, two with head faster by the same factor, and so on.
 fn measured(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement {
     let config = Config { metering: None, ..config() };
     let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
@@ -47,10 +47,10 @@ fn check(measurement: &Measurement, verdict: Verdict, reason: Option<&Reason>) -
 fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
     let clock = |budget, of_run: Duration| Clock::start(Duration::ZERO, budget, Some(Instant::now() + of_run));
     for unit in [Unit::Pair, layouts_of(0.005)] {
-        // Values that would be the same, but fewer than the first look asks for.
+        // The values suffice for "same", but are fewer than the first look needs.
         let by_run = measured(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
         assert_eq!(by_run.end, Some(End::CutShort(Reason::BudgetUsedUp)));
-        // A pair is always added; the fewest for figures are 4.
+        // One pair is always added; figures need at least 4.
         assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
         let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
         by_run.end = Some(clock(HOUR, Duration::ZERO).limit().into());
@@ -58,7 +58,7 @@ fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
         let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
         by_test.end = Some(clock(Duration::ZERO, HOUR).limit().into());
         check(&by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
-        // What a look was clear about stays so.
+        // A clear result of a look stays.
         let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
         clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
         check(&clear, Verdict::Same, None);
@@ -72,7 +72,7 @@ fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
     let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     for number in 0..8 {
-        // Half of the pairs are slow; in one only base is.
+        // Half of the pairs are slow; in one pair only base is.
         let mut pair = pair(1.03);
         for (side, slow_from) in [(Side::Base, 3), (Side::Head, 4)] {
             let speed = if number < slow_from { 1.0 } else { 1.6 };
@@ -88,7 +88,7 @@ fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
 #[test]
 fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
     let config = Config { metering: None, ..config() };
-    // The pilot met it at three fifths of its speed.
+    // The pilot ran at three fifths of the usual speed.
     let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settled(32.0 / 0.6, 32.0 / 0.6) };
     let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
@@ -109,7 +109,7 @@ fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
     let smaller = judged(measurement.clone(), 0.3).unwrap();
     assert_eq!((smaller.verdict, smaller.measured.threshold), (Verdict::Faster, 0.01));
     assert_eq!(judged(measurement.clone(), 0.9).unwrap().verdict, Verdict::ChangedBelowThreshold);
-    // One layout says too little where changed code has no common place.
+    // One layout is not enough if changed code has no common place.
     measurement.settled.matched = false;
     assert!(judged(measurement, 0.3).is_none());
 }

@@ -47,21 +47,21 @@ fn check_first(base: f64, head: f64, expected: bool) {
 fn single_calls_come_first_where_pairs_take_long_and_would_tell_no_more() {
     check_first(1e6, 0.7e9, true);
     check_first(0.7e9, 1e6, true);
-    // Pairs are quick, or tell more exactly how much it is.
+    // Pairs are quick, or measure the ratio more precisely.
     check_first(1e6, 0.1e9, false);
     check_first(0.2e9, 0.7e9, false);
-    // Too long for pairs, and twice as slow at least.
+    // Calls are too long for pairs, and at least twice as slow.
     check_first(2e9, 6e9, true);
     check_first(4e9, 5e9, false);
-    // A first call that failed.
+    // A first call failed.
     check_first(0.0, 5e9, false);
-    // Something else of pairs decides.
+    // Another metric of pairs decides.
     let mut other = config();
     other.metering.as_mut().unwrap().gates.push(Metric::CpuTime);
     assert!(!is_first(&other, &settled(1e6, 0.7e9)) && is_first(&other, &settled(2e9, 6e9)));
 }
 
-/// Calls of both sides and the limit, s; or the seconds that would do.
+/// Checks the number of calls of both sides and the limit, s; or the seconds that would suffice.
 #[track_caller]
 fn check_plan(quick: f64, slow: Option<f64>, expected: std::result::Result<(usize, usize, f64), Option<f64>>) {
     let left = (config().per_test_budget * BUDGETS).as_secs_f64();
@@ -77,7 +77,7 @@ fn check_plan(quick: f64, slow: Option<f64>, expected: std::result::Result<(usiz
 fn calls_may_end_if_they_are_short_and_are_stopped_if_not() {
     check_plan(0.005, Some(0.7), Ok((2, 62, 2.8)));
     check_plan(0.005, Some(4.0), Ok((2, 62, 10.0)));
-    // Not known, and more than the budget allows.
+    // The time is unknown and exceeds the budget.
     check_plan(0.005, None, Ok((2, 62, 2.5)));
     check_plan(0.005, Some(60.0), Ok((2, 62, 2.5)));
 }
@@ -85,7 +85,7 @@ fn calls_may_end_if_they_are_short_and_are_stopped_if_not() {
 #[test]
 fn what_does_not_fit_has_its_price() {
     check_plan(2.0, Some(6.0), Err(Some(48.0)));
-    // A limit so near to the quicker side's time would not tell one from the other.
+    // A limit this close to the quicker side's time would not distinguish the sides.
     check_plan(6.0, None, Err(None));
     check_plan(4.0, Some(5.0), Err(None));
 }
@@ -97,7 +97,7 @@ fn the_user_s_threshold_is_kept_if_it_asks_for_more() {
     check(Side::Head, 3.0, 4.0);
     check(Side::Base, 0.75, 4.0);
     assert!(factor(Side::Base, 1.0, 0.0).is_infinite());
-    // On top of a loss by a factor of three that is accepted.
+    // The factor comes on top of an accepted loss by a factor of three.
     assert!((factor(Side::Head, 0.02, 3.0_f64.ln()) - 6.0).abs() < 1e-9);
     assert!((factor(Side::Base, 0.02, 3.0_f64.ln()) - 2.0).abs() < 1e-9);
 }
@@ -129,7 +129,7 @@ fn all_calls_of_both_sides_are_in_the_bound() {
 
 #[test]
 fn of_calls_that_were_stopped_the_least_is_known() {
-    // Others had the core nearly all the time.
+    // Other processes had the core nearly all the time.
     let seen = Seen { slow: vec![2.5e9], quick: vec![1e6, 1e6], quick_wall: 4e6, start: 3e6, stopped: vec![0.1e9] };
     let measured = told(Side::Head, &seen).measured;
     let bound = measured.bound.unwrap();

@@ -36,7 +36,7 @@ fn open(figures: Figures, why: Reason) -> Finding {
     Finding { reason: Some(why), ..finding(figures) }
 }
 
-/// Figures with this verdict on CPU time, and more allocations.
+/// Returns figures with this verdict on CPU time, and more allocations.
 pub fn with_cpu_time(time: Verdict, verdict: MetricVerdict, ns: f64) -> Figures {
     let metered = |verdict, value| {
         let reading = Readings { value, low: value, high: value };
@@ -69,7 +69,7 @@ fn confirmed_by(question: Question, screening: Finding, pairs: Finding) -> Evide
     Evidence { places: question.placed(), confirmation: Some(confirmation), ..screened(screening) }
 }
 
-/// Adds how instructions changed, as a confirmation does that is in this doubt.
+/// Adds the change of instructions, as a confirmation with this doubt does.
 fn with_instructions(mut evidence: Evidence, doubt: Doubt, change: Result<MetricVerdict, NotMetered>) -> Evidence {
     evidence.confirmation.as_mut().unwrap().instructions = Some(Instructions { doubt, change });
     evidence
@@ -109,7 +109,7 @@ fn the_table_of_pairs_is_complete() {
         (Faster, MATCHED, Some(Same), Same, None, 0, &[Note::TakenBack]),
         (Faster, MATCHED, Some(Inconclusive), Inconclusive, not_confirmed(), 15, &[]),
         (Faster, MATCHED, None, Inconclusive, Some(Reason::Unconfirmed { seen: Faster }), -30, &[]),
-        // Another metric was flagged: time stays, unless its change is small and shows again.
+        // Another metric was flagged: the verdict on time stays, unless its change is small and recurs.
         (Same, MATCHED, Some(Slower), Same, None, 1, &[]),
         (Same, MATCHED, None, Same, None, 1, &[]),
         (Inconclusive, MATCHED, Some(Slower), Inconclusive, noisy(), 12, &[]),
@@ -117,13 +117,13 @@ fn the_table_of_pairs_is_complete() {
         (Below, MATCHED, Some(Faster), Below, None, 5, &[]),
         (Below, MATCHED, Some(Inconclusive), Below, None, 5, &[]),
         (Below, MATCHED, None, Below, None, 5, &[]),
-        // Only a small change was in question.
+        // Only a small change is in question.
         (Below, Question::Small, Some(Slower), Slower, None, 20, &[]),
         (Below, Question::Small, Some(Faster), Below, None, 5, &[]),
         (Below, Question::Small, Some(Same), Below, None, 5, &[]),
         (Below, Question::Small, Some(Inconclusive), Below, None, 5, &[]),
         (Below, Question::Small, None, Below, None, 5, &[]),
-        // One layout decides nothing: drawn layouts do.
+        // Drawn layouts decide, because one layout is not enough.
         (Same, DRAWN, Some(Slower), Slower, None, 20, &[Note::Layouts { layouts: 16 }]),
         (Same, DRAWN, Some(Same), Same, None, 0, &[Note::Layouts { layouts: 16 }]),
         (Same, UNCERTAIN, Some(Inconclusive), Inconclusive, noisy(), 15, &[Note::Layouts { layouts: 16 }]),
@@ -196,7 +196,7 @@ fn a_budget_that_ends_is_not_the_test_s_fault() {
     let check = |first: (Verdict, f64), fresh: Option<f64>, places, expected: Reason| {
         let fresh = match fresh {
             Some(estimate) => open(figures(Verdict::Inconclusive, estimate), Reason::BudgetUsedUp),
-            // Not one pair was left.
+            // No time was left for a single pair.
             None => failed(Reason::BudgetUsedUp),
         };
         let evidence = confirmed_by(Question::Pairs(places), finding(figures(first.0, first.1)), fresh);
@@ -206,9 +206,9 @@ fn a_budget_that_ends_is_not_the_test_s_fault() {
     check((Verdict::Slower, 0.3), Some(0.2), Placed::Matched, slower());
     check((Verdict::Slower, 0.3), None, Placed::Matched, slower());
     check((Verdict::Faster, -0.3), None, Placed::Matched, Reason::Unconfirmed { seen: Verdict::Faster });
-    // Fresh pairs that point elsewhere make nothing probable.
+    // Fresh pairs in the other direction do not make a loss probable.
     check((Verdict::Slower, 0.3), Some(-0.2), Placed::Matched, Reason::BudgetUsedUp);
-    // Nor do pairs that scatter widely around 0: the interval is 0.004 +- 0.01 against 0.006 +- 0.01.
+    // Pairs that scatter widely around 0 do not either: the interval is 0.004 +- 0.01 against 0.006 +- 0.01.
     check((Verdict::Slower, 0.3), Some(0.004), Placed::Matched, Reason::BudgetUsedUp);
     check((Verdict::Slower, 0.3), Some(0.006), Placed::Matched, slower());
     check((Verdict::Same, 0.0), Some(0.0), Placed::Uncertain, Reason::BudgetUsedUp);
@@ -277,7 +277,7 @@ fn check_cpu_time(before: MetricVerdict, fresh: MetricVerdict, expected: MetricV
     let first = with_cpu_time(Verdict::Same, before, 100.0);
     let mut after = with_cpu_time(Verdict::Inconclusive, fresh, 200.0);
     after.metrics.remove(&Metric::Allocations);
-    // Time was not flagged, so that nothing of it has to be confirmed.
+    // Time was not flagged, so it needs no confirmation.
     let figures = check(&confirmed_by(MATCHED, finding(first), finding(after)), Verdict::Same, None);
     assert_eq!(figures.metrics[&Metric::CpuTime].as_ref().unwrap().verdict, expected);
     assert_eq!(figures.metrics[&Metric::Allocations].as_ref().unwrap().verdict, MetricVerdict::More);
@@ -291,7 +291,7 @@ fn metrics_of_pairs_are_confirmed_as_time_is() {
     check_cpu_time(More, ChangedBelowThreshold, ChangedBelowThreshold);
     check_cpu_time(More, Less, Inconclusive);
     check_cpu_time(More, Inconclusive, Inconclusive);
-    // What was not flagged stays.
+    // Metrics that were not flagged stay.
     check_cpu_time(Same, More, Same);
 }
 
@@ -374,7 +374,7 @@ fn changes_that_placement_explains_count_only_with_other_work() {
         check(Verdict::Slower, instructions, Verdict::Inconclusive);
     }
     check(Verdict::Faster, Ok(More), Verdict::Inconclusive);
-    // The reason of fresh pairs that contradict the first ones is placement, too.
+    // Placement is also the reason if fresh pairs contradict the first ones.
     let (first, fresh) = (finding(figures(Verdict::Slower, 0.013)), finding(figures(Verdict::Faster, -0.013)));
     let contrary = with_instructions(confirmed_by(MATCHED, first, fresh), Doubt::Usual, Ok(Same));
     let why = Reason::AsPlacesDo { seen: Verdict::Faster, instructions: Ok(Same) };
@@ -397,7 +397,7 @@ fn changes_that_placement_rarely_explains_count_if_the_instructions_do_not_contr
         check(Doubt::Rare, 0.13, known, Verdict::Slower);
     }
     check(Doubt::Remote, 0.05, Ok(Same), Verdict::Inconclusive);
-    // Fewer of them can take longer.
+    // Fewer instructions can take longer.
     for known in [Ok(Less), Ok(More), Ok(Varies), Err(NotMetered::TooLong)] {
         check(Doubt::Remote, 0.05, known, Verdict::Slower);
     }
@@ -414,7 +414,7 @@ fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
     check(NotMetered::Interrupted, Reason::Interrupted);
 }
 
-/// Figures of first calls of 100 us.
+/// Returns figures of first calls of 100 us.
 fn first_calls(verdict: Verdict, estimate: f64) -> Figures {
     let mut figures = figures(verdict, estimate);
     figures.measured.base_ns = 100_000.0;
@@ -427,7 +427,7 @@ fn with_first_calls(later: Finding, first: Figures, fresh: Finding) -> Evidence 
     Evidence { first_calls, ..screened(later) }
 }
 
-/// Builds the evidence of a test whose first calls were flagged, and whose later calls are the same.
+/// Builds the evidence of a test with flagged first calls and with unchanged later calls.
 fn flagged(seen: Verdict, fresh: Finding) -> Evidence {
     let estimate = if seen == Verdict::Slower { 0.5 } else { -0.4 };
     with_first_calls(finding(figures(Verdict::Same, 0.0)), first_calls(seen, estimate), fresh)
@@ -440,7 +440,7 @@ fn a_first_call_that_shows_again_is_the_test_s_verdict() {
     assert!(matches!(figures.notes[0], Note::FirstCallDecides { .. }), "{figures:?}");
 }
 
-/// Returns the end of a test whose later calls have this verdict, and whose first calls show the same twice.
+/// Returns the end of a test with this verdict on its later calls and with the same change of its first calls twice.
 fn verdict_with(later: Verdict, first: Verdict, estimate: f64) -> (Verdict, Option<Reason>) {
     let reason = (later == Verdict::Inconclusive).then_some(Reason::TooNoisy);
     let later = Finding { reason, ..finding(figures(later, 0.0)) };
@@ -473,7 +473,7 @@ fn a_first_call_that_does_not_show_again_leaves_a_note() {
     };
     check(Verdict::Slower, finding(first_calls(Verdict::Same, 0.0)), Note::FirstCallTakenBack);
     check(Verdict::Slower, finding(first_calls(Verdict::Faster, -0.5)), Note::FirstCallTakenBack);
-    // By less than matters.
+    // The difference is too small to matter.
     check(Verdict::Slower, finding(figures(Verdict::Slower, 0.5)), Note::FirstCallTakenBack);
     // A gain that is not confirmed does not count.
     check(Verdict::Faster, finding(first_calls(Verdict::Inconclusive, -0.4)), Note::FirstCallNotConfirmed);
@@ -509,7 +509,7 @@ fn a_slower_first_call_that_is_neither_confirmed_nor_refuted_leaves_the_test_ope
     let how = Failure::Said("it is full".to_owned());
     let fails = || Reason::Fails { side: FailedOn::Head, how: how.clone(), intermittent: false };
     check(failed(fails()), fails());
-    // Later calls that are slower decide by themselves.
+    // Later calls that are slower decide on their own.
     let slower = with_first_calls(
         finding(figures(Verdict::Slower, 0.3)),
         first_calls(Verdict::Slower, 0.5),
@@ -538,7 +538,7 @@ fn reported_figures_are_relative_to_base() {
     assert!((measured.change.estimate - 0.5).abs() < 1e-12, "{measured:?}");
     assert!(measured.change.low < 0.5 && measured.change.high > 0.5);
     assert_eq!(reported(&figures, None).1, figures.measured);
-    // A loss that is accepted of first calls does not apply to later ones.
+    // An accepted loss of first calls does not apply to later calls.
     assert_eq!(reported(&figures, Some(accepted(0.5, Mode::FirstCall))).1, figures.measured);
 }
 
@@ -564,7 +564,7 @@ fn metrics(said: &[(Metric, MetricVerdict)]) -> Metrics {
     said.iter().map(|(metric, verdict)| (*metric, Ok(metered(*verdict)))).collect()
 }
 
-/// Returns the end of a test that these metrics decide on.
+/// Returns the end of a test that is decided by these metrics.
 fn gated(gates: &[Metric], time: Verdict, metrics: Metrics) -> (Verdict, Option<Reason>) {
     let mut evidence = screened(finding(Figures { metrics, ..figures(time, 0.3) }));
     evidence.criteria.gates = gates.to_vec();
@@ -635,7 +635,7 @@ fn more_work_without_time_is_worth_a_warning() {
     check_work(Verdict::Inconclusive, more, more, None);
 }
 
-/// Figures with an interval of 3 % to both sides, of this many values.
+/// Returns figures with an interval of 3 % to both sides, of this many values.
 fn of_values(values: usize, verdict: Verdict, estimate: f64) -> Figures {
     let mut figures = figures(verdict, estimate);
     figures.measured.change = Change { estimate, low: estimate - 0.03, high: estimate + 0.03 };
@@ -644,7 +644,7 @@ fn of_values(values: usize, verdict: Verdict, estimate: f64) -> Figures {
     figures
 }
 
-/// The largest slowdown that the evidence leaves possible, in hundredths of a per cent.
+/// Returns the largest slowdown that the evidence leaves possible, in hundredths of a per cent.
 fn slower(evidence: &Evidence) -> Option<i32> {
     verdict(evidence).possible.map(|possible| (10_000.0 * possible.slower).round() as i32)
 }
@@ -679,7 +679,8 @@ fn one_layout_bounds_little_where_code_lies_elsewhere() {
     // The budget ended before a layout was drawn.
     let screening = || open(of_values(8, Verdict::Inconclusive, 0.0), Reason::TooNoisy);
     assert_eq!(slower(&confirmed_by(DRAWN, screening(), failed(Reason::BudgetUsedUp))), Some(1845));
-    // Drawn layouts include what placement does, except what alignment does in all of them: 1.05 * 1.02 and, of 100 ns, 1.05 * 1.05.
+    // Drawn layouts include the effect of placement, except the effect of alignment in all of them: 1.05 * 1.02 and, of
+    // 100 ns, 1.05 * 1.05.
     let fresh = || open(of_values(16, Verdict::Inconclusive, 0.02), Reason::TooNoisy);
     assert_eq!(slower(&confirmed_by(DRAWN, screening(), fresh())), Some(500));
     assert_eq!(slower(&confirmed_by(UNCERTAIN, screening(), fresh())), Some(710));
@@ -703,7 +704,7 @@ fn a_change_that_does_not_count_is_bounded_with_what_can_explain_it() {
     assert_eq!(slower(&seen(Verdict::Slower, Doubt::Usual)), Some(914));
     assert_eq!(slower(&seen(Verdict::Slower, Doubt::Remote)), Some(1770));
     assert_eq!(slower(&seen(Verdict::Slower, Doubt::Rare)), Some(6050));
-    // Slower first and faster then: one of the two is wrong.
+    // The first pairs are slower and the fresh ones faster: one of the two series is wrong.
     assert_eq!(slower(&seen(Verdict::Faster, Doubt::Usual)), None);
     let contradicting = confirmed_by(
         MATCHED,

@@ -1,42 +1,43 @@
-//! What head does more than base, as a term of another power beside constants, factors and logarithms.
+//! The extra work of head, as a term of another power in addition to constants, factors and logarithms.
 //!
-//! Both do the same on the same inputs, so what decides about base's work besides lengths decides about head's: base's work
-//! at a length explains it better than the length does. `head - base = c + f base + a n^p`, fitted by weighted least squares.
+//! Both versions run on the same inputs. A property of the input other than its length that affects base's work also
+//! affects head's, so base's work at a length explains head's work better than the length does. The model is
+//! `head - base = c + f base + a n^p`, fitted by weighted least squares.
 
 use super::location::Interval;
 use super::power::{not_rejected, powers};
 use perfunit_model::Sides;
 
-/// The least difference between the exponent of what was added and base's.
+/// Least difference between the exponent of the added term and base's.
 const LEAST_ADDED: f64 = 0.5;
-/// How much worse a constant and a factor alone explain the difference: sums of squared errors.
+/// Least ratio of the sum of squared errors of a constant and a factor alone to that of the best fit.
 const LEAST_WORSE: f64 = 5.0;
-/// The same of laws that are no other power.
+/// The same least ratio for laws without another power.
 const LEAST_WORSE_OTHERS: f64 = 2.0;
-/// Base's own varying work that head may have lost while what explains it explains head's, too.
+/// Largest part of base's own varying work that head may have lost while base's work still serves to explain head's.
 const MOST_LOST: f64 = 0.25;
-/// Counts follow no law closer than this.
+/// Smallest relative error of a count, because no law is exact.
 const LEAST_ERROR: f64 = 0.003;
-/// Steps between exponents that base's work may have.
+/// Steps between the exponents that base's work may have.
 const STEP: f64 = 0.25;
 
-/// The work of both versions at one length, basic blocks.
+/// The work of both versions at one length, in basic blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkAt {
     pub length: f64,
     pub work: Sides<f64>,
 }
 
-/// A term that head's work has and base's has not.
+/// A term that is present in head's work and absent from base's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Added {
     pub exponent: Interval,
-    /// At the largest length, basic blocks.
+    /// Work of the term at the largest length, in basic blocks.
     pub work: f64,
 }
 
-/// The term of another power that was added, if nothing else explains the difference; `likely` is the largest exponent that
-/// base's work is likely to have.
+/// Returns the added term of another power, if nothing else explains the difference. `likely` is the largest exponent
+/// that base's work is likely to have.
 pub fn added(steps: &[WorkAt], base: Interval, likely: f64) -> Option<Added> {
     let difference = Difference::of(steps);
     let fits: Vec<(f64, Fit)> = powers()
@@ -50,7 +51,8 @@ pub fn added(steps: &[WorkAt], base: Interval, likely: f64) -> Option<Added> {
         return None;
     }
     let factor = difference.factor(&|at| difference.part(at).powf(power));
-    // Where head does not do what varies in base's work, that says little about the law that base follows.
+    // If head lacks the varying part of base's work, that work is weak evidence for base's law, so the whole interval
+    // counts.
     let highest = if factor < -MOST_LOST { base.high } else { likely };
     if difference.otherwise(base.estimate, highest) < limit.max(LEAST_WORSE_OTHERS) * best.error {
         return None;
@@ -61,16 +63,16 @@ pub fn added(steps: &[WorkAt], base: Interval, likely: f64) -> Option<Added> {
     Some(Added { exponent, work: best.slope })
 }
 
-/// How well a term explains the difference beside a constant and a factor.
+/// Fit of a term to the difference, in addition to a constant and a factor.
 #[derive(Debug, Clone, Copy)]
 struct Fit {
-    /// Sum of squared errors, in head's work.
+    /// Sum of squared errors relative to head's work.
     error: f64,
-    /// Of the term.
+    /// Coefficient of the term.
     slope: f64,
 }
 
-/// Head's work without base's, at all lengths.
+/// Head's work minus base's, at all lengths.
 struct Difference<'a> {
     steps: &'a [WorkAt],
     largest: f64,
@@ -81,7 +83,7 @@ impl<'a> Difference<'a> {
         Self { steps, largest: steps.iter().map(|at| at.length).fold(1.0, f64::max) }
     }
 
-    /// Relative to the largest length.
+    /// Returns the length relative to the largest length.
     fn part(&self, at: &WorkAt) -> f64 {
         at.length / self.largest
     }
@@ -94,12 +96,12 @@ impl<'a> Difference<'a> {
         self.fit(&[&|_| 1.0, &|at| at.work.base])
     }
 
-    /// How often head does base's work more, beside this term.
+    /// Returns the factor of base's work in the difference, next to this term.
     fn factor(&self, term: &dyn Fn(&WorkAt) -> f64) -> f64 {
         self.fit(&[&|_| 1.0, term, &|at| at.work.base]).slope
     }
 
-    /// The slope is that of the last term.
+    /// Fits the terms to the difference; the slope is that of the last term.
     fn fit(&self, terms: &[&dyn Fn(&WorkAt) -> f64]) -> Fit {
         let column = |of: &dyn Fn(&WorkAt) -> f64| -> Vec<f64> {
             self.steps.iter().map(|at| of(at) / at.work.head.max(1.0)).collect()
@@ -110,8 +112,8 @@ impl<'a> Difference<'a> {
         Fit { error: product(&rest, &rest) + self.steps.len() as f64 * LEAST_ERROR * LEAST_ERROR, slope }
     }
 
-    /// The least error of what is no other power: a logarithm, and what begins at some length, of base's work itself and of
-    /// the laws that it may follow.
+    /// Returns the least error of the laws without another power: a logarithm, and a jump at some length, for base's
+    /// work itself and for the laws that base's work may follow.
     fn otherwise(&self, lowest: f64, highest: f64) -> f64 {
         let logarithm = self.with(&|at| at.length.ln()).error;
         let mut least = logarithm.min(self.of_law(&|at| at.work.base));
@@ -138,17 +140,18 @@ impl<'a> Difference<'a> {
     }
 }
 
-/// Columns of which each is perpendicular to the others.
+/// Columns that are perpendicular to each other.
 #[derive(Debug, Default)]
 struct Perpendicular {
     columns: Vec<Vec<f64>>,
 }
 
-/// What is left of a column that the others make up, of its square.
+/// Largest part of the square of a column that counts as rounding, if the other columns explain the rest.
 const NOTHING_LEFT: f64 = 1e-8;
 
 impl Perpendicular {
-    /// Takes out of `rest` what a column explains that the others do not, and says how often the column is in it.
+    /// Removes the part of `rest` that this column explains and the others do not, and returns the coefficient of the
+    /// column.
     fn take(&mut self, mut column: Vec<f64>, rest: &mut [f64]) -> f64 {
         let whole = product(&column, &column);
         for _ in 0..2 {

@@ -1,14 +1,14 @@
-//! Cohen's d: whether a difference matters, beside the question whether it is there.
+//! Cohen's d: the size of a difference, in contrast to the evidence for it.
 
 use super::location::{mean, variance};
 use perfunit_model::{EffectClass, EffectSize};
 
-/// Cohen's d of times per process (any unit, the same for both), positive if head is slower:
+/// Returns Cohen's d of times per process (any unit, the same for both), positive if head is slower:
 /// (mean of head - mean of base) / pooled standard deviation, with
 /// pooled variance = ((n1 - 1) s1^2 + (n2 - 1) s2^2) / (n1 + n2 - 2).
 ///
-/// `None` where d does not exist: fewer than two values on a side, values that are not finite, or means that differ
-/// without any spread. Equal means without spread are d = 0.
+/// Returns `None` if d does not exist: fewer than two values on a side, values that are not finite, or means that
+/// differ without any spread. Equal means without spread give d = 0.
 pub fn cohens_d(base: &[f64], head: &[f64]) -> Option<EffectSize> {
     if base.len() < 2 || head.len() < 2 {
         return None;
@@ -24,7 +24,7 @@ fn pooled_deviation(base: &[f64], head: &[f64]) -> f64 {
     (squares / (base_freedom + head_freedom)).sqrt()
 }
 
-/// d with its class; a bound belongs to the smaller class.
+/// Returns d with its class; a value on a bound belongs to the smaller class.
 pub fn effect_size(d: f64) -> EffectSize {
     let class = match d.abs() {
         size if size <= 0.2 => EffectClass::Trivial,

@@ -1,33 +1,35 @@
-//! Counted metrics: no estimate, they differ or they do not.
+//! Verdicts on counted metrics, which need no estimate: counts are equal or different.
 //!
-//! Readings of both sides are counterparts: the n-th call of base and the n-th of head, with the same random numbers. So
-//! where the work of a body differs from call to call it is still seen whether both sides do the same, and whether one of
-//! them always does as much more.
+//! Readings of both sides are counterparts: the n-th call of base and the n-th of head, with the same random numbers.
+//! If the work of a body differs from call to call, the readings still show whether both sides do the same work, and
+//! whether one side always does about the same amount more.
 
 use perfunit_model::MetricVerdict;
 
-/// When a counted difference counts.
+/// Conditions under which a counted difference is a change.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExactRule {
     /// The smallest change that counts, as a fraction of base.
     pub threshold: f64,
     /// The smallest difference that counts, in units of the metric.
     pub least: f64,
-    /// Readings that differ by no more than this are equal, as a fraction of the larger: 0, or what the counter is off.
+    /// The error of the counter, as a fraction of the larger reading: readings that differ by no more than this are
+    /// equal.
     pub resolution: f64,
 }
 
-/// Counterparts that it takes to tell a difference from variation.
+/// Fewest counterparts that distinguish a difference from variation.
 const FEWEST_VARYING: usize = 4;
-/// How much the differences of counterparts may differ from each other, as a part of the smallest.
+/// Largest spread of the differences of counterparts, as a part of the smallest difference.
 const STEADY_DIFFERENCE: f64 = 0.5;
 
 /// Judges readings of base and of head, the same number of each; `None` without any.
 ///
-/// - each reading equal to its counterpart: `Same`;
-/// - else, on either side one that differs from the others: `Varies`, unless there are enough counterparts and they agree,
-///   be it that all differences are below the limits, or that all are beyond them, in one direction and about as large;
-/// - else, a difference at or beyond both limits: `More` or `Less`;
+/// - `Same` if each reading is equal to its counterpart;
+/// - else `Varies` if the readings of either side differ from each other. Enough counterparts that agree are an
+///   exception: all differences are below the limits, or all are beyond them, in one direction and of about the same
+///   size;
+/// - else `More` or `Less` for a difference at or beyond both limits;
 /// - else `ChangedBelowThreshold`.
 pub fn exact(rule: &ExactRule, base: &[f64], head: &[f64]) -> Option<MetricVerdict> {
     if base.is_empty() || base.len() != head.len() {
@@ -43,7 +45,7 @@ pub fn exact(rule: &ExactRule, base: &[f64], head: &[f64]) -> Option<MetricVerdi
     if varies && base.len() < FEWEST_VARYING {
         return Some(MetricVerdict::Varies);
     }
-    // A difference in units of what counts: 1 is the limit.
+    // Returns a difference as a multiple of the limit.
     let in_limits = |(base, head): (f64, f64)| (head - base) / rule.least.max(rule.threshold * base);
     let (low, high) = counterparts()
         .map(in_limits)
@@ -101,7 +103,7 @@ mod tests {
         check(&RULE, &more, &base, Some(MetricVerdict::Less));
         check(&RULE, &base[..3], &more[..3], Some(MetricVerdict::Varies));
         check(&RULE, &base, &base.map(|reading| reading + 40.0), Some(MetricVerdict::ChangedBelowThreshold));
-        // Now this much, now that.
+        // The differences vary in size, then in sign.
         check(&RULE, &base, &[7700.0, 7900.0, 7705.0, 7680.0], Some(MetricVerdict::Varies));
         check(&RULE, &base, &[7700.0, 6900.0, 7705.0, 7680.0], Some(MetricVerdict::Varies));
     }

@@ -1,54 +1,54 @@
-//! Whether the work of a function grows with another power of its input's length than before.
+//! Detects whether the work of a function grows with another power of its input's length than before.
 //!
-//! Both versions are compared at the same lengths, so that whatever else decides about the work is the same. A larger
-//! constant, a larger factor and a logarithm are no other power.
+//! Both versions are compared at the same lengths, so all other influences on the work are the same. A larger constant,
+//! a larger factor and a logarithm do not count as another power.
 
 use super::added::{Added, WorkAt, added};
 use super::location::Interval;
 use super::power::{Sized, exponent, most_grown, power_and_logarithm, powers};
 use perfunit_model::Sides;
 
-/// Lengths of which the largest is so many times the smallest are four octaves apart.
+/// Least ratio of the largest length to the smallest: four octaves.
 const SPREAD: f64 = 16.0;
-/// Shorter inputs are left out: what is done once decides about them.
+/// Shortest length that counts: one-time work dominates shorter inputs.
 const SHORTEST: f64 = 4.0;
-/// Steps into which each octave is divided: lengths of one step count as one.
+/// Steps per octave: lengths within one step count as one.
 const STEPS: f64 = 4.0;
-/// Steps that it takes to fit a power law with an offset and an error.
+/// Fewest steps that allow a fit of a power law with an offset and an error.
 const FEWEST_STEPS: usize = 6;
-/// What head does more at the largest length, in base's work.
+/// Least extra work of head at the largest length, as a part of base's work.
 const LEAST_MORE: f64 = 0.1;
-/// The same, basic blocks: fewer are no loop.
+/// The same in basic blocks: fewer blocks cannot be a loop.
 const LEAST_BLOCKS: f64 = 32.0;
 
-/// Head's work in base's from which on it can follow another law as a whole.
+/// Least ratio of head's work to base's at which head as a whole may follow another law.
 const LEAST_RATIO: f64 = 1.5;
-/// The least difference between the intervals of both exponents then.
+/// Least difference between the intervals of both exponents in that case.
 const LEAST_HEAD: f64 = 0.25;
-/// The least exponent of the ratio, and how much worse a logarithm explains it: sums of squared errors.
+/// Least exponent of the ratio, and least ratio of the logarithm's sum of squared errors to the power's.
 const LEAST_POWER: f64 = 0.5;
 const LEAST_WORSE: f64 = 4.0;
-/// The exponent of a line, with the error of sums.
+/// The exponent of a line, with the rounding error of a sum of steps.
 const LINE: f64 = 1.01;
 
-/// What the work at several lengths says.
+/// Verdict on the work at several lengths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Growing {
-    /// Too few lengths, or too close to each other.
+    /// There are too few lengths, or they are too close to each other.
     TooClose,
-    /// As before, or by a constant, a factor or a logarithm more.
+    /// The work grows as before, or by a constant, a factor or a logarithm more.
     AsBefore,
-    /// With another power.
+    /// The work grows with another power.
     Faster(Faster),
 }
 
-/// Head grows with a larger power than base.
+/// Evidence that head's work grows with a larger power than base's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Faster {
     pub exponent: Sides<Interval>,
-    /// Of what head does more.
+    /// Exponent of head's extra work.
     pub added: Interval,
-    /// At the largest length.
+    /// Work at the largest length.
     pub largest: WorkAt,
 }
 
@@ -74,7 +74,8 @@ fn faster(steps: &[WorkAt], largest: WorkAt) -> Option<Faster> {
     let likely = likely(&of_base, exponent.base)?;
     let term = added(steps, exponent.base, likely).filter(|term| is_more(term.work) && term.exponent.estimate > likely);
     if let Some(Added { exponent: added, work }) = term {
-        // Where lengths explain little of base's work, its exponent is open, but not how much can have grown.
+        // If lengths explain little of base's work, its exponent is open, but the growth that scatter can hide is still
+        // limited.
         if added.estimate > exponent.base.high || work >= most_grown(&of_base, added.estimate)? {
             return Some(Faster { exponent, added, largest });
         }
@@ -83,8 +84,8 @@ fn faster(steps: &[WorkAt], largest: WorkAt) -> Option<Faster> {
     Some(Faster { exponent, added, largest })
 }
 
-/// Whether head's whole work follows another law, however little base's says about it: both may jump where large inputs take
-/// another path.
+/// Returns whether head's whole work follows another law, even if base's work explains little of it: both may jump
+/// where large inputs take another path.
 fn is_other_law(steps: &[WorkAt], largest: WorkAt, exponent: Sides<Interval>) -> bool {
     let ratios = values(steps, ratio);
     let is_no_logarithm = || {
@@ -97,7 +98,7 @@ fn is_other_law(steps: &[WorkAt], largest: WorkAt, exponent: Sides<Interval>) ->
         && is_no_logarithm()
 }
 
-/// The exponent of what head does more.
+/// Returns the exponent of head's extra work.
 fn difference(steps: &[WorkAt]) -> Option<Interval> {
     let more =
         |at: &WorkAt| Sized { length: at.length, value: at.work.head - at.work.base, scale: at.work.head.max(1.0) };
@@ -112,19 +113,20 @@ fn ratio(at: &WorkAt) -> f64 {
     at.work.head / at.work.base.max(1.0)
 }
 
-/// Whether the ratio of the two still grew over the last two octaves: where large inputs only take another path it does not.
+/// Returns whether the ratio of the two still grew over the last two octaves. It does not if large inputs only take
+/// another path.
 fn still_growing(steps: &[WorkAt], largest: WorkAt) -> bool {
     let (_, smaller) = steps.split_last().unwrap_or((&largest, &[]));
     [2.0_f64, 4.0].iter().all(|apart| {
         let distance = |at: &&WorkAt| (at.length * apart / largest.length).ln().abs();
         let near = smaller.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        // Lengths may leave out whole octaves, so that the nearest is at another distance.
+        // The lengths may skip whole octaves, so the nearest length may be at another distance.
         near.is_some_and(|near| ratio(&largest) >= ratio(near) * (largest.length / near.length).powf(LEAST_HEAD))
     })
 }
 
-/// The largest exponent that base's work is likely to have: most inputs are read, so a line that what varies can hide is
-/// likely.
+/// Returns the largest exponent that base's work is likely to have. Most functions read their input, so linear growth
+/// that scatter can hide is likely.
 fn likely(of_base: &[Sized], exponent: Interval) -> Option<f64> {
     let last = &of_base[of_base.len().saturating_sub(STEPS as usize)..];
     let work = last.iter().map(|at| at.value).sum::<f64>() / last.len() as f64;
@@ -137,7 +139,7 @@ fn likely(of_base: &[Sized], exponent: Interval) -> Option<f64> {
     Some(likely)
 }
 
-/// The means of what is within one step, by length.
+/// Returns the means of the work within one step, by length.
 fn by_steps(sorted: &[WorkAt]) -> Vec<WorkAt> {
     let step = |at: &WorkAt| (at.length.log2() * STEPS).floor() as u32;
     let mean = |chunk: &[WorkAt], of: fn(&WorkAt) -> f64| chunk.iter().map(of).sum::<f64>() / chunk.len() as f64;

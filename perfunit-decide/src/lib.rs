@@ -1,18 +1,17 @@
 //! Statistics over measured pairs: from log ratios to a verdict with its interval.
 //!
-//! Input: one number per pair of processes, the natural logarithm of head's time over base's. Output: an [`Estimate`]
-//! (20 % trimmed mean, Yuen's interval), a [`Decision`] of the sequential [`Rule`], whose interval of few values also spans the
-//! one of the median, and Cohen's d as an effect size.
-//! For what is counted, [`exact`]. Beside it, for comparison and calibration only: the classical tests, and rates of right answers with their
-//! intervals.
+//! The input is one number per pair of processes, the natural logarithm of head's time over base's. The output is an
+//! [`Estimate`] (20 % trimmed mean, Yuen's interval), a [`Decision`] of the sequential [`Rule`], and Cohen's d as an
+//! effect size. The interval of few values also spans that of the median. The function [`exact`] judges counted
+//! metrics. The classical tests, and the rates of right answers with their intervals, serve only for comparison and
+//! calibration.
 //!
 //! Invariants:
-//! - No I/O, no clock, no randomness: equal numbers give equal answers.
-//! - The pair of processes is the unit of replication. Handing in batches of one process as if they were pairs makes
-//!   30 to 40 % false alarms.
-//! - Statistics are done on logarithms, where slower and faster are symmetric; what leaves in a [`Decision`] are
-//!   fractions of base.
-//! - No interval is printed or acted upon that has not paid for the number of looks taken.
+//! - The crate uses no I/O, no clock and no randomness: equal numbers give equal answers.
+//! - The pair of processes is the unit of replication. Batches of one process that are passed as pairs make 30 to 40 %
+//!   false alarms.
+//! - Statistics use logarithms, where slower and faster are symmetric; a [`Decision`] contains fractions of base.
+//! - An interval is printed or acted upon only if it has paid for the number of looks taken.
 
 mod added;
 mod effect;

@@ -1,5 +1,5 @@
-//! Location and spread of values: quantiles, trimmed means and their parts, the median with an interval that presumes
-//! nothing about the noise, and, for comparison with the robust rule only, Welch's t test (1947).
+//! Location and spread of values: quantiles, trimmed means and their parts, and the median with an interval that
+//! presumes nothing about the noise. Welch's t test (1947) is here only for comparison with the robust rule.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
@@ -11,10 +11,10 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Quartiles of normal noise lie so many standard deviations from each other.
+/// Distance between the quartiles of normal noise, in standard deviations.
 const BETWEEN_QUARTILES: f64 = 1.349;
 
-/// The `q` quantile, 0 the smallest value and 1 the largest; sorts `values`; NaN without values.
+/// Returns the `q` quantile, 0 being the smallest value and 1 the largest; sorts `values`; NaN without values.
 ///
 /// Linear interpolation between order statistics: type 7 of Hyndman and Fan (1996), the default of R and of `numpy`.
 ///
@@ -31,7 +31,7 @@ pub fn quantile(values: &mut [f64], q: f64) -> f64 {
     values[below] + (position - below as f64) * (values[above] - values[below])
 }
 
-/// The middle value, or the mean of the two middle ones; sorts `values`; NaN without values.
+/// Returns the middle value, or the mean of the two middle ones; sorts `values`; NaN without values.
 pub fn median(values: &mut [f64]) -> f64 {
     quantile(values, 0.5)
 }
@@ -43,16 +43,16 @@ pub fn mean_of_fastest_half(values: &mut [f64]) -> f64 {
     mean(&values[..values.len().div_ceil(2)])
 }
 
-/// The standard deviation that normal noise with these quartiles has; sorts `values`; NaN without values.
+/// Returns the standard deviation of normal noise with these quartiles; sorts `values`; NaN without values.
 pub fn deviation(values: &mut [f64]) -> f64 {
     (quantile(values, 0.75) - quantile(values, 0.25)) / BETWEEN_QUARTILES
 }
 
-/// The standard error of the median of normal noise, in those of its mean.
+/// Ratio of the standard error of the median of normal noise to that of its mean.
 const ERROR_OF_MEDIAN: f64 = 1.2533;
 
-/// The two-sided interval that misses the median with a probability of at most `alpha`, in the units of the values; `None`
-/// if there are too few for it.
+/// Returns the two-sided interval that misses the median with a probability of at most `alpha`, in the units of the
+/// values; `None` if there are too few values for it.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     let count = values.len();
     let below = binomial(count)?;
@@ -62,30 +62,31 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     Some(Interval { estimate: median(&mut values), low, high })
 }
 
-/// Returns the two-sided p value of "the median is 0" by a sign test: at most `alpha` exactly when [`median_interval`] at that
-/// level excludes 0. Values of 0 count for neither sign; 1 without values.
+/// Returns the two-sided p value of "the median is 0" by a sign test; 1 without values. The p value is at most `alpha`
+/// exactly when [`median_interval`] at that level excludes 0. Values of 0 count for neither sign.
 pub fn sign_p_value(values: &[f64]) -> f64 {
     let not_above = values.iter().filter(|value| **value <= 0.0).count();
     let not_below = values.iter().filter(|value| **value >= 0.0).count();
     binomial(values.len()).map_or(1.0, |signs| (2.0 * signs.cdf(not_above.min(not_below) as u64)).min(1.0))
 }
 
-/// Half of the interval at level `alpha` that so many values like these would have, as a forecast from their quartiles.
+/// Returns half the width of the interval at level `alpha` of `count` such values, as a forecast from their quartiles.
 pub fn forecast_half(values: &[f64], count: usize, alpha: f64) -> f64 {
     let deviation = deviation(&mut values.to_vec());
     -Normal::standard().inverse_cdf(alpha / 2.0) * ERROR_OF_MEDIAN * deviation / (count as f64).sqrt()
 }
 
-/// How many of so many values lie below their median.
+/// Returns the distribution of the number of values below their median, among `count` values.
 fn binomial(count: usize) -> Option<Binomial> {
     if count == 0 { None } else { Binomial::new(0.5, count as u64).ok() }
 }
 
-/// The mean of what is left when `floor(proportion * n)` values are cut at each end; NaN without values.
+/// Returns the mean of the values that remain when `floor(proportion * n)` values are cut at each end; NaN without
+/// values.
 ///
 /// # Panics
 ///
-/// If `proportion` is not in 0..0.5: nothing would be left.
+/// If `proportion` is not in 0..0.5: no value would remain.
 pub fn trimmed_mean(values: &[f64], proportion: f64) -> f64 {
     trimmed_mean_of_sorted(&sorted(values), proportion)
 }
@@ -95,8 +96,9 @@ pub(super) fn trimmed_mean_of_sorted(sorted: &[f64], proportion: f64) -> f64 {
     mean(&sorted[cut..sorted.len() - cut])
 }
 
-/// The sample variance (n - 1 in the denominator) after the `floor(proportion * n)` smallest values were replaced by the
-/// next larger one and the largest likewise; NaN for fewer than two values. In squared units of the values, which are sorted.
+/// Returns the sample variance (n - 1 in the denominator) after the `floor(proportion * n)` smallest values were
+/// replaced by the next larger one, and as many of the largest by the next smaller one; NaN for fewer than two values.
+/// The values are sorted; the result is in their squared units.
 ///
 /// # Panics
 ///
@@ -112,17 +114,17 @@ pub(super) fn winsorized_variance(mut sorted: Vec<f64>, proportion: f64) -> f64 
     variance(&sorted)
 }
 
-/// The largest autocorrelation that is corrected for: beyond it, the values say next to nothing.
+/// Largest autocorrelation that is corrected for: with a larger one, the values carry almost no information.
 const MOST_CORRELATED: f64 = 0.9;
 
-/// Returns by what factor serial correlation widens the standard error of a mean: sqrt((1 + r) / (1 - r)) with the lag-1
-/// autocorrelation r of the values in the order measured, Winsorized. 1 for values that are not correlated, and for those
-/// that alternate.
+/// Returns the factor by which serial correlation widens the standard error of a mean: sqrt((1 + r) / (1 - r)) with the
+/// lag-1 autocorrelation r of the Winsorized values in the order measured. The factor is 1 for values that are
+/// uncorrelated or alternate.
 ///
-/// n (1 - r) / (1 + r) independent values tell as much as n values of an autoregressive process: G. V. Bayley and
-/// J. M. Hammersley, "The effective number of independent observations in an autocorrelated time series" (1946). F. W. Zwiers
-/// and H. von Storch, "Taking serial correlation into account in tests of the mean" (1995), say how far this helps: r of a
-/// few values is itself uncertain.
+/// n (1 - r) / (1 + r) independent values carry as much information as n values of an autoregressive process: G. V.
+/// Bayley and J. M. Hammersley, "The effective number of independent observations in an autocorrelated time series"
+/// (1946). F. W. Zwiers and H. von Storch, "Taking serial correlation into account in tests of the mean" (1995),
+/// describe the limits of this correction: r of a few values is itself uncertain.
 pub(super) fn serial_inflation(values: &[f64], proportion: f64) -> f64 {
     let sorted = sorted(values);
     let cut = cut_per_end(sorted.len(), proportion);
@@ -133,40 +135,40 @@ pub(super) fn serial_inflation(values: &[f64], proportion: f64) -> f64 {
     let center = mean(&winsorized);
     let squares: f64 = winsorized.iter().map(|value| (value - center).powi(2)).sum();
     let products: f64 = winsorized.windows(2).map(|pair| (pair[0] - center) * (pair[1] - center)).sum();
-    // Without spread there is nothing to correlate.
+    // Values without spread have no correlation, and the quotient would be NaN.
     let correlation = if low < high { (products / squares).clamp(0.0, MOST_CORRELATED) } else { 0.0 };
     ((1.0 + correlation) / (1.0 - correlation)).sqrt()
 }
 
-/// Returns the values, each this many times as far from `center`, at least as far as before.
+/// Returns the values with their distances from `center` multiplied by `factor`, but never reduced.
 pub(super) fn stretched(values: &[f64], center: f64, factor: f64) -> Vec<f64> {
-    // Rounding must not change what needs no stretching.
+    // Rounding must not change values that need no stretching.
     if factor <= 1.0 {
         return values.to_vec();
     }
     values.iter().map(|value| center + factor * (value - center)).collect()
 }
 
-/// A sorted copy, in the total order of IEEE 754.
+/// Returns a sorted copy, in the total order of IEEE 754.
 pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
 }
 
-/// How many values are cut at each end.
+/// Returns the number of values that are cut at each end.
 pub(super) fn cut_per_end(count: usize, proportion: f64) -> usize {
     assert!((0.0..0.5).contains(&proportion), "proportion {proportion} to cut at each end is not in 0..0.5");
     (proportion * count as f64).floor() as usize
 }
 
-/// Arithmetic mean; NaN without values.
+/// Returns the arithmetic mean; NaN without values.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance; NaN for fewer than two values. In two passes, as the one-pass formula loses all digits on log ratios
-/// that differ little.
+/// Returns the sample variance; NaN for fewer than two values. The computation takes two passes, because the one-pass
+/// formula loses all digits on log ratios that differ little.
 pub(super) fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return f64::NAN;
@@ -179,7 +181,7 @@ pub(super) fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// What the means say.
+/// Result of Welch's t test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Welch {
     /// (mean of head - mean of base) / standard error: positive if head is larger.
@@ -189,7 +191,7 @@ pub struct Welch {
     pub p_value: f64,
 }
 
-/// Compares the means of two samples whose variances may differ; `None` for fewer than two values on a side, values that
+/// Compares the means of two samples with possibly different variances; `None` for fewer than two values on a side, values that
 /// are not finite, or no spread at all.
 pub fn welch(base: &[f64], head: &[f64]) -> Option<Welch> {
     if base.len() < 2 || head.len() < 2 {
@@ -205,7 +207,8 @@ pub fn welch(base: &[f64], head: &[f64]) -> Option<Welch> {
     t.is_finite().then(|| Welch { t, degrees_of_freedom, p_value: 2.0 * distribution.sf(t.abs()) })
 }
 
-/// The mean with Student's interval at level `alpha`; `None` for fewer than two values, or values that are not finite.
+/// Returns the mean with Student's interval at level `alpha`; `None` for fewer than two values, or for values that are
+/// not finite.
 pub fn mean_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -302,7 +305,7 @@ mod tests {
     fn signs_that_balance_say_nothing() {
         assert!((sign_p_value(&[1.0, -1.0, 2.0, -2.0]) - 1.0).abs() < 1e-12);
         assert!((sign_p_value(&to(8)) - 2.0 / 256.0).abs() < 1e-12);
-        // Half of them say nothing: 2 P(X <= 4) of 8 is more than 1.
+        // Values of 0 count for neither sign: 2 P(X <= 4) of 8 is more than 1.
         assert!((sign_p_value(&[1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]) - 1.0).abs() < 1e-12);
         assert!((sign_p_value(&[]) - 1.0).abs() < 1e-12);
     }
@@ -404,7 +407,7 @@ mod tests {
 
     #[test]
     fn as_in_the_well_known_example() {
-        // The second example of Wikipedia's article on the test; p as R's t.test gives it.
+        // The data are the second example of Wikipedia's article on the test; p is the result of R's t.test.
         let a = [27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4];
         let b = [27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4];
         let found = welch(&a, &b).unwrap();

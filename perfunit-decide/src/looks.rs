@@ -1,36 +1,36 @@
-//! When a series of values is looked at, how many pairs make a layout's value, and how the error rate of a run is spent on
-//! tests and looks.
+//! Schedule of looks at a series of values, number of pairs per layout, and division of a run's error rate among tests
+//! and looks.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// The level of confirmation of a few tests.
+/// Level of confirmation in a run with few tests.
 const LEAST_STRICT: f64 = 0.001;
-/// The power at which levels are compared.
+/// Power at which levels are compared.
 const COMPARED_AT: f64 = 0.9;
-/// Standard deviation of a layout's mean that is small enough, as a part of the change looked for.
+/// Standard deviation of a layout's mean that is small enough, as a part of the change that the run looks for.
 const NOISE_OF_LAYOUT: f64 = 0.25;
-/// Layouts with fewer pairs: two looks.
+/// Number of layouts that have fewer pairs: enough for two looks.
 const FIRST_LAYOUTS: usize = 16;
-/// Beyond this more layouts are worth more than more pairs of each.
+/// Largest number of pairs per layout: with more pairs, another layout is worth more than another pair.
 const MOST_PAIRS_PER_LAYOUT: f64 = 16.0;
 
-/// The level at which fresh values say that a test changed: min(0.1 %, alpha / tests measured).
+/// Returns the level at which fresh values confirm that a test changed: min(0.1 %, alpha / tests measured).
 ///
-/// By Bonferroni the probability of even one false alarm in the whole run is then about alpha at most if screening let
-/// everything through; screening, on other pairs, divides it by another hundred.
+/// By Bonferroni, the probability of even one false alarm in the whole run is then at most about alpha if screening
+/// lets every test through. Screening uses other pairs and divides the probability by another hundred.
 pub fn confirmation_alpha(alpha: f64, tests_measured: usize) -> f64 {
     (alpha / tests_measured.max(1) as f64).min(LEAST_STRICT)
 }
 
-/// How many times as many values a level needs as that of a few tests, to find the same change as surely: the normal
-/// approximation, ((z(1 - a/2) + z(power)) / (z(1 - a0/2) + z(power)))^2.
+/// Returns the factor by which a level needs more values than the level of a few tests, to find the same change with
+/// the same power: the normal approximation, ((z(1 - a/2) + z(power)) / (z(1 - a0/2) + z(power)))^2.
 pub fn effort(alpha: f64) -> f64 {
     let normal = Normal::standard();
     let errors = |alpha: f64| -normal.inverse_cdf(alpha / 2.0) + normal.inverse_cdf(COMPARED_AT);
     (errors(alpha.min(LEAST_STRICT)) / errors(LEAST_STRICT)).powi(2)
 }
 
-/// How many pairs make each layout's mean.
+/// Number of pairs that make up each layout's mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairsPerLayout {
     first: usize,
@@ -38,9 +38,9 @@ pub struct PairsPerLayout {
 }
 
 impl PairsPerLayout {
-    /// So many that their noise is small beside the change that is looked for at a level; a quarter for the first layouts,
-    /// which suffice for most tests. Where that does not fit the `affordable` pairs, as many of each as fit twice the
-    /// fewest layouts that say something.
+    /// Chooses enough pairs to make their noise small compared with the change that the run looks for at a level. The
+    /// first layouts have a quarter of these pairs, which suffices for most tests. If twice the first layouts do not
+    /// fit the `affordable` pairs, all layouts have as many pairs as the first layouts alone allow.
     pub fn new(spread: f64, change: f64, alpha: f64, affordable: f64) -> Self {
         let needed = (spread / (NOISE_OF_LAYOUT * change)).powi(2) * effort(alpha);
         let needed = (needed.ceil().min(MOST_PAIRS_PER_LAYOUT) as usize).max(1);
@@ -52,18 +52,18 @@ impl PairsPerLayout {
         Self { first: each, later: each }
     }
 
-    /// Those of the layout of this number, from 0.
+    /// Returns the pairs of the layout with this index, from 0.
     pub fn of(self, layout: usize) -> usize {
         if layout < FIRST_LAYOUTS { self.first } else { self.later }
     }
 
-    /// Those of so many layouts.
+    /// Returns the pairs of the first `layouts` layouts together.
     pub fn sum(self, layouts: usize) -> usize {
         let first = layouts.min(FIRST_LAYOUTS);
         first * self.first + (layouts - first) * self.later
     }
 
-    /// The layouts that so many pairs begin.
+    /// Returns the number of layouts that this many pairs begin.
     pub fn layouts(self, pairs: usize) -> usize {
         let of_first = self.sum(FIRST_LAYOUTS);
         if pairs <= of_first {
@@ -74,72 +74,75 @@ impl PairsPerLayout {
     }
 }
 
-/// The fewest values that an interval is made of.
+/// The fewest values that make an interval.
 pub const FIRST_LOOK: usize = 8;
-/// Pairs on one layout after which a test goes on over drawn ones, if these decide in any case: they say how noisy it is.
+/// Pairs on one layout after which a test continues on drawn layouts, if these decide in any case. The pairs show the
+/// noise of the test.
 pub const BEFORE_LAYOUTS: usize = FIRST_LOOK;
 
 /// Most layouts at the level of a few tests.
 const MOST_LAYOUTS: f64 = 64.0;
 
-/// The most values that a few of one group can lead astray: among 64 values of two equal groups the smaller group has more
-/// values than are trimmed, except with a probability of 2e-7.
+/// Largest number of values that a few values of one group can mislead. Among 64 values of two equal groups, the
+/// smaller group has more values than are trimmed, except with a probability of 2e-7.
 pub(super) const FEW_VALUES: usize = 32;
 
-/// The part of an error rate that the look at [`FIRST_LOOK`] values spends. Of 1 % it is just more than the probability that
-/// all eight values lie on one side of their median, 2 / 2^8; a smaller part would let this look decide nothing.
+/// The part of an error rate that the look at [`FIRST_LOOK`] values spends. Of 1 %, this part is just more than the
+/// probability that all eight values lie on one side of their median, 2 / 2^8; with a smaller part, this look could not
+/// decide anything.
 const FIRST_SHARE: f64 = 0.79;
-/// The part that each other look at up to [`FEW_VALUES`] values spends: of 1 % it lets the median lie between the 2nd and the
-/// 15th of 16 values, and between the 7th and the 26th of 32.
+/// The part that each other look at up to [`FEW_VALUES`] values spends. Of 1 %, this part lets the median lie between
+/// the 2nd and the 15th of 16 values, and between the 7th and the 26th of 32.
 const EARLY_SHARE: f64 = 0.055;
 /// The part that all later looks share.
 const LATE_SHARE: f64 = 0.1;
 
-/// The planned looks. A look in between would spend alpha that nobody has set aside.
+/// The planned looks. An unplanned look would spend a part of alpha that is not reserved for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looks {
     last: usize,
-    /// Whether the median may say what the trimmed mean cannot: the place of code can make values of two groups.
+    /// True if the median may decide if the trimmed mean cannot: the placement of code can split the values into two
+    /// groups.
     by_median: bool,
 }
 
 impl Looks {
-    /// At pairs on one layout.
+    /// Looks at pairs on one layout.
     pub const OF_PAIRS: Self = Self { last: 512, by_median: false };
 
-    /// At layouts, where a change is claimed at this level: the stricter, the more of them.
+    /// Returns the looks at layouts where a change is claimed at this level: a stricter level needs more layouts.
     pub fn of_layouts(alpha_of_change: f64) -> Self {
         Self { last: (MOST_LAYOUTS * effort(alpha_of_change)).round() as usize, by_median: true }
     }
 
-    /// Whether the median is looked at, too.
+    /// Returns whether the looks also use the median.
     pub fn by_median(self) -> bool {
         self.by_median
     }
 
-    /// Values of the last one.
+    /// Returns the number of values at the last look.
     pub fn last(self) -> usize {
         self.last
     }
 
-    /// How many there are.
+    /// Returns the number of looks.
     pub fn count(self) -> usize {
         self.all().count()
     }
 
-    /// Whether one comes after so many values.
+    /// Returns whether there is a look after exactly this many values.
     pub fn contains(self, values: usize) -> bool {
         self.all().any(|look| look == values)
     }
 
-    /// The last one that so many values reach.
+    /// Returns the last look at no more than this many values.
     pub fn up_to(self, values: usize) -> Option<usize> {
         self.all().take_while(|look| *look <= values).last()
     }
 
-    /// Returns the part of the error rate `alpha` that the look at this many values spends: all looks together spend `alpha`.
-    /// A look that could decide nothing with its part, as all its values lie on one side of their median more often, spends
-    /// nothing and leaves its part to the later ones, in equal shares.
+    /// Returns the part of the error rate `alpha` that the look at this many values spends: all looks together spend
+    /// `alpha`. A look cannot decide anything if its part is smaller than the probability that all its values lie on
+    /// one side of their median. Such a look spends nothing and leaves its part to the later looks, in equal shares.
     pub fn spends(self, values: usize, alpha: f64) -> f64 {
         let late = self.all().filter(|look| *look > FEW_VALUES).count().max(1);
         let mut left_over = 0.0;
@@ -163,25 +166,26 @@ impl Looks {
         0.0
     }
 
-    /// Returns the fewest values whose interval holds the true change at an error rate of `alpha` over all looks.
+    /// Returns the fewest values with an interval that holds the true change at an error rate of `alpha` over all looks.
     pub fn fewest(self, alpha: f64) -> usize {
         self.all().find(|look| self.spends(*look, alpha) > 0.0).unwrap_or(self.last)
     }
 
-    /// Returns how many times as many values as [`FIRST_LOOK`] it takes until a look can decide anything at an error rate of
-    /// `alpha`.
+    /// Returns the number of values at the first look that can decide anything at an error rate of `alpha`, as a
+    /// multiple of [`FIRST_LOOK`].
     pub fn delay(self, alpha: f64) -> f64 {
         self.fewest(alpha) as f64 / FIRST_LOOK as f64
     }
 
-    /// Ascending. One that would come shortly before the last is left out: it would cost as much and tell no more.
+    /// Returns all looks in ascending order, without one shortly before the last: it would cost as much and add no
+    /// information.
     pub fn all(self) -> impl Iterator<Item = usize> {
         let doubled = std::iter::successors(Some(FIRST_LOOK), |look| Some(2 * look));
         doubled.take_while(move |look| look + look / 2 < self.last).chain([self.last])
     }
 }
 
-/// The probability that this many values all lie on one side of their median.
+/// Returns the probability that this many values all lie on one side of their median.
 fn all_on_one_side(values: usize) -> f64 {
     2.0 * std::iter::repeat_n(0.5_f64, values).product::<f64>()
 }
@@ -219,7 +223,7 @@ mod tests {
             [0, 15, 16].map(|layout| pairs.of(layout))
         };
         assert_eq!([0.005, 0.01, 0.2].map(|spread| pairs(spread, 1e3)), [[1, 1, 1], [1, 1, 4], [4, 4, 16]]);
-        // 16 layouts of 4 pairs and 16 of 16 do not fit, nor do 16 of 3 or of 1.
+        // 16 layouts of 4 pairs and 16 of 16 do not fit; neither do 16 of 3, nor 16 of 1.
         assert_eq!([319.0, 50.0, 3.0].map(|affordable| pairs(0.2, affordable)), [[16; 3], [3; 3], [1; 3]]);
         assert_eq!(PairsPerLayout::new(0.2, 5.0, 0.001, 1e3).of(16), 1);
         assert!(PairsPerLayout::new(0.01, 0.02, 0.000_01, 1e3).of(16) > 4);

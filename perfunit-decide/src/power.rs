@@ -1,19 +1,20 @@
-//! The exponent of a power law with an offset: `y = c + a n^p`, fitted by weighted least squares for each `p` of a grid.
+//! The exponent of a power law with an offset: `y = c + a n^p`, fitted by weighted least squares for each `p` of a
+//! grid.
 //!
-//! The offset keeps what is done once per call from looking like slow growth; `p = 0` stands for a logarithm.
+//! The offset keeps work that is done once per call from looking like slow growth. `p = 0` stands for a logarithm.
 
 use super::location::Interval;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
-/// Exponents that are tried: up to the fourth power, in steps of a twentieth.
+/// Number of steps of the exponent grid: up to the fourth power, in steps of a twentieth.
 const STEPS: usize = 80;
 const STEP: f64 = 0.05;
-/// Counts follow no formula closer than this: loops are unrolled, buffers grow in jumps.
+/// Smallest relative error of a count, because no formula is exact: loops are unrolled, and buffers grow in jumps.
 const LEAST_ERROR: f64 = 0.005;
-/// Level of the interval, and of the test whether there is any growth.
+/// Level of the interval, and of the test for any growth at all.
 const ALPHA: f64 = 0.01;
 
-/// A value at a length, with what an error of it is relative to.
+/// A value at a length, with the scale that makes its error relative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sized {
     pub length: f64,
@@ -21,17 +22,17 @@ pub struct Sized {
     pub scale: f64,
 }
 
-/// A straight line through transformed lengths.
+/// A straight line through values over transformed lengths.
 #[derive(Debug, Clone, Copy)]
 struct Line {
     slope: f64,
     /// Sum of squared relative errors.
     residual: f64,
-    /// Sum of squared distances of the transformed lengths.
+    /// Sum of squared distances of the transformed lengths from their mean.
     square: f64,
 }
 
-/// The exponent with its interval: 0 where nothing grows. `None` for fewer than five values.
+/// Returns the exponent with its interval, 0 if nothing grows; `None` for fewer than five values.
 pub fn exponent(values: &[Sized]) -> Option<Interval> {
     if values.len() < 5 {
         return None;
@@ -51,13 +52,13 @@ pub fn exponent(values: &[Sized]) -> Option<Interval> {
     let inside = || fits.iter().filter(|(_, residual)| *residual <= limit).map(|(power, _)| *power);
     let high = inside().fold(best.0, f64::max);
     if constant <= of_constant {
-        // That nothing grows explains it; what grows may hide behind what lengths do not explain.
+        // A constant explains the values, but scatter that lengths do not explain may hide growth.
         return Some(Interval { high, ..none });
     }
     Some(Interval { estimate: best.0, low: inside().fold(best.0, f64::min), high })
 }
 
-/// The most that values can have grown by at the largest length if they grow with this exponent.
+/// Returns the upper limit of the growth up to the largest length, if the values grow with this exponent.
 pub fn most_grown(values: &[Sized], power: f64) -> Option<f64> {
     let degrees = values.len().checked_sub(2).filter(|degrees| *degrees > 0)? as f64;
     let Line { slope, residual, square } = line(values, power)?;
@@ -67,19 +68,20 @@ pub fn most_grown(values: &[Sized], power: f64) -> Option<f64> {
     Some((slope + distribution.inverse_cdf(1.0 - ALPHA / 2.0) * error).max(0.0))
 }
 
-/// How badly a power of this exponent at least, or a logarithm, explains the values: sums of squared errors.
+/// Returns the sums of squared errors of the best power with at least this exponent, and of a logarithm.
 pub fn power_and_logarithm(values: &[Sized], least: f64) -> Option<(f64, f64)> {
     let lines = powers().filter(|power| *power >= least).filter_map(|power| line(values, power));
     let lines = lines.filter(|line| line.slope > 0.0);
     Some((lines.map(|line| line.residual).min_by(f64::total_cmp)?, line(values, 0.0)?.residual))
 }
 
-/// The exponents that are tried.
+/// Returns the exponents of the grid.
 pub fn powers() -> impl Iterator<Item = f64> {
     (0..=STEPS).map(|step| step as f64 * STEP)
 }
 
-/// How much larger than the best fit's a sum of squared errors is at which an F test just does not reject these parameters.
+/// Returns the ratio of a sum of squared errors to that of the best fit at which an F test just does not reject these
+/// parameters.
 pub fn not_rejected(parameters: f64, degrees: f64) -> Option<f64> {
     let distribution = FisherSnedecor::new(parameters, degrees).ok()?;
     Some(1.0 + distribution.inverse_cdf(1.0 - ALPHA) * parameters / degrees)
@@ -87,7 +89,7 @@ pub fn not_rejected(parameters: f64, degrees: f64) -> Option<f64> {
 
 fn line(values: &[Sized], power: f64) -> Option<Line> {
     let largest = values.iter().map(|value| value.length).fold(1.0, f64::max);
-    // Relative to the largest length, so that all sums are of one size.
+    // Lengths relative to the largest length keep all sums of a similar size.
     let at = |value: &Sized| {
         let part = value.length / largest;
         if power < STEP / 2.0 { part.ln() } else { part.powf(power) }

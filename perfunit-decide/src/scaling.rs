@@ -1,33 +1,33 @@
-//! Whether time grows with a larger power of a parameter than before, from the times at few parameters.
+//! Detects growth of time with a larger power of a parameter than before, from the times at a few parameters.
 //!
-//! Three times give one power law with an offset, `c + a n^p`. How far `p` is known follows from the errors of the times.
+//! Three times determine one power law with an offset, `c + a n^p`. The errors of the times give the error of `p`.
 
 use super::location::Interval;
 use perfunit_model::Sides;
 
-/// The largest parameter is at least so many times the smallest.
+/// Least ratio of the largest parameter to the smallest.
 const SPREAD: f64 = 16.0;
-/// Between neighbours of the three there is at least this factor.
+/// Least factor between neighbours of the three parameters.
 const STEP: f64 = 2.0;
-/// Head's time at the largest parameter, in base's.
+/// Least ratio of head's time to base's at the largest parameter.
 const LEAST_RATIO: f64 = 1.5;
-/// The least difference between the ends of both intervals.
+/// Least difference between head's lower and base's upper end of the exponents' intervals.
 const LEAST_EXPONENT: f64 = 0.25;
-/// Times of different workloads are comparable to this relative error at best: where code lies differs.
+/// Smallest relative error when times of different workloads are compared, because their code is placed differently.
 const LEAST_ERROR: f64 = 0.05;
-/// The largest exponent that is told from others.
+/// Largest exponent that the search distinguishes.
 const LARGEST: f64 = 6.0;
 
-/// Time of both versions at a parameter.
+/// Times of both versions at one parameter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeAt {
     pub parameter: f64,
     pub ns: Sides<f64>,
-    /// Half the width of the interval of head in base's time, as a fraction.
+    /// Half the width of the interval of the ratio of head's time to base's, as a fraction.
     pub error: f64,
 }
 
-/// Exponents of both versions, if head's is larger; with the time at the largest parameter.
+/// Returns the exponents of both versions and the time at the largest parameter, if head's exponent is larger.
 pub fn scaling(times: &[TimeAt]) -> Option<(Sides<Interval>, TimeAt)> {
     let mut times = times.to_vec();
     times.sort_by(|a, b| a.parameter.total_cmp(&b.parameter));
@@ -53,7 +53,7 @@ pub fn scaling(times: &[TimeAt]) -> Option<(Sides<Interval>, TimeAt)> {
     (exponents.head.low >= exponents.base.high + LEAST_EXPONENT).then_some((exponents, last))
 }
 
-/// The exponent, and the smallest and the largest that times within their errors have.
+/// Returns the exponent, with the smallest and the largest exponent that times within their errors allow.
 fn interval(at: [f64; 3], times: [f64; 3], errors: [f64; 3]) -> Interval {
     let corners = (0..8).map(|corner| {
         let sign = |index: usize| if corner >> index & 1 == 0 { -1.0 } else { 1.0 };
@@ -64,7 +64,8 @@ fn interval(at: [f64; 3], times: [f64; 3], errors: [f64; 3]) -> Interval {
     Interval { estimate: exponent(at, times), low, high }
 }
 
-/// The exponent of the law through three points, by bisection: the ratio of the two differences grows with it.
+/// Returns the exponent of the law through three points, by bisection: the ratio of the two differences grows with the
+/// exponent.
 fn exponent(at: [f64; 3], times: [f64; 3]) -> f64 {
     let (first, second) = (times[1] - times[0], times[2] - times[1]);
     if second <= 0.0 {

@@ -1,45 +1,47 @@
-//! Single calls of both versions in random order: how sure a verdict is when every call of one version took longer than
-//! every call of the other.
+//! Randomisation test for single calls: bounds the chance that every call of one version takes longer than every call
+//! of the other.
 //!
-//! A randomisation test (Fisher). Which version runs at which place of the sequence is drawn, each arrangement being as
-//! likely as any other. If both versions do the same, what happens at each place does not depend on whose place it is: not
-//! on a busy machine, not with a test that hangs at random, not where a call finds what the one before left behind. The
-//! probability that the longest calls all fall to one version is then one in the number of arrangements, for either
-//! version, without any assumption about how times are distributed.
+//! The test is Fisher's. The version that runs at each place of the sequence is drawn, and every arrangement is equally
+//! likely. If both versions do the same work, the time at a place does not depend on the version that runs there. This
+//! holds on a busy machine, for a test that hangs at random, and where a call depends on leftovers of the previous
+//! call. The probability that all the longest calls belong to one given version is then one in the number of
+//! arrangements. The test assumes nothing about the distribution of the times.
 
-/// Every call of the slower version must take so many times as long as the longest call of the other one. The order of the
-/// calls answers for chance; this answers for what all calls of a version have in common besides its code's work: the
-/// place of the code was seen to make up to a factor of 1.4 (docs/method.md).
+/// Least ratio of the shortest call of the slower version to the longest call of the other version. The random order
+/// rules out chance. This ratio rules out causes other than the code's work that all calls of a version share: the
+/// placement of code was seen to make a factor of up to 1.4 (docs/method.md).
 pub const SEPARATION: f64 = 2.0;
 
-/// Calls of the slower version: one alone could be an accident of its process.
+/// Fewest calls of the slower version: a single one could be an accident of its process.
 const FEWEST_SLOW: usize = 2;
-/// Calls of the quicker version.
+/// Fewest calls of the quicker version.
 const FEWEST_QUICK: usize = 5;
-/// More calls are never planned.
+/// Upper limit of planned calls.
 const MOST: Calls = Calls { slow: 64, quick: 20_000 };
 
-/// How many calls of each version.
+/// Number of calls of each version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Calls {
-    /// Of the slower one.
+    /// Calls of the slower version.
     pub slow: usize,
-    /// Of the quicker one.
+    /// Calls of the quicker version.
     pub quick: usize,
 }
 
 impl Calls {
-    /// The probability, at most, that all calls of one version take longer than all of the other by chance alone.
+    /// Returns an upper bound of the probability that chance alone makes all calls of one version longer than all of
+    /// the other.
     pub fn chance(self) -> f64 {
         let arrangements = (1..=self.slow).fold(1.0, |product, at| product * (self.quick + at) as f64 / at as f64);
         (2.0 / arrangements).min(1.0)
     }
 
-    /// The calls that take least in all, for a verdict at this level, where a call takes so many seconds.
+    /// Returns the calls with the smallest total time that can give a verdict at this level, given the seconds per
+    /// call.
     pub fn cheapest(level: f64, slow_seconds: f64, quick_seconds: f64) -> Option<Self> {
         let mut best: Option<(f64, Self)> = None;
         for slow in FEWEST_SLOW..=MOST.slow {
-            // More calls of the slower version never cost less than these.
+            // More calls of the slower version cannot cost less than the best plan so far.
             if best.is_some_and(|(seconds, _)| slow as f64 * slow_seconds >= seconds) {
                 break;
             }
@@ -54,7 +56,7 @@ impl Calls {
         best.map(|(_, calls)| calls)
     }
 
-    /// What all of them take.
+    /// Returns the seconds that all calls take.
     pub fn seconds(self, slow_seconds: f64, quick_seconds: f64) -> f64 {
         self.slow as f64 * slow_seconds + self.quick as f64 * quick_seconds
     }
@@ -90,14 +92,14 @@ mod tests {
         assert_eq!(Calls::cheapest(0.0, 1.0, 1.0), None);
     }
 
-    /// The worst that a test can do which is long at random, on both sides alike.
+    /// Tests the worst case: a test with random long calls, on both sides alike.
     #[test]
     fn chance_is_what_random_orders_of_equal_versions_show() {
         let mut random = fastrand::Rng::with_seed(7);
         let calls = Calls { slow: 2, quick: 5 };
         let rounds = 40_000;
         let separated = (0..rounds).filter(|_| {
-            // All places differ by far, as badly as can be.
+            // All places differ by large amounts, which is the worst case.
             let mut places: Vec<usize> = (0..calls.slow + calls.quick).collect();
             random.shuffle(&mut places);
             let (slow, quick) = places.split_at(calls.slow);

@@ -1,20 +1,22 @@
-//! The sequential rule: look at the values after 8, 16, 32 of them and so on, and stop as soon as they say something.
+//! The sequential rule: looks at the values after 8, 16, 32 and so on, and stops at the first look that is clear.
 //!
-//! A value is the log ratio ln(head / base) of a pair, or the mean of the pairs of a layout. Each look spends a part of alpha
-//! ([`Looks::spends`]), so that by the union bound the intervals of all looks together hold the true change with probability
-//! 1 - alpha, however the looks depend on each other. This pays for stopping early and for choosing the verdict by what is
-//! seen.
+//! A value is the log ratio ln(head / base) of a pair, or the mean of the pairs of a layout. Each look spends a part of
+//! alpha ([`Looks::spends`]). By the union bound, the intervals of all looks together therefore hold the true change
+//! with probability 1 - alpha, however the looks depend on each other. This pays for stopping early and for choosing
+//! the verdict after seeing the values.
 //!
-//! The interval of up to 32 values ([`Claim`]) spans two intervals: that of the trimmed mean, whose level holds for noise that
-//! is nearly normal, and that of the median, whose level holds for any noise that is symmetric around the true change. The
-//! log ratio of sides that could swap names is symmetric. Above 32 values the trimmed mean's interval suffices.
+//! The interval of up to 32 values ([`Claim`]) spans two intervals: that of the trimmed mean, which has its level for
+//! noise that is nearly normal, and that of the median, which has its level for any noise that is symmetric around the
+//! true change. The log ratio of sides that could swap names is symmetric. Above 32 values the trimmed mean's interval
+//! suffices.
 //!
 //! Values that are correlated with their predecessor widen both intervals (`serial_inflation`). This repairs a weak
-//! correlation only: `simulation` has the rates, up to 3 % for a correlation of 0.6. Slow drift must cancel within the pair.
+//! correlation only: `simulation` has the rates, up to 3 % for a correlation of 0.6. Slow drift must cancel within the
+//! pair.
 //!
-//! The threshold is compared with the estimate, not with the interval: a true change somewhat below it may be flagged
-//! (never a test without change, up to alpha), and what is flagged early looks larger than it is. An interval that nearly
-//! holds 0 flags nothing.
+//! The threshold is compared with the estimate, not with the interval. A true change slightly below the threshold may
+//! therefore be flagged, but a test without change only at a rate of up to alpha. A change that is flagged early looks
+//! larger than it is. An interval that nearly holds 0 flags nothing.
 
 use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
@@ -22,16 +24,16 @@ use super::location::{deviation, forecast_half, median, median_interval, serial_
 use super::looks::{FEW_VALUES, FIRST_LOOK, Looks};
 use perfunit_model::{Change, Threshold, Verdict, margin};
 
-/// The probability with which a change of the size [`Decision::detectable`] would have been found.
+/// The probability of detecting a change of the size [`Decision::detectable`].
 pub const POWER: f64 = 0.99;
 
-/// What counts as a change.
+/// Definition of a change: error rates, threshold and looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// Probability, over all looks, that the interval decided upon misses the true change.
+    /// Probability, over all looks, that the interval behind the decision misses the true change.
     pub alpha: f64,
-    /// The same of the interval by which a test counts as slower or faster: for an unchanged test, of a false alarm. At
-    /// most `alpha`; less where many tests share an error rate.
+    /// The same probability for the interval by which a test counts as slower or faster; for an unchanged test it is
+    /// the false alarm rate. At most `alpha`, and less where many tests share an error rate.
     pub alpha_of_change: f64,
     /// The smallest change that is gated, as a fraction of base: 0.1 flags head at 1.1 times base and more, and at 0.9
     /// times base and less.
@@ -39,8 +41,8 @@ pub struct Rule {
     /// The distance from 0 that the interval of a change must keep, as a fraction of base: 0 unless something other than a
     /// change of the code can explain smaller changes.
     pub distance: f64,
-    /// What all values may have in common besides the change, as a log ratio: every interval is wider by it on both sides,
-    /// for no number of values shows it.
+    /// The largest log ratio that all values may share apart from the change. Every interval is wider by this bias on
+    /// both sides, because no number of values reveals it.
     pub bias: f64,
     pub looks: Looks,
 }
@@ -48,30 +50,30 @@ pub struct Rule {
 /// A verdict and the figures behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Decision {
-    /// The answer; never `NotMeasured`.
+    /// The verdict; never `NotMeasured`.
     pub verdict: Verdict,
-    /// The change with the interval of the deciding look: that by which it counts as slower or faster if the estimate is
-    /// at or beyond the threshold, else that by which it does not.
+    /// The change with the interval of the deciding look: at `alpha_of_change` if the estimate is at or beyond the
+    /// threshold, else at `alpha`.
     pub change: Change,
-    /// The smallest slowdown, as a fraction of base, that this look would have shown with probability [`POWER`].
+    /// The smallest slowdown, as a fraction of base, that this look would have detected with probability [`POWER`].
     pub detectable: f64,
-    /// Two-sided p value of "no change", divided by the part of the error rate that the look spends and, from the threshold on,
-    /// times the number of estimates that may claim a change: at most the level of the interval exactly when the interval
-    /// excludes 0. It knows of pairs only, not of a bias.
+    /// Two-sided p value of "no change", divided by the part of the error rate that the look spends. For estimates at
+    /// or beyond the threshold it is also multiplied by the number of estimates that may claim a change. The p value is
+    /// at most the level of the interval exactly when the interval excludes 0. It does not account for a bias.
     pub p_value: f64,
     pub values: usize,
 }
 
-/// What to do after a value.
+/// The next action after a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
     Continue,
-    /// Stop: it is clear, there are no more looks, or more values would not help. No decision if there are too few values
-    /// for any figures.
+    /// Stop: the result is clear, there are no more looks, or more values would not help. The decision is `None` if
+    /// there are too few values for any figures.
     Ended(Option<Decision>),
 }
 
-/// The rule at work on one test.
+/// The state of the rule for one test.
 #[derive(Debug, Clone)]
 pub struct Sequential {
     rule: Rule,
@@ -88,18 +90,18 @@ impl Sequential {
         &self.rule
     }
 
-    /// What is smaller counts no longer, from the next look on.
+    /// Raises the threshold, effective at the next look.
     pub fn raise_threshold(&mut self, threshold: f64) {
         self.rule.threshold = self.rule.threshold.max(threshold);
     }
 
-    /// The values so far, in the order measured.
+    /// Returns the values so far, in the order measured.
     pub fn log_ratios(&self) -> &[f64] {
         &self.log_ratios
     }
 
-    /// Takes the next value. `affordable` are the values that time allows, those at hand included. What has ended stays as
-    /// it ended.
+    /// Takes the next value. `affordable` is the number of values that time allows, including the values so far. A rule
+    /// that has ended keeps its decision.
     pub fn push(&mut self, log_ratio: f64, affordable: usize) -> Step {
         self.log_ratios.push(log_ratio);
         if self.ended.is_some() {
@@ -117,43 +119,43 @@ impl Sequential {
         if self.ended.is_some() || is_over { Step::Ended(self.ended) } else { Step::Continue }
     }
 
-    /// The same values, judged by another threshold. Every look's interval holds for any of them.
+    /// Returns the same values, judged by another threshold. The intervals of all looks hold for any threshold.
     #[must_use]
     pub fn judged_at(self, threshold: f64) -> Self {
         Self { rule: Rule { threshold, ..self.rule }, ended: None, ..self }
     }
 
-    /// Returns the same values, with more to come until the interval of a change keeps this distance from 0. Every look's
-    /// interval holds for any distance.
+    /// Returns the same values, with more to come until the interval of a change keeps this distance from 0. The
+    /// intervals of all looks hold for any distance.
     #[must_use]
     pub fn continued_to(self, distance: f64) -> Self {
         Self { rule: Rule { distance, ..self.rule }, ended: None, ..self }
     }
 
-    /// What is said if no more values come; `None` for fewer than 4 or if one is not finite.
+    /// Returns the decision if no more values come; `None` for fewer than 4 values or if one is not finite.
     pub fn conclude(&self) -> Option<Decision> {
         self.ended.or_else(|| conclude(&self.rule, &self.log_ratios))
     }
 }
 
-/// Values that time allows in all, given the seconds that so many took and those that are left: at least one more as long
-/// as any are.
+/// Returns the number of values that time allows in all, from the seconds that `values` values took and the seconds
+/// that are left: at least one more value as long as time is left.
 pub fn affordable(values: usize, took: f64, left: f64) -> usize {
     let each = took / values as f64;
     if left <= 0.0 { values } else { values + ((left / each.max(1e-6)) as usize).max(1) }
 }
 
-/// What is clear at a look, of all its values:
+/// Returns the decision that is clear at a look, from all its values:
 ///
-/// - the estimate is at or beyond the threshold, and the interval at `alpha_of_change` is far from 0, its nearer end by half
-///   of the threshold and a quarter of the estimate: `Slower` or `Faster`;
-/// - else, the interval excludes 0 and lies inside the margin: `ChangedBelowThreshold`;
-/// - else, it holds 0 and lies inside the margin: `Same`;
-/// - else, of layouts, the same of the median as of the estimate: `Slower` or `Faster`.
+/// - `Slower` or `Faster` if the estimate is at or beyond the threshold, and the nearer end of the interval at
+///   `alpha_of_change` is away from 0 by half of the threshold and a quarter of the estimate;
+/// - else `ChangedBelowThreshold` if the interval excludes 0 and lies inside the margin;
+/// - else `Same` if the interval holds 0 and lies inside the margin;
+/// - else, for layouts, `Slower` or `Faster` if the median meets the condition for the estimate.
 ///
-/// The margin is the threshold, or a little more where that is small ([`margin`]).
+/// The margin is the threshold, or a little more where the threshold is small ([`margin`]).
 ///
-/// `None` if nothing is, and between looks.
+/// Returns `None` if nothing is clear, and between looks.
 pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     if !rule.looks.contains(log_ratios.len()) {
         return None;
@@ -161,22 +163,23 @@ pub fn look(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     Found::of(rule, log_ratios)?.clear(When::UnderWay)
 }
 
-/// The factor by which the forecast of an interval must miss before more values count as hopeless: the standard error that
-/// the forecast rests on is itself an estimate.
+/// The factor by which the forecast of an interval must miss before more values count as hopeless. The forecast rests
+/// on a standard error that is itself an estimate.
 const DOUBT: f64 = 2.0;
 
-/// How far the interval of a change has to be from 0, as a part of the threshold.
+/// Least distance of the interval of a change from 0, as a part of the threshold.
 const FAR_BY_THRESHOLD: f64 = 0.5;
-/// The same as a part of the estimate, as long as there are further looks.
+/// Least distance from 0 as a part of the estimate, as long as there are further looks.
 const FAR_BY_ESTIMATE: f64 = 0.25;
 
-/// Returns whether more values are pointless after a look at which nothing was clear: with `affordable` values in all no
-/// further look is reached, or the interval at the last one would still be far too wide to decide anything, or to exclude
-/// changes that are worth a statement ([`Threshold::of_inconclusive`]) if it does not exclude them yet.
+/// Returns whether more values are pointless after a look at which nothing was clear. They are pointless if
+/// `affordable` values in all reach no further look, or if the interval at the last look would still be far too wide to
+/// decide anything. Changes that are worth a statement ([`Threshold::of_inconclusive`]) and are not yet excluded are a
+/// reason to continue if the last look may exclude them.
 ///
-/// There is no forecast from the first look, and later ones take the quieter half of the values, and the middle half of these:
-/// a machine that was disturbed for some seconds need not stay so. Stopping on a forecast can only turn a verdict into
-/// `Inconclusive`: it makes no false alarm more likely.
+/// The first look makes no forecast. Later looks use the quieter half of the values, and the middle half of these: a
+/// machine that was disturbed for some seconds need not stay disturbed. A stop on a forecast can only turn a verdict
+/// into `Inconclusive`, so it makes no false alarm more likely.
 pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     let values = log_ratios.len();
     let Some(last) = rule.looks.up_to(affordable).filter(|look| *look > values) else { return true };
@@ -196,7 +199,7 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     if !is_bounded(half_of(found.claim(rule.alpha).interval)) && is_bounded(half) {
         return false;
     }
-    // Either 0 or the margin must fall out of it.
+    // A verdict needs an interval that excludes 0 or stays inside the margin.
     let from_zero = now.mean.abs() - rule.distance.ln_1p();
     let enough = from_zero.max(margin(rule.threshold).ln_1p() - now.mean.abs());
     let by_median = || {
@@ -207,12 +210,12 @@ pub fn is_hopeless(rule: &Rule, log_ratios: &[f64], affordable: usize) -> bool {
     half > DOUBT * enough && !(rule.looks.by_median() && by_median())
 }
 
-/// What to say when time ended at any number of values; `None` for fewer than 4 or if one is not finite.
+/// Returns the decision if time ends at any number of values; `None` for fewer than 4 values or if one is not finite.
 ///
-/// Only the values up to the last look count, the rest is dropped: the end of the budget is not a planned look, and using
-/// it as one would break the union bound. With fewer values than the first look asks for the figures describe all of them,
-/// but the verdict is `Inconclusive` whatever they say. Otherwise it is what is clear, where a change need only be far from
-/// 0 by the threshold; and what is not clear is `Inconclusive`.
+/// Only the values up to the last look count, and the rest is dropped: the end of the budget is not a planned look, and
+/// using it as one would break the union bound. With fewer values than the first look needs, the figures describe all
+/// values, but the verdict is `Inconclusive` in any case. Otherwise the verdict is the clear one, where the distance of
+/// a change from 0 is compared only with the threshold, or `Inconclusive` if no verdict is clear.
 pub fn conclude(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     match rule.looks.up_to(log_ratios.len()) {
         Some(values) => Found::of(rule, &log_ratios[..values])
@@ -221,43 +224,43 @@ pub fn conclude(rule: &Rule, log_ratios: &[f64]) -> Option<Decision> {
     }
 }
 
-/// What is said in the end of a test with this verdict, or one of its metrics, when fresh values say this: their verdict,
-/// unless the two contradict each other.
+/// Returns the final verdict of a test, or of one of its metrics, after fresh values gave a second verdict: the fresh
+/// verdict, unless the two contradict each other.
 pub fn on_fresh_values<V: Copy + PartialEq + From<Verdict>>(first: V, fresh: V) -> V {
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(V::from);
     let contradicts = (first == slower && fresh == faster) || (first == faster && fresh == slower);
     if contradicts { V::from(Verdict::Inconclusive) } else { fresh }
 }
 
-/// Whether another layout of the code may say something else than the one that said this, where its place matters. What noise
-/// alone leaves open stays so.
+/// Returns whether another layout of the code may change this verdict of a single layout, for a test that is sensitive
+/// to the layout. A verdict that noise alone left inconclusive stays so.
 pub fn rests_on_layout(verdict: Verdict, change: &Change, threshold: f64) -> bool {
     verdict != Verdict::Inconclusive || (change.high - change.low) / 2.0 < margin(threshold)
 }
 
-/// Whether more values can come.
+/// Availability of further values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
     UnderWay,
     AtTheEnd,
 }
 
-/// What a look at some values may claim, at an error rate over all looks.
+/// The claim that a look at some values may make, at an error rate over all looks.
 struct Claim {
     interval: Interval,
-    /// Of "no change", in terms of that error rate.
+    /// Two-sided p value of "no change", in terms of that error rate.
     p_value: f64,
-    /// Whether the look may claim anything: not if so few values could look like this by chance alone too often.
+    /// True if the look may claim anything. It may not if chance alone makes so few values look alike too often.
     decides: bool,
 }
 
-/// Values seen through the rule.
+/// Values with their estimate under the rule.
 struct Found<'a> {
     rule: &'a Rule,
     log_ratios: &'a [f64],
-    /// How many times as wide serial correlation makes the intervals.
+    /// The factor by which serial correlation widens the intervals.
     inflation: f64,
-    /// The values around their trimmed mean, as widely spread as independent values that tell as much.
+    /// The values, stretched around their trimmed mean to the spread of independent values with the same information.
     values: Vec<f64>,
     estimate: Estimate,
 }
@@ -271,7 +274,7 @@ impl<'a> Found<'a> {
         Some(Self { rule, log_ratios, inflation, values, estimate })
     }
 
-    /// What the trimmed mean is clear about, else the median.
+    /// Returns the clear decision by the trimmed mean, else by the median.
     fn clear(&self, when: When) -> Option<Decision> {
         self.verdict(when).map(|verdict| self.decision(verdict)).or_else(|| self.by_median(when))
     }
@@ -293,10 +296,11 @@ impl<'a> Found<'a> {
         is_inside.then_some(if excludes_zero { Verdict::ChangedBelowThreshold } else { Verdict::Same })
     }
 
-    /// Returns what this look may claim at an error rate of `alpha` over all looks.
+    /// Returns the claim that this look may make at an error rate of `alpha` over all looks.
     ///
-    /// Up to [`FEW_VALUES`] values the interval spans that of the trimmed mean, at an equal share of `alpha`, and that of the
-    /// median, at the part of `alpha` that the look spends: a few values of one group can make the former arbitrarily narrow.
+    /// Up to [`FEW_VALUES`] values the interval spans that of the trimmed mean, at an equal share of `alpha`, and that
+    /// of the median, at the part of `alpha` that the look spends: a few values of one group can make the former
+    /// arbitrarily narrow.
     fn claim(&self, alpha: f64) -> Claim {
         let (looks, count) = (self.rule.looks, self.values.len());
         let (level, spent) = (of_trimmed_mean(looks, count, alpha), looks.spends(count, alpha));
@@ -315,8 +319,8 @@ impl<'a> Found<'a> {
         Claim { interval, p_value: p_value.max(of_signs), decides }
     }
 
-    /// `Slower` or `Faster` if the median is clear about it, where it may be asked. Only a change is claimed so: that most
-    /// values say nothing of one is no proof that the others do not.
+    /// Returns `Slower` or `Faster` if the median is clear about it and the looks use the median. The median can claim
+    /// only a change: a majority of values without a change does not prove that the other values have none.
     fn by_median(&self, when: When) -> Option<Decision> {
         let Self { rule, log_ratios, .. } = *self;
         if !rule.looks.by_median() {
@@ -330,18 +334,18 @@ impl<'a> Found<'a> {
         Some(Decision { change, p_value, ..self.decision(verdict) })
     }
 
-    /// Returns the values as widely spread around their median.
+    /// Returns the values, stretched around their median by the same factor.
     fn around_median(&self) -> Vec<f64> {
         stretched(self.log_ratios, median(&mut self.log_ratios.to_vec()), self.inflation)
     }
 
-    /// Whether the estimate is at or beyond the threshold; of threshold 0 a change of nothing is not.
+    /// Returns whether the estimate is at or beyond the threshold; an estimate of 0 is not beyond a threshold of 0.
     fn is_beyond(&self) -> bool {
         let estimate = self.estimate.mean.exp_m1();
         estimate.abs() >= self.rule.threshold && estimate != 0.0
     }
 
-    /// The error rate, over all looks, of the interval that matters.
+    /// Returns the error rate, over all looks, of the interval that decides.
     fn level(&self) -> f64 {
         if self.is_beyond() { self.level_of_change() } else { self.rule.alpha }
     }
@@ -375,21 +379,22 @@ fn far_from_zero(change: Change, rule: &Rule, when: When) -> Option<Verdict> {
     is_far.then_some(if estimate > 0.0 { Verdict::Slower } else { Verdict::Faster })
 }
 
-/// From logarithms of a ratio to fractions of base.
+/// Converts logarithms of a ratio to fractions of base, with the interval widened by the bias.
 fn as_fractions(interval: Interval, bias: f64) -> Change {
     let Interval { estimate, low, high } = interval;
     Change { estimate: estimate.exp_m1(), low: (low - bias).exp_m1(), high: (high + bias).exp_m1() }
 }
 
-/// The error rate, over all looks, of each estimate by which a test counts as slower or faster at a look at this many values.
-/// Of few values the trimmed mean claims nothing that the median does not claim, so that there is nothing to share.
+/// Returns the error rate, over all looks, of each estimate by which a test counts as slower or faster at a look at
+/// this many values. The median's claims cover those of the trimmed mean for few values, so the two need not share the
+/// rate.
 fn level_of_change(rule: &Rule, values: usize) -> f64 {
     let estimates = if rule.looks.by_median() && values > FEW_VALUES { 2.0 } else { 1.0 };
     rule.alpha_of_change / estimates
 }
 
-/// The level of the trimmed mean's interval at a look at this many values: of few values, for which another interval pays for
-/// the error rate as well, an equal share.
+/// Returns the level of the trimmed mean's interval at a look at this many values. For few values, the median's
+/// interval also guards the error rate, so the level is an equal share.
 fn of_trimmed_mean(looks: Looks, values: usize, alpha: f64) -> f64 {
     if values <= FEW_VALUES { alpha / looks.count() as f64 } else { looks.spends(values, alpha) }
 }

@@ -19,18 +19,18 @@ const ALPHA: f64 = 0.01;
 const SEED: u64 = 0x5eed;
 const SYMMETRIC: [Shape; 4] = [Shape::Normal, Shape::HeavyTails, Shape::Contaminated, Shape::SkewedSides];
 
-/// Rows of a table with equal draws would agree by construction, so each has its seed.
+/// Returns a seed for each row: rows of a table with equal draws would agree by construction.
 fn seed(row: &[f64]) -> u64 {
     row.iter().fold(SEED, |seed, value| seed.rotate_left(13) ^ value.to_bits())
 }
 
-/// The rule from the first look to its decision; the true `change` is a fraction of base, `deviation` that of the noise
-/// of a pair's log ratio.
+/// Applies the rule from the first look to its decision. The true `change` is a fraction of base, and `deviation` is
+/// the standard deviation of the noise of a pair's log ratio.
 fn decide(rule: &Rule, change: f64, deviation: f64, noise: &mut Noise) -> Decision {
     decide_within(rule, usize::MAX, change, deviation, noise)
 }
 
-/// The same, broken off after so many values.
+/// Applies the rule in the same way, but stops after `most` values.
 fn decide_within(rule: &Rule, most: usize, change: f64, deviation: f64, noise: &mut Noise) -> Decision {
     let mut sequential = Sequential::new(*rule);
     let ended = (0..most).find_map(|_| match sequential.push(change.ln_1p() + deviation * noise.draw(), usize::MAX) {
@@ -53,7 +53,7 @@ struct Tally {
     below: usize,
     same: usize,
     inconclusive: usize,
-    /// Intervals of the deciding look without the true change.
+    /// Intervals of the deciding look that miss the true change.
     missed: usize,
     pairs: usize,
 }
@@ -90,7 +90,7 @@ impl Tally {
         self.pairs += other.pairs;
     }
 
-    /// Verdicts that claim a change, of whatever size.
+    /// Returns the number of verdicts that claim a change of any size.
     fn changed(&self) -> usize {
         self.slower + self.faster + self.below
     }
@@ -108,7 +108,7 @@ impl Tally {
     }
 }
 
-/// False alarms of unchanged tests; beside the table, the sum of the rows of each shape.
+/// Returns the table of false alarms of unchanged tests, and the sum of the rows of each shape.
 fn type_one_table(experiments: usize, shapes: &[Shape]) -> (String, Vec<Tally>) {
     let mut table = String::from(
         "| noise | SD of a pair | threshold | false slower or faster | any false change | mean pairs |\n\
@@ -130,7 +130,7 @@ fn type_one_table(experiments: usize, shapes: &[Shape]) -> (String, Vec<Tally>) 
     (table, tallies)
 }
 
-/// Verdicts by true change.
+/// Returns the table of verdicts by true change.
 fn power_table(experiments: usize, threshold: f64, deviations: &[f64], changes: &[f64], shape: Shape) -> String {
     let gate = 100.0 * threshold;
     let mut table = format!("Threshold {gate} %, {shape:?} noise:\n\n");
@@ -152,7 +152,7 @@ fn power_table(experiments: usize, threshold: f64, deviations: &[f64], changes: 
     table
 }
 
-/// Share of intervals at level `ALPHA` that miss the truth at a fixed number of pairs.
+/// Counts the intervals at level `ALPHA` that miss the truth at a fixed number of pairs.
 fn coverage(experiments: usize, pairs: usize, shape: Shape) -> Tally {
     let mut noise = Noise::new(shape, seed(&[pairs as f64]));
     let mut tally = Tally { experiments, ..Tally::default() };
@@ -177,8 +177,8 @@ fn coverage_table(experiments: usize, looks: &[usize], shapes: &[Shape]) -> (Str
     (table, tallies)
 }
 
-/// Runs of 200 unchanged tests each, screened and confirmed on fresh pairs: flags after screening, tests still flagged in
-/// the same direction after confirmation, and runs that have one.
+/// Simulates runs of 200 unchanged tests each, screened and confirmed on fresh pairs. Returns the flags after
+/// screening, the tests still flagged in the same direction after confirmation, and the runs that have such a test.
 fn two_step(runs: usize, shape: Shape) -> (Tally, usize, Tally) {
     const TESTS: usize = 200;
     let screening = rule(0.01);
@@ -293,14 +293,14 @@ fn simulated_changes_of_detectable_size_are_found_with_the_stated_power() {
     let rule = rule(0.001);
     let draws: Vec<[f64; 32]> = (0..1_000).map(|_| [(); 32].map(|()| 0.01 * noise.draw())).collect();
     let mut tally = Tally { experiments: draws.len(), ..Tally::default() };
-    // Each look has its own idea of what is detectable; their mean is nearly the true one, and becomes the change.
+    // Each look computes its own detectable change; the mean is close to the true one, and becomes the change.
     let detectable = |values: &[f64; 32]| conclude(&rule, values).unwrap().detectable.ln_1p();
     let change = draws.iter().map(detectable).sum::<f64>() / draws.len() as f64;
     for values in draws {
         let shifted = values.map(|value| value + change);
         tally.missed += usize::from(conclude(&rule, &shifted).unwrap().change.low <= 0.0);
     }
-    // Twice the nominal 1 %, as the mean of a spread of errors flatters.
+    // The limit is twice the nominal 1 %, because the mean of a spread of errors flatters.
     tally.assert_at_most(0.02, tally.missed, "changes of detectable size not found");
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Relative accuracy asked of statrs against scipy.
+/// Relative accuracy of statrs that the tests require, compared with scipy.
 const ACCURACY: f64 = 1e-10;
 
 #[track_caller]
@@ -8,7 +8,7 @@ fn close(actual: f64, expected: f64) {
     assert!((actual / expected - 1.0).abs() < ACCURACY, "{actual} is not {expected}");
 }
 
-/// `expected`: of tail probabilities .025, .005, .01/14, .001/14, .00001/14.
+/// Checks the quantiles of the tail probabilities .025, .005, .01/14, .001/14 and .00001/14.
 #[track_caller]
 fn check_quantiles(freedom: f64, expected: [f64; 5]) {
     for (tail, expected) in [0.025, 0.005, 0.01 / 14.0, 0.001 / 14.0, 1e-5 / 14.0].into_iter().zip(expected) {
@@ -16,8 +16,8 @@ fn check_quantiles(freedom: f64, expected: [f64; 5]) {
     }
 }
 
-// Tables print the first two columns (2.571 and 4.032 for 5 degrees of freedom); all are scipy.stats.t.isf. The degrees
-// of freedom are those at 4, 8, 16, 32, 64, 128, 256 and 512 pairs.
+// Tables print the first two columns (2.571 and 4.032 for 5 degrees of freedom); all values are from scipy.stats.t.isf.
+// The degrees of freedom are those at 4, 8, 16, 32, 64, 128, 256 and 512 pairs.
 #[test]
 fn quantiles_as_in_tables_at_every_look_and_level_in_use() {
     check_quantiles(
@@ -54,7 +54,7 @@ fn quantiles_as_in_tables_at_every_look_and_level_in_use() {
     );
 }
 
-// Wilcox's self-awareness data: he prints 282.7, standard error 56.1 and the .95 interval (160.4, 404.99).
+// Wilcox prints 282.7, standard error 56.1 and the .95 interval (160.4, 404.99) for the self-awareness data.
 #[test]
 fn interval_as_in_the_book() {
     let estimate = Estimate::of(&SELF_AWARENESS).unwrap();
@@ -119,7 +119,7 @@ fn too_few_or_unusable_values_have_no_estimate() {
     assert!(Estimate::of(&[0.1, 0.2, 0.3, 0.4]).is_some());
 }
 
-/// Dana (1990), the running example of Wilcox's book.
+/// Data of Dana (1990), the running example of Wilcox's book.
 const SELF_AWARENESS: [f64; 19] = [
     77.0, 87.0, 88.0, 114.0, 151.0, 210.0, 219.0, 246.0, 253.0, 262.0, 296.0, 299.0, 306.0, 376.0, 428.0, 515.0, 666.0,
     1310.0, 2611.0,

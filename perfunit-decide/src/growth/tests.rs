@@ -2,7 +2,7 @@ use super::*;
 
 type Law = fn(f64) -> f64;
 
-/// How the work of functions grows, and by what a factor of the length adds to it.
+/// Laws for the growth of the work of functions, each with the law that a factor of the length makes of it.
 const LAWS: [(Law, Law); 7] = [
     (|_| 30.0, |n| 30.0 * n),
     (|n| 12.0 + 3.0 * n.log2(), |n| n * (1.0 + 3.0 * n.log2())),
@@ -13,7 +13,7 @@ const LAWS: [(Law, Law); 7] = [
     (|n| 5.0 + n * n, |n| n * n * n),
 ];
 
-/// Lengths that tests happen to have: from the first to the last, `many` to an octave.
+/// Returns lengths as tests may have them: from the first to the last, `many` to an octave.
 fn lengths(first: f64, last: f64, many: f64) -> Vec<f64> {
     let count = ((last / first).log2() * many).round() as usize;
     (0..=count).map(|step| (first * 2_f64.powf(step as f64 / many)).round()).collect()
@@ -31,7 +31,7 @@ fn ranges() -> [Vec<f64>; 7] {
     ]
 }
 
-/// How the content of an input decides about its work, the same on both sides: by up to `spread`.
+/// Returns the factor by which the content of an input changes its work, the same on both sides: a range of `spread`.
 fn of_content(length: f64, spread: f64) -> f64 {
     let chance = fastrand::Rng::with_seed(length.to_bits()).f64();
     1.0 + spread * (chance - 0.5)
@@ -83,7 +83,7 @@ fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
                 }
                 all += 1;
                 let Growing::Faster(Faster { exponent, largest, .. }) = judged(&lengths, base, head) else {
-                    // Only what lengths do not explain may hide it.
+                    // Only scatter that lengths do not explain may hide the growth.
                     assert!(spread > 0.0, "{:?}", (lengths[0], last, weight, law(64.0)));
                     continue;
                 };
@@ -93,11 +93,11 @@ fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
             }
         }
     }
-    // With six lengths, work of contents hides more than with many.
+    // With six lengths, work that depends on the contents hides more growth than with many lengths.
     assert!(f64::from(found) >= 0.9 * f64::from(all), "{found} of {all}");
 }
 
-/// Lengths that tests draw, at which some have other contents: a test sees about half of all lengths.
+/// Judges work at lengths that tests draw, at which some have other contents: a test sees about half of all lengths.
 fn seen(
     random: &mut fastrand::Rng,
     tests: usize,
@@ -124,16 +124,16 @@ fn seen(
     growth(&at)
 }
 
-/// What contents make of the work at a length: nothing, up to 15 % or a half more or less, or an end at any place.
+/// Effects of contents on the work at a length: none, up to 15 % or a half more or less, or an end at any place.
 const CONTENTS: [fn(&mut fastrand::Rng) -> f64; 4] =
     [|_| 1.0, |random| 0.85 + 0.3 * random.f64(), |random| 0.5 + random.f64(), fastrand::Rng::f64];
 
-/// `head` of base's work at a length, and of the part that contents decide about.
+/// Head's work as a function of length, of base's work there, and of the part of it that depends on contents.
 type Head = dyn Fn(f64, f64, f64) -> f64;
-/// What becomes of a law, with a factor.
+/// Change of a law, with a factor.
 type Change = dyn Fn(Law, f64) -> Box<Head>;
 
-/// How many of the cases are known, and how many of these faster.
+/// Returns the number of cases that have enough lengths, and how many of these cases grow faster.
 fn rate(random: &mut fastrand::Rng, cases: usize, head: &Change) -> (usize, usize) {
     let (mut known, mut faster) = (0, 0);
     for _ in 0..cases {

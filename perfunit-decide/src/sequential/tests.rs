@@ -3,12 +3,13 @@ use super::*;
 const RULE: Rule =
     Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.10, distance: 0.0, bias: 0.0, looks: Looks::OF_PAIRS };
 
-/// `count` log ratios around `change` (a fraction of base) that alternate by `spread` (logarithmic) to either side.
+/// Returns `count` log ratios around `change` (a fraction of base) that alternate by `spread` (logarithmic) to either
+/// side.
 fn around(change: f64, spread: f64, count: usize) -> Vec<f64> {
     (0..count).map(|i| change.ln_1p() + if i % 2 == 0 { spread } else { -spread }).collect()
 }
 
-/// `expected`: `None` if nothing is clear.
+/// Checks the verdict of a look; `expected` is `None` if nothing is clear.
 #[track_caller]
 fn check(log_ratios: &[f64], expected: Option<Verdict>) {
     let verdict = look(&RULE, log_ratios).map(|decision| decision.verdict);
@@ -21,7 +22,7 @@ fn check_conclusion(log_ratios: &[f64], expected: Verdict, values: usize) {
     assert_eq!((decision.verdict, decision.values), (expected, values));
 }
 
-// With 8 pairs +-2 % the interval reaches about 9 % to either side.
+// With 8 pairs of +-2 %, the interval reaches about 9 % to either side.
 
 #[test]
 fn a_large_change_is_decided_at_the_first_look() {
@@ -37,11 +38,11 @@ fn a_change_needs_only_its_estimate_beyond_the_threshold() {
 
 #[test]
 fn an_interval_that_nearly_holds_zero_is_no_change_yet() {
-    // 11 % [1.5, 21]: less than half of the threshold from 0, at the end as well.
+    // 11 % [1.5, 21] is less than half of the threshold away from 0, at the end as well.
     let near = around(0.11, 0.02, 8);
     check(&near, None);
     check_conclusion(&near, Verdict::Inconclusive, 8);
-    // 50 % [11, 103]: less than a quarter of the estimate, which more pairs may put right.
+    // 50 % [11, 103] is less than a quarter of the estimate away from 0, which more pairs may correct.
     let wide = around(0.5, 0.075, 8);
     check(&wide, None);
     check_conclusion(&wide, Verdict::Slower, 8);
@@ -53,7 +54,7 @@ fn a_change_has_a_level_of_its_own() {
     let strict = Rule { alpha_of_change: 1e-6, ..RULE };
     assert_eq!(look(&RULE, &values).unwrap().verdict, Verdict::Slower);
     assert_eq!(look(&strict, &values), None);
-    // The interval that is shown is the one that matters.
+    // The interval that is shown is the one that decides.
     let conclusion = conclude(&strict, &values).unwrap();
     assert!(conclusion.verdict == Verdict::Inconclusive && conclusion.change.low < 0.0);
     let small = around(0.0, 0.01, 8);
@@ -89,13 +90,13 @@ fn an_interval_around_zero_inside_the_threshold_is_same() {
 fn a_small_threshold_leaves_open_no_more_than_its_margin() {
     let rule = Rule { threshold: 0.01, ..RULE };
     let verdict = |change, spread| look(&rule, &around(change, spread, 8)).map(|decision| decision.verdict);
-    // [-1.8 %, 1.8 %]: inside the margin of 2 %.
+    // [-1.8 %, 1.8 %] lies inside the margin of 2 %.
     assert_eq!(verdict(0.0, 0.004), Some(Verdict::Same));
-    // 0.9 % [0.4, 1.4].
+    // The estimate is 0.9 % [0.4, 1.4].
     assert_eq!(verdict(0.009, 0.001), Some(Verdict::ChangedBelowThreshold));
-    // 1.3 % [0.8, 1.8]: the margin does not excuse it.
+    // The estimate is 1.3 % [0.8, 1.8], which is a change although it lies inside the margin.
     assert_eq!(verdict(0.013, 0.001), Some(Verdict::Slower));
-    // 1.2 % [-0.2, 2.6], 1.3 % [0.4, 2.2]: no verdict yet.
+    // The estimates 1.2 % [-0.2, 2.6] and 1.3 % [0.4, 2.2] give no verdict yet.
     assert_eq!([verdict(0.012, 0.003), verdict(0.013, 0.002)], [None, None]);
     assert_eq!(verdict(0.0, 0.006), None);
 }
@@ -136,7 +137,7 @@ fn an_ended_budget_falls_back_to_the_last_planned_look() {
     check_conclusion(&around(0.25, 0.02, 15), Verdict::Slower, 8);
     check_conclusion(&around(0.0, 0.2, 200), Verdict::Inconclusive, 128);
     check_conclusion(&around(0.0, 0.01, 600), Verdict::Same, 512);
-    // The 8 pairs of the look differ by nothing, those after it are ignored although they would tell.
+    // The 8 pairs of the look show no difference; the pairs after the look are ignored although they would show one.
     let mut values = around(0.0, 0.2, 8);
     values.extend([0.5; 7]);
     check_conclusion(&values, Verdict::Inconclusive, 8);
@@ -177,7 +178,7 @@ fn the_p_value_is_at_most_alpha_exactly_when_the_interval_excludes_zero() {
     }
 }
 
-/// Twice eight values around 0, evenly spread.
+/// Returns eight evenly spread values around 0, twice.
 fn noise(spread: f64) -> Vec<f64> {
     (0..16).map(|i| spread * (f64::from(i * 5 % 8) - 3.5)).collect()
 }
@@ -186,9 +187,10 @@ fn noise(spread: f64) -> Vec<f64> {
 fn going_on_is_hopeless_only_if_no_look_can_help() {
     // The next look is out of reach.
     assert!(is_hopeless(&RULE, &noise(0.05), 31));
-    // Within reach, and the interval would be narrow enough.
+    // The next look is within reach, and the interval would be narrow enough.
     assert!(!is_hopeless(&RULE, &noise(0.02), 64));
-    // Within reach, but pairs that differ by factors would need thousands; the first look alone does not say that.
+    // The look is within reach, but pairs that differ by factors would need thousands; the first look alone does not
+    // show that.
     assert!(is_hopeless(&RULE, &noise(0.5), 64));
     assert!(!is_hopeless(&RULE, &noise(0.5)[..8], 64));
 }
@@ -196,9 +198,9 @@ fn going_on_is_hopeless_only_if_no_look_can_help() {
 #[test]
 fn values_go_on_until_they_exclude_large_changes() {
     let strict = Rule { threshold: 0.01, ..RULE };
-    // Neither 1 % nor 2 % can be decided, but 10 % can be excluded, and is not yet.
+    // Neither 1 % nor 2 % can be decided, but 10 % can be excluded, and is not excluded yet.
     assert!(!is_hopeless(&strict, &noise(0.04), 64));
-    // It cannot be excluded, or is excluded already.
+    // 10 % cannot be excluded, or is excluded already.
     assert!(is_hopeless(&strict, &noise(0.15), 64));
     assert!(is_hopeless(&strict, &noise(0.025), 32));
 }
@@ -222,7 +224,7 @@ fn a_change_that_could_have_another_cause_goes_on_until_that_is_excluded() {
     let end = end.unwrap();
     assert_eq!(end.verdict, Verdict::Slower);
     assert!(end.values > 8 && end.change.from_zero() >= 0.15, "{end:?}");
-    // Without more values it is left open, and as before by the usual distance.
+    // Without more values the result stays open, and the usual distance gives the same verdict as before.
     let cut = Sequential { ended: None, ..further }.continued_to(0.3);
     assert_eq!(cut.conclude().unwrap().verdict, Verdict::Inconclusive);
     assert_eq!(cut.continued_to(0.0).conclude().unwrap().verdict, Verdict::Slower);
@@ -291,7 +293,7 @@ fn of_two_groups_of_layouts_the_median_says_what_most_of_them_say() {
     assert_eq!(decision.verdict, Verdict::Slower);
     assert!(decision.change.low > 0.2 && decision.change.high < 0.24, "{decision:?}");
     assert!(decision.p_value < 0.001);
-    // On one layout there are no groups of layouts, and half of them are no majority.
+    // On one layout there are no groups of layouts, and half of the values are not a majority.
     assert_eq!(look(&Rule { looks: Looks::OF_PAIRS, ..rule }, &log_ratios), None);
     log_ratios[32..].fill(-0.4);
     assert_eq!(look(&rule, &log_ratios), None);
@@ -299,7 +301,7 @@ fn of_two_groups_of_layouts_the_median_says_what_most_of_them_say() {
 
 #[test]
 fn a_few_values_of_one_group_do_not_hide_the_other() {
-    // Two equal groups at -20 % and 25 %: seven pairs in the upper one, then thirteen of sixteen.
+    // The two equal groups are at -20 % and 25 %: seven of eight pairs are in the upper one, then thirteen of sixteen.
     let groups = |upper: usize, all: usize| -> Vec<f64> {
         let group = |number| if number < upper { 0.25_f64 } else { -0.2 };
         (0..all).map(|number| group(number * 5 % all).ln_1p() + 0.001 * (number % 2) as f64).collect()
@@ -308,10 +310,10 @@ fn a_few_values_of_one_group_do_not_hide_the_other() {
     check_conclusion(&groups(7, 8), Verdict::Inconclusive, 8);
     check(&groups(13, 16), None);
     check(&groups(24, 32), None);
-    // The same around the margin: most values say that nothing changed.
+    // The same groups around the margin: most values show no change.
     let most_are_the_same: Vec<f64> = groups(7, 8).iter().map(|value| value - 0.223).collect();
     check(&most_are_the_same, None);
-    // The interval that is shown reaches to the other group.
+    // The interval that is shown reaches the other group.
     let change = conclude(&RULE, &groups(7, 8)).unwrap().change;
     assert!(change.estimate > 0.24 && change.low < -0.19, "{change:?}");
 }
@@ -321,7 +323,7 @@ fn one_disturbed_pair_of_sixteen_does_not_matter() {
     let mut values = around(0.25, 0.02, 16);
     values[5] = -1.0;
     check(&values, Some(Verdict::Slower));
-    // Of eight it could as well be the first of a group.
+    // Among eight pairs it could as well be the first of a group.
     check(&values[..8], None);
 }
 
@@ -331,9 +333,9 @@ fn eight_values_cannot_confirm_at_a_strict_level() {
     let strict = Rule { alpha_of_change: 0.001, ..RULE };
     assert_eq!(look(&strict, &values[..8]), None);
     assert_eq!(look(&strict, &values).unwrap().verdict, Verdict::Slower);
-    // What they say of an unchanged test rests on the usual level.
+    // The verdict on an unchanged test rests on the usual level.
     assert_eq!(look(&strict, &around(0.0, 0.001, 8)).unwrap().verdict, Verdict::Same);
-    // With alpha of the whole divided, nothing.
+    // If alpha of the whole is divided, eight values decide nothing.
     let divided = Rule { alpha: 0.001, ..strict };
     assert_eq!(look(&divided, &around(0.0, 0.001, 8)), None);
     assert_eq!(look(&divided, &around(0.0, 0.001, 16)).unwrap().verdict, Verdict::Same);

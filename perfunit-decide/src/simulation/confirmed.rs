@@ -1,5 +1,5 @@
-//! The whole rule: pairs on one layout, then drawn layouts for what was flagged, and for whatever else may be due to the one
-//! layout.
+//! Simulation of the whole rule: pairs on one layout, then drawn layouts for flagged tests, and for other results that
+//! the one layout may explain.
 
 use super::super::{
     BEFORE_LAYOUTS, Looks, PairsPerLayout, Rule, Sequential, Step, confirmation_alpha, on_fresh_values, rests_on_layout,
@@ -15,12 +15,12 @@ struct Case {
     tests: usize,
     /// The true change, as a fraction of base.
     change: f64,
-    /// Standard deviations of the noise of a pair, and of what a layout adds to all of its pairs.
+    /// Standard deviations of the noise of a pair, and of the effect that a layout has on all of its pairs.
     pair: f64,
     layout: f64,
-    /// Whether the layout is to be suspected: then what screening calls the same is measured on drawn ones, too.
+    /// True if the layout is suspect: then tests that screening calls the same are also measured on drawn layouts.
     is_anchored: bool,
-    /// How often each side lies at a place that makes it half as slow again, by itself.
+    /// How often each side lies, independently, at a place that makes it half as slow again.
     slow_places: f64,
 }
 
@@ -82,7 +82,7 @@ impl Case {
     }
 }
 
-/// By true change in thresholds and number of tests, what is said in the end.
+/// Returns the table of final verdicts, by true change in thresholds and number of tests.
 pub fn table(experiments: usize) -> String {
     let mut table = String::from(
         "| threshold | SD of a pair | SD of layouts | true change | tests | slower | changed below | same | \
@@ -139,9 +139,9 @@ fn simulated_places_of_two_groups_fake_nothing_and_hide_nothing() {
         slow_places: 0.2,
     };
     let verdicts = case(0.0).verdicts(2_000);
-    // Flagged in one direction at half of 0.1 %, and once in 1,000 cases by this much more.
+    // The limit is half of 0.1 % in one direction, plus the excess that chance makes once in 1,000 cases.
     assert!(verdicts.slower <= 5, "{verdicts:?}");
-    // By the trimmed mean alone it was 52 of 100.
+    // The trimmed mean alone found 52 of 100.
     let verdicts = case(0.1).verdicts(500);
     assert!(verdicts.slower >= 425, "{verdicts:?}");
 }

@@ -1,35 +1,36 @@
-//! Artificial noise of pairs, with mean 0 and standard deviation 1 unless it says otherwise.
+//! Artificial noise of pairs, with mean 0 and standard deviation 1 unless stated otherwise.
 
 use fastrand::Rng;
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 use std::f64::consts::{E, PI};
 
-/// Shapes of the noise of a log ratio. Noise of a pair whose sides could swap names is symmetric, as the first five are; the
-/// others break what the rule presumes. The center of each, the truth, is its 20 % trimmed mean.
+/// Shapes of the noise of a log ratio. The noise of a pair with interchangeable sides is symmetric, as the first five
+/// shapes are; the others break the assumptions of the rule. The center of each shape, the truth, is its 20 % trimmed
+/// mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
     Normal,
     /// Student's t with 3 degrees of freedom.
     HeavyTails,
-    /// Gaussian, but one pair in ten is ten times as noisy: a neighbour on the machine.
+    /// Gaussian, but one pair in ten is ten times as noisy, like a neighbour on the machine.
     Contaminated,
-    /// Each side has lognormal noise (sigma 1); the pair is their difference.
+    /// Difference of two sides that each have lognormal noise (sigma 1).
     SkewedSides,
-    /// Two equal groups at -1 and 1, each with a standard deviation of 0.1: the place of code or data is good or bad.
+    /// Two equal groups at -1 and 1, each with a standard deviation of 0.1, like a good or a bad place of code or data.
     TwoGroups,
-    /// Lognormal (sigma 0.5) as a whole, with its 20 % trimmed mean at 0: one side only is disturbed.
+    /// Lognormal (sigma 0.5) as a whole, with its 20 % trimmed mean at 0: only one side is disturbed.
     Lopsided,
     /// Exponential.
     Exponential,
-    /// This part of the pairs is a group of its own, 20 standard deviations of a group away.
+    /// Noise with this part of the pairs in a separate group, at a distance of 20 standard deviations of a group.
     Minority(f64),
-    /// Gaussian, each pair correlated this much with the one before.
+    /// Gaussian, where each pair is correlated this much with the previous one.
     Correlated(f64),
-    /// Gaussian; a fifth of the variance drifts slowly, correlated 0.95 from pair to pair.
+    /// Gaussian, where a fifth of the variance drifts slowly, correlated 0.95 from pair to pair.
     SlowDrift,
 }
 
-/// Draws of one shape.
+/// Generator of draws of one shape.
 pub struct Noise {
     shape: Shape,
     rng: Rng,
@@ -43,7 +44,7 @@ impl Noise {
         Self { shape, rng, previous }
     }
 
-    /// Forgets what came before: the next draw is the first of another test.
+    /// Forgets the previous draw: the next draw is the first of another test.
     pub fn begin(&mut self) {
         self.previous = normal(&mut self.rng);
     }
@@ -84,8 +85,8 @@ impl Noise {
     }
 }
 
-/// 20 % trimmed mean of a group that is the lower part of all values, the rest being up to 20 % of them: the mean of standard
-/// normal noise between two quantiles.
+/// Returns the 20 % trimmed mean of a group that is the lower part of all values, where the rest makes up to 20 % of
+/// them: the mean of standard normal noise between two quantiles.
 fn majority_trimmed_mean(rest: f64) -> f64 {
     let (normal, majority) = (Normal::standard(), 1.0 - rest);
     let density = |part: f64| if part < 1.0 { normal.pdf(normal.inverse_cdf(part)) } else { 0.0 };
@@ -96,15 +97,16 @@ fn majority_trimmed_mean(rest: f64) -> f64 {
 const EXPONENTIAL_TRIMMED_MEAN: f64 = 0.761_045_439_396_793_3;
 /// 20 % trimmed mean of exp(z / 2), z standard normal, by integration between its 20 % and 80 % quantiles.
 const LOPSIDED_TRIMMED_MEAN: f64 = 1.027_052_902_819_504_1;
-/// Its standard deviation, sqrt((exp(1/4) - 1) exp(1/4)).
+/// Standard deviation of exp(z / 2), sqrt((exp(1/4) - 1) exp(1/4)).
 const LOPSIDED_DEVIATION: f64 = 0.603_900_533_210_881_1;
 
 fn lognormal_half(rng: &mut Rng) -> f64 {
     (0.5 * normal(rng)).exp()
 }
 
-/// Box and Muller; the second of the two numbers is not worth its bookkeeping.
+/// Draws a normal number after Box and Muller. The second of the two numbers is dropped, because keeping it is not
+/// worth the code.
 fn normal(rng: &mut Rng) -> f64 {
-    // 1 - u, as the logarithm of 0 is infinite.
+    // The argument is 1 - u, because the logarithm of 0 is infinite.
     (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (2.0 * PI * rng.f64()).cos()
 }

@@ -10,7 +10,7 @@ use super::{ALPHA, decide, decide_within, rule, seed};
 use perfunit_model::{PossibleChange, Threshold, Verdict, margin};
 use std::fmt::Write;
 
-/// Shapes for which the level is claimed, then those for which it is not.
+/// Shapes for which the level is claimed; `NOT_HELD` has the others.
 const HELD: [Shape; 10] = [
     Shape::Normal,
     Shape::HeavyTails,
@@ -25,7 +25,7 @@ const HELD: [Shape; 10] = [
 ];
 const NOT_HELD: [Shape; 2] = [Shape::Correlated(0.6), Shape::SlowDrift];
 
-/// An interval that is looked at over and over.
+/// An interval that is computed at each look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Statistic {
     /// The rule of this crate.
@@ -39,7 +39,7 @@ enum Statistic {
 impl Statistic {
     const ALL: [Self; 3] = [Self::Rule, Self::TrimmedMean, Self::Mean];
 
-    /// Whether the interval at a look at these values excludes 0.
+    /// Returns whether the interval at a look at these values excludes 0.
     fn errs(self, values: &[f64]) -> bool {
         let equal = ALPHA / Looks::OF_PAIRS.count() as f64;
         let (low, high) = match self {
@@ -60,7 +60,7 @@ impl Statistic {
     }
 }
 
-/// Tests of which the interval of some look excludes 0, and of which that of the first does.
+/// Numbers of tests where the interval of any look excludes 0, and where that of the first look does.
 #[derive(Debug, Clone, Copy, Default)]
 struct Errors {
     any: usize,
@@ -84,7 +84,7 @@ fn errors(experiments: usize, shape: Shape, last: usize) -> [Errors; 3] {
     errors
 }
 
-/// How often some look errs, and the first, by shape.
+/// Returns the table of error rates by shape: of any look, and of the first.
 pub fn error_table(experiments: usize) -> String {
     let mut table = String::from(
         "| noise | rule: any of 7 looks | at 8 pairs | trimmed mean at 1 % / 7: any look | at 8 pairs | \
@@ -101,7 +101,7 @@ pub fn error_table(experiments: usize) -> String {
     table
 }
 
-/// The verdict of the trimmed mean alone with equal levels, and its pairs.
+/// Returns the verdict of the trimmed mean alone with equal levels, and the pairs that it takes.
 fn by_trimmed_mean(threshold: f64, mut draw: impl FnMut() -> f64) -> (Verdict, usize) {
     let mut values = Vec::new();
     for look in Looks::OF_PAIRS.all() {
@@ -144,8 +144,8 @@ impl Verdicts {
     }
 }
 
-/// By noise and true change, the verdicts of screening and the pairs that it takes; after a slash those of the trimmed mean
-/// alone.
+/// Returns the table of the verdicts of screening and of its pairs, by noise and true change; figures of the trimmed
+/// mean alone follow a slash.
 pub fn verdict_table(experiments: usize) -> String {
     let threshold = 0.01;
     let mut table = String::from(
@@ -155,7 +155,7 @@ pub fn verdict_table(experiments: usize) -> String {
     for shape in [Shape::Normal, Shape::Contaminated, Shape::Lopsided, Shape::TwoGroups, Shape::Correlated(0.3)] {
         for deviation in [0.005, 0.01, 0.02] {
             let changes = [0.0, 1.0, 2.0, 5.0].map(|times| times * deviation);
-            // The last is the margin, for which *same* is false.
+            // The last change is the margin, for which *same* is false.
             for change in changes.into_iter().chain([margin(threshold)]) {
                 let of = |is_rule: bool| {
                     let mut noise = Noise::new(shape, seed(&[deviation, change]));
@@ -191,8 +191,8 @@ pub fn verdict_table(experiments: usize) -> String {
     table
 }
 
-/// How often layouts of unchanged code are called slower or faster at the level of confirmation, by the shape of what they
-/// differ by.
+/// Returns the table of the rates at which layouts of unchanged code are called slower or faster at the level of
+/// confirmation, by the shape of the differences between layouts.
 pub fn confirmation_table(experiments: usize) -> String {
     let alpha = 0.001;
     let fresh = Rule { alpha_of_change: alpha, looks: Looks::of_layouts(alpha), ..rule(0.01) };
@@ -220,18 +220,18 @@ pub fn confirmation_table(experiments: usize) -> String {
 /// The pairs after which the time of a test ends, in turns.
 const ENDS: [usize; 6] = [8, 11, 16, 32, 64, usize::MAX];
 
-/// The bounds that are stated of tests with one true change.
+/// The bounds that are stated about tests with one true change.
 #[derive(Debug, Clone, Copy, Default)]
 struct Bounds {
     stated: usize,
     /// Bounds that the true change reaches.
     wrong: usize,
-    /// Tests with a larger slowdown or speed-up than their figures leave possible, stated as a bound or not.
+    /// Tests with a larger slowdown or speed-up than their figures leave possible, with or without a stated bound.
     missed: usize,
 }
 
-/// Counts the bounds of tests with this change: of the first pairs, or of fresh pairs where the first ones show a change, at
-/// the level of a run of 1,000 tests. The time of each series may end at any of [`ENDS`].
+/// Counts the bounds of tests with this change: of the first pairs, or of fresh pairs where the first ones show a
+/// change, at the level of a run of 1,000 tests. The time of each series may end at any of [`ENDS`].
 fn bounds(experiments: usize, shape: Shape, change: f64, deviation: f64) -> Bounds {
     let screening = rule(0.01);
     let confirmation = Rule { alpha_of_change: confirmation_alpha(ALPHA, 1_000), ..screening };
@@ -260,8 +260,8 @@ fn bounds(experiments: usize, shape: Shape, change: f64, deviation: f64) -> Boun
     bounds
 }
 
-/// By noise and true change, how many tests have a bound, and of how many it is wrong. A true change of 2, 5 or 10 % is just
-/// outside of the bound of that name.
+/// Returns the table of tests with a bound and of wrong bounds, by noise and true change. A true change of 2, 5 or 10 %
+/// is just outside of the bound of that name.
 pub fn bound_table(experiments: usize) -> String {
     let mut table = String::from(
         "| noise | SD of a pair | true change | with a bound | wrong bound | possible change misses |\n|-|-|-|-|-|-|\n",
@@ -290,11 +290,11 @@ fn simulated_bounds_hold_for_noise_of_every_shape() {
     for shape in HELD {
         for (change, deviation) in [(0.02, 0.01), (-0.05, 0.02), (0.1, 0.03)] {
             let bounds = bounds(experiments, shape, change, deviation);
-            // 1 %, and three standard deviations of chance.
+            // The limit is 1 % and three standard deviations of chance.
             assert!(bounds.wrong <= 12 && bounds.missed <= 12, "{shape:?} {change}: {bounds:?}");
         }
     }
-    // The counts are not all of nothing.
+    // The limits above are meaningful only if many bounds are stated.
     assert!(bounds(100, Shape::Normal, 0.0, 0.01).stated > 90);
 }
 
@@ -303,12 +303,12 @@ fn simulated_levels_hold_for_noise_of_every_shape() {
     let experiments = 1_000;
     for shape in HELD {
         let [of_rule, _, _] = errors(experiments, shape, 32);
-        // 1 %, and three standard deviations of chance.
+        // The limit is 1 % and three standard deviations of chance.
         assert!(of_rule.any <= 20, "{shape:?}: {of_rule:?}");
     }
 }
 
-/// The simulation would show it if they did not.
+/// Checks that the simulation detects levels that do not hold.
 #[test]
 fn simulated_two_groups_mislead_other_intervals() {
     let experiments = 1_000;

@@ -25,36 +25,37 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What the user can set.
+/// Settings of the user.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Longest life of one measured process.
+    /// Timeout for each measured process.
     pub timeout: Duration,
-    /// Longest measuring of one test, screening and confirmation each.
+    /// Time budget of one test, for screening and for confirmation each.
     pub per_test_budget: Duration,
-    /// When the whole run has to end.
+    /// Time at which the whole run has to end.
     pub deadline: Option<Instant>,
-    /// Gate, as a fraction of base.
+    /// Smallest change that is gated, as a fraction of base.
     pub threshold: Threshold,
     /// Probability of a false verdict per test before confirmation.
     pub alpha: f64,
-    /// Verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run gives at most besides those
-    /// on the tests at hand, in other rounds and shards: all of them share one error rate.
+    /// Largest number of verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run
+    /// gives in other rounds and shards, in addition to those on the tests at hand. All these verdicts share one error
+    /// rate.
     pub others: usize,
-    /// Runs that share the error rate, this one included.
+    /// Number of runs that share the error rate, including this one.
     pub family: usize,
-    /// Seed of the random shifts and of what tests draw.
+    /// Seed of the random shifts and of the random numbers that tests draw.
     pub seed: u64,
-    /// Whether layouts are matched.
+    /// Placement of code: matched layouts, or the linker's.
     pub placement: Placement,
-    /// A loss that is accepted: what goes beyond it is judged.
+    /// Accepted loss: only the part of a change that exceeds it is judged.
     pub accepted: Option<AcceptedLoss>,
-    /// What to look at besides time, if anything.
+    /// Metrics other than time to measure, if any.
     pub metering: Option<Metering>,
 }
 
 impl Config {
-    /// The same for a test with terms of its own.
+    /// Returns the same settings for a test with terms of its own.
     #[must_use]
     pub fn on(&self, terms: Option<&Terms>) -> Self {
         let Some(terms) = terms else { return self.clone() };
@@ -70,51 +71,51 @@ impl Config {
     }
 }
 
-/// What to look at besides time.
+/// Measurement of metrics other than time.
 #[derive(Debug, Clone, Default)]
 pub struct Metering {
-    /// The metrics that decide: these are measured until they are told, and confirmed.
+    /// Metrics that decide: they are measured until they are clear, and confirmed.
     pub gates: Vec<Metric>,
-    /// Where instructions come from.
+    /// Source of instruction counts.
     pub instructions: Instructions,
 }
 
-/// A prepared machine. Pins the tool away from the measured core while it lives.
+/// A prepared machine. Keeps the tool away from the measured core as long as it exists.
 #[derive(Debug)]
 pub struct Bench {
-    /// Whether address space randomisation can be switched off.
+    /// True if address space randomisation can be switched off.
     pub paired_address_space: bool,
-    /// How both processes of a pair get the same random numbers; not at all unless it is set.
+    /// Method that gives both processes of a pair the same random numbers; none unless set.
     pub seeds: Seeds,
-    /// The linkers that can make layouts, besides the project's.
+    /// Linkers that can make layouts, in addition to the project's linker.
     pub linkers: Linkers,
-    /// What processes need that count; nothing unless it is set.
+    /// Requirements of processes that count; none unless set.
     pub gauges: Gauges,
-    /// Where processes leave call trees; nowhere unless it is set.
+    /// Files in which processes record call trees; none unless set.
     pub trees: RefCell<Option<CallTrees>>,
-    /// Where processes leave the work of functions; nowhere unless it is set.
+    /// Files in which processes record the work of functions; none unless set.
     pub tables: RefCell<Option<WorkTables>>,
-    /// What build scripts of each side left in `OUT_DIR`.
+    /// Files that build scripts of each side left in `OUT_DIR`.
     pub made: Option<InPlace>,
     /// The page of the running pair.
     pub page: SharedPage,
-    /// What the processes of each side note of the programs that they start.
+    /// Logs in which the processes of each side note the programs that they start.
     pub starts: Sides<StartLog>,
-    /// Processes that fork those of the next pairs.
+    /// Processes that fork the processes of the next pairs.
     pub fork_servers: RefCell<ForkServers>,
-    /// `TMPDIR` of each side; equally long paths.
+    /// `TMPDIR` of each side; both paths are equally long.
     pub temporary: Sides<TestFolder>,
-    /// For all that is gone after the run.
+    /// Folder for files that are deleted after the run.
     folder: PathBuf,
     core: Cell<usize>,
     cores: Cores,
     watch: RefCell<Watch>,
     common: RefCell<CommonFile>,
-    /// Whether some process could not move its program.
+    /// True if some process could not move its program.
     unsettled: Cell<bool>,
 }
 
-/// Time on other cores than those that are left to us while we measure.
+/// Guard for the use of cores beyond those left to the tool during measurements; its drop ends the use.
 pub struct Visit<'a>(&'a Bench);
 
 impl Drop for Visit<'_> {
@@ -125,16 +126,16 @@ impl Drop for Visit<'_> {
     }
 }
 
-/// The cores that we may use, as we found them.
+/// The cores that this process may use, as they were at the start.
 #[derive(Debug)]
 struct Cores {
     allowed: Vec<usize>,
-    /// Our own cores before; `None` where the system does not let us choose.
+    /// The cores of this process before the run; `None` if the system does not allow a choice.
     before: Option<BTreeSet<usize>>,
 }
 
 impl Bench {
-    /// Prepares the machine; `ours` is our folder below cargo's target folder.
+    /// Prepares the machine; `ours` is the state folder below cargo's target folder.
     pub fn open(ours: &Path) -> Result<Self> {
         let _span = tracing::debug_span!("core").entered();
         os::supported()?;
@@ -167,18 +168,19 @@ impl Bench {
         })
     }
 
-    /// The core that runs both processes of a pair.
+    /// Returns the core that runs both processes of a pair.
     pub fn core(&self) -> usize {
         self.core.get()
     }
 
-    /// The core that a process is kept on; none if it only simulates one.
+    /// Returns the core that a process is kept on; `None` if the process only runs in a simulated processor.
     pub fn core_of(&self, gauge: Option<Gauge>) -> Option<usize> {
         (!gauge.is_some_and(Gauge::is_callgrind)).then(|| self.core())
     }
 
-    /// Returns what tests are told of cores, as the preloaded library reads it: they see those that we were started with
-    /// instead of the measured core, and of those that we keep to meanwhile. `None` if there is nothing to hide.
+    /// Returns core masks for the preloaded library. Tests see the cores that this process was started with (the first
+    /// mask) instead of the measured core and of the cores that this process keeps to meanwhile. `None` if there is
+    /// nothing to hide.
     pub fn cores_told(&self) -> Option<String> {
         let before = self.cores.before.as_ref().filter(|before| before.len() > 1)?;
         let now = os::own_cores().filter(|now| now != before);
@@ -186,8 +188,8 @@ impl Bench {
         Some(core_masks(&sets.into_iter().flatten().collect::<Vec<_>>()))
     }
 
-    /// Puts ourselves on the core of the measured processes, until the result is dropped: who starts there and waits there
-    /// has its children there from their first instruction to their last.
+    /// Moves this process to the core of the measured processes until the result is dropped. Children that this process
+    /// starts and waits for there run there from their first instruction to their last.
     pub fn visit_core(&self) -> Visit<'_> {
         if self.cores.before.is_some() {
             let _ = os::keep_on([self.core.get()]);
@@ -195,40 +197,41 @@ impl Bench {
         Visit(self)
     }
 
-    /// Lets us, and what we start, use all cores until the result is dropped: for work while nothing is measured.
+    /// Lets this process and its children use all cores until the result is dropped: for work while nothing is
+    /// measured.
     pub fn use_all_cores(&self) -> Visit<'_> {
         self.cores.release();
         Visit(self)
     }
 
-    /// How many cores there are for such work.
+    /// Returns the number of cores for such work.
     pub fn all_cores(&self) -> usize {
         self.cores.allowed.len()
     }
 
-    /// Between two tests: if others were busy on the core, moves to a quieter one.
+    /// Moves to a quieter core between two tests, if other programs were busy on the current core.
     pub fn settle(&self) {
         let mut watch = self.watch.borrow_mut();
         if self.cores.allowed.len() > 1 && watch.wants_to_move() {
-            // From all of them: we are on the others now.
+            // The choice includes the measured core, which this process does not use at this point.
             self.cores.release();
             let core = quietest(&self.cores.allowed).unwrap_or(self.core.get());
             self.core.set(core);
-            // They and their variables belong to the former core.
+            // The fork servers and their variables belong to the former core.
             self.fork_servers.borrow_mut().clear();
             self.cores.keep_away_from(core);
             watch.move_to(core);
         }
     }
 
-    /// What the user should know about this machine and the time of the measurement.
+    /// Returns remarks for the user about this machine and the time of the measurement.
     pub fn remarks(&self) -> Vec<Machine> {
         let mut remarks = Vec::new();
         if !self.paired_address_space {
             remarks.push(Machine::RandomAddresses);
         }
         if self.cores.before.is_none() {
-            // Whose core it was cannot be told either.
+            // Without a fixed core, the load of the measured core is unknown as well.
             remarks.push(Machine::NoFixedCore);
             return remarks;
         }
@@ -242,32 +245,32 @@ impl Bench {
         remarks
     }
 
-    /// The file with the pages that both programs have in common; `None` if these cannot be moved.
+    /// Returns the file with the pages that both programs have in common; `None` if these cannot be moved.
     pub fn common_pages(&self, executables: Sides<&TestExecutable>) -> Result<Option<Rc<File>>> {
         self.common.borrow_mut().of(executables)
     }
 
-    /// Notes that a process could not move its program to the pages that it should lie in.
+    /// Notes that a process could not move its program to the intended pages.
     pub fn note_unsettled(&self) {
         self.unsettled.set(true);
     }
 
-    /// Folder for what callgrind writes.
+    /// Returns the folder for the output of callgrind.
     pub fn callgrind(&self) -> PathBuf {
         self.folder.join("callgrind")
     }
 
-    /// `TMPDIR` of tests that are watched.
+    /// Returns the `TMPDIR` of traced tests.
     pub fn traced(&self) -> TestFolder {
         self.temporary.base.beside("traced")
     }
 
-    /// Folder for executables with debug information.
+    /// Returns the folder for executables with debug information.
     pub fn lined(&self) -> PathBuf {
         self.folder.join("lined")
     }
 
-    /// Folder for executables with other layouts.
+    /// Returns the folder for executables with other layouts.
     pub fn layouts(&self) -> PathBuf {
         self.folder.join("layouts")
     }
@@ -290,7 +293,7 @@ impl Drop for Bench {
     }
 }
 
-/// The cores that we may use, and whether we may choose among them.
+/// Returns the cores that this process may use, and whether it may choose among them.
 pub fn usable_cores() -> (Vec<usize>, bool) {
     let Cores { allowed, before } = Cores::find();
     (allowed, before.is_some())
@@ -301,19 +304,19 @@ impl Cores {
         let before = os::own_cores();
         let allowed = match &before {
             Some(cores) => cores.iter().copied().collect(),
-            // Where the processes run is then for the scheduler to say.
+            // The scheduler then decides where the processes run.
             None => vec![0],
         };
         Self { allowed, before }
     }
 
-    /// Keeps us, who wait for the measured processes, off their core and what shares its execution units. Not fatal if it
-    /// fails: the measured processes are pinned in any case.
+    /// Keeps this process, which waits for the measured processes, off their core and off the cores that share its
+    /// execution units. A failure is not fatal: the measured processes are pinned in any case.
     fn keep_away_from(&self, core: usize) {
         let units = kernel::siblings(core);
         let without =
             |excluded: &[usize]| os::keep_on(self.allowed.iter().copied().filter(|other| !excluded.contains(other)));
-        // An empty set is refused: then there is nothing but the core's other half, or the core itself.
+        // An empty set is refused: then only the core's other half is left, or only the core itself.
         let _ = without(&units).or_else(|_| without(&[core]));
     }
 
@@ -335,7 +338,8 @@ fn core_masks(sets: &[BTreeSet<usize>]) -> String {
     sets.iter().map(mask).collect::<Vec<String>>().join(",")
 }
 
-/// Containers may refuse `personality(ADDR_NO_RANDOMIZE)`: try it on ourselves, where it has no effect until exec.
+/// Returns whether `personality(ADDR_NO_RANDOMIZE)` is allowed, because containers may refuse it. The call is tried on
+/// this process, where it has no effect until exec.
 pub fn can_fix_addresses() -> bool {
     os::FixedAddresses::switch_on().is_ok()
 }

@@ -1,9 +1,10 @@
 //! Tests that run until a time has passed.
 //!
-//! Such a test does as much as its time allows: its time is the same however slow its code is. It is recognised by what it
-//! does if its clock goes twice as fast: it reads the clock less often, and computes less. A test that only looks at the
-//! clock, or waits, does the same by any clock. Base and head of a test that runs by the clock are compared by a clock that
-//! each reading advances by one step: both then do the same work, and what it takes is measured as ever.
+//! Such a test does as much work as its time allows, so its time is the same however slow its code is. Its behavior
+//! under a clock that goes twice as fast gives it away: it reads the clock less often, and computes less. A test that
+//! only looks at the clock, or waits, does the same work under any clock. Base and head of a test that runs by the
+//! clock are compared under a clock that advances by one step at each reading: both then do the same work, and its time
+//! is measured as usual.
 
 use super::classify::longest_call;
 use super::lockstep::{PairEnd, SideEnd, Task};
@@ -18,21 +19,24 @@ use perfunit_system::interrupt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// A loop that ends by the clock reads it at least so often: before, and after each of two rounds.
+/// Fewest readings by a loop that ends by the clock: one before, and one after each of two rounds.
 const FEWEST_READINGS: u64 = 3;
-/// No test ends by the clock sooner.
+/// Shortest time of a test that ends by the clock, ns.
 const SHORTEST_NS: f64 = 1e6;
-/// By a clock that goes twice as fast a test that runs by it does half as much, besides what it does in any case.
+/// Largest ratio of the work under a clock that goes twice as fast to the usual work, for a test that runs by the clock:
+/// a half, plus the work that the test does in any case.
 const FEWER: f64 = 0.75;
-/// Calls by either clock: the processor's time is noisy.
+/// Calls with each clock: processor time is noisy.
 const TRIES: usize = 2;
-/// Steps are so long that a call takes no more than this, or than this part of the longest call that pairs can bear.
+/// Limits of a call with a stepped clock, which shorten the steps: this time, and this part of the longest call that
+/// pairs can measure.
 const LONGEST: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
-/// A call by a stepped clock that takes so many times as long, and a second, waits for something that does not come.
+/// Ratio to the normal time, with another second added, beyond which a call with a stepped clock waits for an event
+/// that does not come.
 const LONGER: f64 = 10.0;
 
-/// A call by a stepped clock.
+/// A call with a stepped clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Call {
     readings: u64,
@@ -40,7 +44,8 @@ struct Call {
     cpu_ns: f64,
 }
 
-/// Returns the clock by which both versions of a test do the same work; the true one unless the test runs by the clock.
+/// Returns the clock with which both versions of a test do the same work: the true clock unless the test runs by the
+/// clock.
 pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng) -> Result<TestClock> {
     let base = &pilot.sides.base;
     if base.clock_readings < FEWEST_READINGS || base.passed_ns < SHORTEST_NS {
@@ -68,14 +73,14 @@ pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng)
 
 const TWICE: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
 
-/// Returns the step by which a test does as much as it did by the true clock, or works for this long if that is less. While
-/// others had the core the true clock went on and the test did not work.
+/// Returns the step with which a test does as much work as with the true clock, or works for `longest` if that is less.
+/// While other programs had the core, the true clock advanced but the test did not work.
 fn step(call: &SideEnd, longest: Duration) -> Option<NonZeroU64> {
     let shortened = (call.first_ns / longest.as_nanos() as f64).max(1.0);
     NonZeroU64::new((call.passed_ns / call.clock_readings as f64 * shortened) as u64)
 }
 
-/// Makes a first call on base; `None` if it does not pass.
+/// Makes a first call on base; `None` if the call does not pass.
 fn call(trial: &Trial<'_>, pads: Pads, limit: Duration) -> Result<Option<Call>> {
     let end = pair::run(trial.bench, &trial.programs, Task::Solo(Side::Base), pads, limit)?;
     let base = &end.sides.base;
@@ -83,13 +88,13 @@ fn call(trial: &Trial<'_>, pads: Pads, limit: Duration) -> Result<Option<Call>> 
     Ok(has_passed.then_some(Call { readings: base.clock_readings, cpu_ns: base.first_cpu_ns }))
 }
 
-/// Returns whether calls by the faster clock read it less often.
+/// Returns whether calls with the faster clock read the clock less often.
 fn reads_less(slow: &[Call], fast: &[Call]) -> bool {
     let readings = |calls: &[Call]| calls.iter().map(|call| call.readings).min().unwrap_or(0);
     readings(slow) >= FEWEST_READINGS && readings(fast) as f64 <= FEWER * readings(slow) as f64
 }
 
-/// Returns whether calls by the faster clock took less of the processor's time.
+/// Returns whether calls with the faster clock took less of the processor's time.
 fn computes_less(slow: &[Call], fast: &[Call]) -> bool {
     let cpu_ns = |calls: &[Call]| calls.iter().map(|call| call.cpu_ns).fold(f64::INFINITY, f64::min);
     cpu_ns(fast) <= FEWER * cpu_ns(slow)
@@ -110,17 +115,17 @@ mod tests {
     #[test]
     fn less_work_by_a_faster_clock_is_work_by_the_clock() {
         assert!(runs_by_clock(&calls(1001, [5e7]), &calls(501, [2.5e7])));
-        // A few long rounds: three of them, or two.
+        // The rounds are few and long: three, or two.
         assert!(runs_by_clock(&calls(4, [9e7]), &calls(3, [6e7])));
-        // Another program left its traces in the caches.
+        // Another program disturbed the caches.
         assert!(runs_by_clock(&calls(1001, [5e7, 5.1e7]), &calls(501, [4.9e7, 2.5e7])));
     }
 
     #[test]
     fn a_test_that_looks_at_the_clock_or_waits_does_not_run_by_it() {
-        // It times each of its rounds.
+        // The test times each of its rounds.
         assert!(!runs_by_clock(&calls(1001, [5e7]), &calls(1001, [5e7])));
-        // It polls until a time has passed, and computes elsewhere.
+        // The test polls until a time has passed, and computes elsewhere.
         assert!(!runs_by_clock(&calls(1001, [5e7]), &calls(501, [4.9e7])));
         assert!(!runs_by_clock(&calls(2, [5e7]), &calls(1, [2.5e7])));
     }
@@ -133,7 +138,7 @@ mod tests {
         };
         assert_eq!(step(5e7, 5e7, 1000), Some(50_000));
         assert_eq!(step(1e9, 1e9, 1000), Some(10_000_000));
-        // Others had the core for three quarters of the time.
+        // Other programs had the core for three quarters of the time.
         assert_eq!(step(2.5e7, 1e8, 1000), Some(100_000));
         assert_eq!(step(2.5e8, 1e9, 1000), Some(2_500_000));
         assert_eq!(step(1e6, 1e6, 2_000_000), None);

@@ -46,7 +46,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Adds a tree of which the root is the same.
+    /// Adds a tree with the same root.
     pub fn add(&mut self, other: Self) {
         let first = self.nodes.len();
         for (index, node) in other.nodes.into_iter().enumerate() {
@@ -77,9 +77,9 @@ const KEPT_BATCHES: f64 = 0.5;
 /// The request to the probes of both sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeRequest {
-    /// One of [`perfunit_runtime::tree::mode`], of the sites that are not listed.
+    /// Mode of the sites that are not listed, one of [`perfunit_runtime::tree::mode`].
     pub default_mode: u32,
-    /// The same of those that are.
+    /// Mode of the listed sites.
     pub listed_mode: u32,
     pub keys: Vec<u64>,
 }
@@ -216,7 +216,7 @@ struct Means {
     probe_ticks: Vec<f64>,
 }
 
-/// Returns the rows that took least.
+/// Returns the rows with the least time.
 fn quickest<'a>(rows: &[&'a [Figures]]) -> Vec<&'a [Figures]> {
     let took = |row: &[Figures]| row.iter().map(|figures| figures.self_ticks.load(Relaxed)).sum::<u64>();
     let mut rows: Vec<(u64, &[Figures])> = rows.iter().map(|row| (took(row), *row)).collect();

@@ -1,4 +1,4 @@
-//! What a pilot tells about a test: measurable, and how; or not, and why. Pure.
+//! Classification of a test by its pilot: the way to measure it, or the reason why it cannot be measured. Pure.
 
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
 use super::running::how_ended;
@@ -8,20 +8,21 @@ use perfunit_runtime::calibrate::{self, Noise, Plan};
 use perfunit_runtime::page::{FEW_BATCHES, state};
 use std::time::Duration;
 
-/// Below this on both sides there is no work left: a call and a loop step take about 1 ns themselves.
+/// Time of both sides below which no work is left, ns: a call and a loop step take about 1 ns themselves.
 const FOLDED_NS: f64 = 3.0;
-/// From this factor on head's time settles the length of batches.
+/// Least ratio of head's time to base's at which head's time determines the length of batches.
 const MUCH_SLOWER: f64 = 4.0;
-/// Pairs that the first look needs, with some that may be lost, or for the calibration, which is not repeated.
+/// Number of pairs that the first look needs, with an allowance for lost pairs or for the calibration, which is not
+/// repeated.
 pub const FEWEST_PAIRS: f64 = decide::FIRST_LOOK as f64 * 1.3;
 
-/// What to do with a test after its pilot.
+/// Action for a test after its pilot.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Class {
     Steady(Shape),
-    /// It passes once but not twice, or not in one process with itself.
+    /// The test passes once but not twice, or not in one process with itself.
     NotRepeatable(FirstCallsBecause),
-    /// Its first call failed: find out whose fault it is.
+    /// The first call failed: further runs must show which side is at fault.
     Suspect,
     Not(Reason),
 }
@@ -38,7 +39,7 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
         let end = pilot.sides.get(side);
         match end.state {
             state::FAILED_LATER => return Class::NotRepeatable(later_failure(end)),
-            // Its process ended although the first call had passed.
+            // The process ended although the first call had passed.
             state::REPEATING if end.status.is_some() => return Class::NotRepeatable(later_failure(end)),
             state::WRONG_VERSION => {
                 return Class::Not(Reason::NotCaptured { why: NotCaptured::OtherRuntime });
@@ -63,19 +64,19 @@ pub fn classify(pilot: &PairEnd, timeout: Duration, budget: Duration) -> Class {
     Class::Steady(shape)
 }
 
-/// The shape that base was calibrated to, or head's own if head is so much slower that base's would make each pair
-/// long: the worst regressions are the last ones to be left out for their length. Base's batches are then short, which
-/// costs precision where there is plenty.
+/// Returns the shape that base was calibrated to, or head's own shape if head is so much slower that base's would make
+/// each pair long: the worst regressions should be the last to be left out for their length. Base's batches are then
+/// short, which costs precision where there is plenty.
 fn bearable(shape: Shape, base_ns: f64, head_ns: f64) -> Shape {
     if head_ns < MUCH_SLOWER * base_ns {
         return shape;
     }
     let Plan { repetitions, batches, warm, .. } = calibrate::shape(head_ns, BATCH_NS, Noise::OfProcess);
-    // Base has fewer where most of a run is not timed.
+    // Base has fewer repetitions where most of a run is not timed.
     if repetitions < shape.repetitions { Shape { repetitions, batches, warm } } else { shape }
 }
 
-/// The longest call of a test that pairs can measure within the budget, if head takes as long as base.
+/// Returns the longest call of a test that pairs can measure within the budget, if head takes as long as base.
 pub fn longest_call(budget: Duration) -> Duration {
     budget.div_f64(2.0 * FEWEST_PAIRS)
 }
@@ -98,8 +99,8 @@ pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
     undisturbed(&end.times) / shape.repetitions.max(1) as f64
 }
 
-/// Returns the time of a batch that nothing interrupts: the 10 % quantile of many; of few long ones the mean of the faster
-/// half.
+/// Returns the time of a batch without interruptions: the 10 % quantile of many batches; the mean of the faster half of
+/// a few long ones.
 pub fn undisturbed(batches: &[f64]) -> f64 {
     let mut batches = batches.to_vec();
     if batches.len() >= FEW_BATCHES as usize {
@@ -109,7 +110,7 @@ pub fn undisturbed(batches: &[f64]) -> f64 {
     }
 }
 
-/// Times of one run, ns: one of each batch, or that of the first call.
+/// Returns the times of one run, ns: one for each batch, or that of the first call.
 pub fn runs(end: &SideEnd, shape: Shape) -> impl Iterator<Item = f64> {
     let first = (shape.batches == 0).then_some(end.first_ns);
     let batches = if shape.batches == 0 { &[][..] } else { &end.times };
@@ -117,7 +118,7 @@ pub fn runs(end: &SideEnd, shape: Shape) -> impl Iterator<Item = f64> {
     first.into_iter().chain(batches.iter().map(move |time| time / repetitions))
 }
 
-/// Why a first call did not pass, or `None` if it did.
+/// Returns the reason why a first call did not pass; `None` if it passed.
 pub fn first_failure(end: &SideEnd, side: Side) -> Option<Reason> {
     let (side, intermittent) = (FailedOn::from(side), false);
     match (end.state, end.status) {
@@ -169,13 +170,13 @@ mod tests {
             half.sides.get_mut(side).times.iter_mut().for_each(|time| *time *= 500.0);
         }
         half.shape.repetitions *= 500;
-        // Head, a hundred times slower, settles the length of the batches.
+        // Head, a hundred times slower, determines the length of the batches.
         check(&half, &Class::Steady(Shape { repetitions: 150, batches: 20, ..half.shape }));
     }
 
     #[test]
     fn a_slower_head_gets_no_longer_batches_where_most_of_a_run_is_not_timed() {
-        // Head's time alone would ask for 500 repetitions.
+        // Head's time alone would require 500 repetitions.
         let slower = pilot(end(state::DONE, 4.0), end(state::DONE, 100.0));
         check(&slower, &Class::Steady(slower.shape));
     }

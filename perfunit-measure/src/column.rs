@@ -10,9 +10,9 @@ use std::collections::VecDeque;
 pub struct Column {
     log_ratios: Vec<f64>,
     values: Sides<Vec<f64>>,
-    /// Log ratios of the unit at hand.
+    /// Log ratios of the current unit.
     unit: Vec<f64>,
-    /// Log ratios of pairs that wait for one begun by the other side.
+    /// Log ratios of pairs that wait for a pair begun by the other side.
     waiting: Sides<VecDeque<f64>>,
 }
 
@@ -22,7 +22,7 @@ impl Column {
         self.add_compared(values, (values.head / values.base).ln());
     }
 
-    /// Adds the values of a pair with a log ratio of its own.
+    /// Adds the values of a pair with a separate log ratio.
     pub fn add_compared(&mut self, values: Sides<f64>, log_ratio: f64) {
         self.unit.push(log_ratio);
         self.keep(values);
@@ -43,7 +43,7 @@ impl Column {
         self.values.head.push(values.head);
     }
 
-    /// Completes the unit at hand.
+    /// Completes the current unit.
     pub fn end_unit(&mut self) {
         if !self.unit.is_empty() {
             self.log_ratios.push(decide::trimmed_mean(&self.unit, decide::TRIMMING));
@@ -69,7 +69,7 @@ impl Column {
         if !self.is_known() {
             return Err(NotMetered::NotCounted);
         }
-        // Of too few pairs nothing can be said.
+        // Too few pairs allow no conclusion.
         let decision = decide::conclude(rule, &self.log_ratios);
         Ok(Metered {
             verdict: decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into()),

@@ -31,7 +31,7 @@ pub(super) struct Screened {
     pub way: Option<Settled>,
     /// First calls that seem to differ from later ones.
     pub first_call: Option<Flagged>,
-    /// Whether the first pairs were stopped because only drawn layouts can decide.
+    /// True if the first pairs were stopped because only drawn layouts can decide.
     pub left_open: bool,
 }
 
@@ -79,7 +79,7 @@ struct Open {
 }
 
 impl Confirmer<'_, '_> {
-    /// Measures what is still open, and returns the ends of all tests.
+    /// Measures all open series, and returns the ends of all tests.
     pub fn run(&mut self, mut screened: Vec<Screened>) -> Result<Vec<Ended>> {
         let _span = tracing::debug_span!("confirm").entered();
         let mut open = self.open(&mut screened)?;
@@ -166,7 +166,7 @@ impl Confirmer<'_, '_> {
             measurement
         } else {
             let unit = self.unit(subject, open.pairs_per_layout)?;
-            // One layout decides on such a test with a wider interval only.
+            // One layout decides such a test only with a wider interval.
             let on_one = unit == Unit::Pair
                 && matches!(open.calls, Calls::Repeated(Question::Pairs(Placed::Drawn | Placed::Uncertain)));
             let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
@@ -254,7 +254,7 @@ impl Confirmer<'_, '_> {
         Ok(confirmation)
     }
 
-    /// Returns how the instructions of a test changed, if by enough to support this change of time.
+    /// Returns the change of a test's instructions, with a threshold that is large enough to support this change of time.
     fn instructions(&mut self, open: &Open, change: &Change, doubt: Doubt) -> Result<Instructions> {
         // The instructions of an accepted loss are among them; what exceeds it cannot be separated.
         if open.config.accepted.as_ref().is_some_and(|accepted| accepted.log_ratio(open.settled.task.mode()) != 0.0) {
@@ -279,7 +279,7 @@ impl Confirmer<'_, '_> {
     }
 }
 
-/// Takes all to their first look, then all to their second, and so on, until all are over.
+/// Takes all series to their first look, then all to their second, and so on, until all are over.
 fn breadth_first(all: usize, mut take_to: impl FnMut(usize, usize) -> Result<bool>) -> Result<()> {
     for look in 0.. {
         let mut is_more = false;
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn every_test_has_its_first_look_before_any_has_its_second() {
-        // Test and look, as long as the budget lasts; the second test is content after one look.
+        // The entries are test and look, as long as the budget lasts; the second test needs only one look.
         let visited = |budget: usize| {
             let mut visited = Vec::new();
             let needed = [3, 1, 2];

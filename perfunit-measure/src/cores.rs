@@ -61,14 +61,14 @@ pub fn on_core<T: Send + 'static>(core: usize, work: impl FnOnce() -> T + Send +
     std::thread::spawn(pinned).join().ok().flatten()
 }
 
-/// The number of cores that are spun on: those with the most idle time.
+/// The number of cores that a thread spins on: those with the most idle time.
 const LOOKED_AT: usize = 4;
-/// The time over which the kernel's figures are compared: some of its ticks.
+/// The time over which the kernel's figures are compared: several of its ticks.
 const WATCHED: Duration = Duration::from_millis(40);
 /// The time of spinning on a core, longer than the time slices of the scheduler.
 const SPUN: Duration = Duration::from_millis(30);
-/// The difference from which another core is preferred to the last one, which gets the fewest interrupts. On a busy machine
-/// so short a measurement is off by as much.
+/// The least difference at which another core is preferred to the last one, which gets the fewest interrupts. On a busy
+/// machine, such a short measurement has an error of this size.
 const EQUAL: f64 = 0.1;
 /// The weight of preempted work, which still evicts the caches.
 const WEIGHT_OF_BUSY: f64 = 0.1;
@@ -99,7 +99,7 @@ pub fn quietest(cores: &[usize]) -> Option<usize> {
     let busy_unit = |core: usize| kernel::siblings(core).iter().map(busy).fold(0.0, f64::max);
     let mut looks: Vec<Look> =
         cores.iter().map(|core| Look { core: *core, busy: busy_unit(*core), lost: 0.0 }).collect();
-    // Of equal ones the last.
+    // Of equally busy cores, the last comes first.
     looks.sort_by(|a, b| a.busy.total_cmp(&b.busy).then(b.core.cmp(&a.core)));
     looks.truncate(LOOKED_AT);
     for look in &mut looks {
@@ -108,7 +108,7 @@ pub fn quietest(cores: &[usize]) -> Option<usize> {
     choose(&looks)
 }
 
-/// Returns the core on which a thread loses least; of about equal ones the last.
+/// Returns the core on which a thread loses least; the last of about equal ones.
 fn choose(looks: &[Look]) -> Option<usize> {
     let cost = |look: &Look| look.lost + WEIGHT_OF_BUSY * look.busy;
     let least = looks.iter().map(cost).fold(f64::INFINITY, f64::min);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn the_core_that_others_need_is_left_to_them() {
         check(&[(0, 0.1, 0.01), (1, 1.0, 0.5)], 0);
-        // Programs of low priority give way, but not without a trace.
+        // Programs of low priority give way, but still disturb.
         check(&[(0, 0.0, 0.01), (1, 1.0, 0.02)], 0);
         check(&[(0, 1.0, 0.02), (1, 0.0, 0.3)], 0);
     }

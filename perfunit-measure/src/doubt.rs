@@ -11,7 +11,8 @@ use perfunit_model::{
     REACH_WITHIN_CODE, Sides, Threshold, Verdict,
 };
 
-/// Returns whether pairs show a change of anything that decides. Counts were read a second time already.
+/// Returns whether pairs show a change of time or of a gated metric. Counts are not included: they were already read
+/// twice.
 pub fn is_flagged(finding: &Finding, gates: &[Metric]) -> bool {
     finding.result.as_ref().is_ok_and(|figures| {
         let of_pairs = OF_PAIRS.into_iter().filter(|metric| gates.contains(metric));
@@ -19,7 +20,7 @@ pub fn is_flagged(finding: &Finding, gates: &[Metric]) -> bool {
     })
 }
 
-/// Returns whether a metric is said to have changed.
+/// Returns whether the verdict on a metric is a change.
 pub fn is_flagged_metric(metered: &Result<Metered, NotMetered>) -> bool {
     metered.as_ref().is_ok_and(|metered| metered.verdict.is_change())
 }
@@ -42,7 +43,7 @@ pub fn is_small(finding: &Finding) -> bool {
     })
 }
 
-/// How the placement of code can explain a change.
+/// Plausibility of code placement as the cause of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
     /// Placement usually has this effect: without more instructions nothing is slower, without fewer nothing faster.
@@ -72,7 +73,7 @@ pub fn usual_effect(places: Placed, base_ns: f64) -> f64 {
     }
 }
 
-/// How the instructions of a test changed whose time changed by no more than code placement can explain.
+/// Change of the instructions of a test, if code placement can explain the change of its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instructions {
     pub doubt: Doubt,
@@ -97,25 +98,26 @@ impl Instructions {
     }
 }
 
-/// The share of a change in time that instructions must show, where code placement can explain the change and where other
-/// code with the same work can. One more instruction in a changed caller is a fraction of a cycle; moved code costs several.
+/// The share of a change in time that instructions must show: the first if code placement can explain the change, the
+/// second if other code with the same work can. One more instruction in a changed caller is a fraction of a cycle;
+/// moved code costs several.
 const LEAST_SHARE: f64 = 0.25;
 const LEAST_SHARE_IF_REMOTE: f64 = 0.1;
 
-/// Returns the change of instructions, as a fraction, that this change of time must be accompanied by.
+/// Returns the least change of instructions, as a fraction, that supports this change of time.
 pub fn least_instructions(change: &Change, doubt: Doubt) -> f64 {
     let share = if doubt == Doubt::Usual { LEAST_SHARE } else { LEAST_SHARE_IF_REMOTE };
     share * change.estimate.abs()
 }
 
-/// Returns how the placement of code can explain a change of time, if time is said to have changed.
+/// Returns how the placement of code can explain a change of time, if the verdict on time is a change.
 pub fn doubt_on_time(finding: &Finding, places: Placed) -> Option<Doubt> {
     let figures = finding.result.as_ref().ok().filter(|figures| figures.verdict.is_change())?;
     let Measured { change, base_ns, head_ns, .. } = figures.measured;
     doubt(&change, &Sides { base: base_ns, head: head_ns }, places)
 }
 
-/// Returns the change of a metric that is a time, if it is said to have changed and the placement of code can explain it.
+/// Returns the change of a metric that is a time, if its verdict is a change and the placement of code can explain it.
 pub fn doubt_on_metric(finding: &Finding, metric: Metric, places: Placed) -> Option<(Change, Doubt)> {
     let metered = finding.result.as_ref().ok()?.metrics.get(&metric)?.as_ref().ok()?;
     let change = metered.change.filter(|_| metered.verdict.is_change())?;
@@ -140,13 +142,13 @@ fn doubt(change: &Change, ns: &Sides<f64>, places: Placed) -> Option<Doubt> {
 const APART: f64 = 0.05;
 const APART_NS: f64 = 2_000.0;
 
-/// Returns the threshold of first calls that are compared alongside later ones. It is larger because the caches that they
-/// find are not all equal.
+/// Returns the threshold of first calls that are compared alongside later ones. It is larger because first calls start
+/// with unequal caches.
 pub fn threshold_of_first_calls(threshold: Threshold) -> Threshold {
     threshold.at_least(APART)
 }
 
-/// Returns whether first calls differ by more than later calls do, so that they need a verdict of their own.
+/// Returns whether first calls differ by more than later calls do, so that they need a separate verdict.
 pub fn is_apart(threshold: Threshold, first_ns: Sides<f64>, later: &Measured) -> bool {
     let beyond = (first_ns.head - first_ns.base) - (later.head_ns - later.base_ns);
     beyond.abs() >= APART_NS && beyond.abs() >= threshold_of_first_calls(threshold).fraction() * first_ns.base
@@ -183,7 +185,7 @@ mod tests {
             figures.measured.change = Change { estimate: 0.0, low: -half, high: half };
             rests_on_places(&finding(figures))
         };
-        // Its threshold is 10 %.
+        // The margin is 10 %.
         assert!(open(0.09) && !open(0.11));
     }
 
@@ -200,12 +202,12 @@ mod tests {
         assert_eq!(of(Verdict::Slower, 0.019, 1000.0), [Some(Doubt::Usual); 3]);
         assert_eq!(of(Verdict::Slower, 0.021, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Same, 0.013, 1000.0), [None; 3]);
-        // 4 ns of 20, and 6 ns.
+        // The differences are 4 ns of 20 ns, and 6 ns.
         assert_eq!(of(Verdict::Slower, 0.2, 20.0), [None, None, Some(Doubt::Usual)]);
-        // The interval is 1 % to both sides: 9.9 %.
+        // The interval is 1 % to both sides, so its nearer end is 9.9 %.
         assert_eq!(of(Verdict::Slower, 0.109, 1000.0), [Some(Doubt::Remote), Some(Doubt::Remote), Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Slower, 0.3, 20.0), [None, None, Some(Doubt::Rare)]);
-        // The interval is 1 % to both sides: 49.9 %, and 50.1 %.
+        // The interval is 1 % to both sides, so its nearer ends are 49.9 % and 50.1 %.
         assert_eq!(of(Verdict::Faster, -0.509, 1000.0), [None, None, Some(Doubt::Rare)]);
         assert_eq!(of(Verdict::Faster, -0.511, 1000.0), [None; 3]);
     }

@@ -1,8 +1,8 @@
 //! First calls of tests, each in a child process that forks just before the test's body.
 //!
-//! A forked call costs a third of a millisecond and finds the same memory and caches as the one before. A pilot shows whether
-//! the process of a test can fork; if it cannot, each call costs a process. First calls measure tests that cannot be repeated,
-//! and the work that only the first call of a repeated test does.
+//! A forked call costs a third of a millisecond and starts with the same memory and caches as the previous call. A
+//! pilot shows whether the process of a test can fork; if it cannot, each call costs a process. First calls measure
+//! tests that cannot be repeated, and the work that only the first call of a repeated test does.
 
 use super::bench::Config;
 use super::classify::FEWEST_PAIRS;
@@ -24,15 +24,15 @@ use perfunit_system::interrupt;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// The distance of a single pair's difference from 0, in standard errors, from which more pairs are measured.
+/// The least distance of a single pair's difference from 0, in standard errors, at which more pairs are measured.
 const SUSPICIOUS: f64 = 4.0;
 
 /// The first comparison of a test's first calls.
 pub enum Look {
-    /// They differ no more than later calls do.
+    /// First calls differ no more than later calls do.
     Unremarkable,
     Unknown(FirstCallUnknown),
-    /// They seem to differ although later calls do not, or not as much.
+    /// First calls seem to differ although later calls do not, or not as much.
     Flagged(Box<Flagged>),
 }
 
@@ -95,8 +95,8 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     })
 }
 
-/// Returns whether the first calls of the pairs, which every child makes before its timed ones, differ more than later calls
-/// do. Calls that start processes take so long that what a forked child adds to its first one hides nothing.
+/// Returns whether the first calls of the pairs, which every child makes before its timed ones, differ more than later
+/// calls do. Calls that start processes take so long that the overhead of a forked child's first call hides nothing.
 fn pairs_show_apart(config: &Config, later: &Figures) -> bool {
     let of_pairs = later.metrics.get(&Metric::Cold).and_then(|metered| metered.as_ref().ok());
     let ns = of_pairs.map(|metered| metered.readings.as_ref().map(|reading| reading.value));
@@ -108,7 +108,7 @@ pub fn judged(config: &Config) -> Config {
     Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
 }
 
-/// The longest time of an empty call in a child, ns, whose code is not in the caches yet.
+/// The longest time of an empty call in a child, ns, while its code is not in the caches yet.
 const NOTHING_NS: f64 = 1_000.0;
 /// The smallest difference that counts, ns: a cache miss takes less.
 const LEAST_NS: f64 = 50.0;
@@ -154,7 +154,7 @@ fn after_cold_pair(cold: Settled, end: &PairEnd, config: &Config) -> std::result
     Ok(Settled { ns, ..cold })
 }
 
-/// Settles how to measure a test whose later calls hold no work; `None` if its first call holds none either.
+/// Settles how to measure a test if its later calls hold no work; `None` if its first call holds none either.
 pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastrand::Rng) -> Result<Option<Settled>> {
     let pilot = Pilot::run(trial, capture, TestClock::True, random)?;
     let Sides { base, head } = pilot.end.sides.as_ref().map(|side| side.first_ns);
@@ -169,7 +169,7 @@ pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastr
 pub struct Pilot {
     pub end: PairEnd,
     capture: Capture,
-    /// Whether both processes got the same random numbers.
+    /// True if both processes got the same random numbers.
     equal_seeds: bool,
     clock: TestClock,
 }
@@ -248,7 +248,7 @@ mod tests {
         let late = PairEnd { timed_out: Some(Side::Head), ..end(state::FIRST_CALL, budget) };
         let late = after(&late).map(|settled| settled.ns);
         assert!(matches!(&late, Err(Reason::TimedOut { side: FailedOn::Head, .. })), "{late:?}");
-        // How often it fails is counted later.
+        // The pairs count later how often the test fails.
         assert_eq!(after(&end(state::FAILED_FIRST, budget)).map(|settled| settled.ns), Ok(Sides::default()));
     }
 

@@ -1,10 +1,11 @@
-//! Fork servers: processes of both sides that stand just before their tests, and fork a child for each pair.
+//! Fork servers: processes of both sides that wait just before their tests, and fork a child for each pair.
 //!
-//! Starting a program takes several milliseconds: the dynamic linker, page faults, copies of pages. A server does that once
-//! for an executable, see `serve/fork_server.rs` of the runtime. The servers of the layouts that a test is measured on stay
-//! for the other tests.
+//! Starting a program takes several milliseconds: the dynamic linker, page faults, copies of pages. A server does that
+//! once for an executable, see `serve/fork_server.rs` of the runtime. The servers of the layouts that a test is
+//! measured on are kept for the other tests.
 //!
-//! What a server has in memory its children have at the same place, so a test gets a few pairs from one server at a stretch.
+//! Children have the contents of their server's memory at the same place, so a test gets only a few pairs in a row from
+//! one server.
 
 use super::shared_memory::{Identity, SharedPage};
 use perfunit_build::TestClock;
@@ -15,20 +16,21 @@ use std::collections::BTreeSet;
 
 /// Pairs of servers that are kept: at least those of two executables for each layout of two looks.
 const KEPT: Kept = Kept { fewest: 24, most: 64, bytes: 256 << 20 };
-/// Pairs that a test gets from the same servers at a stretch.
+/// Pairs that a test gets from the same servers in a row.
 const STRETCH: usize = 16;
 
-/// Copies of the pages of a drawn layout. They are more noise than the layout itself; beyond a few it matters little.
+/// Copies of the pages of a drawn layout. Copies are a larger source of noise than the layout itself, but more than a
+/// few make little difference.
 const COPIES_OF_DRAWN: u32 = 4;
-/// Size of the executables times their copies at most, bytes; the copied pages are about half of that.
+/// Largest total of executable sizes times copies, bytes; the copied pages are about half of that.
 const COPIED_BYTES: u64 = 768 << 20;
 
-/// How many servers or layouts are kept for other tests: as many as fit, within bounds.
+/// Limits for the servers or layouts that are kept for other tests: as many as fit, within bounds.
 #[derive(Debug, Clone, Copy)]
 pub struct Kept {
     pub fewest: usize,
     pub most: usize,
-    /// Size of all together, bytes, unless the fewest are larger.
+    /// Largest size of all together, bytes; the fewest are kept even if they are larger.
     pub bytes: u64,
 }
 
@@ -40,15 +42,15 @@ impl Kept {
     }
 }
 
-/// The servers that are kept, the last used ones at the end.
+/// The servers that are kept, the most recently used ones at the end.
 #[derive(Debug, Default)]
 pub struct ForkServers {
     servers: Vec<Servers>,
-    /// Targets whose programs cannot be forked.
+    /// Targets with programs that cannot be forked.
     unable: BTreeSet<TargetId>,
 }
 
-/// What the children of servers have in common.
+/// Properties that all children of a pair of servers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     pub executables: Sides<Identity>,
@@ -67,7 +69,7 @@ pub struct Servers {
     pub asked: u32,
     /// Copies of the pages that the sides do not share; each pair of a test gets another one.
     copies: u32,
-    /// The test that was served last, and how many pairs of it that count.
+    /// The test that was served last, and the number of its pairs that count.
     test: String,
     pairs: usize,
 }
@@ -77,7 +79,7 @@ impl Servers {
         Self { origin, page, processes, size, asked: 0, copies: 0, test: String::new(), pairs: 0 }
     }
 
-    /// Notes whose pair is next; `counts` says whether the pair is one of those by which the test is judged.
+    /// Notes the test of the next pair; `counts` is true if the test is judged by this pair.
     pub fn note(&mut self, test: &str, counts: bool) {
         if self.test != test {
             self.test.replace_range(.., test);
@@ -88,7 +90,7 @@ impl Servers {
 }
 
 impl ForkServers {
-    /// Tells whether a target's programs can be forked, as far as is known.
+    /// Returns whether a target's programs can be forked, as far as known.
     pub fn can_fork(&self, target: &TargetId) -> bool {
         !self.unable.contains(target)
     }
@@ -98,14 +100,14 @@ impl ForkServers {
         self.unable.insert(target.clone());
     }
 
-    /// Takes servers out that may serve a pair of this test; `None` if new ones have to be started.
+    /// Takes out servers that may serve a pair of this test; `None` if new ones have to be started.
     pub fn take(&mut self, origin: Origin, test: &str, counts: bool) -> Option<Servers> {
         let at = self.servers.iter().position(|servers| servers.origin == origin)?;
         let servers = self.servers.remove(at);
         (servers.test != test || servers.pairs < STRETCH || !counts).then_some(servers)
     }
 
-    /// Keeps servers for other pairs, and ends those that were not used for longest.
+    /// Keeps servers for other pairs, and ends the least recently used ones.
     pub fn keep(&mut self, servers: Servers) {
         self.servers.push(servers);
         let largest = self.servers.iter().map(|servers| servers.size).max().unwrap_or(0);
@@ -113,8 +115,8 @@ impl ForkServers {
         self.servers.drain(..surplus);
     }
 
-    /// Returns the number of the copy that the next pair gets, if it `counts`. Each pair of a test has one of its own, or none;
-    /// the pairs of a drawn layout, which make one value, take turns.
+    /// Returns the number of the copy that the next pair gets, if it `counts`. Each pair of a test gets a separate
+    /// copy, or none; the pairs of a drawn layout, which make one value, take turns.
     pub fn copy(&self, servers: &mut Servers, counts: bool, is_drawn: bool) -> u32 {
         let pairs = if counts { servers.pairs as u32 - 1 } else { 0 };
         let next = if is_drawn { pairs % COPIES_OF_DRAWN } else { pairs };

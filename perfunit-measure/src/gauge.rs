@@ -1,4 +1,4 @@
-//! How a process is started that counts: with a library before libc, or in callgrind.
+//! Start of processes that count: with a library before libc, or in callgrind.
 
 use perfunit_build::is_loadable;
 use perfunit_model::Side;
@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-/// What a process counts. One at a time: each changes what the others would count.
+/// Kind of figures that a process counts. A process counts only one kind, because each kind changes the figures of
+/// the other kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gauge {
-    /// What the allocator is asked for.
+    /// Requests to the allocator.
     Heap,
     /// The kernel's figures.
     Kernel,
@@ -24,9 +25,9 @@ pub enum Gauge {
     SystemCalls,
     /// Instructions, as callgrind simulates them.
     Callgrind,
-    /// The same with who executed each of them, and who called whom.
+    /// The same instructions, with the function that executed each of them, and with callers and callees.
     CallGraph,
-    /// Call graphs of the process and of those that it starts, with their system calls.
+    /// Call graphs of the process and of the processes that it starts, with their system calls.
     ProgramGraphs,
 }
 
@@ -43,18 +44,19 @@ impl Gauge {
     }
 }
 
-/// What makes callgrind tell instructions, jumps and callers apart. A function's figures are kept apart by its last three
-/// callers: more would cost memory, and without any what is called from two places would be the same for both.
+/// Options with which callgrind separates instructions, jumps and callers. A function's figures are separate for its
+/// last three callers: more would cost memory, and without callers, two calls from different places could not be
+/// distinguished.
 const CALL_GRAPH: [&str; 5] =
     ["--dump-instr=yes", "--dump-line=no", "--collect-jumps=yes", "--demangle=no", "--separate-callers=3"];
 
 /// Options with which callgrind follows started processes and counts system calls and the time in them.
 const PROGRAM_GRAPHS: [&str; 2] = ["--trace-children=yes", "--collect-systime=nsec"];
 
-/// What the gauges need.
+/// Files that the gauges need.
 #[derive(Debug, Default)]
 pub struct Gauges {
-    /// The library that counts for the allocator.
+    /// The library that counts allocations.
     pub library: Option<PathBuf>,
     /// The executable of valgrind.
     pub valgrind: Option<PathBuf>,
@@ -62,12 +64,12 @@ pub struct Gauges {
 }
 
 impl Gauges {
-    /// With this library, if there is one and the dynamic linker can be told its path.
+    /// Creates gauges with this library, if there is one and the dynamic linker accepts its path.
     pub fn new(library: Option<PathBuf>, valgrind: Option<PathBuf>, folder: PathBuf) -> Self {
         Self { library: library.filter(|path| is_loadable(path)), valgrind, folder }
     }
 
-    /// A command that runs the program under a gauge.
+    /// Returns a command that runs the program under a gauge.
     pub fn command(&self, gauge: Option<Gauge>, side: Side, program: &Path) -> Command {
         let Some(valgrind) = self.valgrind.as_ref().filter(|_| gauge.is_some_and(Gauge::is_callgrind)) else {
             return Command::new(program);
@@ -81,14 +83,14 @@ impl Gauges {
         }
         if gauge == Some(Gauge::ProgramGraphs) {
             command.args(PROGRAM_GRAPHS);
-            // valgrind puts the number of the process there.
+            // valgrind replaces `%p` by the process ID.
             out.push(".%p");
         }
         command.arg(out).arg("--").arg(program);
         command
     }
 
-    /// What to set besides: `preloaded` are the libraries that the process loads anyway.
+    /// Returns further environment variables to set: `preloaded` are the libraries that the process loads anyway.
     pub fn variables(&self, gauge: Option<Gauge>, preloaded: Option<&OsStr>) -> Vec<(&'static str, OsString)> {
         match (gauge, &self.library) {
             (Some(Gauge::Heap), Some(library)) => {
@@ -99,19 +101,21 @@ impl Gauges {
                 }
                 vec![(METER_VARIABLE, "0".repeat(16).into()), (PRELOAD_VARIABLE, libraries)]
             }
-            // To name the frames of a panic std reads the executable's symbols, of which the versions have others.
+            // std reads the executable's symbols to name the frames of a panic, and the versions have different
+            // symbols.
             (Some(gauge), _) if gauge.is_callgrind() => vec![("RUST_BACKTRACE", "0".into())],
             _ => Vec::new(),
         }
     }
 
-    /// Returns the file that callgrind wrote of a call of a side's process: parts are numbered from 1, and the call of nothing
-    /// was read twice.
+    /// Returns the file that callgrind wrote for a call of a side's process: parts are numbered from 1, and the empty
+    /// call was read twice.
     pub fn part(&self, side: Side, call: usize) -> PathBuf {
         self.folder.join(format!("{side}.{}", call + 2))
     }
 
-    /// Returns the files that callgrind wrote of a side's processes with [`Gauge::ProgramGraphs`], with the time of each.
+    /// Returns the files that callgrind wrote for a side's processes with [`Gauge::ProgramGraphs`], with the time of
+    /// each.
     pub fn graphs(&self, side: Side) -> std::io::Result<Graphs> {
         let mut graphs = Graphs::default();
         for entry in std::fs::read_dir(&self.folder)? {
@@ -130,7 +134,7 @@ impl Gauges {
         Ok(graphs)
     }
 
-    /// Makes room for what the next processes write in callgrind.
+    /// Empties the folder for the output of the next processes in callgrind.
     pub fn clear(&self) -> Result<()> {
         fs::remove_dir_all(&self.folder)?;
         fs::create_dir_all(&self.folder)
@@ -159,7 +163,7 @@ impl Graphs {
     }
 }
 
-/// Finds valgrind as the user's shell would.
+/// Finds valgrind on `PATH`, as the user's shell would.
 pub fn find_valgrind() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join("valgrind")).find(|program| program.is_file())

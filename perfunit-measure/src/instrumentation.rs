@@ -1,5 +1,5 @@
-//! Runs of instrumented executables, whose times give no verdicts: call trees by probes, profiles by callgrind, and the work of
-//! functions by the length of their input.
+//! Runs of instrumented executables: call trees by probes, profiles by callgrind, and the work of functions by the length
+//! of their input. The times of these runs give no verdicts.
 
 use super::bench::{Bench, Config};
 use super::call_trees::{CallTrees, ProbeRequest, ProbedRun};
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// The number of consecutive pairs that may fail.
 const FAILURES_BORNE: usize = 2;
 
-/// Pairs of one test whose processes record call trees.
+/// Pairs of one test with processes that record call trees.
 #[derive(Debug)]
 pub struct ProbedPairs<'a> {
     bench: &'a Bench,
@@ -82,12 +82,12 @@ const CALLS: u64 = 4;
 /// The number of all calls of a process.
 pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
 
-/// Returns the number of later calls that callgrind reads. Where started processes are followed, it is one more: the end of
-/// the first tells apart what the calls before it started.
+/// Returns the number of later calls that callgrind reads: one more where started processes are followed, because the
+/// end of the first later call separates the processes that the calls before it started.
 fn later_calls(gauge: Gauge) -> u64 {
     if gauge == Gauge::ProgramGraphs { CALLS + 1 } else { CALLS }
 }
-/// The relative difference of one version's calls from which other random numbers may show more.
+/// The least relative difference of one version's calls at which other random numbers may show more.
 const EQUAL: f64 = 0.001;
 
 /// The output of callgrind for one call of a test.
@@ -95,12 +95,12 @@ const EQUAL: f64 = 0.001;
 pub struct CallProfiles {
     /// Counts of the process that runs the test.
     pub test: String,
-    /// Counts of each process that it started, if these were followed.
+    /// Counts of each process that the test started, if these processes were followed.
     pub started: Vec<String>,
 }
 
-/// Returns callgrind's output for later calls of a test, as pairs of both sides with equal seeds, equal addresses and the same
-/// position in the process. `gauge` tells whether started processes are followed.
+/// Returns callgrind's output for later calls of a test, as pairs of both sides with equal seeds, equal addresses and
+/// the same position in the process. `gauge` determines whether started processes are followed.
 pub fn profiles(
     bench: &Bench,
     config: &Config,

@@ -1,4 +1,4 @@
-//! What the kernel says about cores: `/proc/stat`, lists of cores, control groups. Reading is thin, parsing pure.
+//! Figures of the kernel about cores: `/proc/stat`, lists of cores, control groups. Reading is thin, parsing is pure.
 
 use perfunit_system::os::unix::fs::FileExt;
 use std::collections::BTreeMap;
@@ -6,18 +6,18 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How a core spent its time, in ticks since boot.
+/// Use of a core's time, in ticks since boot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ticks {
-    /// Running anything: programs, kernel, interrupts.
+    /// Time in which the core ran anything: programs, the kernel, interrupts.
     pub busy: u64,
     pub idle: u64,
-    /// Something to do, but the host ran other machines.
+    /// Time in which there was work, but the host ran other machines.
     pub steal: u64,
 }
 
 impl Ticks {
-    /// What came after an earlier look.
+    /// Returns the ticks since an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -32,23 +32,23 @@ impl Ticks {
     }
 }
 
-/// All cores now; empty where the kernel does not tell.
+/// Returns the ticks of all cores now; empty if the kernel does not report them.
 pub fn ticks() -> BTreeMap<usize, Ticks> {
     parse_stat(&read("/proc/stat").unwrap_or_default())
 }
 
-/// `/proc/stat`, the lines of single cores.
+/// Parses the lines of single cores in `/proc/stat`.
 fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
     let core = |line: &str| {
         let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
         let number = words.next()?.parse().ok()?;
         let times: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
-        // user nice system idle iowait irq softirq steal; guest time is part of user time.
+        // The fields are user nice system idle iowait irq softirq steal; guest time is part of user time.
         let time = |index: usize| times.get(index).copied().unwrap_or(0);
         let busy = [0, 1, 2, 5, 6].into_iter().map(time).sum();
         Some((number, Ticks { busy, idle: time(3) + time(4), steal: time(7) }))
     };
-    // The first line is the sum: its name has no number, and its first figure is no core of ours.
+    // The first line is the sum of all cores: its name has no number, and its first figure is not a core number.
     text.lines()
         .take_while(|line| line.starts_with("cpu"))
         .filter(|line| !line.starts_with("cpu "))
@@ -61,24 +61,24 @@ fn parse_stat(text: &str) -> BTreeMap<usize, Ticks> {
 pub struct RunDelay(Option<File>);
 
 impl RunDelay {
-    /// Of a thread by its name below `/proc`; of a process, its first thread.
+    /// Opens the figures of a thread by its name below `/proc`; the name of a process stands for its first thread.
     pub fn of(name: &str) -> Self {
         Self(File::open(format!("/proc/{name}/schedstat")).ok())
     }
 
-    /// Since the thread began; 0 where the kernel does not tell.
+    /// Returns the delay since the thread began; 0 if the kernel does not report it.
     pub fn read(&self) -> Duration {
         self.times().map_or(Duration::ZERO, |(_, waited)| waited)
     }
 
-    /// The same without the time in which other threads and children of its process may have had the core: in all they ran
-    /// for `cpu` with this one, which is over.
+    /// Returns the delay without the time in which other threads and children of the same process may have had the
+    /// core. Together with this thread, which has ended, they ran for `cpu`.
     pub fn by_others(&self, cpu: Duration) -> Duration {
         let without_own = |(ran, waited): (Duration, Duration)| waited.saturating_sub(cpu.saturating_sub(ran));
         self.times().map_or(Duration::ZERO, without_own)
     }
 
-    /// How long it ran, and how long it waited for that.
+    /// Returns the time for which the thread ran, and the time for which it waited to run.
     fn times(&self) -> Option<(Duration, Duration)> {
         let mut text = [0; 96];
         let length = self.0.as_ref()?.read_at(&mut text, 0).ok()?;
@@ -86,13 +86,13 @@ impl RunDelay {
     }
 }
 
-/// `/proc/<id>/schedstat`: time on a core, time waiting for one, ns; how often it came to one.
+/// Parses `/proc/<id>/schedstat`: time on a core and time waiting for one, ns. The number of time slices follows.
 fn parse_schedstat(text: &str) -> Option<(Duration, Duration)> {
     let mut times = text.split_ascii_whitespace().map(|word| word.parse().ok().map(Duration::from_nanos));
     times.next()?.zip(times.next()?)
 }
 
-/// A list as the kernel writes it: `0-3,8`.
+/// Parses a list as the kernel writes it: `0-3,8`.
 pub fn parse_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -101,19 +101,20 @@ pub fn parse_list(text: &str) -> Vec<usize> {
     text.split(',').filter_map(range).flatten().collect()
 }
 
-/// The cores that share a core's execution units, itself included.
+/// Returns the cores that share a core's execution units, including the core itself.
 pub fn siblings(core: usize) -> Vec<usize> {
     let list = read(format!("/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list"));
     list.map(|text| parse_list(&text)).filter(|list| list.contains(&core)).unwrap_or_else(|| vec![core])
 }
 
-/// Files of our control group's processor controller, version 2 or 1, that may hold `name`.
+/// Reads the file `name` of this process's control group for the processor controller, version 2 or 1.
 pub fn cgroup_file(name: &str) -> Option<String> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     cgroup_folders(&groups).into_iter().find_map(|folder| read(folder.join(name)))
 }
 
-/// Where our control group may be. In a container its path is that of the host, and it lies at the root.
+/// Returns the possible folders of this process's control group. In a container, its path is that of the host, and the
+/// group lies at the root.
 fn cgroup_folders(groups: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for line in groups.lines() {
@@ -130,7 +131,8 @@ fn cgroup_folders(groups: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// How often our control group used up its processor time and had to wait; `None` where there is no such limit.
+/// Returns how often this process's control group used up its processor time and had to wait; `None` if there is no
+/// limit.
 pub fn throttled() -> Option<u64> {
     throttled_in(&cgroup_file("cpu.stat")?)
 }
@@ -139,20 +141,20 @@ fn throttled_in(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse().ok()
 }
 
-/// How often a core was slowed down for its heat.
+/// Returns how often a core was slowed down because of its heat.
 pub fn overheated(core: usize) -> Option<u64> {
     let count = read(format!("/sys/devices/system/cpu/cpu{core}/thermal_throttle/core_throttle_count"))?;
     count.trim().parse().ok()
 }
 
-/// The processor's name in `/proc/cpuinfo`; on aarch64 its part number, failing that the architecture.
+/// Returns the processor's name in `/proc/cpuinfo`; on aarch64 its part number, failing that the architecture.
 pub fn cpu_name(cpuinfo: &str) -> String {
     let field = |name: &str| cpuinfo.lines().find(|line| line.starts_with(name))?.split_once(':');
     let known = field("model name").or_else(|| field("CPU part"));
     known.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, value)| value.trim().to_owned())
 }
 
-/// A file of the kernel's, if it is there and may be read.
+/// Reads a file of the kernel; `None` if the file is missing or not readable.
 pub fn read(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }

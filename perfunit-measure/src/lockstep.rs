@@ -1,4 +1,4 @@
-//! The protocol of a pair: starts a process of each side, lets them take turns, and reads what they left on the page.
+//! The protocol of a pair: starts a process of each side, lets them take turns, and reads their results from the page.
 
 use super::bench::Bench;
 use super::gauge::Gauge;
@@ -20,12 +20,13 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
-/// Goal for the length of a batch, ns: from 12 us on batches measure equally well, and short ones catch fewer interrupts.
+/// Goal for the length of a batch, ns. Batches of at least 12 us measure equally well, and short ones catch fewer
+/// interrupts.
 pub const BATCH_NS: u64 = 15_000;
-/// The same of programs with probes, whose processes are not forked: most of a pair's time is their start.
+/// The same goal for programs with probes, which are not forked: most of a pair's time is the start of its processes.
 const BATCH_WITH_PROBES_NS: u64 = 50_000;
 
-/// What a pair is to do.
+/// The work that a pair is requested to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Task {
     /// Base calibrates, then both run their batches.
@@ -33,26 +34,28 @@ pub enum Task {
     Steady(Shape),
     /// The first call only.
     Cold,
-    /// First calls, each in a child that is forked before the body that was captured so: finds out how many.
+    /// First calls, each in a child that is forked before the body, which was captured by this method; determines the
+    /// number of calls.
     ForkPilot(Capture),
-    /// First calls in forked children, as many as found out.
+    /// First calls in forked children, as many as the pilot determined.
     Fork(Capture, Shape),
-    /// The first call of one side only, to see whether it passes by itself.
+    /// The first call of one side only, which shows whether the call passes alone.
     Solo(Side),
-    /// Batches as calibrated, of one side only: a process without company, for comparison with pairs.
+    /// Batches as calibrated, of one side only: a process without its counterpart, for comparison with pairs.
     Alone(Side, Shape),
     /// Whole processes, one after the other (see `process_pair`).
     Process,
     /// The work of functions in the first call, by the lengths of their arguments.
     Growth,
-    /// Readings of the first call and of so many later ones, of one side only.
+    /// Readings of the first call and of this many later ones, of one side only.
     Meter(Side, Gauge, u64),
-    /// The same of both sides at once, on any cores: only for what runs in valgrind, where counts depend on neither.
+    /// The same readings of both sides at once, on any cores: only for processes in valgrind, where neither affects the
+    /// counts.
     MeterBoth(Gauge, u64),
 }
 
 impl Task {
-    /// The only side that takes part, if it is only one.
+    /// Returns the only side that takes part; `None` if both do.
     fn single(self) -> Option<Side> {
         match self {
             Task::Solo(side) | Task::Alone(side, _) | Task::Meter(side, ..) => Some(side),
@@ -67,7 +70,7 @@ impl Task {
         }
     }
 
-    /// What is compared by this task.
+    /// Returns the kind of calls that this task compares.
     pub fn mode(self) -> Mode {
         match self {
             Task::Cold => Mode::Cold,
@@ -77,12 +80,12 @@ impl Task {
         }
     }
 
-    /// Nobody times a process that counts.
+    /// Returns whether the processes are timed; processes that count are not.
     fn is_timed(self) -> bool {
         !matches!(self, Task::Meter(..) | Task::MeterBoth(..) | Task::Growth)
     }
 
-    /// Tells whether children of a fork server can do this task: repeated calls, or first calls in children of their own.
+    /// Returns whether children of a fork server can do this task: repeated calls, or first calls in separate children.
     pub fn can_be_forked(self) -> bool {
         matches!(self, Task::Pilot | Task::Steady(_) | Task::ForkPilot(_) | Task::Fork(..))
     }
@@ -95,7 +98,7 @@ impl Task {
     }
 }
 
-/// Calibrated on base, used for both.
+/// Plan of batches: calibrated on base, used for both sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Repetitions in a batch.
@@ -105,40 +108,41 @@ pub struct Shape {
     pub warm: u32,
 }
 
-/// How one process of a pair ended.
+/// End of one process of a pair.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SideEnd {
     pub state: u32,
-    /// `None` if we killed it or never started it.
+    /// Exit status; `None` if the tool killed the process or never started it.
     pub status: Option<ExitStatus>,
     /// Time of the first call, ns.
     pub first_ns: f64,
-    /// How often the first call read the clock; 0 where that is not counted.
+    /// Number of clock readings in the first call; 0 if they are not counted.
     pub clock_readings: u64,
-    /// The true time that passed meanwhile, ns: also that in which others had the core.
+    /// True time that passed during the first call, ns, including the time in which other programs had the core.
     pub passed_ns: f64,
     /// Time of each batch, ns.
     pub times: Vec<f64>,
     /// Processor time of the first call, ns.
     pub first_cpu_ns: f64,
-    /// Processor time of each batch, ns; of many short ones with the untimed runs before each.
+    /// Processor time of each batch, ns; for many short batches it includes the untimed runs before each.
     pub cpu_times: Vec<f64>,
-    /// What a process read that was asked to.
+    /// Readings of the process, if readings were requested.
     pub readings: Readings,
-    /// What the programs of the workspace took that the test started, by name.
+    /// Resources used by the programs of the workspace that the test started, by name.
     pub programs: BTreeMap<String, Use>,
     /// Panic message, if there was one.
     pub message: String,
-    /// Whether the whole test function is the workload (captured by the runner).
+    /// True if the whole test function is the workload (captured by the runner).
     pub whole_function: bool,
-    /// What a run works through, if its benchmark says it.
+    /// The amount that a run processes, if its benchmark declares it.
     pub work: Option<(WorkUnit, u64)>,
-    /// How a forked child ended that did not come to the end of its call.
+    /// Exit status of a forked child that did not reach the end of its call.
     pub child: Option<ExitStatus>,
 }
 
 impl SideEnd {
-    /// How its call failed: what it says, else how a process ended. One that serves exits with success after a failed call.
+    /// Returns the reason why the call failed: its message, else the end of a process. A serving process exits with
+    /// success after a failed call.
     pub fn failure(&self) -> Failure {
         let ended_badly = self.child.or(self.status.filter(|status| !status.success()));
         match (self.state, ended_badly) {
@@ -151,19 +155,19 @@ impl SideEnd {
     }
 }
 
-/// Readings of single calls, as they are on the page.
+/// Readings of single calls, as stored on the page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Readings {
     pub heap: u32,
     /// 0, or the system's error number for a counter of instructions.
     pub no_instructions: u32,
-    /// Whether the kernel counts bytes read and written.
+    /// True if the kernel counts bytes read and written.
     pub io_is_counted: bool,
-    /// Most memory that the process had in use, bytes; 0 where the kernel does not tell.
+    /// Peak memory that the process had in use, bytes; 0 if the kernel does not report it.
     pub peak_rss: f64,
-    /// Whether the test starts processes.
+    /// True if the test starts processes.
     pub starts_processes: bool,
-    /// Of a call of nothing, of the first call, and of later ones.
+    /// Readings of an empty call, of the first call, and of later ones.
     pub calls: Vec<[u64; reading::COUNT]>,
     /// System calls of the same calls, by their numbers; `None` if they were not traced.
     pub system_calls: Option<Vec<os::SystemCalls>>,
@@ -176,20 +180,20 @@ pub struct PairEnd {
     pub shape: Shape,
     /// The side that had the first turn.
     pub starter: Side,
-    /// The side whose turn it was when the time limit came.
+    /// The side that had the turn when the time limit came.
     pub timed_out: Option<Side>,
     /// Wall time of the pair.
     pub took: Duration,
 }
 
 impl PairEnd {
-    /// True if both sides did all that was asked.
+    /// Returns whether both sides completed the requested work.
     pub fn complete(&self) -> bool {
         self.sides.base.state == state::DONE && self.sides.head.state == state::DONE
     }
 }
 
-/// Runs a pair of processes that are started for it.
+/// Starts new processes for a pair and runs the pair.
 pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit: Duration) -> Result<PairEnd> {
     let page = &bench.page;
     write_request(page, bench, task, pads);
@@ -199,7 +203,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     if let Some(tables) = bench.tables.borrow().as_ref() {
         tables.reset()?;
     }
-    // callgrind would lose sight of code that moves.
+    // callgrind would lose track of code that moves.
     let common = if task.is_timed() { bench.common_pages(programs.executables)? } else { None };
     let inheritance = Inheritance::prepare(bench, page, common.as_deref())?;
     page.common.store(inheritance.common(), Relaxed);
@@ -241,7 +245,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     Ok(read_end(bench, page, task, status, timed_out))
 }
 
-/// Returns what the processes of a pair left on their page.
+/// Returns the results that the processes of a pair left on their page.
 pub fn read_end(
     bench: &Bench,
     page: &Page,
@@ -267,7 +271,7 @@ pub fn read_end(
     PairEnd { sides, shape, starter: running::owner(page, 0), timed_out, took: Duration::ZERO }
 }
 
-/// Writes what the processes of a pair are to do.
+/// Writes the request to the processes of a pair.
 pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.reset();
     for side in Side::BOTH {
@@ -297,14 +301,14 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     let starter = u32::from(pads.head_first && flags & PILOT == 0);
     page.plan(shape.batches, starter);
     if let Some(side) = task.single() {
-        // Its preparation, and its batches if there are any.
+        // The turns are the side's preparation, and its batches if there are any.
         let turns = 1 + page.batches.load(Relaxed);
         page.schedule[..turns as usize].iter().for_each(|turn| turn.store(side.index() as u8, Relaxed));
         page.turns.store(turns, Relaxed);
     }
 }
 
-/// All calls of forked children are first ones.
+/// Sets the first call's times to the medians of the calls in forked children, all of which are first calls.
 fn with_typical_first_call(side: SideEnd) -> SideEnd {
     if side.times.is_empty() {
         return side;

@@ -1,6 +1,8 @@
-//! One series of pairs of a test, measured at one go or look by look until the rule is content or the budget used up.
+//! One series of pairs of a test, measured in one go or look by look until the rule is satisfied or the budget is used
+//! up.
 //!
-//! A series has a unit of replication (a pair, or a layout with several pairs), a budget, and tolerates a few failed pairs.
+//! A series has a unit of replication (a pair, or a layout with several pairs), a budget, and tolerates a few failed
+//! pairs.
 
 use super::bench::Config;
 use super::classify::{per_run, runs};
@@ -33,7 +35,7 @@ pub struct Measurement {
     settled: Settled,
     unit: Unit,
     gates: Vec<Metric>,
-    /// Whether metrics other than time are requested.
+    /// True if metrics other than time are requested.
     is_metered: bool,
     /// The threshold that the user set.
     asked: Threshold,
@@ -99,7 +101,7 @@ impl Measurement {
         }
     }
 
-    /// Measures to the end. Series whose units are layouts need `layouts`.
+    /// Measures to the end. A series with layouts as units needs `layouts`.
     pub fn run(
         mut self,
         trial: &Trial<'_>,
@@ -136,7 +138,7 @@ impl Measurement {
         self.rule().looks.all().nth(look)
     }
 
-    /// Returns the number of units at the next look; all that come if this was the last one.
+    /// Returns the number of units at the next look; no limit after the last look.
     pub fn next_look(&self) -> usize {
         self.rule().looks.all().find(|look| *look > self.pairs.units()).unwrap_or(usize::MAX)
     }
@@ -337,7 +339,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the number of pairs of a unit, which is counted from 0.
+    /// Returns the number of pairs of the unit with this index, from 0.
     pub fn pairs_of(self, unit: usize) -> usize {
         match self {
             Unit::Pair => 1,
@@ -449,7 +451,7 @@ impl Failures {
     pub fn add(&mut self, pair: &PairEnd, timeout: Duration, complete: usize) -> Option<Reason> {
         self.reasons.push(reason(pair, timeout));
         let failed = self.reasons.len();
-        // Each pair that does not end takes the whole limit.
+        // Each pair that does not end uses up the whole time limit.
         let is_dear = self.reasons.iter().flatten().any(|reason| matches!(reason, Reason::TimedOut { .. }));
         let is_rare = !is_dear && failed as f64 <= BORNE_PART * (failed + complete) as f64;
         (failed > BORNE && !is_rare).then(|| self.first_known())

@@ -1,8 +1,9 @@
-//! The metering pass: what single calls of a body ask of the allocator, the kernel and the processor.
+//! The metering pass: counts the demands of single calls of a body on the allocator, the kernel and the processor.
 //!
-//! Its processes are never timed, and each counts one kind of thing: a counting library changes page faults, and callgrind
-//! changes everything. Both sides get the same random numbers and addresses, as a pair does. What differs is read again in
-//! fresh processes with others: only what shows there as well counts.
+//! Processes of this pass are never timed, and each counts one kind of event: a counting library changes page faults,
+//! and callgrind changes everything. Both sides get the same random numbers and addresses, as in a pair. Figures that
+//! differ are read again in fresh processes with other random numbers and addresses: a difference counts only if it
+//! appears again.
 
 use super::column::readings;
 use super::gauge::Gauge;
@@ -23,19 +24,20 @@ use perfunit_system::os::SystemCalls;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-/// Later calls that are read: enough to see that they do not all do the same.
+/// Number of later calls that are read: enough to show whether they differ.
 const LATER: u64 = 5;
-/// Later calls that are read in callgrind.
+/// Number of later calls that are read in callgrind.
 const LATER_IN_CALLGRIND: u64 = 4;
-/// Later calls whose system calls are counted.
+/// Number of later calls in which system calls are counted.
 const LATER_TRACED: u64 = 3;
-/// How much longer a call takes under the tracer, about.
+/// Approximate factor by which the tracer slows down a call.
 const TRACER_SLOWS_DOWN: f64 = 4.0;
-/// How much longer a call takes in callgrind, about.
+/// Approximate factor by which callgrind slows down a call.
 const CALLGRIND_SLOWS_DOWN: f64 = 50.0;
-/// Part of a test's budget that reading may take.
+/// Share of a test's budget that reading may take.
 const SHARE_OF_BUDGET: f64 = 0.1;
-/// A counter of the processor is off by some interrupts, and simulated instructions by the alignment of what they copy.
+/// Relative error of counts: some interrupts in a counter of the processor, the alignment of copied data in simulated
+/// instructions.
 const COUNTER_RESOLUTION: f64 = 0.001;
 
 const OF_HEAP: [(Metric, usize); 3] = [
@@ -43,7 +45,7 @@ const OF_HEAP: [(Metric, usize); 3] = [
     (Metric::AllocatedBytes, reading::ALLOCATED_BYTES),
     (Metric::PeakHeap, reading::PEAK_HEAP),
 ];
-/// Not among the readings of calls: the kernel keeps it for a whole process.
+/// Index of a figure that is missing in the readings of calls, because the kernel keeps it for a whole process.
 const OF_PROCESS: usize = usize::MAX;
 const OF_KERNEL: [(Metric, usize); 5] = [
     (Metric::PeakRss, OF_PROCESS),
@@ -55,19 +57,20 @@ const OF_KERNEL: [(Metric, usize); 5] = [
 const OF_TRACER: [(Metric, usize); 1] = [(Metric::SystemCalls, reading::SYSTEM_CALLS)];
 const OF_PROCESSOR: [(Metric, usize); 1] = [(Metric::Instructions, reading::INSTRUCTIONS)];
 
-/// How a counted metric is judged.
+/// Returns the rule for a counted metric.
 fn rule(metric: Metric) -> ExactRule {
     match metric {
-        // Of a few it can be the place of the heap's end.
+        // A few page faults can depend on the place of the heap's end.
         Metric::PageFaults => ExactRule { threshold: 0.05, least: 4.0, resolution: 0.0 },
-        // Memory comes in pages, and files in 16 of them. The kernel counts it by batches of up to 64 pages on each core.
+        // Memory comes in pages, and memory of files in groups of 16 pages. The kernel counts in batches of up to 64
+        // pages on each core.
         Metric::PeakRss => ExactRule { threshold: 0.05, least: 262_144.0, resolution: 0.05 },
         Metric::Instructions => ExactRule { threshold: 0.01, least: 1.0, resolution: COUNTER_RESOLUTION },
         _ => ExactRule { threshold: 0.01, least: 1.0, resolution: 0.0 },
     }
 }
 
-/// All metrics of a test that are not told by pairs, if any are asked for; one run of it takes `ns`.
+/// Returns all metrics of a test that pairs do not measure, if any are requested; one run of the test takes `ns`.
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
@@ -82,13 +85,13 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
     metrics.extend(pass.gauge(Gauge::Heap, ns, random)?);
     metrics.extend(pass.gauge(kernel, ns, random)?);
-    // Programs spend much of their time in the kernel; other tests are traced where that decides.
+    // Programs spend much of their time in the kernel; other tests are traced only if system calls decide.
     let is_traced = metering.gates.contains(&Metric::SystemCalls) || pass.starts_processes;
     metrics.extend(if is_traced {
         let later = pass.later;
         pass.later = later.min(LATER_TRACED);
         if pass.is_too_long(Gauge::SystemCalls, ns) {
-            // A first call alone tells more than no call.
+            // A first call alone is more informative than no call.
             pass.later = 0;
         }
         let counted = pass.gauge(Gauge::SystemCalls, ns, random)?;
@@ -110,8 +113,9 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
     Ok(metrics)
 }
 
-/// How the instructions of a test changed, if by this fraction of base's or more, be it by little: whether its work is
-/// another one. Or why they are not counted, by callgrind if it is there.
+/// Returns the change of a test's instructions, with this fraction of base's instructions as the threshold: it shows
+/// whether the test's work changed, even slightly. Without a counter of the processor, callgrind counts if available.
+/// An error is the reason why nothing was counted.
 pub fn instructions(
     trial: &Trial<'_>,
     settled: &Settled,
@@ -141,27 +145,27 @@ pub fn instructions(
     }
 }
 
-/// Whether there are calls after the first one to read.
+/// Returns whether there are calls after the first one to read.
 fn has_later_calls(settled: &Settled) -> bool {
     matches!(settled.task, Task::Steady(shape) if shape.batches > 1)
 }
 
-/// What all processes of the pass share.
+/// State that all processes of the pass share.
 struct Pass<'a> {
     trial: &'a Trial<'a>,
     settled: &'a Settled,
-    /// Later calls to read; 0 to read the first one.
+    /// Number of later calls to read; 0 to read the first call.
     later: u64,
-    /// Whether the test was seen to start processes.
+    /// True if the test was seen to start processes.
     starts_processes: bool,
 }
 
-/// Readings of both sides, counterparts at the same places.
+/// Readings of both sides, which are counterparts at the same index.
 type Counterparts = Sides<Vec<f64>>;
 
 impl Pass<'_> {
-    /// The metrics of a gauge, read once, and again if something differs. First calls are read twice in any case: there are
-    /// no later ones to see whether they vary.
+    /// Reads the metrics of a gauge once, and again if something differs. First calls are read twice in any case,
+    /// because there are no later calls to show whether they vary.
     fn gauge(&mut self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
         let wanted = metrics_of(gauge);
         let mut counted: Vec<std::result::Result<Counterparts, NotMetered>> =
@@ -212,12 +216,12 @@ impl Pass<'_> {
         let calls = if self.later == 0 { 1 } else { 1 + settling + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64;
-        // Who asks for callgrind has time: it may take as much as the pairs.
+        // A request for callgrind implies patience: callgrind may take as much time as the pairs.
         let share = if gauge == Gauge::Callgrind { 1.0 / CALLGRIND_SLOWS_DOWN } else { SHARE_OF_BUDGET };
         seconds > share * self.trial.config.per_test_budget.as_secs_f64()
     }
 
-    /// Why a gauge cannot be read, as far as that can be said beforehand.
+    /// Returns the reason why a gauge cannot be read, as far as known beforehand.
     fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
         let executables = self.trial.programs.executables;
         if interrupt::requested() {
@@ -239,7 +243,8 @@ impl Pass<'_> {
         }
     }
 
-    /// A process of each side with the same random numbers and shifts: one after the other, unless it does not matter.
+    /// Runs a process of each side with the same random numbers and shifts: one after the other, or at once
+    /// in callgrind, where that does not matter.
     fn both(
         &self,
         gauge: Gauge,
@@ -249,7 +254,7 @@ impl Pass<'_> {
         if gauge == Gauge::Callgrind && self.trial.bench.all_cores() > 1 {
             let _cores = self.trial.bench.use_all_cores();
             let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
-            // Some tests fail beside another process of theirs, as those that open a port.
+            // Some tests fail alongside another process of the same test, for example tests that open a port.
             if end.complete() {
                 let of = |side: Side| apart(self.readings(&end, side, gauge));
                 return Ok(Sides { base: of(Side::Base)?, head: of(Side::Head)? });
@@ -272,7 +277,7 @@ impl Pass<'_> {
         pair::run(self.trial.bench, &self.trial.programs, task, pads, self.limit(gauge))
     }
 
-    /// What the process of a side read.
+    /// Returns the readings of a side's process.
     fn readings(&self, end: &PairEnd, side: Side, gauge: Gauge) -> Tried<Readings, NotMetered> {
         if interrupt::requested() {
             return Err(Stop::Because(stopped()));
@@ -300,7 +305,7 @@ impl Pass<'_> {
         Ok(readings)
     }
 
-    /// callgrind takes its time, most of it before the test begins.
+    /// Returns the time limit: callgrind is slow, mostly before the test begins.
     fn limit(&self, gauge: Gauge) -> Duration {
         if gauge == Gauge::Callgrind {
             self.trial.config.timeout.max(self.trial.config.per_test_budget)
@@ -314,7 +319,7 @@ impl Pass<'_> {
         let readings = counted.as_ref().map(|values| readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
         let relative = (head - base) / base;
-        // Nothing on both sides is no change; nothing on base alone is no number.
+        // Zero on both sides is not a change; zero on base alone gives no relative change.
         let relative = if relative.is_finite() { Some(relative) } else { (head <= base).then_some(0.0) };
         let count = counted.base.len();
         Ok(Metered {
@@ -333,7 +338,7 @@ impl Pass<'_> {
     }
 }
 
-/// Why nothing more is read after a stop.
+/// Returns the reason why reading ends after a stop.
 fn stopped() -> NotMetered {
     if interrupt::by_clock() { NotMetered::BudgetUsedUp } else { NotMetered::Interrupted }
 }
@@ -353,7 +358,7 @@ fn judge(metric: Metric, counted: &Counterparts) -> Option<MetricVerdict> {
     exact(&rule(metric), &counted.base, &counted.head)
 }
 
-/// One figure of the calls that count, of both sides.
+/// Returns one figure of the calls that count, for both sides.
 fn read(
     metric: Metric,
     gauge: Gauge,
@@ -368,7 +373,7 @@ fn read(
     Ok(Sides { base: side(&ends.base)?, head: side(&ends.head)? })
 }
 
-/// Returns why a figure means nothing, if it does not.
+/// Checks that a figure has a meaning, or returns the reason why it has none.
 fn is_counted(metric: Metric, gauge: Gauge, readings: &Readings) -> std::result::Result<(), NotMetered> {
     if readings.starts_processes && gauge.misses_started_processes() {
         return Err(NotMetered::StartsProcesses);
@@ -389,7 +394,7 @@ fn is_counted(metric: Metric, gauge: Gauge, readings: &Readings) -> std::result:
     }
 }
 
-/// A figure of later calls or, if there are none, of the first one; without what reading adds.
+/// Returns a figure of later calls or, if there are none, of the first one, without the cost of reading.
 fn figures(index: usize, readings: &Readings) -> Vec<f64> {
     let Some(nothing) = readings.calls.get(NOTHING) else { return Vec::new() };
     let later = readings.calls.get(FIRST + 1..).unwrap_or_default();
@@ -404,12 +409,12 @@ fn traced_runs(readings: &Readings) -> &[SystemCalls] {
     if later.is_empty() { calls.get(FIRST..).unwrap_or_default() } else { later }
 }
 
-/// All that callgrind counted for a part.
+/// Returns the total that callgrind counted for a part.
 pub(super) fn total(part: &str) -> Option<u64> {
     part.lines().find_map(|line| line.strip_prefix("totals:"))?.trim().parse().ok()
 }
 
-/// Why the system gives us no counter of instructions.
+/// Returns the reason why the system provides no counter of instructions.
 pub fn no_counter(error: &std::io::Error) -> NoCounter {
     match error.kind() {
         ErrorKind::PermissionDenied => NoCounter::Refused,
@@ -422,7 +427,7 @@ pub fn no_counter(error: &std::io::Error) -> NoCounter {
 mod tests {
     use super::*;
 
-    /// A reading in which allocation counts are these.
+    /// Returns readings with these allocation counts.
     fn readings(allocations: &[u64]) -> Readings {
         let call = |allocations: &u64| {
             let mut call = [0; reading::COUNT];

@@ -93,10 +93,10 @@ impl Confirmer<'_, '_> {
         if !open.is_empty() {
             self.observer.progress.proceed("Confirming", open.len());
         }
-        breadth_first(open.len(), |look, index| {
+        breadth_first(open.len(), |index| {
             let subject = open[index].subject;
             let (started, pairs_before) = (Instant::now(), open[index].settled.pairs_run.get());
-            if !self.measure_to(look, &mut open[index], &mut screened[subject])? {
+            if !self.measure_to_next_look(&mut open[index], &mut screened[subject])? {
                 return Ok(false);
             }
             screened[subject].evidence.spent += Spent {
@@ -139,7 +139,8 @@ impl Confirmer<'_, '_> {
             let known = if is_flagged || rests { Some(places) } else { self.layouts.known_places(subject) };
             if is_flagged || places != Placed::Matched {
                 ask(Calls::Repeated(Question::Pairs(places)), settled, figures);
-            } else if settled.matched && is_small(screening) {
+            } else if settled.matched && !settled.starts_processes && is_small(screening) {
+                // No instructions could support a small change of a test that starts processes.
                 let settled = Settled { least_ns: LEAST_NS_BY_INSTRUCTIONS, ..settled.clone() };
                 ask(Calls::Repeated(Question::Small), &settled, figures);
             }
@@ -157,7 +158,7 @@ impl Confirmer<'_, '_> {
     }
 
     /// Measures up to a look; the last one completes the evidence. Returns false if the series was over before.
-    fn measure_to(&mut self, look: usize, open: &mut Open, screened: &mut Screened) -> Result<bool> {
+    fn measure_to_next_look(&mut self, open: &mut Open, screened: &mut Screened) -> Result<bool> {
         if open.is_over {
             return Ok(false);
         }
@@ -172,12 +173,11 @@ impl Confirmer<'_, '_> {
             let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
             Measurement::new(&open.config, settled, unit, self.alpha)
         };
-        if let Some(units) = measurement.units_at(look) {
-            self.advance(open, &mut measurement, units)?;
-            if !measurement.is_over() {
-                open.measurement = Some(measurement);
-                return Ok(true);
-            }
+        let units = measurement.next_look();
+        self.advance(open, &mut measurement, units)?;
+        if !measurement.is_over() {
+            open.measurement = Some(measurement);
+            return Ok(true);
         }
         self.complete(open, measurement, screened)?;
         open.is_over = true;
@@ -280,14 +280,12 @@ impl Confirmer<'_, '_> {
 }
 
 /// Takes all series to their first look, then all to their second, and so on, until all are over.
-fn breadth_first(all: usize, mut take_to: impl FnMut(usize, usize) -> Result<bool>) -> Result<()> {
-    for look in 0.. {
-        let mut is_more = false;
+fn breadth_first(all: usize, mut take_further: impl FnMut(usize) -> Result<bool>) -> Result<()> {
+    let mut is_more = true;
+    while is_more {
+        is_more = false;
         for index in 0..all {
-            is_more |= take_to(look, index)?;
-        }
-        if !is_more {
-            break;
+            is_more |= take_further(index)?;
         }
     }
     Ok(())
@@ -310,7 +308,10 @@ mod tests {
         let visited = |budget: usize| {
             let mut visited = Vec::new();
             let needed = [3, 1, 2];
-            breadth_first(needed.len(), |look, test| {
+            let mut looks = [0; 3];
+            breadth_first(needed.len(), |test| {
+                let look = looks[test];
+                looks[test] += 1;
                 let goes_on = look < needed[test] && visited.len() < budget;
                 visited.extend(goes_on.then_some((test, look)));
                 Ok(goes_on)

@@ -133,11 +133,6 @@ impl Measurement {
         self.unit
     }
 
-    /// Returns the number of units at this look, counted from 0; `None` after the last look.
-    pub fn units_at(&self, look: usize) -> Option<usize> {
-        self.rule().looks.all().nth(look)
-    }
-
     /// Returns the number of units at the next look; no limit after the last look.
     pub fn next_look(&self) -> usize {
         self.rule().looks.all().find(|look| *look > self.pairs.units()).unwrap_or(usize::MAX)

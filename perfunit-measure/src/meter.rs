@@ -74,19 +74,14 @@ fn rule(metric: Metric) -> ExactRule {
 pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
     let _span = tracing::debug_span!("counts").entered();
     let Some(metering) = &trial.config.metering else { return Ok(Metrics::new()) };
-    let mut pass = Pass {
-        trial,
-        settled,
-        later: if has_later_calls(settled) { LATER } else { 0 },
-        starts_processes: settled.starts_processes,
-    };
+    let mut pass = Pass { trial, settled, later: if has_later_calls(settled) { LATER } else { 0 } };
     let mut metrics = Metrics::new();
     let auto = metering.instructions == Instructions::Auto;
     let kernel = if auto { Gauge::Processor } else { Gauge::Kernel };
     metrics.extend(pass.gauge(Gauge::Heap, ns, random)?);
     metrics.extend(pass.gauge(kernel, ns, random)?);
     // Programs spend much of their time in the kernel; other tests are traced only if system calls decide.
-    let is_traced = metering.gates.contains(&Metric::SystemCalls) || pass.starts_processes;
+    let is_traced = metering.gates.contains(&Metric::SystemCalls) || settled.starts_processes;
     metrics.extend(if is_traced {
         let later = pass.later;
         pass.later = later.min(LATER_TRACED);
@@ -127,7 +122,7 @@ pub fn instructions(
     }
     let rule = ExactRule { threshold: least.max(COUNTER_RESOLUTION), least: 1.0, resolution: COUNTER_RESOLUTION };
     let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
-    let pass = Pass { trial, settled, later, starts_processes: false };
+    let pass = Pass { trial, settled, later };
     let ns = settled.ns.base.max(settled.ns.head);
     let mut counted = |gauge| -> Result<std::result::Result<MetricVerdict, NotMetered>> {
         if let Some(why) = pass.obstacle(gauge, ns) {
@@ -156,8 +151,6 @@ struct Pass<'a> {
     settled: &'a Settled,
     /// Number of later calls to read; 0 to read the first call.
     later: u64,
-    /// True if the test was seen to start processes.
-    starts_processes: bool,
 }
 
 /// Readings of both sides, which are counterparts at the same index.
@@ -166,7 +159,7 @@ type Counterparts = Sides<Vec<f64>>;
 impl Pass<'_> {
     /// Reads the metrics of a gauge once, and again if something differs. First calls are read twice in any case,
     /// because there are no later calls to show whether they vary.
-    fn gauge(&mut self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
+    fn gauge(&self, gauge: Gauge, ns: f64, random: &mut fastrand::Rng) -> Result<Metrics> {
         let wanted = metrics_of(gauge);
         let mut counted: Vec<std::result::Result<Counterparts, NotMetered>> =
             vec![Ok(Counterparts::default()); wanted.len()];
@@ -181,7 +174,6 @@ impl Pass<'_> {
             let ends = self.both(gauge, random)?;
             for (side, runs) in [(Side::Base, &mut traced.base), (Side::Head, &mut traced.head)] {
                 let readings = ends.get(side).as_ref().ok();
-                self.starts_processes |= readings.is_some_and(|readings| readings.starts_processes);
                 runs.extend(readings.into_iter().flat_map(traced_runs).cloned());
             }
             for ((metric, index), counted) in wanted.iter().zip(&mut counted) {

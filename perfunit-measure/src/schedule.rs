@@ -158,7 +158,8 @@ impl Screening<'_> {
             match self.begin(subject)? {
                 Begun::Over(screened) => self.end(&mut batch, (place, subject), *screened, spent + began.elapsed()),
                 Begun::Open(series) => {
-                    open.push(Open { place, subject, series: *series, spent: spent + began.elapsed() });
+                    let possible = series.measurement.largest_possible();
+                    open.push(Open { place, subject, series: *series, spent: spent + began.elapsed(), possible });
                 }
             }
             self.observer.progress.advance();
@@ -183,7 +184,8 @@ impl Screening<'_> {
                 self.end(batch, (place, subject), screened, next.spent + began.elapsed());
                 self.observer.progress.advance();
             } else {
-                open.push(Open { spent: next.spent + began.elapsed(), ..next });
+                let possible = next.series.measurement.largest_possible();
+                open.push(Open { spent: next.spent + began.elapsed(), possible, ..next });
             }
         }
         Ok(())
@@ -370,12 +372,13 @@ struct Open<'a> {
     subject: &'a Subject<'a>,
     series: Series,
     spent: Duration,
+    /// The largest change that the pairs do not exclude, as a fraction of base.
+    possible: f64,
 }
 
 /// Removes and returns the test with the largest possible change.
 fn take_widest<'a>(open: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
-    let width = |open: &Open<'_>| open.series.measurement.largest_possible();
-    let (at, _) = open.iter().enumerate().max_by(|(_, a), (_, b)| width(a).total_cmp(&width(b)))?;
+    let (at, _) = open.iter().enumerate().max_by(|(_, a), (_, b)| a.possible.total_cmp(&b.possible))?;
     Some(open.swap_remove(at))
 }
 

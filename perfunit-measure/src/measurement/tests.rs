@@ -123,7 +123,8 @@ fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
     assert_eq!((measured_so.layouts, measured_so.pairs), (8, 16));
     let open = measured(layouts_of(0.005), 8, 0.03, &clock);
     assert!(!open.is_over());
-    assert_eq!([0, 1, 2, 3, 4].map(|look| open.units_at(look)), [Some(8), Some(16), Some(32), Some(64), None]);
+    let next_look = |units: usize| measured(layouts_of(0.005), units, 0.03, &clock).next_look();
+    assert_eq!([0, 8, 16, 32, 64].map(next_look), [8, 16, 32, 64, usize::MAX]);
     assert!(measured(layouts_of(0.005), 64, 0.03, &clock).is_over());
 }
 

@@ -311,7 +311,7 @@ mod tests {
         check(
             &[("a.ld", b"SECTIONS {} INPUT(b.o)")],
             "-T a.ld",
-            "Script 0000-a.ld, the linker script /a.ld may name further files",
+            "Script 0000-a.ld, the linker script /a.ld may name more files",
         );
     }
 

@@ -295,11 +295,13 @@ impl Measurement {
 
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
-        if mode == Mode::Steady && self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
-            notes.push(if self.settled.starts_processes {
-                Note::StartsProcesses { threshold: self.rule().threshold }
-            } else {
-                Note::LeastDifference { ns: self.settled.least_ns }
+        if self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
+            notes.extend(match mode {
+                Mode::Steady | Mode::FirstCall if self.settled.starts_processes => {
+                    Some(Note::StartsProcesses { threshold: self.rule().threshold })
+                }
+                Mode::Steady => Some(Note::LeastDifference { ns: self.settled.least_ns }),
+                _ => None,
             });
         }
         // Processes with different layouts differ for that reason alone.

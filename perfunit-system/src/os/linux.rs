@@ -179,6 +179,11 @@ pub fn keep_on(cores: impl IntoIterator<Item = usize>) -> io::Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &set(cores)?)?)
 }
 
+/// Restricts this thread to the cores of another thread.
+pub fn keep_beside(thread: Pid) -> io::Result<()> {
+    Ok(sched_setaffinity(Pid::from_raw(0), &sched_getaffinity(thread)?)?)
+}
+
 /// Restricts a process to one core. The process can change that.
 pub fn keep_child_on(core: usize, child: &Child) -> io::Result<()> {
     Ok(sched_setaffinity(pid(child.id()), &set([core])?)?)

@@ -1,5 +1,6 @@
 //! Counts the system calls of a process and its descendants by ptrace.
 
+use super::linux::keep_beside;
 use super::ptrace::{self, Event};
 use super::{Counted, SystemCalls};
 use libc::{c_int, c_void};
@@ -166,6 +167,10 @@ impl<'a> Tracer<'a> {
         }
         let [option, section, is_new, ..] = info.arguments;
         if info.number == libc::SYS_prctl.cast_unsigned() && option == u64::from(self.mark.cast_unsigned()) {
+            if self.section == 0 {
+                // Each stop wakes this thread, which takes several times as long on another core.
+                let _ = keep_beside(id);
+            }
             self.section = section;
             if section != 0 {
                 let calls = self.sections.entry(section).or_default();

@@ -7,12 +7,12 @@
 //! Children have the contents of their server's memory at the same place, so a test gets only a few pairs in a row from
 //! one server.
 
+use super::gauge::Gauge;
 use super::shared_memory::{Identity, SharedPage};
 use perfunit_build::TestClock;
 use perfunit_model::{Sides, TargetId};
 use perfunit_runtime::page::NO_COPY;
 use perfunit_system::process::Server;
-use std::collections::BTreeSet;
 
 /// Pairs of servers that are kept: at least those of two executables for each layout of two looks.
 const KEPT: Kept = Kept { fewest: 24, most: 64, bytes: 256 << 20 };
@@ -46,8 +46,8 @@ impl Kept {
 #[derive(Debug, Default)]
 pub struct ForkServers {
     servers: Vec<Servers>,
-    /// Targets with programs that cannot be forked.
-    unable: BTreeSet<TargetId>,
+    /// Targets with programs that cannot be forked, by what counts in them.
+    unable: Vec<(TargetId, Option<Gauge>)>,
 }
 
 /// Properties that all children of a pair of servers share.
@@ -55,6 +55,7 @@ pub struct ForkServers {
 pub struct Origin {
     pub executables: Sides<Identity>,
     pub clock: TestClock,
+    pub gauge: Option<Gauge>,
 }
 
 /// The servers of both sides.
@@ -91,13 +92,13 @@ impl Servers {
 
 impl ForkServers {
     /// Returns whether a target's programs can be forked, as far as known.
-    pub fn can_fork(&self, target: &TargetId) -> bool {
-        !self.unable.contains(target)
+    pub fn can_fork(&self, target: &TargetId, gauge: Option<Gauge>) -> bool {
+        !self.unable.iter().any(|(unable, by)| unable == target && *by == gauge)
     }
 
     /// Notes that a target's programs cannot be forked.
-    pub fn note_unable(&mut self, target: &TargetId) {
-        self.unable.insert(target.clone());
+    pub fn note_unable(&mut self, target: &TargetId, gauge: Option<Gauge>) {
+        self.unable.push((target.clone(), gauge));
     }
 
     /// Takes out servers that may serve a pair of this test; `None` if new ones have to be started.
@@ -107,8 +108,11 @@ impl ForkServers {
         (servers.test != test || servers.pairs < STRETCH || !counts).then_some(servers)
     }
 
-    /// Keeps servers for other pairs, and ends the least recently used ones.
+    /// Keeps servers for other pairs, and ends the least recently used ones. Of servers that count, which are large in
+    /// valgrind, the last ones are kept.
     pub fn keep(&mut self, servers: Servers) {
+        let gauge = servers.origin.gauge;
+        self.servers.retain(|other| gauge.is_none() || other.origin.gauge != gauge);
         self.servers.push(servers);
         let largest = self.servers.iter().map(|servers| servers.size).max().unwrap_or(0);
         let surplus = self.servers.len().saturating_sub(KEPT.number(largest));

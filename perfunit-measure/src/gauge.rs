@@ -37,6 +37,12 @@ impl Gauge {
         matches!(self, Gauge::Callgrind | Gauge::CallGraph | Gauge::ProgramGraphs)
     }
 
+    /// Returns whether a child of a fork server can take the readings: the kernel's figures of a child include the copies
+    /// of its parent's pages, and a tracer follows a whole process.
+    pub fn can_be_forked(self) -> bool {
+        matches!(self, Gauge::Heap | Gauge::Callgrind | Gauge::CallGraph)
+    }
+
     /// Returns whether the gauge sees the test's own process only: the kernel's counters and the tracer include the processes
     /// that the test starts; a preloaded library and callgrind do not.
     pub fn misses_started_processes(self) -> bool {

@@ -49,8 +49,7 @@ pub enum Task {
     Growth,
     /// Readings of the first call and of this many later ones, of one side only.
     Meter(Side, Gauge, u64),
-    /// The same readings of both sides at once, on any cores: only for processes in valgrind, where neither affects the
-    /// counts.
+    /// The same readings of both sides at once: only where neither affects the counts of the other.
     MeterBoth(Gauge, u64),
 }
 
@@ -85,12 +84,17 @@ impl Task {
         !matches!(self, Task::Meter(..) | Task::MeterBoth(..) | Task::Growth)
     }
 
-    /// Returns whether children of a fork server can do this task: repeated calls, or first calls in separate children.
+    /// Returns whether children of a fork server can do this task: repeated calls, first calls in separate children, or
+    /// some readings.
     pub fn can_be_forked(self) -> bool {
-        matches!(self, Task::Pilot | Task::Steady(_) | Task::ForkPilot(_) | Task::Fork(..))
+        match self {
+            Task::Pilot | Task::Steady(_) | Task::ForkPilot(_) | Task::Fork(..) => true,
+            Task::MeterBoth(gauge, _) => gauge.can_be_forked(),
+            _ => false,
+        }
     }
 
-    fn gauge(self) -> Option<Gauge> {
+    pub fn gauge(self) -> Option<Gauge> {
         match self {
             Task::Meter(_, gauge, _) | Task::MeterBoth(gauge, _) => Some(gauge),
             _ => None,
@@ -281,8 +285,7 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.batch_ns.store(batch_ns, Relaxed);
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
-    let core = bench.core_of(task.gauge()).and_then(|core| u32::try_from(core).ok());
-    page.core.store(core.unwrap_or(ANY_CORE), Relaxed);
+    page.core.store(core_number(bench.core_of(task.gauge())), Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
@@ -306,6 +309,11 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
         page.schedule[..turns as usize].iter().for_each(|turn| turn.store(side.index() as u8, Relaxed));
         page.turns.store(turns, Relaxed);
     }
+}
+
+/// Returns the number on a page of the core to run on.
+pub fn core_number(core: Option<usize>) -> u32 {
+    core.and_then(|core| u32::try_from(core).ok()).unwrap_or(ANY_CORE)
 }
 
 /// Sets the first call's times to the medians of the calls in forked children, all of which are first calls.

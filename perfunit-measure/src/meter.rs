@@ -2,8 +2,9 @@
 //!
 //! Processes of this pass are never timed, and each counts one kind of event: a counting library changes page faults,
 //! and callgrind changes everything. Both sides get the same random numbers and addresses, as in a pair. Figures that
-//! differ are read again in fresh processes with other random numbers and addresses: a difference counts only if it
-//! appears again.
+//! differ are read again in other processes with other random numbers and addresses: a difference counts only if it
+//! appears again. What counts allocations or runs in callgrind is forked from a process that waits just before its tests,
+//! because valgrind takes a quarter of a second to start.
 
 use super::column::readings;
 use super::gauge::Gauge;
@@ -235,16 +236,16 @@ impl Pass<'_> {
         }
     }
 
-    /// Runs a process of each side with the same random numbers and shifts: one after the other, or at once
-    /// in callgrind, where that does not matter.
+    /// Runs a process of each side with the same random numbers and shifts: at once where neither affects the counts of
+    /// the other, else one after the other.
     fn both(
         &self,
         gauge: Gauge,
         random: &mut fastrand::Rng,
     ) -> Result<Sides<std::result::Result<Readings, NotMetered>>> {
         let pads = self.settled.draw(random);
-        if gauge == Gauge::Callgrind && self.trial.bench.all_cores() > 1 {
-            let _cores = self.trial.bench.use_all_cores();
+        if gauge.can_be_forked() {
+            let _cores = gauge.is_callgrind().then(|| self.trial.bench.use_all_cores());
             let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
             // Some tests fail alongside another process of the same test, for example tests that open a port.
             if end.complete() {

@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::fork_servers::{Origin, Servers};
 use super::lockstep::{self, PairEnd, Task};
-use super::running::{self, Awaited, Inheritance, Pads, Programs};
+use super::running::{self, Awaited, Inheritance, Pads, Programs, Start};
 use super::shared_memory::{SharedPage, identities, size};
 use perfunit_build::{TestClock, TestExecutable};
 use perfunit_model::error::Result;
@@ -13,7 +13,7 @@ use perfunit_system::os;
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::process::{self, Server};
 use std::num::NonZeroU64;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
@@ -42,11 +42,11 @@ fn run_forked(
     let is_possible = task.can_be_forked() && can_serve(base) && can_serve(head) && !is_instrumented;
     let is_stepped = matches!(pads.clock, TestClock::Stepped(_));
     let mut known = bench.fork_servers.borrow_mut();
-    if !is_possible || is_stepped || programs.test.len() > NAME_LEN || !known.can_fork(&head.target) {
+    if !is_possible || is_stepped || programs.test.len() > NAME_LEN || !known.can_fork(&head.target, task.gauge()) {
         return Ok(None);
     }
     let clock = if pads.seed.is_some() { pads.clock } else { TestClock::True };
-    let origin = Origin { executables: identities(programs.executables)?, clock };
+    let origin = Origin { executables: identities(programs.executables)?, clock, gauge: task.gauge() };
     let counts = matches!(task, Task::Steady(_) | Task::Fork(..));
     let mut servers = match known.take(origin, programs.test, counts) {
         Some(servers) => servers,
@@ -62,7 +62,7 @@ fn run_forked(
         }
         Served::Killed(end) => Some(*end),
         Served::Gone => {
-            known.note_unable(&head.target);
+            known.note_unable(&head.target, task.gauge());
             None
         }
     })
@@ -81,21 +81,23 @@ enum Served {
 fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> Result<Servers> {
     let _span = tracing::debug_span!("fork_server").entered();
     let page = SharedPage::new()?;
-    let common = bench.common_pages(programs.executables)?;
+    // callgrind would lose track of code that moves.
+    let common = if origin.gauge.is_none() { bench.common_pages(programs.executables)? } else { None };
     let inheritance = Inheritance::prepare(bench, &page, common.as_deref())?;
     page.reset();
     page.common.store(inheritance.common(), Relaxed);
-    page.core.store(u32::try_from(bench.core()).unwrap_or(0), Relaxed);
-    let pads = pads.for_server(origin.clock);
+    let core = bench.core_of(origin.gauge);
+    page.core.store(lockstep::core_number(core), Relaxed);
+    let (pads, inheritance) = (pads.for_server(origin.clock), &inheritance);
     let start = |side: Side| -> Result<Server> {
-        let command = Command::new(&programs.executables.get(side).path);
-        let mut command = running::serving(command, bench, programs, side, pads, &inheritance)?;
+        let mut command = running::serving(bench, programs, side, Start { pads, gauge: origin.gauge, inheritance })?;
         let child = running::spawn_on(bench, side, &mut command)?;
-        let _ = os::keep_child_on(bench.core(), &child);
+        if let Some(core) = core {
+            let _ = os::keep_child_on(core, &child);
+        }
         Ok(Server::new(child))
     };
     let processes = Sides { base: start(Side::Base)?, head: start(Side::Head)? };
-    drop(inheritance);
     Ok(Servers::new(origin, page, processes, size(programs.executables)?))
 }
 

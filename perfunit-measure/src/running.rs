@@ -147,30 +147,23 @@ impl Awaited for Running {
 
 /// Returns the command that starts a process of a pair.
 pub fn measured(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
-    let Start { pads, gauge, inheritance } = start;
-    let command = bench.gauges.command(gauge, side, &programs.executables.get(side).path);
-    let mut command = serving(command, bench, programs, side, pads, inheritance)?;
-    let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
-    let counting = bench.gauges.variables(gauge, preloaded);
-    command.envs(counting).env(TEST_VARIABLE, programs.test);
+    let mut command = serving(bench, programs, side, start)?;
+    command.env(TEST_VARIABLE, programs.test);
     Ok(command)
 }
 
-/// Completes a command that starts a side's executable for our protocol; without a test the process is a fork server.
-pub fn serving(
-    mut command: Command,
-    bench: &Bench,
-    programs: &Programs<'_>,
-    side: Side,
-    pads: Pads,
-    inheritance: &Inheritance,
-) -> Result<Command> {
+/// Returns the command that starts a side's executable for our protocol; without a test the process is a fork server.
+pub fn serving(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
+    let Start { pads, gauge, inheritance } = start;
+    let mut command = bench.gauges.command(gauge, side, &programs.executables.get(side).path);
     // The arguments are read only if libtest and not our runner is in charge.
     command.args(programs.executables.get(side).harness.arguments(programs.test));
     surround(&mut command, bench, programs, side, pads);
     command.env(SERVE_VARIABLE, format!("{}:{}", side.index(), inheritance.page()));
     process::mark(&mut command)?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let preloaded = command.get_envs().find(|(name, _)| *name == PRELOAD_VARIABLE).and_then(|(_, value)| value);
+    let counting = bench.gauges.variables(gauge, preloaded);
+    command.envs(counting).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     Ok(command)
 }
 

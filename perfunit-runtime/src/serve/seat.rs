@@ -88,8 +88,8 @@ pub fn armed_seat() -> Option<&'static Seat> {
 fn open_seat(should_panic: bool) -> Option<Seat> {
     // SAFETY: null, or a reference that lives as long as the process.
     if let Some(parent) = unsafe { (PARENT.load(Acquire) as *const Seat).as_ref() } {
-        let Seat { page, side, streams, .. } = *parent;
-        return Some(Seat { page, side, should_panic, counters: None, streams, gauges: OnceLock::new(), tree: None });
+        let Seat { page, side, counters, streams, .. } = *parent;
+        return Some(Seat { page, side, should_panic, counters, streams, gauges: OnceLock::new(), tree: None });
     }
     let (seat, settled) = open(should_panic)?;
     if settled.is_some_and(|settled| settled.is_complete()) {

@@ -159,6 +159,11 @@ impl<'a> Builder<'a> {
         self.tree.restore(&self.repository, &files.placed(), &injections.placed(files))
     }
 
+    /// Returns the paths that a program changed in the measured tree since the last checkout.
+    pub(super) fn changes(&self) -> Result<Vec<PathBuf>> {
+        self.tree.changes()
+    }
+
     /// Gives both versions a lock file. A version without one gets the other's. If neither has one, both get a
     /// generated lock file that is kept in our state folder.
     pub fn settle_lock_file(&mut self, versions: &mut Versions, workspace_root: &str) -> Result<()> {
@@ -369,6 +374,7 @@ impl<'a> Builder<'a> {
             ours,
             target_dir: &target_dir,
             texts: texts.as_deref(),
+            variables: &files.variables,
             deadline: job.deadline,
         };
         let watch = Watch {

@@ -44,13 +44,38 @@ pub struct BuiltSides {
     pub lto_off: Option<LtoKind>,
     /// Capture methods that were left out, and the affected tests.
     pub warnings: Vec<Warning>,
+    /// Variables that steps before tests set, by target.
+    pub exported: BTreeMap<TargetId, BTreeMap<String, String>>,
 }
 
 impl BuiltSides {
+    /// Gives the tests of a target variables that a step exported.
+    pub fn export(&mut self, target: &TargetId, variables: &BTreeMap<String, String>) {
+        let known = self.exported.entry(target.clone()).or_default();
+        known.extend(variables.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let exported = std::mem::take(&mut self.exported);
+        export_to(&exported, &mut self.sides);
+        self.exported = exported;
+    }
+
+    /// Gives the tests of another build of both versions the exported variables.
+    pub fn export_to(&self, sides: &mut Sides<SideBuild>) {
+        export_to(&self.exported, sides);
+    }
+
     /// Returns the differences between the versions' doc tests of a package, by name.
     pub fn doctest_differences(&self, package: &str) -> Result<BTreeMap<String, TestCodeDifference>> {
         let folders = self.sides.as_ref().map(SideBuild::doctests);
         doctests::differences(folders.as_ref().map(PathBuf::as_path), package)
+    }
+}
+
+fn export_to(exported: &BTreeMap<TargetId, BTreeMap<String, String>>, sides: &mut Sides<SideBuild>) {
+    for side in [&mut sides.base, &mut sides.head] {
+        for executable in &mut side.executables {
+            let variables = exported.get(&executable.target).into_iter().flatten();
+            executable.env.extend(variables.map(|(name, value)| (name.clone(), value.clone())));
+        }
     }
 }
 
@@ -127,6 +152,7 @@ impl Builder<'_> {
             variant: attempt.variant,
             lto_off,
             warnings: attempt.warnings,
+            exported: BTreeMap::new(),
         })
     }
 }
@@ -176,6 +202,7 @@ impl Attempt for AsMeasured {
         Err(error.broken(side, &failure.output).hint(match side {
             Side::Base => {
                 "see cargo's errors above; if tests need features, pass `--features` or `--all-features`; \
+                if builds need another command first, write it as `[[prepare]]` into .config/perfunit.toml (docs/prepare.md); \
                 if that version is broken, compare with another one: `cargo perfunit diff REV`"
             }
             Side::Head => "see cargo's errors above; `cargo test --no-run --profile bench` should reproduce them",

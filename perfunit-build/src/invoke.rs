@@ -383,6 +383,7 @@ impl Call<'_> {
         let Self { cargo, toolchain, request, notes } = self;
         let options = request.options;
         let mut command = cargo.command();
+        command.envs(request.variables);
         let (format, color) =
             if term::stderr_has_color() { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
         command.args(verb).args(["--message-format", format, "--color", color]);

@@ -31,6 +31,7 @@ mod made;
 mod own_harness;
 mod own_runtime;
 mod pairing;
+mod prepare;
 mod request;
 mod rustc_call;
 mod rustc_role;
@@ -62,6 +63,7 @@ pub use link::{
 pub use listing::{GENERATED_MARKER, ListedTest};
 pub use made::Made;
 pub use pairing::{Pairing, TestCode};
+pub use prepare::{StepResult, Version as PreparedVersion};
 pub use request::Options;
 pub use rustc_role::wrap;
 pub use sample::{Sample, build_sample};

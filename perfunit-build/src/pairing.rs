@@ -4,6 +4,8 @@
 //! the two versions. Trying the old tests first, and new ones if they fail, follows Chen and Shang.
 
 use super::invoke::BuildFailure;
+use super::prepare::StepResult;
+use perfunit_model::error::Result;
 use perfunit_model::{Side, Sides};
 use perfunit_project::git::{Entry, FileSet, Mode};
 use std::borrow::Cow;
@@ -27,6 +29,8 @@ pub struct Pairing {
     given_up: BTreeSet<String>,
     /// Files of each target, by root file.
     files_of_roots: BTreeMap<String, BTreeSet<String>>,
+    /// Results of the steps before tests. Both versions use them, like the data files.
+    steps: Vec<StepResult>,
 }
 
 /// Test code of one version, to overlay the other.
@@ -49,6 +53,7 @@ impl Pairing {
             own: BTreeMap::new(),
             given_up: BTreeSet::new(),
             files_of_roots: code.files_of_roots,
+            steps: Vec::new(),
         };
         for (path, content) in code.files {
             pairing.lay_over(path, content);
@@ -63,14 +68,28 @@ impl Pairing {
 
     /// Returns the files that tests find at run time. They are the same for both sides, because otherwise the workloads
     /// would differ.
-    pub fn data(&self) -> &FileSet {
-        self.data.as_ref().unwrap_or_else(|| self.files.get(self.tests_of))
+    pub fn data(&self) -> Result<Cow<'_, FileSet>> {
+        self.with_steps(Cow::Borrowed(self.data.as_ref().unwrap_or_else(|| self.files.get(self.tests_of))))
     }
 
     /// Returns the files of one version as tests find them; files that moved are at the paths of both versions.
-    pub fn data_of(&self, side: Side) -> Cow<'_, FileSet> {
+    pub fn data_of(&self, side: Side) -> Result<Cow<'_, FileSet>> {
         let files = self.files.get(side);
-        files.for_both(&self.files.base).map_or(Cow::Borrowed(files), Cow::Owned)
+        self.with_steps(files.for_both(&self.files.base).map_or(Cow::Borrowed(files), Cow::Owned))
+    }
+
+    /// Adds the files that the steps before tests made.
+    pub fn with_steps<'a>(&self, files: Cow<'a, FileSet>) -> Result<Cow<'a, FileSet>> {
+        let mut files = files;
+        for step in &self.steps {
+            step.add_to(files.to_mut())?;
+        }
+        Ok(files)
+    }
+
+    /// Adds the result of a step before tests.
+    pub fn add_step(&mut self, result: StepResult) {
+        self.steps.push(result);
     }
 
     /// Checks whether files moved between the versions.

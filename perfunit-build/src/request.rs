@@ -50,6 +50,8 @@ pub struct Request<'a> {
     pub target_dir: &'a Path,
     /// Folder with the doc tests of the other side, if that was built before; this side uses the same.
     pub texts: Option<&'a Path>,
+    /// Environment variables that steps before the build set.
+    pub variables: &'a BTreeMap<String, String>,
     /// Time at which to stop cargo.
     pub deadline: Option<Instant>,
 }

@@ -293,6 +293,7 @@ mod tests {
         targets: BTreeSet<TargetId>,
         packages: BTreeMap<String, BTreeSet<TargetId>>,
         folders: BTreeMap<String, PathBuf>,
+        variables: BTreeMap<String, String>,
     }
 
     impl Story {
@@ -301,7 +302,7 @@ mod tests {
             let packages = ["demo", "needy", "other"].map(|package| (package.to_owned(), library(package)));
             let folders = BTreeMap::from([("demo".to_owned(), PathBuf::from("/a tree"))]);
             let (options, targets) = (Options::default(), targets.iter().cloned().collect());
-            Self { options, targets, packages: packages.into(), folders }
+            Self { options, targets, packages: packages.into(), folders, variables: BTreeMap::new() }
         }
 
         fn request(&self) -> Request<'_> {
@@ -320,6 +321,7 @@ mod tests {
                 ours: Path::new("/t"),
                 target_dir: Path::new("/t/build"),
                 texts: None,
+                variables: &self.variables,
                 deadline: None,
             }
         }

@@ -606,9 +606,10 @@ pub fn build<'a>(
 ) -> Tried<Lined<'a>, Unexplained> {
     let both = builder.both_sides(&inquiry.job(targets), &mut WithLines(inquiry));
     let not_built = |failure| inquiry.not_built(BuiltWith::DebugInformation, &failure);
-    let sides = both.map_err(|stop| stop.map(not_built))?.sides;
+    let mut sides = both.map_err(|stop| stop.map(not_built))?.sides;
+    inquiry.built.export_to(&mut sides);
     // Tests find the data files of their own version, as in the measurement.
-    builder.checkout(Place::Measured, inquiry.built.pairing.data(), &inquiry.built.injections)?;
+    builder.checkout(Place::Measured, &*inquiry.built.pairing.data()?, &inquiry.built.injections)?;
     let tree = builder.root(Place::Measured)?;
     let mut described = BTreeMap::new();
     for target in targets {

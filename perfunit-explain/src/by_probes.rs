@@ -21,6 +21,7 @@ use perfunit_runtime::tree::mode;
 use perfunit_select::source::{LeftOut, Site, instrument, packages_with_path};
 use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -505,13 +506,14 @@ pub fn build(
     let mut attempt = WithProbes { inquiry, place, probes, without, instrumented };
     let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
     let both = builder.both_sides(&inquiry.job(targets), &mut attempt);
-    let sides = both.map_err(|stop| stop.map(|failure| inquiry.not_built(with, &failure)))?.sides;
+    let mut sides = both.map_err(|stop| stop.map(|failure| inquiry.not_built(with, &failure)))?.sides;
+    inquiry.built.export_to(&mut sides);
     let WithProbes { without, instrumented, .. } = attempt;
     let Instrumentation { files, mut functions, without_probe, mut sites } = instrumented;
     // Tests find the data files of their own version, as in the measurement.
     let own = files.get(inquiry.built.pairing.tests_of);
-    let data = own.for_both(&files.base);
-    builder.checkout(place, data.as_ref().unwrap_or(own), &inquiry.built.injections)?;
+    let data = own.for_both(&files.base).map_or(Cow::Borrowed(own), Cow::Owned);
+    builder.checkout(place, &*inquiry.built.pairing.with_steps(data)?, &inquiry.built.injections)?;
     let renamed = renamed(&functions);
     for (new, old) in &renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));

@@ -46,6 +46,8 @@ pub enum Warning {
     OwnRandomNumbers { targets: Vec<TargetId>, why: OwnRandomNumbers },
     /// Tests wrote into the tree: some of the files, and the number of others.
     WritesIntoTree { files: Vec<PathBuf>, more: usize },
+    /// A preparing step changed files of a version that are in git: some of the files, and the number of others.
+    StepChangesFiles { step: String, side: Side, files: Vec<PathBuf>, more: usize },
     /// The machine measures less precisely than possible.
     Machine(Machine),
     /// No test is explained.
@@ -243,10 +245,11 @@ impl Display for Warning {
                 write!(f, "base and head draw different random numbers ({why}): {}", joined(targets, ", "))
             }
             Self::WritesIntoTree { files, more } => {
-                let named: Vec<_> = files.iter().map(|path| path.display()).collect();
-                let more = if *more > 0 { format!(" and {more} more") } else { String::new() };
-                let named = joined(&named, ", ");
-                write!(f, "tests wrote into their package's folder (in our copy): {named}{more}")
+                write!(f, "tests wrote into their package's folder (in our copy): {}", some_of(files, *more))
+            }
+            Self::StepChangesFiles { step, side, files, more } => {
+                let files = some_of(files, *more);
+                write!(f, "{step} changes files of {side} that are in git (in our copy): {files}")
             }
             Self::Machine(machine) => machine.fmt(f),
             Self::NothingExplained { why } => write!(f, "no test is explained: {why}"),
@@ -311,6 +314,13 @@ fn called_whole(tests: &BTreeMap<String, Vec<String>>, error: &str) -> String {
     let of_root = |(root, names): (&String, &Vec<String>)| format!("{} of {root}", joined(names, ", "));
     let named = format::some(tests.iter().map(of_root));
     format!("{named} do not compile with our #[test] and are measured as whole functions: {error}")
+}
+
+/// Formats some files and the number of others.
+fn some_of(files: &[PathBuf], more: usize) -> String {
+    let named: Vec<_> = files.iter().map(|path| path.display()).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", joined(&named, ", "))
 }
 
 fn joined(parts: &[impl Display], between: &str) -> String {

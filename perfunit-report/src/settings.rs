@@ -2,7 +2,7 @@
 
 use perfunit_model::Acceptance;
 use perfunit_model::format::threshold;
-use perfunit_project::config::{DataFate, Override, Resolved, Row, Source};
+use perfunit_project::config::{DataFate, Override, Resolved, Row, Source, Step};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -17,6 +17,7 @@ struct Document<'a> {
     skips: Vec<Line>,
     data: Vec<Line>,
     accepted: Vec<Line>,
+    prepare: Vec<Line>,
     warnings: &'a [String],
 }
 
@@ -48,6 +49,7 @@ pub fn text(resolved: &Resolved) -> String {
         ("Skipped tests", skips(resolved)),
         ("Data files", data(resolved)),
         ("Accepted slowdowns", accepted(resolved)),
+        ("Preparing steps", prepare(resolved)),
     ];
     for (title, lines) in sections {
         if !lines.is_empty() {
@@ -75,6 +77,7 @@ pub fn json(resolved: &Resolved) -> String {
         skips: skips(resolved),
         data: data(resolved),
         accepted: accepted(resolved),
+        prepare: prepare(resolved),
         warnings: &resolved.warnings,
     };
     super::wire::pretty(&document)
@@ -118,6 +121,11 @@ fn accepted(resolved: &Resolved) -> Vec<Line> {
         place: accepted.from.to_string(),
     };
     resolved.rules.acceptances.iter().map(line).collect()
+}
+
+fn prepare(resolved: &Resolved) -> Vec<Line> {
+    let line = |step: &Step| Line { about: step.command_line(), says: step.says(), place: step.from.to_string() };
+    resolved.rules.steps.iter().map(line).collect()
 }
 
 fn data(resolved: &Resolved) -> Vec<Line> {

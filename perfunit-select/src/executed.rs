@@ -61,7 +61,7 @@ pub fn leave_out_unexecuted(
     };
     let fresh = !in_question.iter().all(is_known);
     if fresh {
-        builder.checkout(build::Place::Measured, built.pairing.data(), &built.injections)?;
+        builder.checkout(build::Place::Measured, &*built.pairing.data()?, &built.injections)?;
     }
     let progress = Progress::bar(builder.context().terminal, "Tracing", in_question.len());
     let temporary = TestFolder::create("traced")?;
@@ -86,7 +86,7 @@ pub fn leave_out_unexecuted(
     let (answers, late) = tracer.answers(candidates, in_question, &mut cache, &progress)?;
     if fresh {
         // Restore the files that tests wrote, so that measuring does not find them.
-        builder.restore(built.pairing.data(), &built.injections)?;
+        builder.restore(&*built.pairing.data()?, &built.injections)?;
     }
     cache.save()?;
     candidates.apply(answers, selected);

@@ -10,9 +10,9 @@ use perfunit_model::error::{Error, Result};
 use perfunit_model::{AcceptedLoss, Generated, Reason, TargetId, TestId, Unused};
 use perfunit_project::cargo::{self, Package, Resolution, Workspace};
 use perfunit_project::config::filterset::{Expression, Universe, needs_dependencies};
-use perfunit_project::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Terms};
+use perfunit_project::config::{DataFate, DataRule, Override, Rules, SkipRule, Source, Sourced, Step, StepKind, Terms};
 use perfunit_project::git::Versions;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Name of command-line expressions in messages.
@@ -40,6 +40,8 @@ pub struct TestRules {
     /// True if the threshold comes from the command line or the environment, and attributes do not apply.
     typed_threshold: bool,
     accepted: Vec<AcceptedLoss>,
+    /// Steps before tests, with the expressions for the tests that need them; none stands for all tests.
+    steps: Vec<(Step, Vec<Expression>)>,
 }
 
 /// An attribute with its position.
@@ -79,11 +81,12 @@ impl TestRules {
         workspace: &Workspace,
         root: &Path,
     ) -> Result<Self> {
-        let Rules { default_filter, overrides, skips, data, .. } = wanted.rules;
+        let Rules { default_filter, overrides, skips, data, steps, .. } = wanted.rules;
         let typed = &wanted.filter.expressions;
         let reaches = data.iter().filter_map(reached);
         let of_file = default_filter.iter().chain(overrides.iter().map(|rule| &rule.filter));
         let of_file = of_file.chain(skips.iter().map(|rule| &rule.filter)).chain(reaches);
+        let of_file = of_file.chain(steps.iter().flat_map(|step| &step.filters));
         let texts: Vec<&String> = of_file.map(|filter| &filter.value).chain(typed).collect();
         let mut rules = Self::none(wanted);
         let mut universe = if texts.is_empty() {
@@ -114,6 +117,13 @@ impl TestRules {
             let reaches = reached(rule).and_then(parse).transpose()?;
             rules.data.push(FileRule { paths: patterns(rule)?, reaches, from: rule.from.clone() });
         }
+        for step in steps.iter().filter(|step| step.kind == StepKind::Test) {
+            let parse = |filter: &Sourced<String>| {
+                let universe = universe.as_ref()?;
+                Some(universe.parse(&filter.value, &filter.from.to_string()))
+            };
+            rules.steps.push((step.clone(), step.filters.iter().filter_map(parse).collect::<Result<_>>()?));
+        }
         rules.universe = universe;
         Ok(rules)
     }
@@ -131,7 +141,23 @@ impl TestRules {
             directives: BTreeMap::new(),
             typed_threshold: wanted.rules.typed_threshold,
             accepted: wanted.rules.accepted.clone(),
+            steps: Vec::new(),
         }
+    }
+
+    /// Returns the steps before tests with the targets whose tests need each, leaving out steps that no test needs.
+    pub fn steps_for<'a>(
+        &self,
+        tests: impl Iterator<Item = &'a TestId> + Clone,
+    ) -> Vec<(&Step, BTreeSet<&'a TargetId>)> {
+        let needs = |filters: &[Expression], test: &TestId| {
+            let takes = |universe: &Universe| filters.iter().any(|filter| universe.takes(filter, test));
+            filters.is_empty() || self.universe.as_ref().is_some_and(takes)
+        };
+        let of_step = self.steps.iter().map(|(step, filters)| {
+            (step, tests.clone().filter(|test| needs(filters, test)).map(|test| &test.target).collect::<BTreeSet<_>>())
+        });
+        of_step.filter(|(_, targets)| !targets.is_empty()).collect()
     }
 
     /// Returns false if no test of the target can match, whatever its name.

@@ -261,13 +261,13 @@ impl Round<'_> {
 
 /// Puts one version's data files into the tree. Both sides must use the same files, or the workloads would differ.
 fn checkout(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<()> {
-    builder.checkout(Place::Measured, &built.pairing.data_of(side), &built.injections)
+    builder.checkout(Place::Measured, &*built.pairing.data_of(side)?, &built.injections)
 }
 
 /// Reverts files that tests wrote into the tree and warns about them, because they may affect the next run of such
 /// tests.
 fn undo_writes(builder: &mut Builder<'_>, built: &BuiltSides, side: Side) -> Result<Option<Warning>> {
-    let written = builder.restore(&built.pairing.data_of(side), &built.injections)?;
+    let written = builder.restore(&*built.pairing.data_of(side)?, &built.injections)?;
     if written.is_empty() {
         return Ok(None);
     }

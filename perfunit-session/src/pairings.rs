@@ -8,7 +8,7 @@ use super::measure::{Measured, run_pairing};
 use super::partition::{Dealt, deal};
 use super::shared::Session;
 use super::summary;
-use perfunit_build::{Builder, BuiltSides, Inlining, Job, Pairing, Place, Probes, Variant};
+use perfunit_build::{Builder, BuiltSides, Inlining, Job, Pairing, Place, PreparedVersion, Probes, Variant};
 use perfunit_explain::{Answers, Question, explain};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{
@@ -78,10 +78,32 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let started = Instant::now();
     // The first pairing comes last, so that its files are in the tree when it is measured next.
     for Prepared { built, candidates, .. } in both.into_iter().rev() {
+        warnings.extend(before_tests(session, builder, built, &candidates.chosen)?);
         warnings.extend(leave_out_unexecuted(builder, built, session.selected, candidates, session.tracing())?);
     }
     selecting += started.elapsed();
     Ok(Plan { first, second, warnings, selecting, dealt })
+}
+
+/// Runs the steps that these tests need, with the data files of the pairing in the tree.
+fn before_tests(
+    session: &Session<'_>,
+    builder: &mut Builder<'_>,
+    built: &mut BuiltSides,
+    tests: &[Candidate],
+) -> Result<Vec<Warning>> {
+    let mut warnings = Vec::new();
+    for (step, targets) in session.selected.rules.steps_for(tests.iter().map(|candidate| &candidate.test)) {
+        let files = built.pairing.data()?.into_owned();
+        let version = PreparedVersion { side: built.pairing.tests_of, files: &files, injections: &built.injections };
+        let (result, warning) = builder.step(step, version)?;
+        warnings.extend(warning);
+        for target in targets {
+            built.export(target, &result.variables);
+        }
+        built.pairing.add_step(result);
+    }
+    Ok(warnings)
 }
 
 /// Returns the tests that the change cannot reach with base's test code but that reach otherwise unreached changed
@@ -105,9 +127,9 @@ fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, Test
 
 /// Returns the targets that base can have.
 fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId> {
+    let files = pairing.files.get(pairing.tests_of);
     // A target without a root in base is new; outdated tests in it may be all that prevents it from compiling.
-    let has_root =
-        |target: &&TargetId| selected.root(target).is_some_and(|root| pairing.data().may_have(Path::new(root)));
+    let has_root = |target: &&TargetId| selected.root(target).is_some_and(|root| files.may_have(Path::new(root)));
     selected.targets.keys().filter(|target| pairing.is_plain() || has_root(target)).cloned().collect()
 }
 
@@ -263,7 +285,7 @@ impl Prepared {
         };
         if built.pairing.moves() {
             // Tests are listed in their own folders, which a moved version has elsewhere.
-            builder.checkout(Place::Measured, built.pairing.data(), &built.injections)?;
+            builder.checkout(Place::Measured, &*built.pairing.data()?, &built.injections)?;
         }
         let started = Instant::now();
         let candidates = candidates(context, versions, selected, names, &built)?;
@@ -361,6 +383,7 @@ fn widen(
     measured.building = started.elapsed().saturating_sub(measured.selecting);
     let (mut wider, _) = prepared?;
     let candidates = std::mem::take(&mut wider.candidates);
+    measured.warnings.extend(before_tests(session, builder, &mut wider.built, &candidates.chosen)?);
     wider.spare.extend(candidates.chosen.into_iter().filter(|candidate| !has.contains(&candidate.test.target)));
     if let Some(Prepared { candidates, mut spare, fallbacks, .. }) = second.take() {
         spare.append(&mut wider.spare);

@@ -5,9 +5,10 @@ use super::news::{Announce, News};
 use super::options::Options;
 use perfunit_build::{Builder, BuiltSides};
 use perfunit_explain::Inquiry;
-use perfunit_model::Reason;
 use perfunit_model::error::Result;
+use perfunit_model::{Reason, Side, Warning};
 use perfunit_project::cargo::Context;
+use perfunit_project::config::StepKind;
 use perfunit_project::git::Versions;
 use perfunit_select::{Names, Selected, Tracing, Wanted, select};
 use perfunit_system::interrupt;
@@ -35,11 +36,43 @@ pub fn select_to_build<'a>(
     wanted: &Wanted<'_>,
 ) -> Result<(Builder<'a>, Selected)> {
     let mut builder = Builder::open(context, versions)?;
-    let selected = select(&mut builder, versions, wanted)?;
+    let warnings = before_builds(&mut builder, versions, wanted)?;
+    let mut selected = select(&mut builder, versions, wanted)?;
+    selected.warnings.extend(warnings);
     if !selected.targets.is_empty() {
         builder.settle_lock_file(versions, &selected.workspace.root)?;
     }
     Ok((builder, selected))
+}
+
+/// Runs the steps before builds in both versions, unless nothing will be built.
+fn before_builds(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wanted<'_>) -> Result<Vec<Warning>> {
+    let steps = &wanted.rules.steps;
+    if !steps.iter().any(|step| step.kind == StepKind::Build) || !needs_builds(builder, versions, wanted)? {
+        return Ok(Vec::new());
+    }
+    builder.settle_lock_file(versions, &builder.context().live.root)?;
+    let mut warnings = Vec::new();
+    for side in Side::BOTH {
+        warnings.extend(builder.prepare(side, versions.files.get_mut(side), steps)?);
+    }
+    Ok(warnings)
+}
+
+/// Checks whether a comparison builds the versions. A version that needs its steps may not even load, which means yes.
+fn needs_builds(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<'_>) -> Result<bool> {
+    let Ok(selected) = select(builder, &mut versions.clone(), wanted) else { return Ok(true) };
+    if !selected.targets.is_empty() || !selected.diff.is_empty() {
+        return Ok(true);
+    }
+    // A step may read files that nothing else reads.
+    let changed = versions.files.base.changed(&versions.files.head);
+    for step in wanted.rules.steps.iter().filter(|step| step.kind == StepKind::Build) {
+        if step.patterns()?.is_some_and(|patterns| changed.iter().any(|path| patterns.is_match(path))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl<'a> Session<'a> {

@@ -131,6 +131,38 @@ pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -
     Ok(Output { status, text: output.join().unwrap_or_default() })
 }
 
+/// Runs a command without input until it ends or its time limit is over, with its output in a file. Returns its status;
+/// `None` if it was killed at the limit or by Ctrl-C. Processes that it leaves behind run until our end.
+pub fn run_logged(command: &mut Command, log: &Path, limit: Duration) -> Result<Option<ExitStatus>> {
+    let failed = fs::failed("write", log);
+    let output = fs::create(log)?;
+    let errors = output.try_clone().map_err(failed)?;
+    mark(command)?;
+    let mut child = spawn(command.stdin(Stdio::null()).stdout(output).stderr(errors))?;
+    let deadline = Instant::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => {
+                keep_children();
+                return Ok(Some(status));
+            }
+            _ if interrupt::requested() || Instant::now() >= deadline => break,
+            _ => std::thread::sleep(OUTPUT_POLL),
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    kill_leftovers();
+    Ok(None)
+}
+
+/// Makes the existing children survive the end of tests, in addition to those of [`spare_children`].
+fn keep_children() {
+    let keeper = KEEPER.get().map_or(0, Child::id);
+    let children = os::children().into_iter().filter(|id| *id != keeper);
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner).extend(children);
+}
+
 /// Reads a stream and returns its end.
 fn read_end(mut reader: impl Read) -> String {
     let (mut end, mut piece) = (Vec::new(), vec![0; 1 << 16]);

@@ -41,6 +41,7 @@ mod manual;
 mod metrics;
 mod packaging;
 mod planted;
+mod prepare;
 mod programs;
 mod ratchet;
 mod repeat;

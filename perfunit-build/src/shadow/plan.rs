@@ -31,7 +31,7 @@ impl Plan {
 /// Finds the steps from the existing to the wanted files.
 pub(super) fn plan(wanted: &BTreeMap<PathBuf, Entry>, state: &State, scan: &Scan) -> Plan {
     let kept_folders: BTreeSet<&Path> = wanted.keys().flat_map(|path| path.ancestors().skip(1)).collect();
-    let is_intact = |path: &Path| state.get(path).is_some_and(|record| scan.files.get(path) == Some(&record.stamp));
+    let is_intact = |path: &Path| is_intact(state, scan, path);
     let is_right = |path: &Path, entry: &Entry| {
         is_intact(path)
             && state.get(path).is_some_and(|record| record.mode == entry.mode && record.id == entry.id.to_string())
@@ -46,16 +46,22 @@ pub(super) fn plan(wanted: &BTreeMap<PathBuf, Entry>, state: &State, scan: &Scan
             .cloned()
             .collect(),
         write: wanted.iter().filter(|(path, entry)| !is_right(path, entry)).map(|(path, _)| path.clone()).collect(),
-        disturbed: if state.complete { disturbed(state, scan, is_intact) } else { Vec::new() },
+        disturbed: if state.complete { disturbed(state, scan) } else { Vec::new() },
     }
 }
 
-fn disturbed(state: &State, scan: &Scan, is_intact: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+/// Checks whether a file is the one that was written.
+fn is_intact(state: &State, scan: &Scan, path: &Path) -> bool {
+    state.get(path).is_some_and(|record| scan.files.get(path) == Some(&record.stamp))
+}
+
+/// Returns the paths that others changed, added or removed since the last checkout.
+pub(super) fn disturbed(state: &State, scan: &Scan) -> Vec<PathBuf> {
     // Paths that are not UTF-8 have no record, so their changes are unknown.
     let there = scan.files.keys().filter(|path| path.to_str().is_some());
     let recorded = state.files.keys().map(PathBuf::from);
     let all: BTreeSet<PathBuf> = there.cloned().chain(recorded).collect();
-    all.into_iter().filter(|path| !is_intact(path)).collect()
+    all.into_iter().filter(|path| !is_intact(state, scan, path)).collect()
 }
 
 /// Removes entries below an entry that is not a folder, because writing them would follow it.

@@ -6,7 +6,7 @@ use super::plan::{self, Plan};
 use super::state::{Record, State};
 use perfunit_model::error::Result;
 use perfunit_project::git::{Entry, FileSet, Repository};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Path of the tree in its folder.
@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 /// `exclude` the search continues to the user's own workspace, which contains the target folder. A test checks this
 /// with cargo.
 const PLACE: &str = "target/package/tree";
+/// File that marks a folder as a cache (<https://bford.info/cachedir/>).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
 
 /// Returns a file's path relative to the root of its tree; `None` outside of a tree.
 pub fn place_in_tree(file: &Path) -> Option<&Path> {
@@ -111,6 +113,17 @@ impl Tree {
         injections: &Injections,
     ) -> Result<Vec<PathBuf>> {
         self.checkout(repository, files, injections).map(|stats| stats.disturbed)
+    }
+
+    /// Returns the paths that others changed, added or removed since the last checkout, relative to the repository.
+    /// Leaves out everything outside of the repository and cache folders, such as a target folder of cargo.
+    pub fn changes(&self) -> Result<Vec<PathBuf>> {
+        let scan = disk::scan(&self.root)?;
+        let caches: BTreeSet<PathBuf> = scan.files.keys().filter(|path| path.ends_with(CACHE_TAG)).cloned().collect();
+        let in_cache = |path: &Path| path.ancestors().skip(1).any(|folder| caches.contains(&folder.join(CACHE_TAG)));
+        let disturbed = plan::disturbed(&State::load(&self.state_file)?, &scan);
+        let ours = disturbed.into_iter().filter(|path| !in_cache(path));
+        Ok(ours.filter_map(|path| path.strip_prefix(&self.prefix).ok().map(Path::to_owned)).collect())
     }
 
     /// Returns the content of the whole tree, and the crate roots that could not be changed.

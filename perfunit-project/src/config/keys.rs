@@ -2,7 +2,7 @@
 
 use super::settings::ProfileTable;
 use super::source::position;
-use super::tables::{AcceptTable, DataTable, SkipTable};
+use super::tables::{AcceptTable, DataTable, PrepareTable, SkipTable};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
 use schemars::JsonSchema;
@@ -30,6 +30,8 @@ pub struct Tables {
     pub data: Vec<DataTable>,
     /// Slowdowns that are accepted for some time.
     pub accept: Vec<AcceptTable>,
+    /// Commands that prepare each version.
+    pub prepare: Vec<PrepareTable>,
 }
 
 /// Returns the schema as text.
@@ -107,6 +109,7 @@ fn kind(steps: &[Step]) -> &'static str {
         ["skip", _] => "Skip",
         ["data", _] => "Data",
         ["accept", _] => "Accept",
+        ["prepare", _] => "Prepare",
         _ => "Configuration",
     }
 }

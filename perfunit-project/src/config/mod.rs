@@ -13,6 +13,7 @@ mod ratchet;
 mod rules;
 mod settings;
 mod source;
+mod steps;
 mod tables;
 mod terms;
 mod values;
@@ -23,5 +24,7 @@ pub use ratchet::{PATH as RATCHET_FILE, RatchetRequest, read_accepted, request a
 pub use rules::{DataFate, DataRule, Override, Rules, SkipRule};
 pub use settings::{Layer, Row, Settings};
 pub use source::{Source, Sourced};
+pub use steps::{Step, program_in};
+pub use tables::StepKind;
 pub use terms::Terms;
 pub use values::{Auto, Deny, Features, Gates, Limit, NoTests, Revision, Time, Value, duration, metric, word_of};

@@ -4,6 +4,7 @@ use super::layers::{self, File};
 use super::rules::{Override, Rules};
 use super::settings::{Layer, Settings};
 use super::source::Source;
+use super::steps::{self, Step};
 use super::{built_in, ratchet};
 use crate::cargo::{self, Cargo};
 use perfunit_model::error::{Error, Result};
@@ -23,6 +24,8 @@ pub struct Configuration {
     file: Option<File>,
     /// Content of the project's ratchet file.
     accepted: Option<AcceptedVersion>,
+    /// Setup scripts of nextest's configuration.
+    scripts: Vec<Step>,
     warnings: Vec<String>,
 }
 
@@ -47,18 +50,25 @@ impl Configuration {
         let nearest = |path: &str| folder.ancestors().find(|folder| folder.join(path).is_file());
         // Only cargo knows the workspace's root. Skip the call if no folder above has a file.
         let stray = nearest(PATH).filter(|_| named.is_none());
-        let root = match stray.or_else(|| nearest(ratchet::PATH)) {
-            Some(_) => Some(cargo::locate(&Cargo::find(folder)?, folder, manifest)?.workspace_root),
+        let cargo = || Cargo::find(folder);
+        let root = match stray.or_else(|| nearest(ratchet::PATH)).or_else(|| nearest(steps::NEXTEST)) {
+            Some(_) => Some(cargo::locate(&cargo()?, folder, manifest)?.workspace_root),
             None => None,
         };
         let accepted = root.as_deref().map(ratchet::read_accepted).transpose()?.flatten();
+        let scripts = match root.as_deref().map(|root| fs::read_if_exists(&root.join(steps::NEXTEST))).transpose()? {
+            Some(Some(text)) => steps::nextest_scripts(utf8(steps::NEXTEST, &text)?, &|| Ok(cargo()?.host))?,
+            _ => Vec::new(),
+        };
         if let Some(path) = named {
             let text = fs::read_if_exists(path)?
                 .ok_or_else(|| Error::usage(format!("configuration file not found: {}", path.display())))?;
             let file = Some(read(&path.display().to_string(), &text)?);
-            return Ok(Self { file, accepted, warnings: Vec::new() });
+            return Ok(Self { file, accepted, scripts, warnings: Vec::new() });
         }
-        let (Some(nearest), Some(root)) = (stray, root) else { return Ok(Self { accepted, ..Self::default() }) };
+        let (Some(nearest), Some(root)) = (stray, root) else {
+            return Ok(Self { accepted, scripts, ..Self::default() });
+        };
         let text = fs::read_if_exists(&root.join(PATH))?;
         let stray = nearest.join(PATH);
         let warnings = (nearest != root && nearest.starts_with(&root)).then(|| {
@@ -66,7 +76,7 @@ impl Configuration {
             format!("{} is ignored: the workspace's configuration is {}", stray.display(), expected.display())
         });
         let file = text.map(|text| read(PATH, &text)).transpose()?;
-        Ok(Self { file, accepted, warnings: warnings.into_iter().collect() })
+        Ok(Self { file, accepted, scripts, warnings: warnings.into_iter().collect() })
     }
 
     /// Resolves all settings. Precedence: command line, environment, selected profile, default profile; in each profile
@@ -118,7 +128,10 @@ impl Configuration {
         if !matches!(settings.default_filter.from, Source::BuiltIn { .. }) {
             rules.default_filter = Some(settings.default_filter.clone());
         }
-        let Some(file) = &self.file else { return Ok(rules) };
+        let Some(file) = &self.file else {
+            rules.steps.clone_from(&self.scripts);
+            return Ok(rules);
+        };
         let place = |span| file.place(&span);
         let profiles: BTreeSet<&str> = [profile, "default"].into();
         // The selected profile comes first, because the first match wins.
@@ -131,6 +144,8 @@ impl Configuration {
         }
         rules.skips = file.tables.skip.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
         rules.acceptances = file.tables.accept.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        rules.steps = file.tables.prepare.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        rules.steps.extend(self.scripts.iter().cloned());
         rules.data = file.tables.data.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
         Ok(rules)
     }
@@ -153,11 +168,14 @@ impl Resolved {
 }
 
 fn read(path: &str, text: &[u8]) -> Result<File> {
-    let text = std::str::from_utf8(text).map_err(|error| {
+    File::read(path, utf8(path, text)?)
+}
+
+fn utf8<'a>(path: &str, text: &'a [u8]) -> Result<&'a str> {
+    std::str::from_utf8(text).map_err(|error| {
         let line = text[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
         Error::usage(format!("{path}:{line}: not valid UTF-8")).hint("save the file as UTF-8")
-    })?;
-    File::read(path, text)
+    })
 }
 
 #[cfg(test)]

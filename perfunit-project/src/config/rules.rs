@@ -1,7 +1,8 @@
 //! Settings for some tests and files, selected by filtersets and path patterns.
 
 use super::settings::Settings;
-use super::source::{At, Source, Sourced};
+use super::source::{At, Source, SourceOf, Sourced};
+use super::steps::Step;
 use super::tables::{AcceptTable, DataTable, OverrideTable, SkipTable};
 use super::values::{Gates, Time, Value};
 use globset::Glob;
@@ -9,7 +10,6 @@ use perfunit_model::error::{Error, Result};
 use perfunit_model::{Acceptance, AcceptedIn, AcceptedLoss, Metric, Threshold};
 use perfunit_system::date;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::time::Duration;
 
 /// Rules of the configuration that concern some tests and files.
@@ -32,6 +32,9 @@ pub struct Rules {
     /// Accepted losses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accepted: Vec<AcceptedLoss>,
+    /// Commands that prepare each version, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
 }
 
 /// Settings that override the profile for some tests.
@@ -92,9 +95,6 @@ pub enum DataFate {
     /// Only the tests that match this filterset may be affected.
     Reaches(Sourced<String>),
 }
-
-/// Function that returns the source of a part of the file.
-pub type SourceOf<'a> = &'a dyn Fn(Range<usize>) -> Source;
 
 impl OverrideTable {
     /// Validates the override. Drops settings that come from the command line or the environment, because those apply

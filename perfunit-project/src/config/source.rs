@@ -45,6 +45,9 @@ impl fmt::Display for Source {
     }
 }
 
+/// Function that returns the source of a part of the file.
+pub type SourceOf<'a> = &'a dyn Fn(Range<usize>) -> Source;
+
 /// Converts a byte offset to line and column, both counted from 1.
 pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);

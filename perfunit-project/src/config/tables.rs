@@ -4,7 +4,7 @@ use super::source::At;
 use super::values::{Gates, Time};
 use perfunit_model::Threshold;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// `[[profile.NAME.overrides]]`: settings for some tests.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,4 +64,50 @@ pub struct DataTable {
     /// Only tests that may read these files: an expression in nextest's filterset language.
     #[serde(default)]
     pub reaches: Option<At<String>>,
+}
+
+/// A command: words as in a shell, or a list of words. No shell runs it.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Command")]
+pub enum CommandLine {
+    /// Words separated by spaces, with quotes as in a shell.
+    Text(String),
+    /// The program and its arguments.
+    Words(Vec<String>),
+}
+
+/// The time at which a step runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "PrepareKind")]
+pub enum StepKind {
+    /// Before a version is built. Files that the step makes belong to the version.
+    #[default]
+    Build,
+    /// Before tests run, if there are tests to run.
+    Test,
+}
+
+/// `[[prepare]]`: a command that prepares a version.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "Prepare", deny_unknown_fields)]
+pub struct PrepareTable {
+    /// The command. It runs in the root of the workspace, in our copy of the version.
+    pub command: At<CommandLine>,
+    /// When the command runs: before a version is built (default), or before its tests.
+    #[serde(default)]
+    pub kind: StepKind,
+    /// Patterns of files, relative to the repository's root. The command runs again only if they change. Without it, it runs again if any file changes (`build`) or in each run (`test`).
+    #[serde(default)]
+    pub files: Option<At<Vec<String>>>,
+    /// Names of environment variables. The command runs again if their values change.
+    #[serde(default)]
+    pub variables: Vec<String>,
+    /// Only tests that need the command, with `kind = "test"`: an expression in nextest's filterset language.
+    #[serde(default)]
+    pub filter: Option<At<String>>,
+    /// Time after which the command is ended and the run fails (default 10m).
+    #[serde(default)]
+    pub timeout: Option<At<Time>>,
 }

@@ -2,7 +2,10 @@
 
 use git2::{ObjectType, Oid};
 use perfunit_model::Warning;
+use perfunit_model::error::Result;
+use perfunit_system::fs;
 use perfunit_system::os::unix::ffi::OsStrExt as _;
+use perfunit_system::os::unix::fs::{PermissionsExt as _, symlink};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,6 +62,28 @@ impl Entry {
         Entry { mode: Mode::File, id: blob_id(&contents), source: Source::Snapshot(contents) }
     }
 
+    /// Reads a file or link from disk. A file stays there, and must not change.
+    pub fn of_disk(path: &Path) -> Result<Entry> {
+        let failed = fs::failed("look at", path);
+        let metadata = path.symlink_metadata().map_err(failed)?;
+        if metadata.is_symlink() {
+            return std::fs::read_link(path).map(|target| Entry::link(&target)).map_err(fs::failed("read", path));
+        }
+        let mode = if metadata.permissions().mode() & 0o111 == 0 { Mode::File } else { Mode::Executable };
+        let id = blob_id(&fs::read(path)?);
+        Ok(Entry { mode, id, source: Source::Disk(path.to_owned()) })
+    }
+
+    /// Copies what this entry was read from to another place. A link stays a link.
+    pub fn copy_to(&self, path: &Path, from: &Path) -> Result<()> {
+        match &self.source {
+            Source::Snapshot(target) if self.mode == Mode::Symlink => {
+                symlink(std::ffi::OsStr::from_bytes(target), path).map_err(fs::failed("create the link", path))
+            }
+            _ => fs::copy(from, path),
+        }
+    }
+
     /// Creates an entry for a symbolic link to this target.
     pub fn link(target: &Path) -> Entry {
         Entry { mode: Mode::Symlink, ..Entry::snapshot(target.as_os_str().as_bytes()) }
@@ -72,6 +97,8 @@ impl Entry {
 pub struct FileSet {
     /// The files, sorted by path components.
     pub entries: BTreeMap<PathBuf, Entry>,
+    /// Environment variables that steps before the build set.
+    pub variables: BTreeMap<String, String>,
     /// Warnings about missing or unexpected content.
     pub warnings: Vec<Warning>,
     /// Paths in the version itself, where they differ from head's paths.
@@ -90,8 +117,16 @@ impl FileSet {
 
     /// Returns a hash of all paths, kinds and contents. Equal keys mean equal versions.
     pub fn key(&self) -> String {
+        self.key_of(&|_| true)
+    }
+
+    /// Returns a hash of the paths, kinds and contents of some files.
+    pub fn key_of(&self, counts: &dyn Fn(&Path) -> bool) -> String {
         let mut listing = Vec::new();
-        for (path, Entry { mode, id, .. }) in &self.placed().entries {
+        for (name, value) in &self.variables {
+            listing.extend_from_slice(format!("{name}={value}\0").as_bytes());
+        }
+        for (path, Entry { mode, id, .. }) in self.placed().entries.iter().filter(|(path, _)| counts(path)) {
             let mut head = String::new();
             let _ = write!(head, "{mode} {id} ");
             listing.extend_from_slice(head.as_bytes());
@@ -146,7 +181,12 @@ impl FileSet {
             return Cow::Borrowed(self);
         }
         let entries = self.entries.iter().map(|(path, entry)| (self.place(path), entry.clone()));
-        let mut placed = FileSet { entries: entries.collect(), warnings: self.warnings.clone(), ..FileSet::default() };
+        let mut placed = FileSet {
+            entries: entries.collect(),
+            variables: self.variables.clone(),
+            warnings: self.warnings.clone(),
+            ..FileSet::default()
+        };
         for (copy, path) in &self.copies {
             if let Some(entry) = self.entries.get(path) {
                 placed.entries.entry(copy.clone()).or_insert_with(|| entry.clone());

@@ -217,6 +217,7 @@ impl Recipe {
         };
         let library = |name: &str| Some(ours.join(PARTS).join(name)).filter(|path| path.exists());
         Ok(BuiltSides {
+            exported: BTreeMap::new(),
             sides: self.sides.as_ref().map(Option::as_ref).try_map(open)?,
             pairing,
             targets: self.targets.clone(),

@@ -136,6 +136,10 @@ impl Builder<'_> {
             None if step.kind == StepKind::Build => key.with(files.key()),
             None => key,
         };
+        if !step.is_repeatable() {
+            // Both pairings of a run need the result of their own run of the step.
+            key = key.with(side.to_string());
+        }
         for name in &step.variables {
             let value = std::env::var_os(name);
             let value = value.as_deref().map(OsStr::as_encoded_bytes);

@@ -92,7 +92,7 @@ fn documents_and_manifests_require_the_same_toolchains() {
 #[test]
 fn the_package_has_its_licences_and_readme() {
     let packaged = packaged("cargo-perfunit");
-    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock"] {
+    for file in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "Cargo.lock", "build.rs"] {
         assert!(packaged.contains(Path::new(file)), "{file} is not in the package");
     }
 }
@@ -153,5 +153,45 @@ fn the_release_uses_actions_by_hash_and_steps_that_a_shell_can_read() {
         }
     }
     let uses = text.lines().filter(|line| line.contains("uses: "));
-    assert!(uses.clone().count() == 3 && uses.clone().all(|line| line.contains(" # v")), "{text}");
+    assert!(uses.clone().count() == 4 && uses.clone().all(|line| line.contains(" # v")), "{text}");
+}
+
+#[test]
+fn a_release_has_notes_that_the_job_finds() {
+    let read = |path: &str| fs::read_to_string(repository_root().join(path)).unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    let notes = read(&format!("docs/releases/{version}.md"));
+    assert!(notes.starts_with(&format!("# cargo-perfunit {version}\n")), "{notes}");
+    assert!(read(".github/workflows/release.yml").contains("--notes-file \"docs/releases/${GITHUB_REF_NAME#v}.md\""));
+    // `cargo publish` refuses a dependency without a version, and publishes crates in the order of their dependencies.
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--format-version", "1", "--offline"]).current_dir(repository_root());
+    let document = Run::of(cargo).expect(0).json();
+    for package in document["packages"].as_array().unwrap().iter().filter(|package| package["publish"].is_null()) {
+        for key in ["description", "license", "repository"] {
+            assert!(package[key].is_string(), "{} has no {key}", package["name"]);
+        }
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        for dependency in
+            dependencies.filter(|dependency| dependency["path"].is_string() && dependency["kind"] != "dev")
+        {
+            assert_eq!(dependency["req"], format!("^{version}"), "{} needs {}", package["name"], dependency["name"]);
+        }
+    }
+}
+
+#[test]
+fn the_tool_runs_from_a_clone() {
+    let read = |path: &str| fs::read_to_string(repository_root().join(path)).unwrap();
+    let manifest = |path: &str| -> toml::Table { read(path).parse().unwrap() };
+    let default = &manifest("Cargo.toml")["workspace"]["default-members"];
+    assert_eq!(default.as_array().unwrap(), &["cargo-perfunit".into()]);
+    assert_eq!(manifest("cargo-perfunit/Cargo.toml")["package"]["default-run"].as_str(), Some("cargo-perfunit"));
+    assert!(read("README.md").contains("cargo run --release -- perfunit demo"));
+    // Cargo sets these variables for what it runs.
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = crate::support::Project::tool(folder.path());
+    run.args(["perfunit", "demo", "--help"]);
+    run.env("CARGO_MANIFEST_DIR", repository_root()).env("CARGO_PKG_NAME", "cargo-perfunit");
+    assert!(Run::of(run).expect(0).stdout.contains("demo"));
 }

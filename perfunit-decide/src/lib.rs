@@ -39,5 +39,5 @@ pub use proportion::{f1, rate};
 pub use scaling::{TimeAt, scaling};
 pub use separation::{Calls, SEPARATION};
 pub use sequential::{
-    Decision, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
+    Decision, POWER, Rule, Sequential, Step, affordable, conclude, is_hopeless, look, on_fresh_values, rests_on_layout,
 };

@@ -127,9 +127,11 @@ pub fn calls(calls: f64) -> String {
     if (calls - calls.round()).abs() < 0.005 || calls >= 100.0 { format!("{calls:.0}") } else { format!("{calls:.2}") }
 }
 
-/// Formats a fraction as a signed percentage with one decimal, or two below 1 %: `+30.6 %`, `-0.42 %`.
+/// Formats a fraction as a signed percentage with one decimal, two below 1 %, and none of at least 1000 %: `+30.6 %`,
+/// `-0.42 %`, `+1812 %`.
 pub fn percent(fraction: f64) -> String {
-    signed(fraction * 100.0, "%")
+    let percent = fraction * 100.0;
+    if percent.is_finite() && percent.abs() >= 999.95 { format!("{percent:+.0} %") } else { signed(percent, "%") }
 }
 
 /// Formats a fraction as a percentage without a sign: `3.1 %`, `0.42 %`.
@@ -308,7 +310,8 @@ mod tests {
                 (0.00996, "+1.0 %"),
                 (0.0, "+0.00 %"),
                 (-0.000_001, "+0.00 %"),
-                (49.0, "+4900.0 %"),
+                (9.99, "+999.0 %"),
+                (49.0, "+4900 %"),
                 (f64::NAN, "?"),
             ],
         );

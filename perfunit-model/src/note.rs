@@ -1,5 +1,6 @@
 //! Notes on how a test was measured, in addition to its verdict.
 
+use super::format::Glyphs;
 use super::{AcceptedLoss, Change, Failure, Metric, Reason, Side, Sides, TestCodeDifference, Threshold, format};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -170,10 +171,10 @@ impl fmt::Display for Note {
             }
             Note::FirstCallToo { ns, change } => {
                 let (low, high) = (100.0 * change.low, 100.0 * change.high);
-                write!(f, "its first call changed separately: {} [{low:+.1} %, {high:+.1} %]", microseconds(ns))
+                write!(f, "its first call changed, too: {} [{low:+.1} %, {high:+.1} %]", times(ns))
             }
             Note::FirstCallDecides { later_ns } => {
-                write!(f, "its first call changed like this; later calls: {}", microseconds(later_ns))
+                write!(f, "these are figures of its first call; later calls: {}", times(later_ns))
             }
             Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared separately: {because}"),
             Note::FirstCallTakenBack => f.write_str(FIRST_CALL_TAKEN_BACK),
@@ -185,7 +186,7 @@ impl fmt::Display for Note {
                 write!(f, "about {:.0} % of its process time is startup and harness", 100.0 * share)
             }
             Note::AsBuilt => f.write_str(AS_BUILT),
-            Note::LeastDifference { ns } => write!(f, "judged from {ns} ns on, a few cycles of the processor"),
+            Note::LeastDifference { ns } => write!(f, "changes below {ns} ns, a few processor cycles, do not count"),
             Note::StartsProcesses { threshold } => {
                 write!(f, "{STARTS_PROCESSES} at least {:.0} % count", 100.0 * threshold)
             }
@@ -221,7 +222,7 @@ impl fmt::Display for Note {
                 )
             }
             Note::OwnThreshold { threshold, from } => {
-                write!(f, "judged from {} on, by {from}", format::threshold(*threshold))
+                write!(f, "threshold {}, by {from}", format::threshold(*threshold))
             }
             Note::AcceptedLoss(accepted) => write!(f, "judged by the change beyond {accepted}"),
             Note::AcceptedOtherwise(accepted) => {
@@ -237,8 +238,9 @@ impl fmt::Display for Note {
 }
 
 /// Formats `1.000 us -> 2.000 us`.
-fn microseconds(ns: &Sides<f64>) -> String {
-    format!("{:.3} us -> {:.3} us", ns.base / 1e3, ns.head / 1e3)
+fn times(ns: &Sides<f64>) -> String {
+    let Sides { base, head } = ns.map(|ns| format::duration(ns, Glyphs::Ascii));
+    format!("{base} -> {head}")
 }
 
 impl fmt::Display for FirstCallsBecause {
@@ -331,12 +333,12 @@ mod tests {
         let later_ns = Sides { base: 1500.0, head: 1510.0 };
         check(
             &Note::FirstCallDecides { later_ns },
-            "its first call changed like this; later calls: 1.500 us -> 1.510 us",
+            "these are figures of its first call; later calls: 1.50 us -> 1.51 us",
         );
         let shared = |base, head| Note::SharedName { tests: Sides { base, head } };
         check(&shared(2, 2), "2 tests have this name: they run together and are measured as one test");
         check(&shared(1, 2), "1 on base and 2 on head have this name: they run together and are measured as one test");
-        check(&Note::LeastDifference { ns: 1.0 }, "judged from 1 ns on, a few cycles of the processor");
+        check(&Note::LeastDifference { ns: 1.0 }, "changes below 1 ns, a few processor cycles, do not count");
         check(&Note::DataFiles { of: Side::Head }, "measured with head's data files, because it fails with base's");
     }
 }

@@ -276,7 +276,7 @@ mod tests {
             slower("folds", 0.15, &["<core::iter::adapters::map::Map<_, _> as core::iter::Iterator>::fold"]),
         ];
         let expected = [
-            "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247.0 %",
+            "lexer::word (src/lexer.rs:12), changed: 3 tests slower, +2.0 % to +1247 %",
             "h (changed machine code): 2 tests slower, +10.0 % to +30.0 %",
             // Functions that only another test executes are not responsible.
             "not explained: 4 tests slower, +10.0 % to +40.0 %",

@@ -2,8 +2,8 @@
 
 use perfunit_model::format::{self, Glyphs, some};
 use perfunit_model::{
-    CallNode, Cause, Changed, CodeChange, Engine, Explanation, Function, Outcome, Responsibility, ResponsibleFunction,
-    Sides,
+    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, Outcome, Responsibility,
+    ResponsibleFunction, Sides,
 };
 use std::collections::BTreeMap;
 
@@ -50,13 +50,13 @@ pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
 
 fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Glyphs) -> String {
     let function = &explanation.functions[responsible.function];
-    let [change, low, high] = [responsible.change.estimate, responsible.change.low, responsible.change.high]
-        .map(|cost| signed(cost, explanation.engine, glyphs));
+    let change = signed(responsible.change.estimate, explanation.engine, glyphs);
+    let interval = interval(responsible.change, explanation.engine, glyphs);
     let share = 100.0 * responsible.share;
     let how = how(explanation, responsible);
     let source = responsible.changed.map_or_else(|| "source unchanged".to_owned(), |change| change.to_string());
     format!(
-        "responsible: {}{}: {change} [{low}, {high}], {share:.0} % of the difference: {how} ({source})",
+        "responsible: {}{}: {change}{interval}, {share:.0} % of the difference: {how} ({source})",
         place(function),
         not_apart(explanation, responsible)
     )
@@ -104,7 +104,7 @@ pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) 
             );
         }
         let callee = &explanation.functions[*callee].name;
-        return format!("each of its calls calls {callee} {} instead of {}", times(each.head), times(each.base));
+        return format!("calls {callee} {} per call instead of {}", times(each.head), times(each.base));
     }
     let takes = match (explanation.engine, responsible.change.estimate > 0.0) {
         (Engine::Probes, true) => "takes longer",
@@ -132,7 +132,24 @@ fn calls_in_words(calls: f64) -> String {
 }
 
 fn times(calls: f64) -> String {
-    if (calls - 1.0).abs() < 0.005 { "once".to_owned() } else { format!("{} times", format::calls(calls)) }
+    match calls {
+        0.0 => "never".to_owned(),
+        calls if (calls - 1.0).abs() < 0.005 => "once".to_owned(),
+        calls => format!("{} times", format::calls(calls)),
+    }
+}
+
+/// Widest interval of counts that is left out, as a part of the estimate.
+const EXACT: f64 = 0.02;
+
+/// Formats the interval of a difference, ` [+390 ns, +410 ns]`; nothing for counts without spread.
+pub(super) fn interval(change: Difference, engine: Engine, glyphs: Glyphs) -> String {
+    let is_count = matches!(engine, Engine::Callgrind | Engine::SystemCalls);
+    if is_count && change.high - change.low <= EXACT * change.estimate.abs() {
+        return String::new();
+    }
+    let [low, high] = [change.low, change.high].map(|cost| signed(cost, engine, glyphs));
+    format!(" [{low}, {high}]")
 }
 
 /// Formats a difference with its sign.

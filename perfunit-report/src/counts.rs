@@ -2,7 +2,7 @@
 
 use super::figures::{self, Words};
 use perfunit_model::format::{Glyphs, count, threshold};
-use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Side, Threshold, Verdict};
+use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -74,24 +74,42 @@ pub fn by_verdict(run: &Run, glyphs: Glyphs) -> Vec<(Verdict, String)> {
 }
 
 fn label(verdict: Verdict, words: Words, run: &Run, glyphs: Glyphs) -> String {
-    let margin = margin(verdict, run).filter(|_| words == Words::OfTime);
+    let tests: Vec<&Outcome> = run.outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
+    let bounds = bounds(&tests, run).filter(|_| words == Words::OfTime);
     let (probable, failing) = (run.probably_slower().count(), run.failing(Side::Head).count());
-    match (verdict, margin) {
-        (Verdict::ChangedBelowThreshold, Some(margin)) => format!("changed by less than {}", threshold(margin)),
+    match (verdict, bounds) {
+        (Verdict::ChangedBelowThreshold, Some((_, high))) => format!("changed by less than {}", threshold(high)),
         (Verdict::ChangedBelowThreshold, None) => "changed by less than the threshold".to_owned(),
-        (Verdict::Same, Some(margin)) => unchanged_within(margin, glyphs),
+        (Verdict::Same, Some((low, high))) => format!("unchanged ({})", figures::within_bounds(low, high, glyphs)),
         (Verdict::Inconclusive, _) if probable > 0 => format!("inconclusive ({probable} probably slower)"),
         (Verdict::NotMeasured, _) if failing > 0 => format!("not measured ({failing} newly failing)"),
         _ => figures::word(verdict, words),
     }
 }
 
-/// Returns the margin of the tests with this verdict: the run's, or `None` if some of them have another one.
-fn margin(verdict: Verdict, run: &Run) -> Option<f64> {
-    let margin = run.threshold.margin();
-    let tests = run.outcomes.iter().filter(|outcome| outcome.verdict == verdict);
-    let mut own = tests.filter_map(|outcome| outcome.measured.as_ref()).map(Measured::margin);
-    own.all(|own| own.to_bits() == margin.to_bits()).then_some(margin)
+/// Returns the bound that reports name for an unchanged test, or one that changed below the threshold: its margin, and if
+/// that is larger than the run's, the next of the run's bounds.
+pub fn bound(outcome: &Outcome, run: &Run) -> f64 {
+    let usual = run.threshold.margin();
+    let margin = outcome.measured.as_ref().map_or(usual, Measured::margin);
+    let next = run.bound.bounds().map(f64::from).find(|bound| *bound >= margin);
+    next.filter(|_| margin > usual).unwrap_or(margin)
+}
+
+/// Returns the smallest and the largest [`bound`] of tests.
+pub fn bounds(tests: &[&Outcome], run: &Run) -> Option<(f64, f64)> {
+    let bounds = tests.iter().map(|outcome| bound(outcome, run)).map(|bound| (bound, bound));
+    bounds.reduce(|(low, high), (bound, _)| (low.min(bound), high.max(bound)))
+}
+
+/// Describes the targets with tests that can have changed: ` in 3 of 12 targets`, ` in 1 target`.
+pub fn in_targets(selection: &Selection) -> String {
+    let Selection { targets, targets_reached: reached, .. } = *selection;
+    match targets {
+        0 => String::new(),
+        _ if reached == targets => format!(" in {}", count(targets, "target")),
+        _ => format!(" in {reached} of {}", count(targets, "target")),
+    }
 }
 
 /// The slowdown that a run excludes for most of its tests.

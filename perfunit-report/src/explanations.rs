@@ -321,7 +321,7 @@ mod tests {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 ────────────
       Slower  mycrate a  1.00 µs → 1.41 µs  +41.0 % [+40.0 %, +42.0 %]
-              responsible: lexer::word (src/lexer.rs:12): +400 ns [+390 ns, +410 ns], 98 % of the difference: each of its calls calls parser::Parser::line 3 times instead of once (source unchanged)
+              responsible: lexer::word (src/lexer.rs:12): +400 ns [+390 ns, +410 ns], 98 % of the difference: calls parser::Parser::line 3 times per call instead of once (source unchanged)
               cause: 31 % of the difference is in functions with unchanged source; other changes that can reach them: Cargo.toml: profile.bench.lto
 
                 1.00 µs →   1.41 µs               (the test)

@@ -3,7 +3,7 @@
 use super::terminal::{BAD, COLUMNS, DIM, GOOD, Row, STRONG, Text, WARN, test_id};
 use super::{acceptance, causes, metrics};
 use anstyle::Style;
-use perfunit_decide::FIRST_LOOK;
+use perfunit_decide::{FIRST_LOOK, POWER};
 use perfunit_model::format::{self, Glyphs};
 use perfunit_model::{
     Bound, Change, EffectClass, Measured, Metric, Mode, Outcome, PossibleChange, Run, Sides, Threshold, Verdict,
@@ -85,6 +85,25 @@ impl Words {
 /// Formats the bound of unchanged tests: `within ±2 %`.
 pub fn within_bound(bound: impl Into<f64>, glyphs: Glyphs) -> String {
     format!("within {}{}", glyphs.plus_minus(), format::threshold(bound))
+}
+
+/// Formats the bounds of unchanged tests with different ones: `within ±2 % to ±15 %`.
+pub fn within_bounds(low: f64, high: f64, glyphs: Glyphs) -> String {
+    let [lowest, highest] = [low, high].map(format::threshold);
+    let within = within_bound(low, glyphs);
+    if lowest == highest { within } else { format!("{within} to {}{highest}", glyphs.plus_minus()) }
+}
+
+/// Describes the rule of the verdicts: `time, threshold 1 % (unchanged tests exclude 2 %)`.
+pub fn rule(run: &Run) -> String {
+    let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
+    let [threshold, margin] = [run.threshold.fraction(), run.threshold.margin()].map(format::threshold);
+    let excluded = if threshold == margin || Words::of(&run.gates) == Words::OfAny {
+        String::new()
+    } else {
+        format!(" (unchanged tests exclude {margin})")
+    };
+    format!("{}, threshold {threshold}{excluded}", gates.join(", "))
 }
 
 /// Returns the status word of a verdict, with its style.
@@ -275,11 +294,12 @@ pub fn statistics(measured: &Measured) -> String {
     };
     let layouts = if *layouts > 1 { format!(" over {layouts} layouts") } else { String::new() };
     format!(
-        "{}, Cohen's d {} ({class}), {}{layouts}, detectable {}, {mode}",
+        "{}, Cohen's d {} ({class}), {}{layouts}, detectable {} (power {:.0} %), {mode}",
         format::p_value(*p_value),
         format::number(effect.d),
         format::count(*pairs, "pair"),
         format::magnitude(*detectable),
+        100.0 * POWER,
     )
 }
 

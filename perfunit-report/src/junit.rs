@@ -252,34 +252,34 @@ mod tests {
         </properties>
         <testcase name="parser::tests::empty" classname="mycrate" time="0.000">
             <system-out>same: 310 ns → 310 ns, +0.10 % [-0.90 %, +1.1 %]
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
         <testcase name="lexer::tests::tiny" classname="mycrate" time="0.000">
             <failure message="slower: 8.20 ns → 9.40 ns, +14.6 % (+1.2 ns) [+13.6 %, +15.6 %]" type="slower">slower: 8.20 ns → 9.40 ns, +14.6 % (+1.2 ns) [+13.6 %, +15.6 %]
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</failure>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</failure>
         </testcase>
         <testcase name="parser::tests::long" classname="mycrate" time="0.000">
             <failure message="slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]" type="slower">slower: 1.21 µs → 1.58 µs, +30.6 % [+29.6 %, +31.6 %]
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
 its work differs from call to call</failure>
         </testcase>
         <testcase name="cache::tests::first" classname="mycrate" time="0.002">
             <system-out>faster: 2.05 ms → 1.56 ms, -24.0 % [-25.0 %, -23.0 %] (cold)
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process</system-out>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), first call in a process</system-out>
         </testcase>
         <testcase name="parser::tests::short" classname="mycrate" time="0.000">
             <system-out>changed-below-threshold: 95.0 ns → 98.9 ns, +4.1 % [+3.1 %, +5.1 %]
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
         <testcase name="parser::tests::nested" classname="mycrate" time="0.000">
             <system-out>changed-below-threshold: 950 ns → 928 ns, -2.3 % [-3.3 %, -1.3 %]
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
         <testcase name="net::tests::roundtrip" classname="mycrate" time="0.000">
             <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [-14.2 %, +20.4 %]
 too noisy for its budget (--per-test-budget)
 may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
         <testcase name="slow::tests::all" classname="mycrate">
             <skipped message="ignored (--run-ignored all measures it)"/>
@@ -294,7 +294,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
             <system-out>inconclusive: 51.2 µs → 51.7 µs, +0.90 % [-1.8 %, +3.6 %]
 too noisy for its budget (--per-test-budget)
 unchanged (within ±5 %)
-threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 %, steady state</system-out>
+threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
     </testsuite>
     <testsuite name="uncovered" tests="1" skipped="1" errors="0" failures="0">

@@ -1,5 +1,6 @@
 //! `cargo perfunit list`: tests that can have changed with their reasons, grouped by target like `cargo nextest list`.
 
+use super::counts;
 use super::figures::Detail;
 use super::generate::Without;
 use super::json;
@@ -169,7 +170,7 @@ fn captured(capture: Option<Capture>) -> String {
 }
 
 fn summary(listing: &Listing) -> Text {
-    let Selection { found, targets, targets_reached, nothing_because, reachable, executed, .. } = &listing.selection;
+    let Selection { found, targets, nothing_because, reachable, executed, .. } = &listing.selection;
     let selected = listing.tests.iter().filter(|listed| listed.selected_because.is_some());
     // Generated calls are not among the found tests.
     let (calls, selected): (Vec<_>, Vec<_>) = selected.partition(|listed| listed.capture == Some(Capture::Generated));
@@ -189,7 +190,7 @@ fn summary(listing: &Listing) -> Text {
     if *targets == 0 {
         return text;
     }
-    let text = text.and(format!(", in {targets_reached} of {}", count(*targets, "target")));
+    let text = text.and(format!(",{}", counts::in_targets(&listing.selection)));
     let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
     let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more in other shards")) } else { text };
     let filtered = listing.tests.iter().filter(|listed| listed.reason == Some(Reason::Filtered)).count();

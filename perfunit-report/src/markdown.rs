@@ -5,11 +5,11 @@
 
 use super::by_cause::Group;
 use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
-use super::figures::{Words, at_least, possible, times, within_bound, word};
+use super::figures::{Words, at_least, possible, rule, times, within_bound, word};
 use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
 use super::sections::{Item, Kind, Section, Sections, accepted_headline};
 use super::{acceptance, causes, metrics, ratchet};
-use perfunit_model::format::{self, Glyphs, count, is_deceptive, one_line, percent, sentence, threshold};
+use perfunit_model::format::{self, Glyphs, count, is_deceptive, one_line, percent, sentence};
 use perfunit_model::{
     Conclusion, CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
 };
@@ -231,17 +231,23 @@ fn row(outcome: &Outcome, run: &Run) -> String {
 }
 
 fn figures(measured: &Measured) -> [String; 4] {
-    let [base, head] = times(measured, Glyphs::Unicode);
-    let [low, high] = [measured.change.low, measured.change.high].map(percent);
+    let [base, head] = times(measured, Glyphs::Unicode).map(|time| unbroken(&plain(&time)));
+    let [change, low, high] =
+        [measured.change.estimate, measured.change.low, measured.change.high].map(|part| unbroken(&percent(part)));
     let mode = match measured.mode {
         Mode::Steady => "",
         Mode::FirstCall | Mode::Cold => " (first call)",
         Mode::Process => " (process)",
     };
     if let Some(bound) = &measured.bound {
-        return [plain(&base), plain(&head), format!("**{}**", at_least(bound)), mode.trim_start().to_owned()];
+        return [base, head, format!("**{}**", at_least(bound)), mode.trim_start().to_owned()];
     }
-    [base, head, format!("**{}**", percent(measured.change.estimate)), format!("{low} to {high}{mode}")]
+    [base, head, format!("**{change}**"), format!("{low} to {high}{mode}")]
+}
+
+/// Keeps a figure and its unit in one line of a narrow cell.
+fn unbroken(figure: &str) -> String {
+    figure.replace(' ', "&nbsp;")
 }
 
 /// Returns the responsible function and other remarks.
@@ -317,8 +323,7 @@ fn decided(run: &Run) -> String {
     let verdicts = counts::by_verdict(run, Glyphs::Unicode).into_iter().filter(|(verdict, _)| !verdict.is_change());
     let others = Unmeasured::of(run).others().map(|(tests, label)| format!("{tests} {label}"));
     let tests: Vec<String> = verdicts.map(|(_, text)| text).chain(others).collect();
-    let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
-    let rule = format!("Decided by {}, threshold {}", gates.join(", "), threshold(run.threshold));
+    let rule = format!("Decided by {}", rule(run));
     if tests.is_empty() { format!("{rule}.") } else { format!("{rule}: {}.", tests.join(", ")) }
 }
 

@@ -4,7 +4,8 @@ use super::wire::{Interval, finite};
 use perfunit_model as model;
 use perfunit_model::format::{self, Glyphs};
 use perfunit_model::{
-    Basis, Metered, Metric, MetricVerdict, Metrics, NamedCount, NotMetered, Outcome, Sides, StartedProgram, Unit,
+    Basis, Change, Metered, Metric, MetricVerdict, Metrics, NamedCount, NotMetered, Outcome, Sides, StartedProgram,
+    Unit,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,10 +90,12 @@ fn follows_time(outcome: &Outcome, metered: &Metered) -> bool {
     (time.low - margin..=time.high + margin).contains(&change.estimate)
 }
 
-/// Formats all known metrics, and the reasons for unknown ones, except reasons that apply to all tests.
+/// Formats all known metrics with a value, and the reasons for unknown ones, except reasons that apply to all tests.
 pub fn all(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
-    let known: Vec<String> = besides_time(outcome)
-        .filter_map(|(metric, metered)| Some(phrase(metric, metered.as_ref().ok()?, glyphs)))
+    let known = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().ok()?)));
+    let known: Vec<String> = known
+        .filter(|(_, metered)| !is_zero(metered))
+        .map(|(metric, metered)| phrase(metric, metered, glyphs))
         .collect();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let missing = besides_time(outcome).filter_map(|(metric, metered)| Some((metric, metered.as_ref().err()?)));
@@ -117,6 +120,19 @@ fn is_for_all(why: &NotMetered) -> bool {
     matches!(why, NotMetered::NoCounter(_) | NotMetered::SwitchedOff | NotMetered::NotCounted | NotMetered::NotTraced)
 }
 
+/// Returns true if neither version usually does what the metric counts, so that the figures need no row.
+pub(super) fn is_zero(metered: &Metered) -> bool {
+    let model::Sides { base, head } = &metered.readings;
+    !metered.verdict.is_change() && base.value == 0.0 && head.value == 0.0
+}
+
+/// Returns true if no difference is shown: the verdict says so, or single calls differ and the medians do not.
+pub(super) fn is_unchanged(metered: &Metered) -> bool {
+    let is_small = metered.verdict == MetricVerdict::ChangedBelowThreshold;
+    let has_no_size = metered.change.is_some_and(|Change { estimate, low, high }| [estimate, low, high] == [0.0; 3]);
+    metered.verdict == MetricVerdict::Same || is_small && has_no_size
+}
+
 /// Returns all metrics except time, which is in the row.
 pub(super) fn besides_time(outcome: &Outcome) -> impl Iterator<Item = (Metric, &Result<Metered, NotMetered>)> {
     let metrics = outcome.metrics.iter().filter(|(metric, _)| **metric != Metric::Time);
@@ -138,7 +154,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
         if details.is_empty() { String::new() } else { format!(" ({})", details.join("; ")) }
     };
     match metered.verdict {
-        MetricVerdict::Same => format!("{metric} {head}{}", details(None)),
+        _ if is_unchanged(metered) => format!("{metric} {head}{}", details(None)),
         MetricVerdict::Varies => {
             let range = |readings: &model::Readings| {
                 let [low, high] = [readings.low, readings.high].map(|value| amount(unit, value, glyphs));
@@ -148,7 +164,7 @@ fn phrase(metric: Metric, metered: &Metered, glyphs: Glyphs) -> String {
             format!("{metric} {base} {arrow} {head}{}", details(Some("varies from call to call".to_owned())))
         }
         MetricVerdict::Inconclusive => format!("{metric} {base} {arrow} {head} (inconclusive)"),
-        MetricVerdict::More | MetricVerdict::Less | MetricVerdict::ChangedBelowThreshold => {
+        MetricVerdict::More | MetricVerdict::Less | MetricVerdict::ChangedBelowThreshold | MetricVerdict::Same => {
             format!("{metric} {base} {arrow} {head}{}", details(change))
         }
     }
@@ -432,6 +448,25 @@ mod tests {
         ];
         assert_eq!(all(&sample(), Glyphs::Ascii), expected);
         assert_eq!(for_none(&[sample(), sample()]), ["instructions: not requested"]);
+    }
+
+    #[test]
+    fn counts_whose_usual_readings_are_equal_or_zero_show_no_change() {
+        let below = |usual: f64| {
+            let mut metered = metered(MetricVerdict::ChangedBelowThreshold, usual, usual);
+            metered.readings.head.high = usual + 1.0;
+            metered.change = Some(Change { estimate: 0.0, low: 0.0, high: 0.0 });
+            metered
+        };
+        let mut faults = outcome("a", Verdict::Same, None);
+        faults.metrics.insert(Metric::PageFaults, Ok(below(0.0)));
+        faults.metrics.insert(Metric::ContextSwitches, Ok(metered(MetricVerdict::Same, 0.0, 0.0)));
+        assert_eq!(all(&faults, Glyphs::Ascii), Vec::<String>::new());
+        faults.metrics.insert(Metric::PageFaults, Ok(below(12.0)));
+        assert_eq!(all(&faults, Glyphs::Ascii), ["metrics: page faults 12"]);
+        // A count that one version alone has is a difference.
+        faults.metrics.insert(Metric::PageFaults, Ok(metered(MetricVerdict::More, 0.0, 5.0)));
+        assert!(all(&faults, Glyphs::Ascii)[0].starts_with("metrics: page faults 0 -> 5"));
     }
 
     #[test]

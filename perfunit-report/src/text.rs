@@ -6,14 +6,14 @@ mod sections;
 pub(super) use sections::written;
 pub(super) use sections::{counted, coverage, stages, unreached};
 
-use super::figures::{Detail, Words, phrase, row, sorted, status, within_bound};
+use super::figures::{Detail, Words, phrase, row, sorted, status, within_bound, within_bounds};
 use super::sections::{Kind, Section, Sections};
 use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use super::{counts, metrics};
-use perfunit_model::format::{self, Glyphs, count, magnitude, one_line, threshold};
+use perfunit_model::format::{self, Glyphs, count, one_line, threshold};
 use perfunit_model::{
-    Conclusion, CrossCheck, Denied, LayoutMatch, Measured, MeasuringLinker, NothingBecause, Outcome, Run, Selection,
-    Spent, Verdict, VersionName,
+    Conclusion, CrossCheck, Denied, LayoutMatch, MeasuringLinker, NothingBecause, Outcome, Run, Selection, Spent,
+    Verdict, VersionName,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -119,11 +119,8 @@ fn tests(run: &Run, screen: &mut Screen) {
     if selection.found == 0 && selection.nothing_because.is_some() {
         return;
     }
-    let mut text = Text::new(STRONG, selection.found.to_string()).and(" found");
-    if selection.targets > 0 {
-        let targets = count(selection.targets, "target");
-        text = text.and(format!(" in {} of {targets}", selection.targets_reached));
-    }
+    let place = counts::in_targets(selection);
+    let mut text = Text::new(STRONG, selection.found.to_string()).and(format!(" found{place}"));
     let idle = selection.reachable - selection.executed;
     let data = run.outcomes.iter().filter(|outcome| counts::is_only_data_changed(outcome)).count();
     let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - idle - data;
@@ -262,13 +259,8 @@ fn verdicts(run: &Run, all: &Sections<'_>, detail: Detail, screen: &mut Screen) 
     }
     write(&inconclusive, screen);
     write(&within, screen);
-    for (bound, tests) in counts::within(run) {
-        let text =
-            Text::new(STRONG, count(tests.len(), "test")).and(format!(" ({})", within_bound(bound, screen.glyphs())));
-        screen.status("Unchanged", GOOD, &text);
-    }
     write(&same, screen);
-    same_line(run, screen);
+    unchanged_lines(run, screen);
     explained_line(run, screen);
     if detail == Detail::Brief {
         work_alone(run, screen);
@@ -326,16 +318,16 @@ fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Ro
 
 fn changed_line(run: &Run, screen: &mut Screen) {
     let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
-    let Some(largest) = changed.first() else { return };
+    let Some((first, (_, largest))) = changed.first().zip(counts::bounds(&changed, run)) else { return };
     if Words::of(&run.all_gates()) == Words::OfAny {
         let text = Text::new(STRONG, count(changed.len(), "test")).and(" by less than the threshold (-v)");
         return screen.status("Changed", WARN, &text);
     }
     let which = if changed.len() == 1 { ": " } else { ", the largest is " };
     let mut text = Text::new(STRONG, count(changed.len(), "test"))
-        .and(format!(" by less than {}{which}", threshold(largest_margin(&changed, run))))
-        .join(test_id(&largest.test));
-    if let Some(measured) = &largest.measured {
+        .and(format!(" by less than {}{which}", threshold(largest)))
+        .join(test_id(&first.test));
+    if let Some(measured) = &first.measured {
         text = text.and(" ").with(WARN, phrase(measured));
     }
     if changed.len() > 1 {
@@ -344,61 +336,35 @@ fn changed_line(run: &Run, screen: &mut Screen) {
     screen.status("Changed", WARN, &text);
 }
 
-/// Returns the largest margin of these tests: the run's, or that of a test with a larger smallest detectable change.
-fn largest_margin(outcomes: &[&Outcome], run: &Run) -> f64 {
-    outcomes
-        .iter()
-        .filter_map(|outcome| outcome.measured.as_ref())
-        .map(Measured::margin)
-        .fold(run.threshold.margin(), f64::max)
-}
-
-fn same_line(run: &Run, screen: &mut Screen) {
-    // A test's own threshold can exceed the run's if smaller changes cannot be detected, or if the user set it.
-    let (mut by_margin, mut by_gates) = (BTreeMap::<u64, Vec<&Outcome>>::new(), BTreeMap::<_, Vec<&Outcome>>::new());
+/// Writes the number of unchanged tests for each bound that their intervals exclude, and for each set of other metrics.
+fn unchanged_lines(run: &Run, screen: &mut Screen) {
+    let (mut by_bound, mut by_gates) = (BTreeMap::<u64, usize>::new(), BTreeMap::<_, usize>::new());
+    for (bound, tests) in counts::within(run) {
+        *by_bound.entry(f64::from(bound).to_bits()).or_default() += tests.len();
+    }
     for outcome in sorted(&run.outcomes, Verdict::Same) {
         let gates = run.gates_of(outcome);
         if Words::of(gates) == Words::OfAny {
-            by_gates.entry(gates.to_vec()).or_default().push(outcome);
+            *by_gates.entry(gates.to_vec()).or_default() += 1;
         } else {
-            let margin = outcome.measured.as_ref().map_or(run.threshold.margin(), Measured::margin);
-            by_margin.entry(margin.to_bits()).or_default().push(outcome);
+            *by_bound.entry(counts::bound(outcome, run).to_bits()).or_default() += 1;
         }
     }
-    for (gates, same) in by_gates {
-        let gates: Vec<String> = gates.iter().map(ToString::to_string).collect();
-        let text = Text::new(STRONG, count(same.len(), "test")).and(format!(" ({})", gates.join(", ")));
-        screen.status("Unchanged", GOOD, &text);
+    let glyphs = screen.glyphs();
+    let mut line = |tests: usize, of: String| {
+        screen.status("Unchanged", GOOD, &Text::new(STRONG, count(tests, "test")).and(format!(" ({of})")));
+    };
+    for (gates, tests) in by_gates {
+        line(tests, gates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
     }
-    // Tests with a larger margin each have their own.
-    let own = by_margin.split_off(&(run.threshold.margin().to_bits() + 1));
-    let range = own.first_key_value().zip(own.last_key_value()).map(|((low, _), (high, _))| (*low, *high));
-    let own = range.map(|range| (range, own.into_values().flatten().collect()));
-    let by_margin = by_margin.into_iter().map(|(bits, same)| ((bits, bits), same));
-    for ((low, high), same) in by_margin.chain(own) {
-        let bound = match [low, high].map(f64::from_bits) {
-            [low, high] if threshold(low) == threshold(high) => within_bound(low, screen.glyphs()),
-            [low, high] => format!("within their margins of {} to {}", threshold(low), threshold(high)),
-        };
-        let text = Text::new(STRONG, count(same.len(), "test"))
-            .and(format!(" ({bound})"))
-            .and(detectable(&same).map(|range| format!("; smallest detectable change {range}")).unwrap_or_default());
-        screen.status("Unchanged", GOOD, &text);
+    // Bounds beyond the run's belong to single tests.
+    let beyond = by_bound.split_off(&(run.bound.fraction().max(run.threshold.margin()).to_bits() + 1));
+    for (bound, tests) in by_bound {
+        line(tests, within_bound(f64::from_bits(bound), glyphs));
     }
-}
-
-/// Formats the smallest detectable changes of these tests: `0.21 % to 3.1 %, median 0.60 %`.
-fn detectable(outcomes: &[&Outcome]) -> Option<String> {
-    let known = outcomes.iter().filter_map(|outcome| outcome.measured.as_ref()).map(|measured| measured.detectable);
-    let mut sorted: Vec<f64> = known.filter(|detectable| detectable.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    let (low, high) = (magnitude(*sorted.first()?), magnitude(*sorted.last()?));
-    if low == high {
-        return Some(low);
+    if let Some(((low, _), (high, _))) = beyond.first_key_value().zip(beyond.last_key_value()) {
+        line(beyond.values().sum(), within_bounds(f64::from_bits(*low), f64::from_bits(*high), glyphs));
     }
-    let middle = sorted.len() / 2;
-    let median = if sorted.len() % 2 == 1 { sorted[middle] } else { sorted[middle - 1].midpoint(sorted[middle]) };
-    Some(format!("{low} to {high}, median {}", magnitude(median)))
 }
 
 #[cfg(test)]

@@ -68,11 +68,7 @@ fn overrides_set_thresholds_and_metrics_of_tests() {
     assert_eq!(test("tests::short")["verdict"], "slower");
     assert!((test("tests::short")["threshold"].as_f64().unwrap() - 0.9).abs() < 1e-9);
     let note = |name: &str| test(name)["notes"].to_string();
-    assert!(
-        note("tests::short").contains("judged from 90 % on, by .config/perfunit.toml:5"),
-        "{}",
-        note("tests::short")
-    );
+    assert!(note("tests::short").contains("threshold 90 %, by .config/perfunit.toml:5"), "{}", note("tests::short"));
     // Neither version allocates.
     assert_eq!(test("tests::runs")["verdict"], "same");
     assert!(

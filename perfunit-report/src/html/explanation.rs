@@ -42,23 +42,16 @@ fn title(explanation: &Explanation, verdict: Verdict) -> &'static str {
 
 /// Describes the explained difference.
 fn found(explanation: &Explanation) -> String {
-    let signed = |cost| causes::signed(cost, explanation.engine, Glyphs::Unicode);
-    let cost = |cost| format::cost(cost, explanation.engine, Glyphs::Unicode);
-    let change = explanation.change;
+    let (engine, glyphs, change) = (explanation.engine, Glyphs::Unicode, explanation.change);
+    let [base, head] = [explanation.cost.base, explanation.cost.head].map(|cost| format::cost(cost, engine, glyphs));
     let what = match explanation.engine {
         Engine::Probes => "A run with probes takes",
         Engine::Callgrind => "A run executes",
         Engine::SystemCalls => "A run makes",
         Engine::SystemTime => "In system calls a run spends",
     };
-    format!(
-        "{what} {} instead of {}: {} [{}, {}].",
-        cost(explanation.cost.head),
-        cost(explanation.cost.base),
-        signed(change.estimate),
-        signed(change.low),
-        signed(change.high)
-    )
+    let estimate = causes::signed(change.estimate, engine, glyphs);
+    format!("{what} {head} instead of {base}: {estimate}{}.", causes::interval(change, engine, glyphs))
 }
 
 fn responsible(explanation: &Explanation) -> Markup {
@@ -80,13 +73,13 @@ fn responsible(explanation: &Explanation) -> Markup {
 fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Markup {
     let function = &explanation.functions[responsible.function];
     let change = responsible.change;
-    let [estimate, low, high] = [change.estimate, change.low, change.high]
-        .map(|cost| causes::signed(cost, explanation.engine, Glyphs::Unicode));
+    let estimate = causes::signed(change.estimate, explanation.engine, Glyphs::Unicode);
     html! {
         code { (one_line(&function.name)) } " "
         span.place { (one_line(&function.file)) ":" (function.line) } " "
         b class=(if change.estimate < 0.0 { "faster" } else { "slower" }) { (estimate) }
-        (causes::not_apart(explanation, responsible)) " [" (low) ", " (high) "], "
+        (causes::not_apart(explanation, responsible))
+        (causes::interval(change, explanation.engine, Glyphs::Unicode)) ", "
         (format!("{:.0}", 100.0 * responsible.share)) " % of the difference: " (causes::how(explanation, responsible)) ". "
         @match &responsible.changed {
             Some(changed) => { span.hunk { (sentence(&changed.to_string())) } }

@@ -8,7 +8,7 @@ use crate::sections::{Item, Kind, Section, Sections, accepted_headline, unmeasur
 use crate::{metrics, ratchet, text};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use perfunit_model::format::{self, Glyphs, count, first, is_deceptive, one_line};
-use perfunit_model::{Conclusion, Denied, Run, Verdict, VersionName};
+use perfunit_model::{Conclusion, Denied, Run, Selection, Verdict, VersionName};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -340,13 +340,8 @@ pub fn about(run: &Run) -> Markup {
 
 fn facts(run: &Run) -> Vec<(&'static str, Vec<String>)> {
     let environment = &run.environment;
-    let gates: Vec<String> = run.gates.iter().map(ToString::to_string).collect();
-    let rule = format!(
-        "{}, threshold {}; at most {} false verdicts per test before confirmation",
-        gates.join(", "),
-        format::threshold(run.threshold),
-        format::threshold(run.alpha)
-    );
+    let alpha = format::threshold(run.alpha);
+    let rule = format!("{}; at most {alpha} false verdicts per test before confirmation", figures::rule(run));
     let addresses =
         if environment.paired_address_space { "equal in both processes of a pair" } else { "random in each process" };
     let layouts = environment.layouts.iter().map(|(target, state)| match state {
@@ -372,12 +367,8 @@ fn lines(facts: &[impl ToString]) -> Vec<String> {
 }
 
 fn found(run: &Run) -> String {
-    let selection = &run.selection;
-    let place = match selection.targets {
-        0 => String::new(),
-        targets => format!(" in {} of {}", selection.targets_reached, count(targets, "target")),
-    };
-    format!("{} found{place}, {} measured", selection.found, counts::measured(run))
+    let Selection { found, .. } = run.selection;
+    format!("{found} found{}, {} measured", counts::in_targets(&run.selection), counts::measured(run))
 }
 
 #[cfg(test)]

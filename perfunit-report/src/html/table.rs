@@ -3,7 +3,7 @@
 use super::plots::Scale;
 use super::{explanation, percent, plots};
 use crate::figures::{self, Words, phrase, statistics, throughput, times, unexplained};
-use crate::metrics::{amount, besides_time};
+use crate::metrics::{amount, besides_time, is_unchanged, is_zero};
 use crate::sections::{Item, Kind, Sections};
 use crate::{acceptance, causes, text};
 use maud::{Markup, html};
@@ -349,7 +349,11 @@ fn meaning(gates: &[Metric], verdict: Verdict, measured: &Measured) -> String {
     match verdict {
         Verdict::Slower => format!("Slower by {threshold} or more, confirmed by fresh pairs."),
         Verdict::Faster => format!("Faster by {threshold} or more, confirmed by fresh pairs."),
-        Verdict::ChangedBelowThreshold => format!("Changed, but by less than {margin}."),
+        Verdict::ChangedBelowThreshold => {
+            format!(
+                "Changed, but its estimate is below the threshold ({threshold}) and the interval excludes {margin}."
+            )
+        }
         Verdict::Same => format!("Unchanged within ±{margin}."),
         Verdict::Inconclusive | Verdict::NotMeasured => "The interval is too wide for a verdict.".to_owned(),
     }
@@ -459,12 +463,13 @@ fn first<T>(items: &[T], name: impl Fn(&T) -> String) -> Markup {
     }
 }
 
-/// Renders all known metrics, and the reasons for unknown ones.
+/// Renders all known metrics with a value, and the reasons for unknown ones.
 pub fn metrics(run: &Run, outcome: &Outcome) -> Markup {
     let mut known = Vec::new();
     let mut unknown: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (metric, metered) in besides_time(outcome) {
         match metered {
+            Ok(metered) if is_zero(metered) => {}
             Ok(metered) => known.push((metric, metered)),
             Err(why) => unknown.entry(why.to_string()).or_default().push(metric.to_string()),
         }
@@ -512,7 +517,8 @@ fn metric_row(gates: &[Metric], metric: Metric, metered: &Metered) -> Markup {
         Some(change) if change.estimate != 0.0 => format::percent(change.estimate),
         _ => String::new(),
     };
-    let (class, word) = metric_verdict(metered.verdict);
+    let shown = if is_unchanged(metered) { MetricVerdict::Same } else { metered.verdict };
+    let (class, word) = metric_verdict(shown);
     html! {
         tr {
             th scope="row" { (metric.to_string()) }

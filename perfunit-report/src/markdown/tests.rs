@@ -21,18 +21,18 @@ fn a_comment_reads_like_this() {
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % |  |
-| `mycrate lexer::tests::tiny` | 8.20 ns | 9.40 ns | **+14.6 %** | +13.6 % to +15.6 % |  |
+| `mycrate parser::tests::long` | 1.21&nbsp;µs | 1.58&nbsp;µs | **+30.6&nbsp;%** | +29.6&nbsp;% to +31.6&nbsp;% |  |
+| `mycrate lexer::tests::tiny` | 8.20&nbsp;ns | 9.40&nbsp;ns | **+14.6&nbsp;%** | +13.6&nbsp;% to +15.6&nbsp;% |  |
 
 | faster | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate cache::tests::first` | 2.05 ms | 1.56 ms | **-24.0 %** | -25.0 % to -23.0 % (first call) |  |
+| `mycrate cache::tests::first` | 2.05&nbsp;ms | 1.56&nbsp;ms | **-24.0&nbsp;%** | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
 
 <details><summary>1 inconclusive</summary>
 
 | inconclusive | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | 48.3&nbsp;µs | 49.8&nbsp;µs | **+3.1&nbsp;%** | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
 
 </details>
 
@@ -40,7 +40,7 @@ fn a_comment_reads_like_this() {
 
 | unchanged (within ±10 %) | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
+| `mycrate net::tests::handshake` | 51.2&nbsp;µs | 51.7&nbsp;µs | **+0.90&nbsp;%** | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
 </details>
 
@@ -82,18 +82,18 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 | slower | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate parser::tests::long` | 1.21 µs | 1.58 µs | **+30.6 %** | +29.6 % to +31.6 % | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement |
-| `mycrate lexer::tests::tiny` | 8.20 ns | 9.40 ns | **+14.6 %** | +13.6 % to +15.6 % |  |
+| `mycrate parser::tests::long` | 1.21&nbsp;µs | 1.58&nbsp;µs | **+30.6&nbsp;%** | +29.6&nbsp;% to +31.6&nbsp;% | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement |
+| `mycrate lexer::tests::tiny` | 8.20&nbsp;ns | 9.40&nbsp;ns | **+14.6&nbsp;%** | +13.6&nbsp;% to +15.6&nbsp;% |  |
 
 | faster | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate cache::tests::first` | 2.05 ms | 1.56 ms | **-24.0 %** | -25.0 % to -23.0 % (first call) |  |
+| `mycrate cache::tests::first` | 2.05&nbsp;ms | 1.56&nbsp;ms | **-24.0&nbsp;%** | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
 
 <details><summary>1 inconclusive</summary>
 
 | inconclusive | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3 µs | 49.8 µs | **+3.1 %** | -14.2 % to +20.4 % | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | 48.3&nbsp;µs | 49.8&nbsp;µs | **+3.1&nbsp;%** | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
 
 </details>
 
@@ -101,7 +101,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 | unchanged (within ±10 %) | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::handshake` | 51.2 µs | 51.7 µs | **+0.90 %** | -1.8 % to +3.6 % | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
+| `mycrate net::tests::handshake` | 51.2&nbsp;µs | 51.7&nbsp;µs | **+0.90&nbsp;%** | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
 </details>
 
@@ -351,7 +351,7 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 | worse | base | head | change | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate a` | 1.00 µs | 1.00 µs | **+0.00 %** | -1.0 % to +1.0 % |  |
+| `mycrate a` | 1.00&nbsp;µs | 1.00&nbsp;µs | **+0.00&nbsp;%** | -1.0&nbsp;% to +1.0&nbsp;% |  |
 
 <details><summary>Details and how to reproduce</summary>
 

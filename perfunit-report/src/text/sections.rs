@@ -12,6 +12,7 @@ use perfunit_model::{
     WithoutWorkload,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Items shown per section without `--verbose`.
 const SHOWN: usize = 10;
@@ -329,13 +330,14 @@ pub fn counted(run: &Run, glyphs: Glyphs) -> Text {
     all.unwrap_or_else(|| Text::plain("nothing to measure"))
 }
 
-/// Returns the stages that took place, with their times.
+/// Returns the stages that took time, with their times.
 pub fn stages(stages: &Stages) -> Option<String> {
     let Stages { prepare, build, select, measure, explain } = *stages;
     let named =
         [("prepare", prepare), ("build", build), ("select", select), ("measure", measure), ("explain", explain)];
-    let taken = named.iter().filter(|(_, time)| !time.is_zero());
-    let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {}", format::seconds(*time))).collect();
+    let none = format::seconds(Duration::ZERO);
+    let taken = named.map(|(name, time)| (name, format::seconds(time))).into_iter().filter(|(_, time)| *time != none);
+    let texts: Vec<String> = taken.map(|(name, time)| format!("{name} {time}")).collect();
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 

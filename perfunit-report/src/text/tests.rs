@@ -32,7 +32,7 @@ fn every_verdict_has_its_place() {
 Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [-14.2 %, +20.4 %]  too noisy for its budget (--per-test-budget)
               may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
    Unchanged  1 test (within ±5 %)
-   Unchanged  1 test (within ±10 %); smallest detectable change 0.41 %
+   Unchanged  1 test (within ±10 %)
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
@@ -70,7 +70,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %       
               too noisy for its budget (--per-test-budget)
               may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
    Unchanged  1 test (within +-5 %)
-   Unchanged  1 test (within +-10 %); smallest detectable change 0.41 %
+   Unchanged  1 test (within +-10 %)
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
@@ -105,7 +105,7 @@ fn eighty_columns_put_figures_below_names() {
               8.20 ns → 9.40 ns   +14.6 %  +1.2 ns  [+13.6 %, +15.6 %]
       Faster  mycrate cache::tests::first
               2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
-   Unchanged  1 test (within ±10 %); smallest detectable change 0.41 %
+   Unchanged  1 test (within ±10 %)
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no
@@ -157,27 +157,27 @@ fn verbose_tells_everything_about_every_test() {
               changed Cargo.lock
 ────────────
       Slower  mycrate parser::tests::long    1.21 µs → 1.58 µs   +30.6 %  [+29.6 %, +31.6 %]
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               selected: names changed Parser::line (src/parser.rs:88)
               note: its work differs from call to call
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %  [-25.0 %, -23.0 %]  (cold)
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, first call in a process
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), first call in a process
               selected: names changed Parser::line (src/parser.rs:88)
      Changed  mycrate parser::tests::short   95.0 ns → 98.9 ns    +4.1 %  [ +3.1 %,  +5.1 %]
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               selected: names changed Parser::line (src/parser.rs:88)
 Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-14.2 %, +20.4 %]  too noisy for its budget (--per-test-budget)
               may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               selected: names changed Parser::line (src/parser.rs:88)
    Unchanged  mycrate net::tests::handshake  51.2 µs → 51.7 µs   +0.90 %  [ -1.8 %,  +3.6 %]  within ±5 %: too noisy for its budget (--per-test-budget)
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
+              selected: names changed Parser::line (src/parser.rs:88)
+   Unchanged  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               selected: names changed Parser::line (src/parser.rs:88)
    Unchanged  1 test (within ±5 %)
-   Unchanged  mycrate parser::tests::empty    310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
-              selected: names changed Parser::line (src/parser.rs:88)
-   Unchanged  1 test (within ±10 %); smallest detectable change 0.41 %
+   Unchanged  1 test (within ±10 %)
    Uncovered  1 changed function is executed by no test:
                 idle::Pool::drain  src/idle.rs:7, no test can reach it
 Not measured  1 test: fails on both: no network
@@ -255,7 +255,7 @@ fn an_interrupted_run_shows_what_it_has() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 4 measured
 ────────────
-   Unchanged  4 tests (within ±10 %); smallest detectable change 0.21 % to 3.1 %, median 0.60 %
+   Unchanged  4 tests (within ±10 %)
 Not measured  2 tests: interrupted
                 mycrate e, mycrate f
  Interrupted  stopped by Ctrl-C: 4 of 6 tests measured
@@ -303,6 +303,31 @@ Inconclusive  mycrate t09  1.00 µs → 1.11 µs   +11.0 %  [+10.0 %, +12.0 %]  
     let text = without_escapes(&render(&run, &TextOptions { verbose: true, ..WIDE }, Denied::default()));
     assert_eq!(text.matches("Inconclusive  mycrate t").count(), 12);
     assert!(!text.contains("more (-v)"), "{text}");
+}
+
+#[test]
+fn unchanged_tests_are_counted_by_the_bound_that_they_exclude() {
+    let unchanged = |name: &str, threshold| {
+        outcome(name, Verdict::Same, Some(Measured { threshold, detectable: 0.3, ..measured(310.0, 0.001) }))
+    };
+    let mut run = run(vec![unchanged("a", 0.01), unchanged("b", 0.034), unchanged("c", 0.05)]);
+    run.threshold = "1%".parse().unwrap();
+    run.stages = Stages { build: Duration::from_millis(1200), select: Duration::from_millis(20), ..Stages::default() };
+    run.selection.targets_reached = run.selection.targets;
+    let lines = |run: &Run| {
+        let text = without_escapes(&render(run, &WIDE, Denied::default()));
+        let lines = text.lines().filter(|line| !line.contains("Limits"));
+        lines.skip(1).map(|line| line.trim().to_owned()).filter(|line| !line.contains('─')).collect::<Vec<_>>()
+    };
+    let expected = [
+        "Tests  412 found in 12 targets, 3 measured",
+        "Unchanged  1 test (within ±2 %)",
+        "Unchanged  2 tests (within ±5 %)",
+        "Summary  3 unchanged (within ±2 % to ±5 %)  [build 1.2 s]",
+    ];
+    assert_eq!(lines(&run), expected);
+    run.outcomes.extend([unchanged("d", 0.12), unchanged("e", 0.154)]);
+    assert_eq!(lines(&run)[3], "Unchanged  2 tests (within ±12 % to ±15.4 %)");
 }
 
 #[test]
@@ -380,7 +405,7 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
       Slower  mycrate a  1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
               bytes allocated 640 B → 1.25 KiB (+100.0 %)
               suspect: allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement
-   Unchanged  7 tests (within ±10 %); smallest detectable change 1.0 %
+   Unchanged  7 tests (within ±10 %)
    More work  mycrate t0: allocations 12 → 18 (+50.0 %), although its time is about the same
    More work  mycrate t1: allocations 12 → 18 (+50.0 %), although its time is about the same
    More work  mycrate t2: allocations 12 → 18 (+50.0 %), although its time is about the same
@@ -406,16 +431,16 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
               changed Cargo.lock
 ────────────
       Slower  mycrate a   1.00 µs → 1.50 µs   +50.0 %  [+49.0 %, +51.0 %]
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 %, steady state
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               metrics: bytes allocated 640 B → 1.25 KiB (+100.0 %)
               suspect: allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement
               selected: names changed Parser::line (src/parser.rs:88)
    Unchanged  mycrate t0   310 ns →  310 ns   +0.10 %  [-0.90 %,  +1.1 %]
-              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 1.0 %, steady state
+              p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 1.0 % (power 99 %), steady state
               metrics: allocations 12 → 18 (+50.0 %), peak heap 80 B
               warning: more allocations, although its time is about the same
               selected: names changed Parser::line (src/parser.rs:88)
-   Unchanged  1 test (within ±10 %); smallest detectable change 1.0 %
+   Unchanged  1 test (within ±10 %)
    Most time  mycrate a  1.5 s, 80 pairs
               mycrate t0  1.5 s, 80 pairs
 ────────────

@@ -4,7 +4,7 @@
 //! each process inherits for the folder of its own side.
 
 use super::kept::SideBuild;
-use super::made::FOLDER;
+use super::out_dir_files::FOLDER;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Side, Sides};
 use perfunit_system::fs;
@@ -106,7 +106,7 @@ fn restore(place: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Inputs, Made};
+    use crate::{Inputs, OutDirFiles};
     use std::collections::BTreeMap;
     use std::process::Command;
 
@@ -118,7 +118,7 @@ mod tests {
             fs::write(&out_dir.join("part.o"), words).unwrap();
             let compiled = BTreeSet::from([out_dir.join("generated.rs").to_string_lossy().into_owned()]);
             let folder = ours.join("sides").join(name);
-            let made = Made::keep(out_dir, &folder, &compiled).unwrap();
+            let made = OutDirFiles::keep(out_dir, &folder, &compiled).unwrap();
             let inputs = Inputs { made: BTreeMap::from([(out_dir.to_owned(), made)]), ..Inputs::default() };
             SideBuild::of(folder, inputs)
         };

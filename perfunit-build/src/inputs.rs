@@ -6,7 +6,7 @@ use super::cargo_layout;
 use super::compiled::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
 use super::dispatcher;
 use super::link::{self, LIBRARIES};
-use super::made::Made;
+use super::out_dir_files::OutDirFiles;
 use cargo_metadata::{Artifact, BuildScript, TargetKind};
 use object::Object as _;
 use object::read::NameOrOrdinal;
@@ -122,7 +122,7 @@ pub struct Inputs {
     /// Variables that build scripts set. Code that uses them has their values compiled in.
     pub variables: BTreeSet<String>,
     /// Build script output, by `OUT_DIR`.
-    pub made: BTreeMap<PathBuf, Made>,
+    pub made: BTreeMap<PathBuf, OutDirFiles>,
 }
 
 /// A shared library of a side.
@@ -178,7 +178,7 @@ impl Inputs {
             inputs.libraries.insert(name, Library { path: kept, link });
         }
         for out_dir in &reported.own_out_dirs {
-            inputs.made.insert(out_dir.clone(), Made::keep(out_dir, folder, &compiled)?);
+            inputs.made.insert(out_dir.clone(), OutDirFiles::keep(out_dir, folder, &compiled)?);
         }
         let names = reported.libraries.iter().filter_map(|path| path.file_name()?.to_str());
         for library in names.filter(|name| inputs.libraries.contains_key(*name)) {

@@ -27,7 +27,7 @@ mod key;
 mod link;
 mod listing;
 mod lto;
-mod made;
+mod out_dir_files;
 mod own_harness;
 mod own_runtime;
 mod pairing;
@@ -61,7 +61,7 @@ pub use link::{
     relink_with_debug_information,
 };
 pub use listing::{GENERATED_MARKER, ListedTest};
-pub use made::Made;
+pub use out_dir_files::OutDirFiles;
 pub use pairing::{Pairing, TestCode};
 pub use prepare::{StepResult, Version as PreparedVersion};
 pub use request::Options;

@@ -5,7 +5,7 @@ use super::news::Announce;
 use super::open::{Lock, Opened, open};
 use super::options::Options;
 use super::shared::{Session, select_to_build};
-use super::{environment, expected, measure, options, pairings, partition};
+use super::{environment, measure, options, pairings, partition, time_estimate};
 use perfunit_build::Builder;
 use perfunit_explain::parameters;
 use perfunit_model::error::Result;
@@ -92,7 +92,7 @@ fn measure_all(
     }
     run.warnings.extend(unused);
     let dealt = plan.dealt.clone();
-    expected::announce(session, plan.tests_to_measure());
+    time_estimate::announce(session, plan.tests_to_measure());
     let measured = plan.measure(session, builder)?;
     if let Some(environment) = measured.environment {
         run.environment = environment;

@@ -11,7 +11,6 @@ mod archived;
 mod attempts;
 mod compare;
 mod environment;
-mod expected;
 mod explain;
 mod generate;
 mod generated;
@@ -28,6 +27,7 @@ pub mod runs;
 mod second;
 mod shared;
 mod summary;
+mod time_estimate;
 
 pub use archive::archive;
 pub use compare::{Compared, compare};

@@ -1,9 +1,9 @@
 //! Searches the commits that changed a test.
 
-use super::asking::{self, Asking};
-use super::comparing::Comparing;
+use super::commit_comparer::CommitComparer;
 use super::search::{self, Found, Left, Searched};
-use super::{ends, found, function};
+use super::test_comparer::{self, TestComparer};
+use super::{ends, function, step_details};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Bisection, Commit, Direction, Explain, Further, TestId, Unresolved, Unsearched};
 use perfunit_project::git::{Repository, Walk};
@@ -61,24 +61,25 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     if let Subject::Test(name) = &request.subject {
         options.filter.names = vec![name.clone()];
     }
-    let comparing = Comparing::open(&options, request.store.clone(), 1, terminal)?;
+    let comparer = CommitComparer::open(&options, request.store.clone(), 1, terminal)?;
     let direction = request.direction;
-    let ends = ends::compare(&comparing, &line, direction)?;
+    let ends = ends::compare(&comparer, &line, direction)?;
     let mut tests = match &request.subject {
         Subject::Test(name) => vec![ends.the_test(name)?],
-        Subject::Function(path) => function::tests(path, &ends, &comparing, explain)?,
+        Subject::Function(path) => function::tests(path, &ends, &comparer, explain)?,
     };
     let others = tests.split_off(1);
     let (test, change) = tests.swap_remove(0);
-    let comparing = comparing.of_tests(vec![test.name.clone()])?;
+    let comparer = comparer.of_tests(vec![test.name.clone()])?;
     let (line, repository) = (&line[..], &repository);
     let skipped = Vec::new();
-    let mut asking = Asking { comparing, test: test.clone(), direction, line, repository, explain, skipped, terminal };
+    let mut comparer =
+        TestComparer { commits: comparer, test: test.clone(), direction, line, repository, explain, skipped, terminal };
     let threshold = request.options.measuring.threshold.fraction().ln_1p();
     let searched = searched(
         match request.steps {
-            Steps::Largest => search::largest(last, &mut asking)?,
-            Steps::All => search::all(last, threshold, &mut asking)?,
+            Steps::Largest => search::largest(last, &mut comparer)?,
+            Steps::All => search::all(last, threshold, &mut comparer)?,
         },
         line,
     )?;
@@ -97,11 +98,11 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
         steps: Vec::new(),
         unresolved: Vec::new(),
         further: further(&searched, direction),
-        rest: searched.rest.map(|rest| asking::change(rest, direction)),
+        rest: searched.rest.map(|rest| test_comparer::change(rest, direction)),
         skipped: Vec::new(),
     };
-    describe(&searched, &mut bisection, &mut asking)?;
-    bisection.skipped = asking.skipped.into_iter().map(|(index, why)| (line[index].clone(), why)).collect();
+    describe(&searched, &mut bisection, &mut comparer)?;
+    bisection.skipped = comparer.skipped.into_iter().map(|(index, why)| (line[index].clone(), why)).collect();
     Ok(bisection)
 }
 
@@ -142,13 +143,13 @@ fn further(searched: &Searched, direction: Direction) -> Further {
 }
 
 /// Explains each step, and lists the rest.
-fn describe(searched: &Searched, bisection: &mut Bisection, asking: &mut Asking<'_>) -> Result<()> {
+fn describe(searched: &Searched, bisection: &mut Bisection, comparer: &mut TestComparer<'_>) -> Result<()> {
     let tests: Vec<TestId> =
         std::iter::once(&bisection.test).chain(bisection.others.iter().map(|(test, _)| test)).cloned().collect();
-    let line = asking.line;
+    let line = comparer.line;
     let between = |before: usize, after: usize| line[before + 1..=after].to_vec();
     for step in &searched.steps {
-        match found::describe(*step, &tests, asking)? {
+        match step_details::describe(*step, &tests, comparer)? {
             Some(found) => bisection.steps.push(found),
             None => bisection
                 .unresolved

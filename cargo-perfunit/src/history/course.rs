@@ -1,7 +1,7 @@
 //! The course of a test over a history: the product of its steps, with a growing interval, until a direct comparison
 //! over several commits replaces it.
 
-use super::comparing::{Compared, Comparing};
+use super::commit_comparer::{CommitComparer, CommitComparison};
 use super::progress::Progress;
 use perfunit_model::error::Result;
 use perfunit_model::{
@@ -141,21 +141,21 @@ fn times(at: Point, Change { estimate, low, high }: Change) -> Point {
 /// Makes the direct comparisons that a history needs. Calls `announce` before each one, and if one is not possible.
 pub fn anchor(
     history: &mut History,
-    comparing: &Comparing,
+    comparer: &CommitComparer,
     threshold: f64,
     announce: &mut dyn FnMut(Progress<'_>),
 ) -> Result<()> {
     for Wanted { base, head, tests } in wanted(history, threshold) {
         announce(Progress::Anchoring { base: &base, head: &head, tests: tests.len() });
-        match comparing.compare_tests(&base.id, &head.id, &tests)? {
-            Compared::Step(step) => history.spans.push(Span { base, head, tests, step }),
+        match comparer.compare_tests(&base.id, &head.id, &tests)? {
+            CommitComparison::Step(step) => history.spans.push(Span { base, head, tests, step }),
             // The course remains the product of its steps.
-            Compared::Broken(_, why) => announce(Progress::NotAnchored { base: &base, head: &head, why }),
-            Compared::Failed(error) => {
+            CommitComparison::Broken(_, why) => announce(Progress::NotAnchored { base: &base, head: &head, why }),
+            CommitComparison::Failed(error) => {
                 let why = Skipped::Failed { error: error.message().to_owned() };
                 announce(Progress::NotAnchored { base: &base, head: &head, why });
             }
-            Compared::Interrupted => {
+            CommitComparison::Interrupted => {
                 history.interrupted = true;
                 break;
             }

@@ -1,6 +1,6 @@
 //! The ends of a search: compares them and finds the tests that changed in between.
 
-use super::comparing::{Compared, Comparing};
+use super::commit_comparer::{CommitComparer, CommitComparison};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Change, Commit, Direction, ReasonKind, Side, Skipped, Step, StepTest, TestId, variant_name};
 
@@ -14,11 +14,11 @@ pub struct Ends<'a> {
 }
 
 /// Compares the ends.
-pub fn compare<'a>(comparing: &Comparing, line: &'a [Commit], direction: Direction) -> Result<Ends<'a>> {
+pub fn compare<'a>(comparer: &CommitComparer, line: &'a [Commit], direction: Direction) -> Result<Ends<'a>> {
     let (good, bad) = (&line[0], &line[line.len() - 1]);
-    match comparing.compare(&good.id, &bad.id)? {
-        Compared::Step(step) => Ok(Ends { good, bad, direction, step }),
-        Compared::Broken(side, why) => {
+    match comparer.compare(&good.id, &bad.id)? {
+        CommitComparison::Step(step) => Ok(Ends { good, bad, direction, step }),
+        CommitComparison::Broken(side, why) => {
             let (name, commit) = if side == Side::Base { ("good", good) } else { ("bad", bad) };
             let why = match why {
                 Skipped::DoesNotBuild { error } | Skipped::Failed { error } => error,
@@ -27,8 +27,8 @@ pub fn compare<'a>(comparing: &Comparing, line: &'a [Commit], direction: Directi
             Err(Error::setup(format!("the {name} end {} does not build: {why}", commit.short()))
                 .hint(format!("choose another commit with --{name}")))
         }
-        Compared::Failed(error) => Err(error),
-        Compared::Interrupted => Err(not_compared()),
+        CommitComparison::Failed(error) => Err(error),
+        CommitComparison::Interrupted => Err(not_compared()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finds the changed tests that execute a function.
 
-use super::comparing::Comparing;
+use super::commit_comparer::CommitComparer;
 use super::ends::{self, Ends};
 use perfunit_explain::instructions::readable;
 use perfunit_explain::{ends_with, is_named};
@@ -11,13 +11,18 @@ use perfunit_select::code::with_old_drop;
 
 /// Returns the tests that changed between the ends and that the function affects, the largest change first. Compares
 /// the ends again with these tests to explain them.
-pub fn tests(path: &str, ends: &Ends<'_>, comparing: &Comparing, explain: Explain) -> Result<Vec<(TestId, Change)>> {
+pub fn tests(
+    path: &str,
+    ends: &Ends<'_>,
+    comparer: &CommitComparer,
+    explain: Explain,
+) -> Result<Vec<(TestId, Change)>> {
     let moved = ends.moved();
     if moved.is_empty() {
         return Err(none_moved(ends));
     }
     let names: Vec<String> = moved.iter().map(|(test, _)| test.name.clone()).collect();
-    let run = comparing.anew(&ends.good.id, &ends.bad.id, &names, explain)?.ok_or_else(ends::not_compared)?;
+    let run = comparer.anew(&ends.good.id, &ends.bad.id, &names, explain)?.ok_or_else(ends::not_compared)?;
     let is_concerned =
         |test: &TestId| run.outcomes.iter().any(|outcome| outcome.test == *test && matters(outcome, path));
     let (of_it, others): (Vec<_>, Vec<_>) = moved.into_iter().partition(|(test, _)| is_concerned(test));

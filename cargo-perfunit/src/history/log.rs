@@ -1,6 +1,6 @@
 //! Compares each commit of a range with the previous one that builds, and changed tests over the whole range.
 
-use super::comparing::{Compared, Comparing};
+use super::commit_comparer::{CommitComparer, CommitComparison};
 use super::course::anchor;
 use super::progress::{Pace, Progress};
 use perfunit_model::error::Result;
@@ -33,14 +33,14 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
         terminal.status("Range", note);
     }
     let of = commits.wanted.len();
-    let comparing = open(request, comparisons(of), terminal, announce)?;
+    let comparer = open(request, comparisons(of), terminal, announce)?;
     let line: Vec<&Commit> = std::iter::once(&commits.base).chain(&commits.commits).collect();
     let mut entries = Vec::new();
     let mut pace = Pace::default();
     for (index, done) in commits.wanted.iter().rev().zip(1..) {
         let started = Instant::now();
         // The base comes first in the line.
-        let outcome = outcome(&comparing, &line[..=index + 1])?;
+        let outcome = outcome(&comparer, &line[..=index + 1])?;
         pace.note(started.elapsed());
         let entry = Entry { commit: commits.commits[*index].clone(), outcome };
         announce(Progress::Commit { entry: &entry, done, of, left: pace.left(of - done) });
@@ -52,8 +52,8 @@ pub fn log(request: &LogRequest, terminal: Terminal, announce: &mut dyn FnMut(Pr
     let mut history =
         History { base: commits.base.clone(), entries, spans: Vec::new(), left_out, note: commits.note, interrupted };
     let threshold = request.options.measuring.threshold.fraction();
-    anchor(&mut history, &comparing, threshold, announce)?;
-    close(request, &comparing)?;
+    anchor(&mut history, &comparer, threshold, announce)?;
+    close(request, &comparer)?;
     Ok(history)
 }
 
@@ -69,35 +69,35 @@ pub(super) fn open(
     family: usize,
     terminal: Terminal,
     announce: &mut dyn FnMut(Progress<'_>),
-) -> Result<Comparing> {
+) -> Result<CommitComparer> {
     if let Some(file) = &request.export {
         // Checks that the file is writable before measuring for hours.
         fs::draft(file).map_err(|error| error.hint("choose a writable place for --export"))?;
     }
-    let comparing = Comparing::open(&request.options, request.store.clone(), family, terminal)?;
+    let comparer = CommitComparer::open(&request.options, request.store.clone(), family, terminal)?;
     for file in &request.join {
-        let joined = comparing.join(file)?;
+        let joined = comparer.join(file)?;
         announce(Progress::Joined { file, joined });
     }
-    Ok(comparing)
+    Ok(comparer)
 }
 
-pub(super) fn close(request: &LogRequest, comparing: &Comparing) -> Result<()> {
-    request.export.as_ref().map_or(Ok(()), |file| comparing.export(file))
+pub(super) fn close(request: &LogRequest, comparer: &CommitComparer) -> Result<()> {
+    request.export.as_ref().map_or(Ok(()), |file| comparer.export(file))
 }
 
 /// Compares the last commit of a line with the previous one that builds.
-pub(super) fn outcome(comparing: &Comparing, line: &[&Commit]) -> Result<StepOutcome> {
+pub(super) fn outcome(comparer: &CommitComparer, line: &[&Commit]) -> Result<StepOutcome> {
     let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
     for base in before.iter().rev() {
-        match comparing.compare(&base.id, &head.id)? {
-            Compared::Step(step) => return Ok(StepOutcome::Compared(step)),
-            Compared::Broken(Side::Head, why) => return Ok(StepOutcome::Skipped(why)),
-            Compared::Broken(Side::Base, _) => {}
-            Compared::Failed(error) => {
+        match comparer.compare(&base.id, &head.id)? {
+            CommitComparison::Step(step) => return Ok(StepOutcome::Compared(step)),
+            CommitComparison::Broken(Side::Head, why) => return Ok(StepOutcome::Skipped(why)),
+            CommitComparison::Broken(Side::Base, _) => {}
+            CommitComparison::Failed(error) => {
                 return Ok(StepOutcome::Skipped(Skipped::Failed { error: error.message().to_owned() }));
             }
-            Compared::Interrupted => return Ok(StepOutcome::Open),
+            CommitComparison::Interrupted => return Ok(StepOutcome::Open),
         }
     }
     Ok(StepOutcome::Skipped(Skipped::NothingBefore))
@@ -117,25 +117,25 @@ pub fn releases(
     }
     let line: Vec<Commit> = std::iter::once(commits.base).chain(commits.commits).collect();
     let ends = ends(&line);
-    let comparing = open(request, ends.len() - 1, terminal, announce)?;
+    let comparer = open(request, ends.len() - 1, terminal, announce)?;
     let last = ends.len() - 1;
     let releases = (1..=last).map(|index| {
         let line_of_ends: Vec<&Commit> = ends[..=index].iter().map(|end| &line[*end]).collect();
-        let outcome = outcome(&comparing, &line_of_ends)?;
+        let outcome = outcome(&comparer, &line_of_ends)?;
         // The previous tag may not build.
         let compared_with = |step: &Step| line.iter().position(|commit| commit.id == step.base);
         let start = match &outcome {
             StepOutcome::Compared(step) => compared_with(step).unwrap_or(ends[index - 1]),
             _ => ends[index - 1],
         };
-        let known = |at: usize| Ok(Entry { commit: line[at].clone(), outcome: recalled(&comparing, &line[..=at])? });
+        let known = |at: usize| Ok(Entry { commit: line[at].clone(), outcome: recalled(&comparer, &line[..=at])? });
         let commits = (start + 1..=ends[index]).map(known).collect::<Result<_>>()?;
         let release = Release { base: line[start].clone(), head: line[ends[index]].clone(), outcome, commits };
         announce_release(&release);
         Ok(release)
     });
     let releases: Vec<Release> = releases.collect::<Result<_>>()?;
-    close(request, &comparing)?;
+    close(request, &comparer)?;
     let interrupted = releases.iter().any(|release| release.outcome == StepOutcome::Open);
     Ok(Releases { releases, note: commits.note, interrupted })
 }
@@ -148,13 +148,13 @@ fn ends(line: &[Commit]) -> Vec<usize> {
 }
 
 /// Returns the stored outcome of the last commit in a line.
-fn recalled(comparing: &Comparing, line: &[Commit]) -> Result<StepOutcome> {
+fn recalled(comparer: &CommitComparer, line: &[Commit]) -> Result<StepOutcome> {
     let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
     for base in before.iter().rev() {
-        match comparing.recall(&base.id, &head.id)? {
-            Some(Compared::Step(step)) => return Ok(StepOutcome::Compared(step)),
-            Some(Compared::Broken(Side::Head, why)) => return Ok(StepOutcome::Skipped(why)),
-            Some(Compared::Broken(Side::Base, _)) => {}
+        match comparer.recall(&base.id, &head.id)? {
+            Some(CommitComparison::Step(step)) => return Ok(StepOutcome::Compared(step)),
+            Some(CommitComparison::Broken(Side::Head, why)) => return Ok(StepOutcome::Skipped(why)),
+            Some(CommitComparison::Broken(Side::Base, _)) => {}
             _ => break,
         }
     }

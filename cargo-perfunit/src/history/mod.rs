@@ -4,12 +4,10 @@
 //! one after the other, and store each result in a [`Store`]. Stored results are not measured again, and an
 //! interruption loses at most one comparison. Times of different comparisons are never compared, only ratios.
 
-mod asking;
 mod bisect;
-mod comparing;
+mod commit_comparer;
 mod course;
 mod ends;
-mod found;
 mod function;
 mod log;
 mod progress;
@@ -17,7 +15,9 @@ mod ratchet;
 #[cfg(test)]
 mod samples;
 mod search;
+mod step_details;
 mod store;
+mod test_comparer;
 
 pub use bisect::{BisectRequest, Steps, Subject, bisect};
 pub use course::courses;

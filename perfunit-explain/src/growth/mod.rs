@@ -1,13 +1,13 @@
 //! Growth of functions' work with the length of their input: the question of `PerfDetect` about larger inputs.
 //!
 //! The pairing is built again with counters ([`Probes::Counting`]). One call of each test, on both sides with equal
-//! random numbers, records work by length ([`Seen`]). Functions that [`decide`](perfunit_decide::growth) reports are
+//! random numbers, records work by length ([`RecordedWork`]). Functions that [`decide`](perfunit_decide::growth) reports are
 //! counted again, separately and with other random numbers, so that a caller that only contains the growth is not
 //! named.
 
-mod seen;
+mod recorded_work;
 
-pub use seen::parameters;
+pub use recorded_work::parameters;
 
 use super::by_probes::{self, Probed};
 use super::causes::sources;
@@ -25,7 +25,7 @@ use perfunit_select::changed_functions;
 use perfunit_select::source::{Returns, Site};
 use perfunit_system::interrupt;
 use perfunit_system::progress::Progress;
-use seen::{Place, Seen, Which};
+use recorded_work::{Place, RecordedWork, WorkKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -55,10 +55,10 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
     let progress = Progress::bar(context.terminal, "Counting", tests.len());
     let mut random = fastrand::Rng::with_seed(inquiry.measuring.seed);
     let (seen, mut not_counted) = counter.count(tests, &[], &mut random, &progress)?;
-    let suspects: BTreeSet<Place> = seen.faster(Which::Whole).into_keys().collect();
+    let suspects: BTreeSet<Place> = seen.faster(WorkKind::Whole).into_keys().collect();
     let again: Vec<TestId> = seen.tests_of(&suspects);
     let confirmed = if again.is_empty() {
-        Seen::default()
+        RecordedWork::default()
     } else {
         let (confirmed, not_again) = counter.count(&again, &counter.keys(&suspects), &mut random, &progress)?;
         // Without the second count, findings are not confirmed.
@@ -88,9 +88,9 @@ impl Counter<'_> {
         keys: &[u64],
         random: &mut fastrand::Rng,
         progress: &Progress,
-    ) -> Result<(Seen, Vec<(TestId, NotCounted)>)> {
+    ) -> Result<(RecordedWork, Vec<(TestId, NotCounted)>)> {
         self.bench.tables.replace(Some(WorkTables::new(keys.to_vec())?));
-        let (mut seen, mut not_counted) = (Seen::default(), Vec::new());
+        let (mut seen, mut not_counted) = (RecordedWork::default(), Vec::new());
         for test in tests {
             progress.message(test.to_string());
             match apart(self.one(test, random))? {
@@ -131,10 +131,10 @@ impl Counter<'_> {
 
     /// Returns the confirmed findings. Of functions that call each other, only those that also grow on their own are
     /// named.
-    fn findings(&self, confirmed: &Seen, suspects: &BTreeSet<Place>) -> Vec<GrowthFinding> {
-        let mut whole = confirmed.faster(Which::Whole);
+    fn findings(&self, confirmed: &RecordedWork, suspects: &BTreeSet<Place>) -> Vec<GrowthFinding> {
+        let mut whole = confirmed.faster(WorkKind::Whole);
         whole.retain(|place, _| suspects.contains(place));
-        let own = confirmed.faster(Which::Own);
+        let own = confirmed.faster(WorkKind::Own);
         let innermost: BTreeSet<u64> =
             whole.keys().filter(|place| own.contains_key(place)).map(|place| place.key).collect();
         if !innermost.is_empty() {
@@ -179,7 +179,7 @@ impl Counter<'_> {
     }
 
     /// Returns the changed functions without a result.
-    fn unseen(&self, seen: &Seen) -> Vec<GrowthUnseen> {
+    fn unseen(&self, seen: &RecordedWork) -> Vec<GrowthUnseen> {
         let sites = &self.probed.sites;
         let iterators: BTreeSet<&str> = sites
             .values()
@@ -209,7 +209,13 @@ impl Counter<'_> {
         without.collect()
     }
 
-    fn why_unseen(&self, seen: &Seen, key: u64, site: &Site, iterators: &BTreeSet<&str>) -> Option<UnseenBecause> {
+    fn why_unseen(
+        &self,
+        seen: &RecordedWork,
+        key: u64,
+        site: &Site,
+        iterators: &BTreeSet<&str>,
+    ) -> Option<UnseenBecause> {
         match &site.returns {
             Returns::Iterator => return Some(UnseenBecause::Iterator),
             Returns::Value(name) if iterators.contains(name.as_str()) => return Some(UnseenBecause::Iterator),

@@ -1,15 +1,15 @@
-//! The question of a search: how one test changed between two commits.
+//! Compares one test on two commits, as a search requests.
 
-use super::comparing::{Compared, Comparing};
+use super::commit_comparer::{CommitComparer, CommitComparison};
 use super::search::{Answer, Compare, LogChange};
 use perfunit_model::error::Result;
 use perfunit_model::{Change, Commit, Direction, Explain, Side, Skipped, Step, StepTest, TestId, variant_name};
 use perfunit_project::git::Repository;
 use perfunit_system::term::Terminal;
 
-/// Compares one test, and remembers commits that cannot be compared.
-pub struct Asking<'a> {
-    pub comparing: Comparing,
+/// Compares one test on pairs of commits, and remembers commits that cannot be compared.
+pub struct TestComparer<'a> {
+    pub commits: CommitComparer,
     pub test: TestId,
     /// Direction in which changes are positive.
     pub direction: Direction,
@@ -21,11 +21,11 @@ pub struct Asking<'a> {
     pub terminal: Terminal,
 }
 
-impl Asking<'_> {
+impl TestComparer<'_> {
     /// Returns the step between two commits that were compared before.
     pub fn step(&mut self, base: usize, head: usize) -> Result<Option<Step>> {
-        match self.comparing.with_effort(1).compare(&self.line[base].id, &self.line[head].id)? {
-            Compared::Step(step) => Ok(Some(step)),
+        match self.commits.with_effort(1).compare(&self.line[base].id, &self.line[head].id)? {
+            CommitComparison::Step(step) => Ok(Some(step)),
             _ => Ok(None),
         }
     }
@@ -40,11 +40,11 @@ impl Asking<'_> {
     }
 }
 
-impl Compare for Asking<'_> {
+impl Compare for TestComparer<'_> {
     fn compare(&mut self, base: usize, head: usize, effort: u32) -> Result<Answer> {
-        let compared = self.comparing.with_effort(effort).compare(&self.line[base].id, &self.line[head].id)?;
+        let compared = self.commits.with_effort(effort).compare(&self.line[base].id, &self.line[head].id)?;
         Ok(match compared {
-            Compared::Step(step) => match step.of(&self.test) {
+            CommitComparison::Step(step) => match step.of(&self.test) {
                 None if !step.says_of(&self.test) => self.cannot(head, Skipped::Unlisted),
                 // The base has the test, so it is in the step unless its code is equal.
                 None => Answer::Change(LogChange::NONE),
@@ -56,9 +56,9 @@ impl Compare for Asking<'_> {
                     self.cannot(head, Skipped::Failed { error })
                 }
             },
-            Compared::Broken(side, why) => self.cannot(if side == Side::Base { base } else { head }, why),
-            Compared::Failed(error) => self.cannot(head, Skipped::Failed { error: error.message().to_owned() }),
-            Compared::Interrupted => Answer::Stop,
+            CommitComparison::Broken(side, why) => self.cannot(if side == Side::Base { base } else { head }, why),
+            CommitComparison::Failed(error) => self.cannot(head, Skipped::Failed { error: error.message().to_owned() }),
+            CommitComparison::Interrupted => Answer::Stop,
         })
     }
 }

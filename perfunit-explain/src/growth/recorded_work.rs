@@ -1,4 +1,4 @@
-//! Work of functions in both versions by length, over all tests. Pure.
+//! Recorded work of functions in both versions by length, over all tests. Pure.
 
 use perfunit_decide::{Faster, Growing, TimeAt, WorkAt, growth, scaling};
 use perfunit_measure::CountedWork;
@@ -15,7 +15,7 @@ pub struct Place {
 
 /// Kind of work of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum WorkKind {
     /// Including called functions.
     Whole,
     /// Without other counted functions.
@@ -34,12 +34,12 @@ struct Sums {
 
 /// Recorded work of all tests.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct RecordedWork {
     places: BTreeMap<Place, BTreeMap<u32, Sums>>,
     tests: BTreeMap<Place, BTreeSet<TestId>>,
 }
 
-impl Seen {
+impl RecordedWork {
     /// Adds a test; `renamed` has head's keys of functions with another key in base.
     pub fn add(&mut self, test: &TestId, work: &Sides<Vec<CountedWork>>, renamed: &BTreeMap<u64, u64>) {
         let known = |key: u64| renamed.get(&key).copied().unwrap_or(key);
@@ -60,7 +60,7 @@ impl Seen {
     }
 
     /// Returns the functions with work that grows faster than before.
-    pub fn faster(&self, which: Which) -> BTreeMap<Place, Faster> {
+    pub fn faster(&self, which: WorkKind) -> BTreeMap<Place, Faster> {
         let judged = self.places.keys().map(|place| (*place, growth(&self.at(*place, which))));
         judged
             .filter_map(
@@ -72,18 +72,19 @@ impl Seen {
     /// Returns the result for each argument of a function.
     pub fn places(&self, key: u64) -> Vec<(Place, Growing)> {
         let of_key = self.places.keys().filter(|place| place.key == key);
-        of_key.map(|place| (*place, growth(&self.at(*place, Which::Whole)))).collect()
+        of_key.map(|place| (*place, growth(&self.at(*place, WorkKind::Whole)))).collect()
     }
 
     /// Returns the keys of the compared functions.
     pub fn compared(&self) -> BTreeSet<u64> {
-        let compared = self.places.keys().filter(|place| growth(&self.at(**place, Which::Whole)) != Growing::TooClose);
+        let compared =
+            self.places.keys().filter(|place| growth(&self.at(**place, WorkKind::Whole)) != Growing::TooClose);
         compared.map(|place| place.key).collect()
     }
 
     /// Returns the smallest and the largest length of an argument, without empty inputs.
     pub fn range(&self, place: Place) -> Option<(f64, f64)> {
-        let at = self.at(place, Which::Whole);
+        let at = self.at(place, WorkKind::Whole);
         let lengths = || at.iter().map(|at| at.length).filter(|length| *length >= 1.0);
         Some((lengths().min_by(f64::total_cmp)?, lengths().max_by(f64::total_cmp)?))
     }
@@ -94,11 +95,11 @@ impl Seen {
         tests.cloned().collect::<BTreeSet<TestId>>().into_iter().collect()
     }
 
-    fn at(&self, place: Place, which: Which) -> Vec<WorkAt> {
+    fn at(&self, place: Place, which: WorkKind) -> Vec<WorkAt> {
         let bins = self.places.get(&place).into_iter().flat_map(BTreeMap::values);
         bins.map(|sums| WorkAt {
             length: sums.length / sums.tests,
-            work: if which == Which::Whole { sums.work } else { sums.own }.map(|work| work / sums.tests),
+            work: if which == WorkKind::Whole { sums.work } else { sums.own }.map(|work| work / sums.tests),
         })
         .collect()
     }
@@ -181,10 +182,10 @@ mod tests {
     fn a_caller_is_faster_only_with_what_it_calls() {
         let base = side(|n| vec![(1, 9.0 * n, 4.0 * n), (2, 5.0 * n, 5.0 * n)]);
         let head = side(|n| vec![(1, 4.0 * n + n * n, 4.0 * n), (2, n * n, n * n)]);
-        let mut seen = Seen::default();
+        let mut seen = RecordedWork::default();
         seen.add(&test("a"), &Sides { base, head }, &BTreeMap::new());
-        assert_eq!(keys(&seen.faster(Which::Whole)), [1, 2]);
-        assert_eq!(keys(&seen.faster(Which::Own)), [2]);
+        assert_eq!(keys(&seen.faster(WorkKind::Whole)), [1, 2]);
+        assert_eq!(keys(&seen.faster(WorkKind::Own)), [2]);
         assert_eq!(seen.compared().len(), 2);
     }
 
@@ -192,29 +193,29 @@ mod tests {
     fn a_renamed_function_is_compared_with_what_it_was() {
         let base = side(|n| vec![(1, n, n)]);
         let head = side(|n| vec![(7, n * n, n * n)]);
-        let mut seen = Seen::default();
+        let mut seen = RecordedWork::default();
         seen.add(&test("a"), &Sides { base: base.clone(), head: head.clone() }, &BTreeMap::new());
-        assert!(seen.faster(Which::Whole).is_empty());
+        assert!(seen.faster(WorkKind::Whole).is_empty());
         seen.add(&test("a"), &Sides { base, head }, &BTreeMap::from([(7, 1)]));
-        assert_eq!(keys(&seen.faster(Which::Whole)), [1]);
+        assert_eq!(keys(&seen.faster(WorkKind::Whole)), [1]);
     }
 
     #[test]
     fn tests_that_call_it_more_often_than_before_do_not_change_what_a_call_does() {
-        let mut seen = Seen::default();
+        let mut seen = RecordedWork::default();
         // Two tests with different inputs, and thus different work that is equal on both sides.
         for (name, factor) in [("light", 1.0), ("heavy", 30.0)] {
             let both = side(|n| vec![(1, factor * n, factor * n)]);
             seen.add(&test(name), &Sides { base: both.clone(), head: both }, &BTreeMap::new());
         }
-        assert!(seen.faster(Which::Whole).is_empty());
+        assert!(seen.faster(WorkKind::Whole).is_empty());
         assert_eq!(seen.tests_of(&BTreeSet::from([Place { key: 1, argument: 0 }])), [test("heavy"), test("light")]);
     }
 
     #[test]
     fn what_one_version_was_not_seen_at_is_not_compared() {
         let base = side(|n| vec![(1, n, n)]);
-        let mut seen = Seen::default();
+        let mut seen = RecordedWork::default();
         seen.add(
             &test("a"),
             &Sides { base, head: vec![work(1, 4, 1.0, 1.0), work(1, 200, 9.0, 9.0)] },

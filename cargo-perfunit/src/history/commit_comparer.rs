@@ -25,7 +25,7 @@ const FILE: &str = "history.sqlite";
 
 /// The result of comparing two commits.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Compared {
+pub enum CommitComparison {
     Step(Step),
     /// This side cannot be compared with any commit.
     Broken(Side, Skipped),
@@ -41,7 +41,7 @@ const LEAST_FAMILY: usize = 32;
 
 /// Compares commits of one repository under the same options.
 #[derive(Clone)]
-pub struct Comparing {
+pub struct CommitComparer {
     options: Options,
     terminal: Terminal,
     /// Our folder in the target folder.
@@ -60,7 +60,7 @@ pub struct Comparing {
     effort: u32,
 }
 
-impl Comparing {
+impl CommitComparer {
     /// Opens the store: the named one, or the one in our folder.
     pub fn open(options: &Options, store: Option<PathBuf>, family: usize, terminal: Terminal) -> Result<Self> {
         let repository = Repository::discover(&options.folder)?;
@@ -110,13 +110,13 @@ impl Comparing {
     }
 
     /// Returns the stored result for two commits without measuring.
-    pub fn recall(&self, base: &str, head: &str) -> Result<Option<Compared>> {
+    pub fn recall(&self, base: &str, head: &str) -> Result<Option<CommitComparison>> {
         if let Some(step) = self.known(base, head)? {
-            return Ok(Some(Compared::Step(step)));
+            return Ok(Some(CommitComparison::Step(step)));
         }
         for (side, commit) in [(Side::Head, head), (Side::Base, base)] {
             if let Some(why) = self.store.skipped(commit, &self.terms, &self.machine)? {
-                return Ok(Some(Compared::Broken(side, why)));
+                return Ok(Some(CommitComparison::Broken(side, why)));
             }
         }
         Ok(None)
@@ -144,18 +144,18 @@ impl Comparing {
     }
 
     /// Returns the stored result if its error rate is low enough for this family.
-    fn settled(&self, base: &str, head: &str) -> Result<Option<Compared>> {
+    fn settled(&self, base: &str, head: &str) -> Result<Option<CommitComparison>> {
         let known = self.recall(base, head)?;
-        Ok(known.filter(|known| !matches!(known, Compared::Step(step) if step.alpha > self.share())))
+        Ok(known.filter(|known| !matches!(known, CommitComparison::Step(step) if step.alpha > self.share())))
     }
 
     /// Compares two commits, or returns the stored result.
-    pub fn compare(&self, base: &str, head: &str) -> Result<Compared> {
+    pub fn compare(&self, base: &str, head: &str) -> Result<CommitComparison> {
         if let Some(settled) = self.settled(base, head)? {
             return Ok(settled);
         }
         let compared = match session::lock(&self.ours, self.terminal) {
-            Err(_) if interrupt::requested() => Compared::Interrupted,
+            Err(_) if interrupt::requested() => CommitComparison::Interrupted,
             Err(error) => return Err(error),
             // Another process may have compared them while this one waited for the lock.
             Ok(lock) => match self.settled(base, head)? {
@@ -164,15 +164,15 @@ impl Comparing {
             },
         };
         // A stored result with a higher error rate is better than none, and reports its rate.
-        let known = if compared == Compared::Interrupted { self.recall(base, head)? } else { None };
+        let known = if compared == CommitComparison::Interrupted { self.recall(base, head)? } else { None };
         Ok(known.unwrap_or(compared))
     }
 
     /// Compares only these tests of two commits, or returns the stored result.
-    pub fn compare_tests(&self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<Compared> {
-        if let Some(Compared::Step(step)) = self.settled(base, head)? {
+    pub fn compare_tests(&self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<CommitComparison> {
+        if let Some(CommitComparison::Step(step)) = self.settled(base, head)? {
             let tests = step.tests.into_iter().filter(|found| tests.contains(&found.test)).collect();
-            return Ok(Compared::Step(Step { tests, ..step }));
+            return Ok(CommitComparison::Step(Step { tests, ..step }));
         }
         self.of_tests(tests.iter().map(|test| test.name.clone()).collect())?.compare(base, head)
     }
@@ -189,31 +189,31 @@ impl Comparing {
         Some(options)
     }
 
-    fn measure(&self, base: &str, head: &str, lock: &session::Lock) -> Result<Compared> {
+    fn measure(&self, base: &str, head: &str, lock: &session::Lock) -> Result<CommitComparison> {
         let started = Instant::now();
-        let Some(mut options) = self.options_of(base, head) else { return Ok(Compared::Interrupted) };
+        let Some(mut options) = self.options_of(base, head) else { return Ok(CommitComparison::Interrupted) };
         options.measuring.family = self.family;
         options.measuring.per_test_budget *= self.effort;
         let terms = self.terms();
         match session::compare(&options, self.terminal, Some(lock), &|_| {}) {
-            Ok(compared) if is_cut_short(&compared.run) => Ok(Compared::Interrupted),
+            Ok(compared) if is_cut_short(&compared.run) => Ok(CommitComparison::Interrupted),
             Ok(compared) => {
                 let machine = self.machine.clone();
                 let step = step(base, &compared.run, self.share(), (machine, started.elapsed()));
                 let key = Key { base, head, terms: &terms, machine: &self.machine };
                 self.store.keep(key, &step)?;
                 // Two processes that share a store but not a folder return the same result.
-                Ok(self.settled(base, head)?.unwrap_or(Compared::Step(step)))
+                Ok(self.settled(base, head)?.unwrap_or(CommitComparison::Step(step)))
             }
-            Err(_) if interrupt::requested() => Ok(Compared::Interrupted),
+            Err(_) if interrupt::requested() => Ok(CommitComparison::Interrupted),
             Err(error) => match error.as_broken().filter(|broken| !broken.may_pass()) {
                 Some(broken) => {
                     let why = Skipped::DoesNotBuild { error: broken.first_error().to_owned() };
                     let commit = if broken.side == Side::Base { base } else { head };
                     self.store.skip(commit, &self.terms, &self.machine, &why)?;
-                    Ok(Compared::Broken(broken.side, why))
+                    Ok(CommitComparison::Broken(broken.side, why))
                 }
-                None => Ok(Compared::Failed(error)),
+                None => Ok(CommitComparison::Failed(error)),
             },
         }
     }

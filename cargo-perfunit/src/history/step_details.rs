@@ -1,8 +1,8 @@
-//! A found step: measures it again on its own, and explains it.
+//! Details of a step that a search found: measures it again on its own, and explains it.
 
-use super::asking::Asking;
-use super::comparing;
+use super::commit_comparer;
 use super::search::Stretch;
+use super::test_comparer::TestComparer;
 use perfunit_model::error::Result;
 use perfunit_model::{Change, Explain, Explanation, FoundStep, FoundTest, Outcome, Run, SourceChange, TestId};
 use perfunit_project::git::{DiffLine, Repository};
@@ -12,29 +12,29 @@ use perfunit_select::source::{Place, extents};
 const LINES: usize = 40;
 
 /// Returns the effect of a step on these tests, the searched test first; `None` if new pairs contradict the search.
-pub fn describe(step: Stretch, tests: &[TestId], asking: &mut Asking<'_>) -> Result<Option<FoundStep>> {
-    let (base, head) = (asking.line[step.before].clone(), &asking.line[step.after].id);
-    let commits = asking.line[step.before + 1..=step.after].to_vec();
+pub fn describe(step: Stretch, tests: &[TestId], comparer: &mut TestComparer<'_>) -> Result<Option<FoundStep>> {
+    let (base, head) = (comparer.line[step.before].clone(), &comparer.line[step.after].id);
+    let commits = comparer.line[step.before + 1..=step.after].to_vec();
     let names: Vec<String> = tests.iter().map(|test| test.name.clone()).collect();
     let mut run = None;
-    if asking.explain != Explain::Never {
-        asking.terminal.status("Explaining", asking.line[step.after].short());
-        run = asking.comparing.anew(&base.id, head, &names, asking.explain)?;
+    if comparer.explain != Explain::Never {
+        comparer.terminal.status("Explaining", comparer.line[step.after].short());
+        run = comparer.commits.anew(&base.id, head, &names, comparer.explain)?;
     }
     let outcome = |test: &TestId| run.iter().flat_map(|run| &run.outcomes).find(|outcome| outcome.test == *test);
     let Some(searched) = outcome(&tests[0]).filter(|outcome| outcome.measured.is_some()) else {
-        let known = asking.step(step.before, step.after)?;
+        let known = comparer.step(step.before, step.after)?;
         let known = known.and_then(|known| known.tests.into_iter().find(|found| found.test == tests[0]));
         let tests = known.map(|found| FoundTest { found, explanation: None, unexplained: None }).into_iter().collect();
         return Ok(Some(FoundStep { commits, base, tests, source: None }));
     };
-    let is_slower = step.change.estimate * asking.direction.sign() > 0.0;
+    let is_slower = step.change.estimate * comparer.direction.sign() > 0.0;
     if searched.measured.as_ref().is_some_and(|measured| excludes(measured.change, is_slower)) {
         return Ok(None);
     }
     let head = head.clone();
     let source = match &searched.explanation {
-        Some(explanation) => source(explanation, &base.id, &head, asking.repository)?,
+        Some(explanation) => source(explanation, &base.id, &head, comparer.repository)?,
         None => None,
     };
     let tests =
@@ -49,7 +49,7 @@ fn excludes(change: Change, is_slower: bool) -> bool {
 
 fn found(run: &Run, outcome: &Outcome) -> FoundTest {
     FoundTest {
-        found: comparing::test(run, outcome),
+        found: commit_comparer::test(run, outcome),
         explanation: outcome.explanation.clone(),
         unexplained: outcome.unexplained.clone(),
     }

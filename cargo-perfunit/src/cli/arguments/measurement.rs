@@ -1,6 +1,6 @@
 //! Options for measuring, deciding and explaining.
 
-use super::comparing::CommonArguments;
+use super::comparison::CommonArguments;
 use clap::Args;
 use perfunit_model::error::Result;
 use perfunit_model::{Engine, Explain, Instructions, Metric, Placement, Strategy, Threshold};

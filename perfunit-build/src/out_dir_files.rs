@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 pub(super) const FOLDER: &str = "out";
 /// Output of a build script.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
+pub struct OutDirFiles {
     /// Path of our copy, relative to the side's folder.
     pub(super) copy: PathBuf,
     /// Files that tests may read, with a hash of the content. Files that were compiled in are part of the machine code.
     files: BTreeMap<PathBuf, String>,
 }
 
-impl Made {
+impl OutDirFiles {
     /// Copies the files in `out_dir` into a side's folder. Skips files that only linkers read.
     pub(super) fn keep(out_dir: &Path, side: &Path, compiled: &BTreeSet<String>) -> Result<Self> {
         // The path is `<package>-<hash>/out` or `<package>/<hash>/out`.

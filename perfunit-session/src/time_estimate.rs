@@ -1,4 +1,4 @@
-//! The time that measuring will take, which the user wants to know before it begins.
+//! Estimates how long measuring will take, and prints it before measuring begins.
 
 use super::options::Accepting;
 use super::runs;
@@ -8,19 +8,19 @@ use perfunit_model::format::count;
 use perfunit_system::term;
 use std::time::Duration;
 
-/// Time for a test in a project without an earlier run: between that of tests that are the same and of tests that changed.
+/// Time of a test in a project without an earlier run: between the times of unchanged and of changed tests.
 const PER_TEST: Duration = Duration::from_millis(1500);
-/// Fewer tests of an earlier run say little about others.
+/// Minimum number of tests in an earlier run for an estimate by it.
 const ENOUGH: usize = 5;
-/// Nobody asks for the time of a shorter comparison.
+/// The time of a shorter comparison is not printed.
 const SHORT: Duration = Duration::from_mins(1);
 
-/// Says how long measuring this many tests takes, if that is long, a user waits for it, and no budget limits it.
+/// Prints how long measuring this many tests takes, if that is long, a user waits for it, and no budget limits it.
 pub fn announce(session: &Session<'_>, tests: usize) {
     let options = session.options;
     // Histories consist of many comparisons.
-    let is_asked = options.accepting == Accepting::Change && options.measuring.budget.is_none();
-    if !is_asked || !term::stderr_is_terminal() {
+    let is_useful = options.accepting == Accepting::Change && options.measuring.budget.is_none();
+    if !is_useful || !term::stderr_is_terminal() {
         return;
     }
     let known = runs::last(&session.context.ours).ok().and_then(|(_, record)| per_test(&record.run));

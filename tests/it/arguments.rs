@@ -44,7 +44,7 @@ fn a_positional_argument_may_be_a_revision_or_a_part_of_a_test_name() {
 
     // A word that is neither, or that may be a branch missing in this clone, is not a filter.
     says(&list(&["no_such"]).expect(102), &["unknown revision `no_such`", "`-E 'test(no_such)'`"]);
-    says(&list(&["master"]).expect(102), &["unknown revision `master`", "hint: "]);
+    says(&list(&["master"]).expect(102), &["unknown revision `master`", "did you mean `main`?"]);
     says(&list(&["mian"]).expect(102), &["unknown revision `mian`", "did you mean `main`?"]);
     says(&list(&["mixes", "--exact"]).expect(102), &["unknown revision `mixes`"]);
     // `git diff` accepts two revisions as two words.

@@ -108,7 +108,7 @@ fn virtual_machine(cpuinfo: &str, vendor: &str, product: &str) -> Option<String>
     let virtual_names =
         ["QEMU", "KVM", "VMware", "VirtualBox", "Virtual Machine", "Xen", "Amazon EC2", "Google Compute"];
     let known = virtual_names.iter().any(|name| named.contains(name));
-    (flagged || known).then(|| if named.is_empty() { "of a kind that does not say its name".to_owned() } else { named })
+    (flagged || known).then(|| if named.is_empty() { "unknown hypervisor".to_owned() } else { named })
 }
 
 fn steal(cores: &[kernel::Ticks]) -> f64 {

@@ -64,6 +64,11 @@ impl Request {
     }
 }
 
+/// Returns true if default branches usually have this name.
+fn is_usual_default(name: &str) -> bool {
+    DEFAULT_BRANCHES.iter().any(|branch| branch.rsplit('/').next() == Some(name))
+}
+
 fn end(revision: &str) -> String {
     if revision.is_empty() { "HEAD".to_owned() } else { revision.to_owned() }
 }
@@ -73,7 +78,7 @@ impl Repository {
     pub(super) fn commit(&self, name: &str) -> Result<Commit<'_>> {
         let object = self.inner.revparse_single(name).map_err(|error| match error.code() {
             ErrorCode::Ambiguous => problem::ambiguous_revision(name),
-            _ => problem::unknown_revision(name, &self.near(name), self.inner.is_shallow()),
+            _ => problem::unknown_revision(name, &self.meant(name), self.inner.is_shallow()),
         })?;
         object.peel_to_commit().map_err(|_| problem::not_a_commit(name))
     }
@@ -87,8 +92,14 @@ impl Repository {
     /// for common branch names, because the remote may have them.
     pub fn has_nothing_like(&self, name: &str) -> bool {
         let is_unknown = self.inner.revparse_single(name).is_err_and(|error| error.code() == ErrorCode::NotFound);
-        let is_usual = DEFAULT_BRANCHES.iter().any(|branch| branch.rsplit('/').next() == Some(name));
-        is_unknown && !is_usual && !self.inner.is_shallow() && self.near(name).is_empty()
+        is_unknown && !is_usual_default(name) && !self.inner.is_shallow() && self.near(name).is_empty()
+    }
+
+    /// Returns the revisions that an unknown name may mean: similar ones, or the default branch for its usual names.
+    fn meant(&self, name: &str) -> Vec<String> {
+        let near = self.near(name);
+        let default = self.default_branch().filter(|_| near.is_empty() && is_usual_default(name));
+        near.into_iter().chain(default.map(|(label, _)| label)).collect()
     }
 
     /// Returns the commit that is checked out.
@@ -302,7 +313,7 @@ impl Repository {
             return Err(problem::no_parent(label, self.inner.is_shallow()));
         }
         let parent = commit.parent(0).map_err(|_| problem::no_parent(label, self.inner.is_shallow()))?;
-        let note = format!("comparing `{label}` with its parent commit: {place} has no other base");
+        let note = format!("comparing `{label}` with its parent commit: {place} has no other branch to compare with");
         Ok((Base { label: format!("{label}~1"), commit: parent }, note))
     }
 }

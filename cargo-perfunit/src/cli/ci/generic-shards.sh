@@ -1,9 +1,9 @@
 #!/bin/sh
-# Fails with exit code 100 if a test got slower since BASE. The tests are shared out among @SHARDS@ jobs:
+# Fails with exit code 100 if a test got slower since BASE. The tests are divided among @SHARDS@ jobs:
 #   ci/perfunit.sh measure SHARD [BASE]  measures a share (1 to @SHARDS@) and leaves it in the folder `perfunit-shards`
 #   ci/perfunit.sh merge                 joins all shares in that folder, and decides
 # Without BASE it is the default branch of the remote. Keep @TARGET@/perfunit and ~/.cache/cargo-perfunit between runs.
-# Written by `cargo perfunit ci init generic --shards @SHARDS@`: it is yours now, change what you like.
+# Written by `cargo perfunit ci init generic --shards @SHARDS@`; edit it as you like.
 set -eu
 cd "$(dirname "$0")/.."
 version=@VERSION@

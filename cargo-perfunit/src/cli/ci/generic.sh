@@ -1,7 +1,7 @@
 #!/bin/sh
 # Fails with exit code 100 if a test got slower since BASE: ci/perfunit.sh [BASE]
 # Without BASE it is the default branch of the remote. Keep @TARGET@/perfunit and ~/.cache/cargo-perfunit between runs.
-# Written by `cargo perfunit ci init generic`: it is yours now, change what you like.
+# Written by `cargo perfunit ci init generic`; edit it as you like.
 set -eu
 cd "$(dirname "$0")/.."
 version=@VERSION@

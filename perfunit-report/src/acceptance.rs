@@ -118,7 +118,7 @@ mod tests {
         assert!(shown.contains("Summary  1 accepted, "), "{shown}");
         let page = markdown::render(&run, &Rendering { when_fine: WhenFine::Silent, ..rendering });
         assert!(page.contains("### 1 test slower, accepted\n"), "{page}");
-        assert!(page.contains("| accepted | base |") && page.contains("it checks for overflow (3f2a91c)"), "{page}");
+        assert!(page.contains("| accepted | change |") && page.contains("it checks for overflow (3f2a91c)"), "{page}");
         let github = render(&run, Format::Github, &rendering);
         assert!(github.starts_with("::notice title=1 test slower%2C accepted::mycrate a: +12.5 %25"), "{github}");
         let outputs = crate::github::outputs(&run, Conclusion::Passed, None);

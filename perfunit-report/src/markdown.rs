@@ -211,7 +211,7 @@ fn tables(section: &Section<'_>, run: &Run, word: &str, shown: usize, page: &mut
 
 /// Writes a row for each test while there is room.
 fn table(tests: &[&Outcome], run: &Run, word: &str, page: &mut String) {
-    let _ = writeln!(page, "| {word} | base | head | change | interval | responsible |");
+    let _ = writeln!(page, "| {word} | change | base | head | interval | responsible |");
     page.push_str("|---|--:|--:|--:|---|---|\n");
     for (index, outcome) in tests.iter().enumerate() {
         let row = row(outcome, run);
@@ -227,7 +227,8 @@ fn row(outcome: &Outcome, run: &Run) -> String {
     let cells = outcome.measured.as_ref().map_or_else(Default::default, figures);
     let [base, head, change, interval] = cells;
     let test = code(&outcome.test.to_string());
-    format!("| {test} | {base} | {head} | {change} | {interval} | {} |\n", remarks(outcome, run).join("<br>"))
+    // The change is next to the name, so that narrow screens show it.
+    format!("| {test} | {change} | {base} | {head} | {interval} | {} |\n", remarks(outcome, run).join("<br>"))
 }
 
 fn figures(measured: &Measured) -> [String; 4] {

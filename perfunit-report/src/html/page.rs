@@ -261,15 +261,17 @@ fn remark(section: &Section<'_>) -> Markup {
         }),
         Kind::Scaling => html! { @for item in &section.items { p.remarks { (told(item)) } } },
         Kind::Growth => list("growth-title", headline, section, |item| {
-            html! { code { (item.name) } ": " (item.text) " " code { (item.place()) } }
+            html! { code { (item.name) } ": " (with_code(&item.text)) " " code { (item.place()) } }
         }),
         Kind::GrowthUnknown => html! {
             details {
                 summary { (headline) }
-                ul { @for item in &section.items { li { (one_line(&item.text)) } } }
+                ul { @for item in &section.items { li { (with_code(&one_line(&item.text))) } } }
             }
         },
-        Kind::Caveats => list("remarks-title", headline, section, |item| html! { b { (item.name) } ": " (item.text) }),
+        Kind::Caveats => list("remarks-title", headline, section, |item| {
+            html! { b { (item.name) } ": " (with_code(&item.text)) }
+        }),
         Kind::ProbablySlower | Kind::Tests(_) | Kind::Accepted | Kind::Within | Kind::Undecided => Markup::default(),
     }
 }
@@ -286,6 +288,20 @@ fn list(id: &str, headline: &str, section: &Section<'_>, item: impl Fn(&Item<'_>
             }
         }
         "\n"
+    }
+}
+
+/// Renders text, with commands and names between backticks as code.
+fn with_code(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    // A single backtick is not a pair of quotes.
+    if parts.len() % 2 == 0 {
+        return html! { (text) };
+    }
+    html! {
+        @for (index, part) in parts.into_iter().enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
     }
 }
 

@@ -19,28 +19,28 @@ fn a_comment_reads_like_this() {
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
-| slower | base | head | change | interval | responsible |
+| slower | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate parser::tests::long` | 1.21&nbsp;µs | 1.58&nbsp;µs | **+30.6&nbsp;%** | +29.6&nbsp;% to +31.6&nbsp;% |  |
-| `mycrate lexer::tests::tiny` | 8.20&nbsp;ns | 9.40&nbsp;ns | **+14.6&nbsp;%** | +13.6&nbsp;% to +15.6&nbsp;% |  |
+| `mycrate parser::tests::long` | **+30.6&nbsp;%** | 1.21&nbsp;µs | 1.58&nbsp;µs | +29.6&nbsp;% to +31.6&nbsp;% |  |
+| `mycrate lexer::tests::tiny` | **+14.6&nbsp;%** | 8.20&nbsp;ns | 9.40&nbsp;ns | +13.6&nbsp;% to +15.6&nbsp;% |  |
 
-| faster | base | head | change | interval | responsible |
+| faster | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate cache::tests::first` | 2.05&nbsp;ms | 1.56&nbsp;ms | **-24.0&nbsp;%** | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
+| `mycrate cache::tests::first` | **-24.0&nbsp;%** | 2.05&nbsp;ms | 1.56&nbsp;ms | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
 
 <details><summary>1 inconclusive</summary>
 
-| inconclusive | base | head | change | interval | responsible |
+| inconclusive | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3&nbsp;µs | 49.8&nbsp;µs | **+3.1&nbsp;%** | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
 
 </details>
 
 <details><summary>1 unchanged (within ±10 %)</summary>
 
-| unchanged (within ±10 %) | base | head | change | interval | responsible |
+| unchanged (within ±10 %) | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::handshake` | 51.2&nbsp;µs | 51.7&nbsp;µs | **+0.90&nbsp;%** | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
+| `mycrate net::tests::handshake` | **+0.90&nbsp;%** | 51.2&nbsp;µs | 51.7&nbsp;µs | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
 </details>
 
@@ -80,28 +80,28 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 - `lexer::word (src/lexer.rs:12), source unchanged`: 1 test slower, +30.6 %
 - `not explained`: 1 test slower, +14.6 %
 
-| slower | base | head | change | interval | responsible |
+| slower | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate parser::tests::long` | 1.21&nbsp;µs | 1.58&nbsp;µs | **+30.6&nbsp;%** | +29.6&nbsp;% to +31.6&nbsp;% | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement |
-| `mycrate lexer::tests::tiny` | 8.20&nbsp;ns | 9.40&nbsp;ns | **+14.6&nbsp;%** | +13.6&nbsp;% to +15.6&nbsp;% |  |
+| `mycrate parser::tests::long` | **+30.6&nbsp;%** | 1.21&nbsp;µs | 1.58&nbsp;µs | +29.6&nbsp;% to +31.6&nbsp;% | `lexer::word` (`src/lexer.rs:12`), 98 % of the change, source unchanged<br>allocations 12 → 18 (+50.8 %)<br>suspect&#58; allocations and instructions are unchanged; possible causes are caches, branches, waiting, and code placement |
+| `mycrate lexer::tests::tiny` | **+14.6&nbsp;%** | 8.20&nbsp;ns | 9.40&nbsp;ns | +13.6&nbsp;% to +15.6&nbsp;% |  |
 
-| faster | base | head | change | interval | responsible |
+| faster | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate cache::tests::first` | 2.05&nbsp;ms | 1.56&nbsp;ms | **-24.0&nbsp;%** | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
+| `mycrate cache::tests::first` | **-24.0&nbsp;%** | 2.05&nbsp;ms | 1.56&nbsp;ms | -25.0&nbsp;% to -23.0&nbsp;% (first call) |  |
 
 <details><summary>1 inconclusive</summary>
 
-| inconclusive | base | head | change | interval | responsible |
+| inconclusive | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | 48.3&nbsp;µs | 49.8&nbsp;µs | **+3.1&nbsp;%** | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
 
 </details>
 
 <details><summary>1 unchanged (within ±10 %)</summary>
 
-| unchanged (within ±10 %) | base | head | change | interval | responsible |
+| unchanged (within ±10 %) | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::handshake` | 51.2&nbsp;µs | 51.7&nbsp;µs | **+0.90&nbsp;%** | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
+| `mycrate net::tests::handshake` | **+0.90&nbsp;%** | 51.2&nbsp;µs | 51.7&nbsp;µs | -1.8&nbsp;% to +3.6&nbsp;% | within ±5 %<br>`too noisy for its budget (--per-test-budget)` |
 
 </details>
 
@@ -349,9 +349,9 @@ fn with_other_metrics_tests_are_worse_and_the_command_says_by_which() {
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b`): 1 measured of 412 tests.
 
-| worse | base | head | change | interval | responsible |
+| worse | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate a` | 1.00&nbsp;µs | 1.00&nbsp;µs | **+0.00&nbsp;%** | -1.0&nbsp;% to +1.0&nbsp;% |  |
+| `mycrate a` | **+0.00&nbsp;%** | 1.00&nbsp;µs | 1.00&nbsp;µs | -1.0&nbsp;% to +1.0&nbsp;% |  |
 
 <details><summary>Details and how to reproduce</summary>
 

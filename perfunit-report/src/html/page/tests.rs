@@ -176,3 +176,9 @@ fn tests_within_a_bound_have_a_count_a_filter_and_a_part_of_the_headline() {
     let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.3)]));
     assert!(text.contains("<h1>No test got slower, 1 inconclusive</h1>"), "{text}");
 }
+
+#[test]
+fn commands_between_backticks_are_code() {
+    assert_eq!(with_code("see `a <b>` and `c`").0, "see <code>a &lt;b&gt;</code> and <code>c</code>");
+    assert_eq!(with_code("a ` alone").0, "a ` alone");
+}

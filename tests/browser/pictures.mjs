@@ -60,10 +60,14 @@ async function report(page) {
 await take('report', { width: 1100, height: 1300 }, report);
 await take('report-dark', { width: 1100, height: 700, colorScheme: 'dark' }, report);
 await take('report-narrow', { width: 420, height: 900 }, report);
+await take('report-narrow-dark', { width: 420, height: 900, colorScheme: 'dark' }, report);
 
 const look = readFileSync(require.resolve('github-markdown-css/github-markdown.css'), 'utf8');
 const comment = `<!doctype html><style>${look}</style><body style="margin:0"><article class="markdown-body" style="padding:16px 24px">
   ${marked.parse(read('comment.md'))}</article>`;
-await take('comment', { width: 900 }, (page) => page.setContent(comment));
+const show = (page) => page.setContent(comment);
+await take('comment', { width: 900 }, show);
+await take('comment-dark', { width: 900, colorScheme: 'dark' }, show);
+await take('comment-narrow', { width: 420 }, show);
 
 await browser.close();

@@ -201,7 +201,8 @@ pub fn decided(outcome: &Outcome, run: &Run) -> String {
     time.into_iter().chain(others).collect::<Vec<_>>().join(", ")
 }
 
-/// Describes how much an inconclusive test may have changed, and which evidence would settle it.
+/// Describes how much an inconclusive test may have changed if that is more than its interval, and which evidence would
+/// settle it.
 pub fn possible(outcome: &Outcome, run: &Run) -> Option<String> {
     let measured = outcome.measured.as_ref().filter(|_| run.is_inconclusive(outcome))?;
     let Some(possible) = outcome.possible else {
@@ -212,9 +213,14 @@ pub fn possible(outcome: &Outcome, run: &Run) -> Option<String> {
     let PossibleChange { slower, faster } = possible;
     let sides = [(slower, "slower"), (faster, "faster")].into_iter().filter(|(size, _)| *size > 0.0);
     let sides: Vec<String> = sides.map(|(size, word)| format!("{} {word}", format::magnitude(size))).collect();
-    let settling = settling(measured, &possible, run.bound);
-    let settling = settling.map(|settling| format!("; {settling} would settle it")).unwrap_or_default();
-    Some(format!("may be up to {}{settling}", sides.join(" or ")))
+    let settling = settling(measured, &possible, run.bound).map(|settling| format!("{settling} would settle it"));
+    let change = measured.change;
+    let is_end = |(size, end): (f64, f64)| format::magnitude(size) == format::magnitude(end.max(0.0));
+    // The interval, which is in the row, need not be said again.
+    let beyond = !(is_end((slower, change.high)) && is_end((faster, -change.low)));
+    let beyond = beyond.then(|| format!("may be up to {}", sides.join(" or ")));
+    let parts: Vec<String> = beyond.into_iter().chain(settling).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Suggestions for more than this many times the existing pairs are left out.
@@ -356,12 +362,13 @@ mod tests {
         };
         assert_eq!(said(-0.04, 0.03), None);
         // Half of the interval is 0.3; 0.1 would suffice.
-        let nine = "may be up to 30.0 % slower or 30.0 % faster; about 9 times as many pairs would settle it";
+        let nine = "about 9 times as many pairs would settle it";
         assert_eq!(said(-0.3, 0.3).unwrap(), nine);
         // The estimate is 0.2, and half of the interval 0.25.
-        let change = "may be up to 45.0 % slower or 5.0 % faster; about 2 times as many pairs would settle it";
+        let change = "about 2 times as many pairs would settle it";
         assert_eq!(said(-0.05, 0.45).unwrap(), change);
-        assert_eq!(said(0.02, 0.12).unwrap(), "may be up to 12.0 % slower");
+        // The interval says all.
+        assert_eq!(said(0.02, 0.12), None);
         // Code placement, not the interval, causes the uncertainty.
         let mut placed = open_within("a", 1e3, -0.02, 0.02);
         placed.possible = PossibleChange::of(&placed.measured.as_ref().unwrap().change, 0.15);

@@ -278,7 +278,7 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         <testcase name="net::tests::roundtrip" classname="mycrate" time="0.000">
             <system-out>inconclusive: 48.3 µs → 49.8 µs, +3.1 % [-14.2 %, +20.4 %]
 too noisy for its budget (--per-test-budget)
-may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
+about 7 times as many pairs would settle it
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
         <testcase name="slow::tests::all" classname="mycrate">

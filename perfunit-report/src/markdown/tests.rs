@@ -32,7 +32,7 @@ fn a_comment_reads_like_this() {
 
 | inconclusive | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>about 7 times as many pairs would settle it |
 
 </details>
 
@@ -93,7 +93,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 | inconclusive | change | base | head | interval | responsible |
 |---|--:|--:|--:|---|---|
-| `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it |
+| `mycrate net::tests::roundtrip` | **+3.1&nbsp;%** | 48.3&nbsp;µs | 49.8&nbsp;µs | -14.2&nbsp;% to +20.4&nbsp;% | `too noisy for its budget (--per-test-budget)`<br>about 7 times as many pairs would settle it |
 
 </details>
 

@@ -30,7 +30,7 @@ fn every_verdict_has_its_place() {
       Faster  mycrate cache::tests::first    2.05 ms → 1.56 ms   -24.0 %           [-25.0 %, -23.0 %]  (cold)
      Changed  2 tests by less than 10 %, the largest is mycrate parser::tests::short +4.1 % [+3.1 %, +5.1 %]  ... and 1 more (-v)
 Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %           [-14.2 %, +20.4 %]  too noisy for its budget (--per-test-budget)
-              may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
+              about 7 times as many pairs would settle it
    Unchanged  1 test (within ±5 %)
    Unchanged  1 test (within ±10 %)
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
@@ -68,7 +68,7 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
               and 1 more (-v)
 Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %           [-14.2 %, +20.4 %]
               too noisy for its budget (--per-test-budget)
-              may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
+              about 7 times as many pairs would settle it
    Unchanged  1 test (within +-5 %)
    Unchanged  1 test (within +-10 %)
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
@@ -167,7 +167,7 @@ fn verbose_tells_everything_about_every_test() {
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               selected: names changed Parser::line (src/parser.rs:88)
 Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-14.2 %, +20.4 %]  too noisy for its budget (--per-test-budget)
-              may be up to 20.4 % slower or 14.2 % faster; about 7 times as many pairs would settle it
+              about 7 times as many pairs would settle it
               p < 0.0001, Cohen's d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state
               selected: names changed Parser::line (src/parser.rs:88)
    Unchanged  mycrate net::tests::handshake  51.2 µs → 51.7 µs   +0.90 %  [ -1.8 %,  +3.6 %]  within ±5 %: too noisy for its budget (--per-test-budget)

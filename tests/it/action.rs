@@ -19,7 +19,7 @@ echo "$*" >> "$CALLS"
 case $* in
 *pulls/9*) exit 1 ;;
 *pulls/*) cat "$PULL_REQUEST_HEAD" ;;
-*--paginate*) cat "$COMMENT_ID" 2> /dev/null || true ;;
+*--paginate*) test ! -e "$COMMENT_ID.refused" || exit 4; cat "$COMMENT_ID" 2> /dev/null || true ;;
 esac
 "#;
 
@@ -196,6 +196,11 @@ fn the_action_compares_pull_requests_and_comments() {
     let remark = on("pull_request");
     assert_eq!((remark.code, remark.outputs["verdict"].as_str()), (0, "nothing"), "{}", remark.said);
     assert!(!remark.said.contains("Compiling"), "{}", remark.said);
+
+    // Without a token nobody can read comments, and the job is as green as before.
+    fs::write(runner.path("comment-id.refused"), "").unwrap();
+    let refused = on("pull_request");
+    assert!(refused.code == 0 && refused.said.contains("may not read comments"), "{}", refused.said);
 }
 
 #[test]

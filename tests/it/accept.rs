@@ -22,7 +22,7 @@ fn test<'a>(document: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn a_trailer_accepts_a_slowdown_up_to_its_size() {
-    let project = Project::library(&source(2000), &source(2000));
+    let project = Project::library(&source(2000), &source(2000)).with_natural_layout();
     let accept = "Make mixing exact\n\nPerfunit-Accept: tests::mixes <= 60% because it checks for overflow\n";
     commit(&project, 2600, accept);
     let text = diff(&project, &["HEAD~1"]).expect(0).stdout;
@@ -66,7 +66,7 @@ fn a_trailer_accepts_a_slowdown_up_to_its_size() {
 
 #[test]
 fn a_malformed_trailer_ends_the_run_before_anything_is_built() {
-    let project = Project::library(&source(500), &source(500));
+    let project = Project::library(&source(500), &source(500)).with_natural_layout();
     commit(&project, 1500, "Slow\n\nPerfunit-Accept: tests::mixes 60% because x\n");
     let head = project.head();
     let run = diff(&project, &["HEAD~1"]).expect(2);
@@ -83,7 +83,7 @@ fn a_malformed_trailer_ends_the_run_before_anything_is_built() {
 
 #[test]
 fn the_configuration_accepts_until_a_day() {
-    let project = Project::library(&source(2000), &source(2000));
+    let project = Project::library(&source(2000), &source(2000)).with_natural_layout();
     let entry = |until: &str| {
         let entry = format!(
             "[[accept]]\nname = \"tests::mixes\"\nat-most = \"60%\"\nbecause = \"it is exact\"\nuntil = \"{until}\"\n"
@@ -106,10 +106,10 @@ fn the_configuration_accepts_until_a_day() {
 
 #[test]
 fn github_is_told_of_accepted_slowdowns() {
-    let project = Project::library(&source(2000), &source(2000));
+    let project = Project::library(&source(2000), &source(2000)).with_natural_layout();
     commit(&project, 2600, "Slow\n\nPerfunit-Accept: * <= 60% because it is exact\n");
     let folder = tempfile::tempdir().unwrap();
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(["diff", "HEAD~1"]).args(QUICK).env("GITHUB_ACTIONS", "true").env("RUNNER_TEMP", folder.path());
     command.env("GITHUB_OUTPUT", folder.path().join("output"));
     let run = Run::of(command).expect(0);

@@ -1,7 +1,7 @@
 //! The reusable action, and the workflow that comments on pull requests from forks: their steps, run as GitHub's runner does.
 
 use crate::source;
-use crate::support::{Project, Run, repository_root};
+use crate::support::{NATURAL_LAYOUT, Project, Run, repository_root};
 use saphyr::{LoadableYamlNode, Yaml};
 use std::collections::BTreeMap;
 use std::fs;
@@ -96,6 +96,7 @@ impl Runner {
         let mut command = Command::new("bash");
         command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(at);
         Project::isolate(&mut command);
+        command.env(NATURAL_LAYOUT.0, NATURAL_LAYOUT.1);
         let _ = fs::remove_file(self.path("output"));
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}:{path}", self.path("bin").display()));
@@ -231,7 +232,7 @@ struct Forks {
 impl Forks {
     /// With the run of a test that got slower.
     fn new() -> Self {
-        let (project, runner) = (Project::library(&source(500), &source(1500)), Runner::new());
+        let (project, runner) = (Project::library(&source(500), &source(1500)).with_natural_layout(), Runner::new());
         let folder = project.path().join("target/kept");
         let arguments = ["diff", "HEAD~1", "--explain", "never", "--instructions", "never", "--output"];
         project.perfunit(arguments.iter().chain(&[folder.to_str().unwrap()])).expect(100);

@@ -1,6 +1,6 @@
 //! `#[perfunit::skip]` and `#[perfunit::threshold(..)]` in user code, which depends on the published runtime.
 
-use crate::support::{Project, repository_root};
+use crate::support::{Project, QUICK_DEPENDENCIES, repository_root};
 
 fn source(rounds: u32) -> String {
     format!(
@@ -26,6 +26,7 @@ mod tests {
 pub fn project(name: &str) -> Project {
     let project = Project::empty();
     let runtime = repository_root().join("perfunit-runtime");
+    project.write(".cargo/config.toml", QUICK_DEPENDENCIES);
     project.write(
         "Cargo.toml",
         format!(

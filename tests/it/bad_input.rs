@@ -35,7 +35,7 @@ fn run_in(folder: &Path, arguments: &[&str]) -> Run {
 }
 
 fn run_with(project: &Project, variables: &[(&str, &Path)]) -> Run {
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(["diff", "HEAD~1", "--explain", "never"]).envs(variables.iter().copied());
     Run::of(command)
 }
@@ -197,7 +197,7 @@ fn a_project_without_tests() {
 
 #[test]
 fn tests_that_are_new_in_head_do_not_fail_on_base() {
-    let project = project();
+    let project = project().with_natural_layout();
     project.write("src/lib.rs", format!("{}\npub fn added() -> u64 {{ slow(7) }}\n", source(1500)));
     project.write("tests/new.rs", "#[test]\nfn is_new() { assert_ne!(sample::slow(1), sample::slow(2)); }\n");
     project.write("tests/newer.rs", "#[test]\nfn needs_head() { assert_ne!(sample::added(), 1); }\n");
@@ -227,7 +227,7 @@ fn a_toolchain_too_old() {
 #[test]
 fn the_users_wrappers_are_called() {
     for name in ["RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
-        let project = project();
+        let project = project().with_natural_layout();
         let log = folder_beside(&project, "log").join("calls");
         script(&project.path().join("target/wrapper"), &format!("echo \"$@\" >> {}\nexec \"$@\"", log.display()));
         // Relative, because cargo itself runs in another folder than the user.
@@ -240,7 +240,7 @@ fn the_users_wrappers_are_called() {
 #[test]
 fn the_users_flags_count() {
     let guarded = |rounds| source(rounds) + "#[cfg(not(given))] compile_error!(\"no flags\");\n";
-    let project = Project::library(&guarded(500), &guarded(1500));
+    let project = Project::library(&guarded(500), &guarded(1500)).with_natural_layout();
     run_with(&project, &[("RUSTFLAGS", Path::new("--cfg given"))]).expect(100);
 }
 
@@ -281,7 +281,7 @@ fn a_cache_folder_that_others_may_write() {
 
 #[test]
 fn a_target_folder_that_git_does_not_ignore() {
-    let project = project();
+    let project = project().with_natural_layout();
     project.remove(".gitignore");
     project.commit("ignore nothing");
     project.perfunit(["diff", "HEAD~2"]).expect(100);

@@ -27,7 +27,7 @@ fn two(first: u32, second: u32) -> String {
 /// Creates a history in which `first` takes three times as long since commit 3 and half of that since commit 6, and
 /// `second` twice as long since commit 5. Commit 4 does not build.
 fn history() -> Project {
-    let project = Project::library(&two(1000, 1000), &format!("// One.\n{}", two(1000, 1000)));
+    let project = Project::library(&two(1000, 1000), &format!("// One.\n{}", two(1000, 1000))).with_natural_layout();
     for (number, first, second) in
         [(2, 1000, 1000), (3, 3000, 1000), (4, 3000, 1000), (5, 3000, 2000), (6, 1500, 2000), (7, 1500, 2000)]
     {

@@ -22,7 +22,7 @@ mod tests {
 
 /// Creates a project that calls `rates::total`, which goes through `numbers`, on head possibly twice.
 fn caller(requirement: &str) -> Project {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     project.write("src/lib.rs", CALLER);
     manifest(&project, requirement);
     project
@@ -75,7 +75,7 @@ fn a_package_beside_the_workspace_is_named_with_what_changed_in_it() {
 
 /// The same as [`caller`], with a package of the repository instead of the registry's.
 fn patched(tables: &str) -> Project {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     project.write("src/lib.rs", CALLER);
     let package = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     project.write("Cargo.toml", format!("{package}[dependencies]\nrates = \"0.1\"\n{tables}"));
@@ -120,7 +120,7 @@ fn a_patch_of_cargos_configuration_counts_like_one_of_the_manifest() {
 
 #[test]
 fn a_build_with_probes_is_not_reused_for_a_dependency_without_them() {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     let caller = CALLER.replace("super::price(&numbers)", "rates::total(&numbers)").replace(
         "    #[test]\n",
         "    #[test]\n    fn taxed() {\n        assert!(taxes::total(&[1, 2, 3]) > 0);\n    }\n\n    #[test]\n",

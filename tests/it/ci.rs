@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 fn project() -> Project {
-    Project::library(&source(500), &source(1500))
+    Project::library(&source(500), &source(1500)).with_natural_layout()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_project_below_the_top_is_named_in_the_job() {
 
 /// Runs `diff` as GitHub's runner would, with the runner's files in a folder.
 fn on_github(project: &Project, files: &Path, arguments: &[&str]) -> Run {
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(["diff", "HEAD~1", "--explain", "never", "--head", "HEAD"]).args(arguments);
     command.env("GITHUB_ACTIONS", "true").env("RUNNER_TEMP", files);
     command.env("GITHUB_STEP_SUMMARY", files.join("summary")).env("GITHUB_OUTPUT", files.join("output"));

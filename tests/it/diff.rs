@@ -56,7 +56,8 @@ fn a_version_against_itself_is_not_a_regression() {
 
 #[test]
 fn uncommitted_changes_are_the_head() {
-    let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
+    let project =
+        Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6")).with_natural_layout();
     project.write("src/lib.rs", source(1500));
     let document = project.perfunit(["diff", "HEAD", "--message-format", "json"]).expect(100).json();
     assert_eq!(document["head"]["dirty"], true);
@@ -65,7 +66,7 @@ fn uncommitted_changes_are_the_head() {
 
 #[test]
 fn people_get_a_summary_on_stdout() {
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     let run = project.perfunit(["diff", "HEAD~1"]).expect(100);
     assert!(run.stdout.contains("tests::mixes"), "{}", run.stdout);
     assert!(run.stdout.to_lowercase().contains("slower"), "{}", run.stdout);
@@ -82,7 +83,7 @@ fn each_verdict_is_announced_once_as_soon_as_it_is_final() {
         let module = format!("pub const ROUNDS: u32 = {rounds};\n#[cfg(test)]\nmod more {{\n{tests}{fails}}}\n");
         source(rounds) + &module
     };
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     let run = project.diff(&["--explain", "never"]).expect(100);
     let expected =
         ["Failing sample more::fails", "Slower sample more::a", "Slower sample more::b", "Slower sample tests::mixes"];
@@ -97,7 +98,7 @@ fn each_verdict_is_announced_once_as_soon_as_it_is_final() {
 
 #[test]
 fn unchanged_commits_are_not_built_again() {
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     project.diff(&[]).expect(100);
     // Cargo would create its folder again if it were called.
     let cargos = project.path().join("target/perfunit/build");

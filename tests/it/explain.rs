@@ -179,10 +179,10 @@ fn culprits(document: &Value) -> Vec<String> {
 #[test]
 fn explain_answers_for_the_last_run_and_all_strategies_agree() {
     let head = LIBRARY.replace(LONGER.0, LONGER.1);
-    let project = Project::library(LIBRARY, &head);
+    let project = Project::library(LIBRARY, &head).with_natural_layout();
     let none = project.perfunit(["explain"]).expect(2);
     assert!(none.stderr.contains("no saved runs") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(["diff", "HEAD~1", "--explain", "always"]).env("GITHUB_ACTIONS", "true");
     let text = Run::of(command).expect(100);
     assert!(text.stdout.contains("responsible: Totals::of (src/lib.rs:25)"), "{}", text.stdout);
@@ -227,7 +227,7 @@ fn a_typed_revision_may_have_moved_since_the_run() {
 
 #[test]
 fn a_version_that_no_longer_exists_cannot_be_explained() {
-    let project = Project::library(LIBRARY, LIBRARY);
+    let project = Project::library(LIBRARY, LIBRARY).with_natural_layout();
     project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
     project.write("src/lib.rs", LIBRARY);

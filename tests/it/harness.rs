@@ -22,6 +22,8 @@ fn beside_the_tool(project: &Project, program: &str) -> Command {
         }
     }
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_MANIFEST_DIR");
+    // The dependencies are many.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     // Cargo removes unneeded packages from the lock file, which changes the working tree.
     command.env("PERFUNIT_BASE", "HEAD~1..HEAD");
     command

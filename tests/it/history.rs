@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// Creates seven commits after the first: the third makes the test three times as slow, the second does not build.
 fn seven() -> Project {
-    let project = Project::library(&source(500), &format!("// One.\n{}", source(500)));
+    let project = Project::library(&source(500), &format!("// One.\n{}", source(500))).with_natural_layout();
     project.write("src/lib.rs", format!("mod missing;\n{}", source(500)));
     project.commit("Two: broken");
     project.write("src/lib.rs", source(1500));
@@ -71,7 +71,7 @@ fn table(document: &Value) -> Value {
 
 /// Creates a broken, a slower, an equal and a faster commit.
 fn five() -> Project {
-    let project = Project::library(&source(500), &format!("// One.\n{}", source(500)));
+    let project = Project::library(&source(500), &format!("// One.\n{}", source(500))).with_natural_layout();
     for (text, subject) in [
         (format!("mod missing;\n{}", source(500)), "Two: broken"),
         (source(1500), "Three: slower"),
@@ -85,7 +85,7 @@ fn five() -> Project {
 }
 
 fn log_of_five(project: &Project, store: &str, target: &str) -> Command {
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(["log", "HEAD~5", "--message-format", "json", "--store", store, "--target-dir", target]).args(QUICK);
     command
 }
@@ -180,7 +180,7 @@ fn small_steps_that_add_up_are_found_over_the_range() {
 
 #[test]
 fn a_result_at_a_higher_error_rate_is_measured_again_before_it_is_reported() {
-    let project = Project::library(&source(500), &format!("// One.\n{}", source(500)));
+    let project = Project::library(&source(500), &format!("// One.\n{}", source(500))).with_natural_layout();
     project.write("src/lib.rs", source(1500));
     project.commit("slower");
     let log = |arguments: &[&str]| {

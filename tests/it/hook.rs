@@ -22,7 +22,7 @@ struct Pushing {
 impl Pushing {
     /// Creates the project with these versions of `src/lib.rs`; the remote has the first.
     fn new(base: &str, head: &str) -> Self {
-        let pushing = Self::unpushed(Project::library(base, head));
+        let pushing = Self::unpushed(Project::library(base, head).with_natural_layout());
         pushing.git(["push", "-q", "origin", "HEAD~1:refs/heads/main"]).expect(0);
         pushing.git(["fetch", "-q"]).expect(0);
         pushing
@@ -46,7 +46,7 @@ impl Pushing {
     fn command(&self, folder: &Path, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(folder);
-        Project::isolate(&mut command);
+        self.project.prepare(&mut command);
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(self.outside.path().join("bin")).chain(std::env::split_paths(&path));
         command.env("PATH", std::env::join_paths(path).unwrap());
@@ -238,7 +238,7 @@ fn linked_worktrees_and_subfolders_are_no_obstacle() {
 
 #[test]
 fn a_project_below_the_top_is_found() {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     let library = |rounds| {
         project.write("rust/app/Cargo.toml", "[package]\nname = \"sample\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
         project.write("rust/app/.gitignore", "/target\n");
@@ -405,7 +405,7 @@ fn install_prints_the_command_for_hook_managers() {
     assert!(hook.exists());
 
     // Managers such as pre-commit do not pass on git's input.
-    let mut by_pre_commit = Project::tool(pushing.project.path());
+    let mut by_pre_commit = pushing.project.command("");
     let (from, to) = (pushing.there("main"), pushing.head());
     by_pre_commit.args(["hook", "run"]).args(QUICK).env("PRE_COMMIT_FROM_REF", from).env("PRE_COMMIT_TO_REF", to);
     by_pre_commit.env("PRE_COMMIT_LOCAL_BRANCH", "refs/heads/main").env("PRE_COMMIT_REMOTE_BRANCH", "refs/heads/main");

@@ -6,7 +6,7 @@ use std::fs;
 
 #[test]
 fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     project.diff(&["--explain", "always", "--report", "html=target/perf.html"]).expect(100);
     let page = fs::read_to_string(project.path().join("target/perf.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"), "{page}");
@@ -26,7 +26,7 @@ fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
 
 #[test]
 fn a_history_becomes_one_page_that_stored_results_reproduce() {
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     let log = |arguments: &[&str]| project.perfunit(["log", "HEAD~1", "--explain", "never"].iter().chain(arguments));
     // No result is stored yet, and nothing is built.
     let open = log(&["--stored"]).expect(0);

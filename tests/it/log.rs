@@ -3,14 +3,14 @@
 use crate::support::{Project, Run};
 
 fn logged(project: &Project, arguments: &[&str], level: &str) -> Run {
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(arguments).env("PERFUNIT_LOG", level);
     Run::of(command)
 }
 
 #[test]
 fn stages_commands_reused_sides_and_tests_are_logged_only_on_request() {
-    let project = Project::library(&crate::source(500), &crate::source(1500));
+    let project = Project::library(&crate::source(500), &crate::source(1500)).with_natural_layout();
     let plain = project.perfunit(["list", "HEAD~1"]).expect(0);
     let log = logged(&project, &["diff", "HEAD~1", "--explain", "never"], "debug").expect(100);
     for part in ["select", "kept side reused", "test measured test=", "tests::mixes", "started command=", "close"] {
@@ -49,7 +49,7 @@ mod tests {
 "
         .replace("ROUNDS", &rounds.to_string())
     };
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     let arguments = ["diff", "HEAD~1", "--per-test-budget", "2s", "--explain", "never"];
     let log = logged(&project, &arguments, "info").expect(100);
     let measured: Vec<&str> = log.stderr.lines().filter(|line| line.contains("test measured")).collect();

@@ -109,7 +109,7 @@ fn shards_compare_with_the_ratchet_and_its_losses_can_be_explained() {
 
 #[test]
 fn a_ratchet_that_cannot_be_compared_fails() {
-    let project = Project::library(&format!("mod missing;\n{}", source(500)), &source(500));
+    let project = Project::library(&format!("mod missing;\n{}", source(500)), &source(500)).with_natural_layout();
     add(&project, 1500);
     add(&project, 500);
     // Results against base are reported anyway.

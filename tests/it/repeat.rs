@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// Creates two packages with the same change in a folder of the repository.
 fn project() -> Project {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     project.write("rust/Cargo.toml", "[workspace]\nmembers = [\"first one\", \"second\"]\nresolver = \"2\"\n");
     let write = |rounds: u32| {
         for (folder, name) in [("first one", "first"), ("second", "second")] {
@@ -31,13 +31,13 @@ fn measured(document: &Value) -> Vec<String> {
 }
 
 /// Runs a line in a shell that finds the tool as cargo does.
-fn shell(folder: &Path, line: &str) -> Run {
+fn shell(project: &Project, line: &str) -> Run {
     let tool = Path::new(env!("CARGO_BIN_EXE_cargo-perfunit")).parent().unwrap();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let paths = std::iter::once(tool.to_owned()).chain(std::env::split_paths(&path));
     let mut command = Command::new("sh");
-    command.arg("-c").arg(line).current_dir(folder).env("PATH", std::env::join_paths(paths).unwrap());
-    Project::isolate(&mut command);
+    command.arg("-c").arg(line).current_dir(project.path()).env("PATH", std::env::join_paths(paths).unwrap());
+    project.prepare(&mut command);
     Run::of(command)
 }
 
@@ -50,7 +50,7 @@ fn check(folder: &str, arguments: &[&str], expected: &[&str]) {
     let markdown = project.perfunit_in(folder, ["report", "--format", "markdown"]).expect(0).stdout;
     let line = markdown.lines().skip_while(|line| *line != "```sh").nth(1).unwrap_or_else(|| panic!("{markdown}"));
     let more = "--explain never --message-format json";
-    assert_eq!(measured(&shell(project.path(), &format!("{line} {more}")).expect(100).json()), expected);
+    assert_eq!(measured(&shell(&project, &format!("{line} {more}")).expect(100).json()), expected);
     let repeat = &first["repeat"];
     let words = repeat["arguments"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
     let words = words.skip(1).chain(more.split(' '));

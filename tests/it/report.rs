@@ -7,7 +7,7 @@ use std::fs;
 
 #[test]
 fn a_saved_run_is_reported_in_every_format() {
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     let none = project.perfunit(["report"]).expect(2);
     assert!(none.stderr.contains("no saved runs") && none.stderr.contains("cargo perfunit diff"), "{}", none.stderr);
     let empty = project.perfunit(["report", "--list"]).expect(0);
@@ -98,7 +98,8 @@ fn the_bound_decides_what_is_inconclusive_and_the_exit_code() {
 
 #[test]
 fn runs_are_listed_and_found_by_id_or_file() {
-    let project = Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6"));
+    let project =
+        Project::library(&source(500), &source(500).replace("state >> 7", "state >> 6")).with_natural_layout();
     project.diff(&["--explain", "never"]);
     project.perfunit(["diff", "HEAD..HEAD"]).expect(0);
     let list = project.perfunit(["report", "--list", "--format", "json"]).expect(0).json();
@@ -129,7 +130,7 @@ fn runs_are_listed_and_found_by_id_or_file() {
 
 #[test]
 fn reports_are_written_in_addition_to_the_output() {
-    let project = Project::library(&source(500), &source(1500));
+    let project = Project::library(&source(500), &source(1500)).with_natural_layout();
     let diff = |arguments: &[&str]| project.perfunit(["diff", "HEAD~1", "--explain", "never"].iter().chain(arguments));
     // Nothing is measured if the report cannot be written.
     let folder = diff(&["--report", "json=src"]).expect(2);

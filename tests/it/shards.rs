@@ -54,7 +54,7 @@ fn merge(project: &Project, arguments: &[&str]) -> Run {
 
 #[test]
 fn merged_shards_equal_a_single_run() {
-    let project = project();
+    let project = project().with_natural_layout();
     let whole = project.diff(&["--all-tests"]).expect(100).json();
     let two = ["slice:1/2", "slice:2/2"].map(|partition| {
         let folder = project.path().join("target").join(partition.replace([':', '/'], "-"));
@@ -79,7 +79,7 @@ fn merged_shards_equal_a_single_run() {
 
 #[test]
 fn shards_of_different_runs_are_not_merged() {
-    let project = project();
+    let project = project().with_natural_layout();
     let (one, document) = shard(&project, "slice:1/2", 100);
     let one = one.to_str().unwrap();
     assert_eq!(document["summary"]["verdicts"]["slower"], 1);
@@ -192,7 +192,7 @@ fn tests_that_only_pass_with_their_new_code_are_measured_from_an_archive() {
         four_tests(rounds).replace("cherry() {", &format!("cherry() {{ assert_eq!(super::answer(), {value});"))
     };
     let with = |rounds, value| format!("pub fn answer() -> u32 {{ {value} }}\n{}", expecting(rounds, value));
-    let project = Project::library(&with(500, 1), &with(1500, 2));
+    let project = Project::library(&with(500, 1), &with(1500, 2)).with_natural_layout();
     let whole = project.diff(&[]).json();
     let archive = project.path().join("all.tar.zst");
     let file = archive.to_str().unwrap();

@@ -86,6 +86,10 @@ pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
+/// Cargo configuration of projects with dependencies that only have to work: optimizing them takes longer than the rest of
+/// a test.
+pub const QUICK_DEPENDENCIES: &str = "[profile.bench.package.\"*\"]\nopt-level = 0\n";
+
 impl Case {
     /// Returns all cases by name: the fixtures and the examples.
     pub fn all() -> BTreeMap<String, Self> {
@@ -118,6 +122,7 @@ impl Case {
         }
         if self.our_lock_file {
             project.write("Cargo.lock", fs::read(repository_root().join("Cargo.lock")).unwrap());
+            project.write(".cargo/config.toml", QUICK_DEPENDENCIES);
         }
         project.overlay(&self.path.join("base"));
         project.commit("base");

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 const PREFIX: &str = "PERFUNIT_";
 /// Our variables that are not settings of the configuration.
-const OTHERS: [&str; 5] = ["PERFUNIT_BASE", "PERFUNIT_CACHE_DIR", "PERFUNIT_LOG", "PERFUNIT_PROFILE", "PERFUNIT_SKIP"];
+const OTHERS: [&str; 6] =
+    ["PERFUNIT_BASE", "PERFUNIT_CACHE_DIR", "PERFUNIT_LAYOUT", "PERFUNIT_LOG", "PERFUNIT_PROFILE", "PERFUNIT_SKIP"];
 
 /// Reads the settings from the environment. An empty variable counts as unset.
 pub fn layer() -> Result<Layer> {

@@ -64,7 +64,7 @@ pub struct MeasuringArguments {
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     pub others: usize,
     /// Whether unchanged code of both versions has matching addresses, or those that the linker chooses.
-    #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", hide = true)]
+    #[arg(long, value_enum, default_value_t, value_name = "PLACEMENT", env = "PERFUNIT_LAYOUT", hide = true)]
     pub layout: Placement,
 }
 

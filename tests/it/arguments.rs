@@ -147,7 +147,7 @@ fn toolchains_are_never_installed() {
 
 #[test]
 fn unselected_members_that_the_change_reaches_are_named() {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     project.write(
         "Cargo.toml",
         "[workspace]\nmembers = [\"core\", \"app\", \"other\"]\ndefault-members = [\"core\"]\nresolver = \"2\"\n",

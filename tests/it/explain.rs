@@ -77,7 +77,7 @@ fn explanation(edit: (&str, &str)) -> (Project, Value) {
 }
 
 fn explanation_of(library: &str, (from, to): (&str, &str)) -> (Project, Value) {
-    let project = Project::library(library, &library.replace(from, to));
+    let project = Project::library(library, &library.replace(from, to)).with_natural_layout();
     let run = project.diff(&["--explain", "always", "--engine", "probes"]).expect(100);
     let test = run.json()["tests"][0].clone();
     assert_eq!(project.status(), [""; 0]);

@@ -8,7 +8,7 @@ use std::process::Command;
 /// Creates a workspace: `engine` has a test behind a feature; `user`, without tests, enables the feature; `other` needs
 /// `engine` without features; `apart`, also without tests, does not need `engine`.
 fn workspace(resolver: &str) -> Project {
-    let project = Project::empty();
+    let project = Project::empty().with_natural_layout();
     let members = "members = [\"engine\", \"user\", \"other\", \"apart\"]";
     project.write("Cargo.toml", format!("[workspace]\n{members}\nresolver = \"{resolver}\"\n"));
     let package = |name: &str, more: &str| {

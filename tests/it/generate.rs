@@ -25,7 +25,7 @@ pub fn input(lent: &str) -> usize {
 /// Creates a project with a head that goes over the values twice.
 fn project() -> Project {
     let twice = "values.iter().chain(values.iter().rev()).fold(7,";
-    Project::library(BASE, &BASE.replace("values.iter().fold(7,", twice))
+    Project::library(BASE, &BASE.replace("values.iter().fold(7,", twice)).with_natural_layout()
 }
 
 fn run(project: &Project, arguments: &[&str]) -> Run {

@@ -109,7 +109,7 @@ fn the_next_run_is_right(project: &Project) {
 }
 
 fn start(project: &Project) -> Child {
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     fs::create_dir_all(temporary(project)).unwrap();
     command.env("TMPDIR", temporary(project));
     command.args(["diff", "HEAD~1", "--per-test-budget", "1s"]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -207,7 +207,7 @@ fn ctrl_c_while_measuring_reports_what_is_finished() {
 
 #[test]
 fn two_runs_take_turns_and_one_that_waits_can_be_stopped() {
-    let project = project();
+    let project = project().with_natural_layout();
     let before = snapshot(project.path());
     let mut first = start(&project);
     wait_until(&mut first, || project.path().join("target/perfunit/capture").exists());

@@ -16,7 +16,7 @@ const DISARMED: &str = ".fixture";
 const REPOSITORY: &str = "@REPOSITORY@";
 
 /// Variables that cargo and the tool read; a test must not depend on the environment that runs it.
-const UNSET: [&str; 14] = [
+const UNSET: [&str; 15] = [
     "PERFUNIT_LAYOUT",
     "PERFUNIT_PROFILE",
     "GITHUB_ACTIONS",
@@ -31,6 +31,7 @@ const UNSET: [&str; 14] = [
     "RUSTFLAGS",
     "GIT_DIR",
     "GIT_WORK_TREE",
+    "RUST_TEST_THREADS",
 ];
 
 /// Variable that keeps the linker's placement of code: measuring then links nothing and takes a sixth of the processor

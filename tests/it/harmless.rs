@@ -3,6 +3,7 @@
 use crate::support::{Project, Run, skipped};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -211,11 +212,14 @@ fn two_runs_take_turns_and_one_that_waits_can_be_stopped() {
     let before = snapshot(project.path());
     let mut first = start(&project);
     wait_until(&mut first, || project.path().join("target/perfunit/capture").exists());
-    let (second, third) = (start(&project), start(&project));
-    std::thread::sleep(Duration::from_millis(700));
+    let (second, mut third) = (start(&project), start(&project));
+    let mut said = String::new();
+    let mut stderr = BufReader::new(third.stderr.take().unwrap());
+    while !said.contains("waiting for another") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it did not wait: {said}");
+    }
     signal("-INT", i64::from(third.id()));
-    let third = end(third).expect(130);
-    assert!(third.stderr.contains("waiting for another"), "{}", third.stderr);
+    end(third).expect(130);
     end(first).expect(100);
     end(second).expect(100);
     unharmed(&project, &before, "by two runs");

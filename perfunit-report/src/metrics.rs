@@ -129,7 +129,7 @@ pub(super) fn is_zero(metered: &Metered) -> bool {
 /// Returns true if no difference is shown: the verdict says so, or single calls differ and the medians do not.
 pub(super) fn is_unchanged(metered: &Metered) -> bool {
     let is_small = metered.verdict == MetricVerdict::ChangedBelowThreshold;
-    let has_no_size = metered.change.is_some_and(|Change { estimate, low, high }| [estimate, low, high] == [0.0; 3]);
+    let has_no_size = metered.change.is_some_and(|Change { low, high, .. }| low == 0.0 && high == 0.0);
     metered.verdict == MetricVerdict::Same || is_small && has_no_size
 }
 

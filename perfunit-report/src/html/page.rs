@@ -295,7 +295,7 @@ fn list(id: &str, headline: &str, section: &Section<'_>, item: impl Fn(&Item<'_>
 fn with_code(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
     // A single backtick is not a pair of quotes.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return html! { (text) };
     }
     html! {

@@ -146,7 +146,7 @@ impl PrepareTable {
             return Err(Error::usage(format!("{}: a step before builds has no filter", place(filter.span())))
                 .hint("remove `filter`, or add `kind = \"test\"`"));
         }
-        for pattern in files.iter().flat_map(|files| files.value()) {
+        for pattern in files.iter().flat_map(At::value) {
             Glob::new(pattern).map_err(|error| {
                 Error::usage(format!("{from}: invalid pattern `{pattern}`: {}", error.kind()))
                     .hint("`*` and `?` match parts of a name, `**` matches any folders, as in \"proto/**\"")

@@ -57,8 +57,8 @@ pub use invoke::BuildFailure;
 pub use kept::{SideBuild, TestExecutable, share_libraries, side_of, stand_in, stand_in_of, stand_ins_beside};
 pub use key::{with_code_settings, with_resolution_settings};
 pub use link::{
-    ALIGNMENT, Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, free, is_link, link, relink,
-    relink_with_debug_information,
+    ALIGNMENT, Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, can_decode, code_unit, free,
+    is_link, link, relink, relink_with_debug_information,
 };
 pub use listing::{GENERATED_MARKER, ListedTest};
 pub use out_dir_files::OutDirFiles;

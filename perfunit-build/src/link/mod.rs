@@ -20,5 +20,7 @@ pub use linkers::{Dialect, Linker, Linkers};
 pub(super) use place::{place_for, users_linker};
 pub use record::LinkRecord;
 pub(super) use record::{LIBRARIES, executable_of};
-pub use relink::{ALIGNMENT, Extra, Freed, Position, Relink, free, relink, relink_with_debug_information};
+pub use relink::{
+    ALIGNMENT, Extra, Freed, Position, Relink, can_decode, code_unit, free, relink, relink_with_debug_information,
+};
 pub use role::{is_link, link};

@@ -127,16 +127,31 @@ fn is_free_to_move(record: &LinkRecord) -> bool {
 /// Alignment of functions, and of loops where it pays, by default. A larger alignment is deliberate.
 pub const ALIGNMENT: u64 = 16;
 
+/// Returns the smallest distance between the addresses of two functions, in bytes; none for processors whose code the
+/// tool does not decode.
+pub fn code_unit(architecture: Architecture) -> Option<u64> {
+    match architecture {
+        Architecture::X86_64 => Some(1),
+        Architecture::Aarch64 => Some(4),
+        _ => None,
+    }
+}
+
+/// Returns whether the tool decodes the instructions of a processor.
+pub fn can_decode(architecture: Architecture) -> bool {
+    code_unit(architecture).is_some()
+}
+
 /// Functions of a link that were freed from alignment.
 #[derive(Debug, Clone, Default)]
 pub struct Freed {
-    /// Functions that may now start at any byte.
+    /// Functions that may now start at any instruction.
     pub functions: BTreeSet<String>,
     /// Changed copies of inputs, by index.
     pub(super) inputs: BTreeMap<usize, PathBuf>,
 }
 
-/// Removes the alignment of these x86-64 functions, if each has its own section, in copies in a folder.
+/// Removes the alignment of these functions, if each has its own section, in copies in a folder.
 pub fn free(link: &Path, functions: &BTreeSet<&str>, folder: &Path) -> Result<Freed> {
     let record = LinkRecord::load(link)?;
     let mut freed = Freed::default();
@@ -146,9 +161,14 @@ pub fn free(link: &Path, functions: &BTreeSet<&str>, folder: &Path) -> Result<Fr
         if places.is_empty() {
             continue;
         }
-        for (name, place) in places {
-            bytes[place].copy_from_slice(&1u64.to_le_bytes());
+        let mut is_changed = false;
+        for (name, place, align) in places {
+            is_changed |= bytes[place.clone()] != align;
+            bytes[place].copy_from_slice(&align);
             freed.functions.insert(name);
+        }
+        if !is_changed {
+            continue;
         }
         let copy = folder.join(kept.file_name().unwrap_or_default());
         fs::write(&copy, bytes)?;
@@ -157,8 +177,11 @@ pub fn free(link: &Path, functions: &BTreeSet<&str>, folder: &Path) -> Result<Fr
     Ok(freed)
 }
 
+/// A function, the place where an object stores the alignment of its section, and the smallest alignment.
+type Aligned = (String, Range<usize>, [u8; 8]);
+
 /// Finds where an object, or each object in an archive, stores the alignment of these functions' sections.
-fn places(bytes: &[u8], functions: &BTreeSet<&str>) -> Vec<(String, Range<usize>)> {
+fn places(bytes: &[u8], functions: &BTreeSet<&str>) -> Vec<Aligned> {
     let Ok(archive) = ArchiveFile::parse(bytes) else { return in_object(bytes, 0..bytes.len(), functions) };
     let ranges = archive.members().filter_map(|member| {
         let (start, size) = member.ok()?.file_range();
@@ -167,13 +190,11 @@ fn places(bytes: &[u8], functions: &BTreeSet<&str>) -> Vec<(String, Range<usize>
     ranges.flat_map(|range| in_object(bytes, range, functions)).collect()
 }
 
-fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<&str>) -> Vec<(String, Range<usize>)> {
+fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<&str>) -> Vec<Aligned> {
     let start = range.start;
     let Some(file) = bytes.get(range).and_then(|bytes| File::parse(bytes).ok()) else { return Vec::new() };
     let File::Elf64(elf) = &file else { return Vec::new() };
-    if file.architecture() != Architecture::X86_64 {
-        return Vec::new();
-    }
+    let Some(unit) = code_unit(file.architecture()) else { return Vec::new() };
     let mut of_sections: BTreeMap<usize, Vec<(&str, u64)>> = BTreeMap::new();
     for symbol in file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text) {
         if let (Some(section), Ok(name)) = (symbol.section_index(), symbol.name()) {
@@ -192,7 +213,7 @@ fn in_object(bytes: &[u8], range: Range<usize>, functions: &BTreeSet<&str>) -> V
         let section = start + table + index * entry;
         let place = section + ADDRALIGN.start..section + ADDRALIGN.end;
         if (1..=ALIGNMENT).contains(&align) && bytes.len() >= place.end {
-            places.push((name.to_owned(), place));
+            places.push((name.to_owned(), place, unit.min(align).to_le_bytes()));
         }
     }
     places
@@ -238,8 +259,8 @@ mod tests {
         use object::{BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolScope};
 
         /// Builds an object with a section for each list of functions, one byte each.
-        fn with(sections: &[&[&str]], align: u64) -> Vec<u8> {
-            let mut object = Written::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+        fn with(architecture: Architecture, sections: &[&[&str]], align: u64) -> Vec<u8> {
+            let mut object = Written::new(BinaryFormat::Elf, architecture, Endianness::Little);
             for functions in sections {
                 let name = format!(".text.{}", functions[0]).into_bytes();
                 let section = object.add_section(Vec::new(), name, SectionKind::Text);
@@ -263,10 +284,15 @@ mod tests {
         /// Checks the alignments of the code sections after these functions are freed.
         #[track_caller]
         fn check(sections: &[&[&str]], align: u64, freed: &[&str], expected: &[u64]) {
-            let mut bytes = with(sections, align);
+            check_on(Architecture::X86_64, sections, align, freed, expected);
+        }
+
+        #[track_caller]
+        fn check_on(machine: Architecture, sections: &[&[&str]], align: u64, freed: &[&str], expected: &[u64]) {
+            let mut bytes = with(machine, sections, align);
             let functions = freed.iter().copied().collect();
-            for (_, place) in places(&bytes, &functions) {
-                bytes[place].copy_from_slice(&1u64.to_le_bytes());
+            for (_, place, align) in places(&bytes, &functions) {
+                bytes[place].copy_from_slice(&align);
             }
             let file = File::parse(&*bytes).unwrap();
             let code = file.sections().filter(|section| section.kind() == SectionKind::Text && section.size() > 0);
@@ -276,6 +302,13 @@ mod tests {
         #[test]
         fn only_what_was_asked_for_may_begin_anywhere() {
             check(&[&["one"], &["two"], &["three"]], 16, &["two", "four"], &[16, 1, 16]);
+        }
+
+        #[test]
+        fn functions_of_aarch64_begin_at_instructions() {
+            check_on(Architecture::Aarch64, &[&["one"], &["two"]], 16, &["two"], &[16, 4]);
+            check_on(Architecture::Aarch64, &[&["one"]], 4, &["one"], &[4]);
+            check_on(Architecture::Riscv64, &[&["one"]], 16, &["one"], &[16]);
         }
 
         #[test]

@@ -175,7 +175,7 @@ struct Way {
 }
 
 /// Kind of an instruction: two are of one kind if they do the same for the same line of the same inlined copy.
-type Kind = (usize, u16);
+type Kind = (usize, u64);
 
 /// Places of a function's instructions.
 pub(super) struct Places<'a> {

@@ -4,7 +4,7 @@ use super::image::{Function, Image};
 use super::loops::Anchor;
 use super::loops::{Loop, loops};
 use object::Architecture;
-use perfunit_build::ALIGNMENT;
+use perfunit_build::{ALIGNMENT, can_decode, code_unit};
 use perfunit_model::{Side, Sides};
 use perfunit_select::code::stable_name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -104,8 +104,8 @@ impl Blocks {
             left.map(|function| Single {
                 name: function.name.clone(),
                 size: function.size,
-                step: step(&loops_of(image, function)),
-                is_free: can_decode(image),
+                step: step(image, &loops_of(image, function)),
+                is_free: can_decode(image.architecture),
             })
             .collect()
         };
@@ -126,12 +126,12 @@ impl Blocks {
         } else if let ([base], [head]) = (base, head) {
             let sizes = Sides { base: base.size, head: head.size };
             let loops = Sides { base: loops_of(&images.base, base), head: loops_of(&images.head, head) };
-            let step = step(&loops.base).min(step(&loops.head));
-            let is_free = can_decode(&images.base);
+            let step = step(&images.base, &loops.base).min(step(&images.head, &loops.head));
+            let is_free = can_decode(images.base.architecture);
             let anchor =
                 if is_free { Anchor::of(&loops.base, &loops.head, step.cast_signed()) } else { Anchor::default() };
             let mut changed = Changed { names, sizes, step, is_free, anchor };
-            if changed.is_anchored() && changed.is_aligned() {
+            if changed.is_anchored() && changed.is_aligned() && keeps_alignment(&images.base) {
                 changed.step = ALIGNMENT;
             }
             self.changed.push(changed);
@@ -231,7 +231,7 @@ fn has_loops_alike(images: &Sides<Image>, base: &Function, head: &Function) -> b
     let places = |image: &Image, function: &Function| -> Vec<(u64, u64)> {
         loops_of(image, function).iter().map(|each| (each.start, each.end)).collect()
     };
-    !can_decode(&images.base)
+    !can_decode(images.base.architecture)
         || images.base.code(base) == images.head.code(head)
         || places(&images.base, base) == places(&images.head, head)
 }
@@ -239,28 +239,32 @@ fn has_loops_alike(images: &Sides<Image>, base: &Function, head: &Function) -> b
 /// Returns whether two functions at equal addresses of linked executables have their loops at the same offsets. Unchanged
 /// code has equal bytes there.
 fn is_alike(linked: &Sides<Image>, base: &Function, head: &Function) -> bool {
-    linked.base.code(base) == linked.head.code(head) || can_decode(&linked.base) && has_loops_alike(linked, base, head)
+    linked.base.code(base) == linked.head.code(head)
+        || can_decode(linked.base.architecture) && has_loops_alike(linked, base, head)
 }
 
 /// Returns whether a function has loops, which are the only code that needs a common place. Assumes that it has if the
 /// code cannot be decoded.
 fn has_loops(image: &Image, function: &Function) -> bool {
-    !can_decode(image) || !loops_of(image, function).is_empty()
+    !can_decode(image.architecture) || !loops_of(image, function).is_empty()
 }
 
 /// Returns the loops of a function; none if the code cannot be decoded.
 pub(super) fn loops_of(image: &Image, function: &Function) -> Vec<Loop> {
-    if can_decode(image) { loops(image.code(function)) } else { Vec::new() }
+    loops(image.architecture, image.code(function))
 }
 
-fn can_decode(image: &Image) -> bool {
-    image.architecture == Architecture::X86_64
+/// Returns whether compilers align functions for this processor. On aarch64 they begin at any instruction, unless the
+/// project names a processor.
+fn keeps_alignment(image: &Image) -> bool {
+    image.architecture != Architecture::Aarch64
 }
 
-/// Returns the step between the addresses at which a function must be able to begin. The offsets of aligned loops stay
-/// multiples of the alignment; other loops move by each byte in front of them.
-fn step(loops: &[Loop]) -> u64 {
-    if loops.iter().all(|each| each.start.is_multiple_of(ALIGNMENT)) { ALIGNMENT } else { 1 }
+/// Returns the step between the addresses at which a function must be able to begin. Where functions are aligned, the
+/// offsets of aligned loops stay multiples of the alignment; other loops move by each byte in front of them.
+fn step(image: &Image, loops: &[Loop]) -> u64 {
+    let is_aligned = keeps_alignment(image) && loops.iter().all(|each| each.start.is_multiple_of(ALIGNMENT));
+    code_unit(image.architecture).filter(|_| !is_aligned).unwrap_or(ALIGNMENT)
 }
 
 fn only<'a>(functions: &[&'a Function]) -> Option<&'a Function> {
@@ -338,6 +342,32 @@ mod tests {
         let a = BTreeSet::from(["a".to_owned()]);
         assert_eq!((unplaced.names, unplaced.are_free), (Sides { base: a.clone(), head: a }, false));
         check(&[("a", &LATER)], &[("a", &LATER)], [&[], &[]]);
+    }
+
+    #[test]
+    fn functions_of_aarch64_begin_at_any_instruction() {
+        let [nop, decrement, back, ret] =
+            [0xd503_201f_u32, 0x7100_0400, 0x54ff_ffe1, 0xd65f_03c0].map(u32::to_le_bytes);
+        let image = |code: &[[u8; 4]]| {
+            let mut image = Image::with(&[("a", &code.concat())], 0x1000);
+            image.architecture = Architecture::Aarch64;
+            image
+        };
+        let images = Sides { base: image(&[decrement, back, ret]), head: image(&[nop, decrement, back, ret]) };
+        let mut blocks = Blocks::of(&images);
+        let Changed { step, is_free, anchor, .. } = &blocks.changed[0];
+        assert_eq!((*step, *is_free, anchor), (4, true, &Anchor { shift: Some(-4), held: 1, left: 0 }));
+        assert!(blocks.unplaced(&images).names.base.is_empty());
+        // Where the alignment stays, no multiple of 16 keeps the loop in place.
+        blocks.keep_aligned(&Sides { base: &BTreeSet::new(), head: &BTreeSet::new() });
+        assert_eq!((blocks.changed[0].step, blocks.changed[0].anchor.shift), (ALIGNMENT, None));
+        // A function in one version alone is drawn like all others.
+        let mut single = Sides { base: image(&[ret]), head: image(&[ret]) };
+        single.head.functions.clear();
+        assert_eq!(Blocks::of(&single).single.base[0].step, 4);
+        // Thunks of linkers have the same name and code in both versions.
+        let common = Sides { base: image(&[decrement, back, ret]), head: image(&[decrement, back, ret]) };
+        assert_eq!(Blocks::of(&common).common.len(), 1);
     }
 
     #[test]

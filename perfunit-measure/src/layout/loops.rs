@@ -3,7 +3,8 @@
 //! The place of a loop determines its speed: the number of fetch blocks and cache lines that it spans, and the predictor's
 //! entries that its branches share.
 
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+use object::Architecture;
+use perfunit_select::code::{Instruction, decode};
 use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -26,16 +27,14 @@ pub(super) struct Loop {
     pub weight: u64,
 }
 
-/// Returns the loops of x86-64 code, by their starts.
-pub(super) fn loops(code: &[u8]) -> Vec<Loop> {
-    let instructions: Vec<Instruction> = Decoder::with_ip(64, code, 0, DecoderOptions::NONE).into_iter().collect();
+/// Returns the loops of code, by their starts; none for processors without a decoder.
+pub(super) fn loops(architecture: Architecture, code: &[u8]) -> Vec<Loop> {
+    let instructions = decode(architecture, code);
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
     for instruction in &instructions {
-        let is_jump = instruction.op0_kind() == OpKind::NearBranch64 && instruction.mnemonic() != Mnemonic::Call;
-        let target = instruction.near_branch_target();
-        if is_jump && target <= instruction.ip() {
+        if let Some(target) = instruction.jump.filter(|target| *target <= instruction.start) {
             let end = ends.entry(target).or_default();
-            *end = (*end).max(instruction.next_ip());
+            *end = (*end).max(instruction.end);
         }
     }
     ends.iter()
@@ -52,13 +51,10 @@ pub(super) fn loops(code: &[u8]) -> Vec<Loop> {
 }
 
 fn signature(instructions: &[Instruction], start: u64, end: u64) -> u64 {
-    let first = instructions.partition_point(|instruction| instruction.ip() < start);
-    let inside = instructions[first..].iter().take_while(|instruction| instruction.ip() < end);
+    let first = instructions.partition_point(|instruction| instruction.start < start);
+    let inside = instructions[first..].iter().take_while(|instruction| instruction.start < end);
     let mut hasher = SipHasher13::new();
-    for instruction in inside.filter(|instruction| instruction.mnemonic() != Mnemonic::Nop) {
-        (instruction.mnemonic() as u32).hash(&mut hasher);
-        instruction.op_count().hash(&mut hasher);
-    }
+    inside.filter(|instruction| !instruction.is_padding).for_each(|instruction| instruction.work.hash(&mut hasher));
     hasher.finish()
 }
 
@@ -148,7 +144,7 @@ mod tests {
 
     #[test]
     fn loops_are_found_with_their_depth() {
-        let found = loops(&NESTED);
+        let found = loops(Architecture::X86_64, &NESTED);
         let places: Vec<_> = found.iter().map(|found| (found.start, found.end, found.weight)).collect();
         assert_eq!(places, [(2, 18, 1), (7, 11, 8)]);
     }
@@ -156,15 +152,41 @@ mod tests {
     #[test]
     fn padding_in_front_moves_loops_and_leaves_their_signatures() {
         let moved = [&[0x0f, 0x1f, 0x00][..], &NESTED].concat();
-        let (base, head) = (loops(&NESTED), loops(&moved));
+        let [base, head] = [&NESTED[..], &moved].map(|code| loops(Architecture::X86_64, code));
         assert!(base.iter().zip(&head).all(|(a, b)| a.signature == b.signature && a.start + 3 == b.start));
         assert_ne!(base[0].signature, base[1].signature);
     }
 
     #[test]
     fn code_without_a_jump_back_has_no_loop() {
-        assert_eq!(loops(&[0x31, 0xc0, 0x75, 0x01, 0x90, 0xc3]), []);
-        assert_eq!(loops(&[]), []);
+        assert_eq!(loops(Architecture::X86_64, &[0x31, 0xc0, 0x75, 0x01, 0x90, 0xc3]), []);
+        assert_eq!(loops(Architecture::X86_64, &[]), []);
+        assert_eq!(loops(Architecture::Arm, &NESTED), []);
+    }
+
+    #[test]
+    fn loops_of_aarch64_are_found_with_any_jump() {
+        // mov w8, #9; outer: mov w9, #5; inner: subs w9, w9, #1; b.ne inner; cbnz w8, outer; tbz w8, #3, outer; ret
+        let nested = [
+            0x5280_0128_u32,
+            0x5280_00a9,
+            0x7100_0529,
+            0x54ff_ffe1,
+            0x35ff_ffa8,
+            0x361f_ff88,
+            0xd65f_03c0,
+            0x97ff_fff9,
+        ];
+        let found = |code: &[u32]| {
+            loops(Architecture::Aarch64, &code.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>())
+        };
+        let places: Vec<_> = found(&nested).iter().map(|found| (found.start, found.end, found.weight)).collect();
+        assert_eq!(places, [(4, 24, 1), (8, 16, 8)]);
+        // Other registers and a `nop` leave the work the same, another operation does not.
+        let signatures = |code: &[u32]| found(code).iter().map(|found| found.signature).collect::<Vec<_>>();
+        let own = signatures(&nested[2..4]);
+        assert_eq!(own, signatures(&[0x7100_054a, 0xd503_201f, 0x54ff_ffc1]));
+        assert_ne!(own, signatures(&[0x3100_054a, 0x54ff_ffe1]));
     }
 
     fn found(loops: &[(u64, u64, u64)]) -> Vec<Loop> {

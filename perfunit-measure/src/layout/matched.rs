@@ -51,7 +51,7 @@ const PINNED_BY_GNU_LD: [&str; 14] = [
     ".data",
     ".bss",
 ];
-/// The alignment of pinned sections: more than a page, so that no two sections share a page.
+/// The alignment of pinned sections: the largest memory page of a supported kernel, so that no two sections share one.
 const PAGE: u64 = 0x1_0000;
 /// The address at which linkers place an executable that cannot be moved; the kernel may not allow mappings in front of
 /// it.

@@ -203,6 +203,16 @@ mod tests {
     }
 
     #[test]
+    fn a_drawn_offset_is_any_multiple_of_the_step_in_a_line() {
+        for step in [1, 4, 16] {
+            let mut random = fastrand::Rng::with_seed(7);
+            let offsets: std::collections::BTreeSet<u64> =
+                (0..5000).map(|_| drawn_offset(step, &mut random) % LINE).collect();
+            assert!(offsets.into_iter().eq((0..LINE).step_by(step as usize)));
+        }
+    }
+
+    #[test]
     fn without_a_seed_base_s_order_is_kept() {
         let plan = plan(&blocks(Some(0)), None);
         let expected = "a_base b_base c_base d_base e_base f_base perfunit_before_0 edited_base perfunit_after_0 \

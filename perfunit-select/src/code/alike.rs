@@ -1,8 +1,9 @@
 //! Compares two executables that have the same functions at different addresses.
 
 use super::inlining::UnreadableExecutable;
-use iced_x86::{Code as Operation, Decoder, DecoderOptions};
-use object::{Architecture, Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
+use super::instructions::decode;
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
+use perfunit_build::can_decode;
 use std::collections::BTreeMap;
 
 /// rustc adds the debugger's printers to it if there is debug information.
@@ -30,7 +31,7 @@ fn code_sections<'data>(file: &object::File<'data>) -> Result<Vec<(u64, &'data [
 /// Content of a function without the parts that the linker fills in.
 #[derive(Debug, PartialEq, Eq)]
 enum Shape {
-    Operations(Vec<Operation>),
+    Operations(Vec<u64>),
     /// Size only, for processors without a decoder.
     Size(u64),
     /// Several functions have this name.
@@ -45,14 +46,13 @@ fn shapes(executable: &[u8]) -> Result<BTreeMap<String, Shape>, UnreadableExecut
         let section = symbol.section_index().and_then(|index| file.section_by_index(index).ok());
         let Some(section) = section.filter(|_| name != ENTRY) else { continue };
         let shape = match section.data_range(symbol.address(), symbol.size()) {
-            Ok(Some(bytes)) if file.architecture() == Architecture::X86_64 => Shape::Operations(operations(bytes)),
+            Ok(Some(bytes)) if can_decode(file.architecture()) => {
+                let instructions = decode(file.architecture(), bytes);
+                Shape::Operations(instructions.iter().map(|instruction| instruction.operation).collect())
+            }
             _ => Shape::Size(symbol.size()),
         };
         shapes.entry(name.to_owned()).and_modify(|known| *known = Shape::Ambiguous).or_insert(shape);
     }
     Ok(shapes)
-}
-
-fn operations(code: &[u8]) -> Vec<Operation> {
-    Decoder::with_ip(64, code, 0, DecoderOptions::NONE).iter().map(|instruction| instruction.code()).collect()
 }

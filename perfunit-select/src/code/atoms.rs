@@ -198,8 +198,7 @@ impl<'a, 'data> Builder<'a, 'data> {
         let elf = self.elf;
         for (index, symbol) in elf.symbols.iter().enumerate() {
             let is_local_label = symbol.binding == Binding::Local && names::is_anonymous(symbol.name);
-            // `$x` and `$d` mark code and data on aarch64.
-            if symbol.is_section || symbol.name.is_empty() || symbol.name.starts_with('$') || is_local_label {
+            if symbol.is_section || symbol.name.is_empty() || is_local_label {
                 continue;
             }
             let found = match symbol.place {

@@ -45,7 +45,7 @@ pub use alike::{is_same_code, unlike};
 pub use compare::{ChangedCode, Code, Comparison, What, compare, compare_symbols};
 pub use functions::{FunctionCode, SourceName, functions, named_by};
 pub use inlining::{Inlining, Origin, UnreadableExecutable};
-pub use instructions::Operations;
+pub use instructions::{Instruction, Operations, decode};
 pub use names::{is_c_identifier, stable as stable_name, with_old_drop};
 pub use program::{Program, link};
 pub use reach::{Reach, reach};

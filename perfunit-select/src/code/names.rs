@@ -38,9 +38,13 @@ pub(super) fn entered(symbol: &str) -> &str {
     }
 }
 
-/// Checks for names that the compiler invents and that differ between builds.
+/// Checks for names that the compiler invents and that differ between builds. `$x` and `$d` mark code and data on
+/// aarch64, in every section.
 pub(super) fn is_anonymous(symbol: &str) -> bool {
-    symbol.starts_with(".L") || symbol.starts_with("anon.") || symbol.starts_with("GCC_except_table")
+    symbol.starts_with(".L")
+        || symbol.starts_with('$')
+        || symbol.starts_with("anon.")
+        || symbol.starts_with("GCC_except_table")
 }
 
 /// Checks for names by which std or the C library, whose code is not read, call linked code: the allocator, and

@@ -16,14 +16,28 @@ pub fn rust(source: &str) -> Arc<Unit> {
 
 /// Compiles a crate with these arguments instead of `--test`.
 pub fn rust_with(source: &str, arguments: &[&str]) -> Arc<Unit> {
+    unit(source, &rust_object(source, arguments))
+}
+
+/// Compiles a crate to the bytes of an object.
+pub fn rust_object(source: &str, arguments: &[&str]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("story.rs"), source).unwrap();
-    let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let mut rustc = rustc();
     rustc.args(["story.rs", "--edition=2024", "--emit=obj=story.o", "-Copt-level=3", "-Ccodegen-units=1"]);
     rustc.args(["-Csymbol-mangling-version=v0", "-Cmetadata=story", "--cap-lints=allow"]).args(arguments);
+    object(folder.path(), rustc)
+}
+
+/// Reads an object that was compiled from this source.
+pub fn unit(source: &str, object: &[u8]) -> Arc<Unit> {
     let mut files = CompiledFiles::default();
     files.insert("story.rs", source);
-    Arc::new(read("story.o", &object(folder.path(), rustc), &files).unwrap())
+    Arc::new(read("story.o", object, &files).unwrap())
+}
+
+pub fn rustc() -> Command {
+    Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
 }
 
 /// Compiles C code to an object.

@@ -12,7 +12,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use perfunit_build::TestExecutable;
 use perfunit_model::Sides;
 use perfunit_model::error::{Error, Result};
-use perfunit_runtime::page::{CommonPages, MAGIC, MOST_RUNS, PAGE, PAGE_BYTES, Page, Run, state, unit};
+use perfunit_runtime::page::{CommonPages, MAGIC, MOST_RUNS, PAGE_BYTES, Page, Run, state, unit};
 use perfunit_system::os::SharedMemory;
 use perfunit_system::os::unix::fs::MetadataExt;
 use perfunit_system::{fs, os};
@@ -115,26 +115,30 @@ impl CommonFile {
 
 /// Writes the file. It has no name, so that no other process can open it and a crash leaves nothing behind.
 fn write(programs: &Sides<Vec<u8>>) -> Result<Option<File>> {
-    let pages = programs.as_ref().map(|program| read_only_pages(program));
-    // The page size that the runtime assumes.
-    let ours = os::page_size() == PAGE;
-    let (true, Some(base), Some(head)) = (ours, pages.base, pages.head) else { return Ok(None) };
-    let runs = common_runs(&base, &head);
+    let page_size = os::page_size();
+    let pages = programs.as_ref().map(|program| read_only_pages(program, page_size));
+    let (Some(base), Some(head)) = (pages.base, pages.head) else { return Ok(None) };
+    let runs = common_runs(&base, &head, page_size);
     // Some systems do not allow code in files without a name.
     let Ok(mut file) = os::anonymous_file(c"perfunit-program") else { return Ok(None) };
-    let mut content = header(&runs);
-    for page in runs.iter().flat_map(|run| (run.address..run.address + run.length).step_by(PAGE)) {
+    let mut content = header(&runs, page_size);
+    for page in runs.iter().flat_map(|run| (run.address..run.address + run.length).step_by(page_size)) {
         content.extend_from_slice(&base[&page].content);
     }
     file.write_all(&content).map_err(|error| Error::setup(format!("cannot fill shared memory: {error}")))?;
     Ok(Some(file))
 }
 
-/// Returns [`CommonPages`] as it lies in memory.
-fn header(runs: &[Run]) -> Vec<u8> {
+/// Returns the size of [`CommonPages`] in the file, whole pages.
+fn header_size(page_size: usize) -> usize {
+    size_of::<CommonPages>().next_multiple_of(page_size)
+}
+
+/// Returns [`CommonPages`] as it lies in the file.
+fn header(runs: &[Run], page_size: usize) -> Vec<u8> {
     let numbers = runs.iter().flat_map(|run| [run.address, run.length, run.offset.cast_unsigned()]);
     let mut bytes: Vec<u8> = [runs.len() as u64, 0].into_iter().chain(numbers).flat_map(u64::to_ne_bytes).collect();
-    bytes.resize(size_of::<CommonPages>(), 0);
+    bytes.resize(header_size(page_size), 0);
     bytes
 }
 
@@ -146,7 +150,7 @@ struct MappedPage {
 }
 
 /// Returns the pages that no process writes, by address; `None` if this program cannot be moved.
-fn read_only_pages(program: &[u8]) -> Option<BTreeMap<u64, MappedPage>> {
+fn read_only_pages(program: &[u8], page_size: usize) -> Option<BTreeMap<u64, MappedPage>> {
     let header = FileHeader64::<Endianness>::parse(program).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, program).ok()?;
@@ -159,12 +163,12 @@ fn read_only_pages(program: &[u8]) -> Option<BTreeMap<u64, MappedPage>> {
             continue;
         }
         let (address, offset, size) = (segment.p_vaddr(endian), segment.p_offset(endian), segment.p_filesz(endian));
-        let first = address - address % PAGE as u64;
-        for page in (first..address + size).step_by(PAGE) {
+        let first = address - address % page_size as u64;
+        for page in (first..address + size).step_by(page_size) {
             // The file around the segment is mapped with it; zeros follow its end.
             let start = usize::try_from((offset + page).checked_sub(address)?).ok()?;
-            let mut content = program.get(start..(start + PAGE).min(program.len()))?.to_vec();
-            content.resize(PAGE, 0);
+            let mut content = program.get(start..(start + page_size).min(program.len()))?.to_vec();
+            content.resize(page_size, 0);
             pages.insert(page, MappedPage { executable: segment.p_flags(endian).0 & PF_X.0 != 0, content });
         }
     }
@@ -181,23 +185,23 @@ fn relocates_code(dynamic: &impl ProgramHeader<Endian = Endianness>, endian: End
 }
 
 /// Returns runs of equal pages of one kind; the longest ones if there are too many.
-fn common_runs(base: &BTreeMap<u64, MappedPage>, head: &BTreeMap<u64, MappedPage>) -> Vec<Run> {
+fn common_runs(base: &BTreeMap<u64, MappedPage>, head: &BTreeMap<u64, MappedPage>, page_size: usize) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut last = None;
     // The first page is never moved.
     for (address, page) in base.iter().skip(1).filter(|(address, page)| head.get(address) == Some(page)) {
         match runs.last_mut() {
             Some(run) if last == Some(page.executable) && run.address + run.length == *address => {
-                run.length += PAGE as u64;
+                run.length += page_size as u64;
             }
-            _ => runs.push(Run { address: *address, length: PAGE as u64, offset: 0 }),
+            _ => runs.push(Run { address: *address, length: page_size as u64, offset: 0 }),
         }
         last = Some(page.executable);
     }
     runs.sort_by_key(|run| std::cmp::Reverse(run.length));
     runs.truncate(MOST_RUNS);
     runs.sort_by_key(|run| run.address);
-    let mut offset = size_of::<CommonPages>() as u64;
+    let mut offset = header_size(page_size) as u64;
     for run in &mut runs {
         run.offset = offset.cast_signed();
         offset += run.length;
@@ -209,25 +213,31 @@ fn common_runs(base: &BTreeMap<u64, MappedPage>, head: &BTreeMap<u64, MappedPage
 mod tests {
     use super::*;
 
+    /// Sizes of memory pages that kernels have.
+    const SIZES: [usize; 3] = [0x1000, 0x4000, 0x1_0000];
+
     /// Pages at multiples of a page: `.` is missing, capitals are code, other letters what they contain.
-    fn pages(text: &str) -> BTreeMap<u64, MappedPage> {
+    fn pages(text: &str, size: usize) -> BTreeMap<u64, MappedPage> {
         let page = |(index, letter): (usize, char)| {
-            let content = vec![letter.to_ascii_lowercase() as u8; PAGE];
-            (letter != '.').then(|| ((index * PAGE) as u64, MappedPage { executable: letter.is_uppercase(), content }))
+            let content = vec![letter.to_ascii_lowercase() as u8; size];
+            (letter != '.').then(|| ((index * size) as u64, MappedPage { executable: letter.is_uppercase(), content }))
         };
         text.chars().enumerate().filter_map(page).collect()
     }
 
     #[track_caller]
     fn check(base: &str, head: &str, expected: &[(u64, u64)]) {
-        let runs = common_runs(&pages(base), &pages(head));
-        let page = PAGE as u64;
-        let found: Vec<_> = runs.iter().map(|run| (run.address / page, run.length / page)).collect();
-        assert_eq!(found, expected);
-        let mut offset = page;
-        for run in &runs {
-            assert_eq!(run.offset.cast_unsigned(), offset);
-            offset += run.length;
+        for size in SIZES {
+            let runs = common_runs(&pages(base, size), &pages(head, size), size);
+            let page = size as u64;
+            let found: Vec<_> = runs.iter().map(|run| (run.address / page, run.length / page)).collect();
+            assert_eq!(found, expected);
+            assert_eq!(header(&runs, size).len(), size);
+            let mut offset = page;
+            for run in &runs {
+                assert_eq!(run.offset.cast_unsigned(), offset);
+                offset += run.length;
+            }
         }
     }
 
@@ -254,19 +264,21 @@ mod tests {
     fn of_too_many_runs_the_longest_are_kept() {
         let base: String = std::iter::once("h".to_owned()).chain((0..200).map(|_| "ax".to_owned())).collect();
         let head: String = std::iter::once("h".to_owned()).chain((0..200).map(|_| "ay".to_owned())).collect();
-        let runs = common_runs(&pages(&(base + "aa")), &pages(&(head + "aa")));
+        let [size, ..] = SIZES;
+        let runs = common_runs(&pages(&(base + "aa"), size), &pages(&(head + "aa"), size), size);
         assert_eq!(runs.len(), MOST_RUNS);
-        assert_eq!(runs.last().map(|run| run.length), Some(2 * PAGE as u64));
+        assert_eq!(runs.last().map(|run| run.length), Some(2 * size as u64));
     }
 
     #[test]
     fn our_own_executable_shares_all_its_pages_with_itself() {
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        let pages = read_only_pages(&program).unwrap();
-        let runs = common_runs(&pages, &pages);
-        let common: u64 = runs.iter().map(|run| run.length / PAGE as u64).sum();
+        let size = os::page_size();
+        let pages = read_only_pages(&program, size).unwrap();
+        let runs = common_runs(&pages, &pages, size);
+        let common: u64 = runs.iter().map(|run| run.length / size as u64).sum();
         assert_eq!(common as usize, pages.len() - 1);
         assert!(pages.values().any(|page| page.executable) && pages.values().any(|page| !page.executable));
-        assert_eq!(header(&runs).len(), PAGE);
+        assert_eq!(header(&runs, size).len(), header_size(size));
     }
 }

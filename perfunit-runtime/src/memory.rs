@@ -7,7 +7,8 @@
 //! differ are copied to memory of the process, where their placement is noise between pairs. Only the placement
 //! changes, never the content.
 
-use crate::page::{CommonPages, MOST_RUNS, PAGE};
+use crate::page::{CommonPages, MOST_RUNS};
+use crate::sys;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use std::ptr::{copy_nonoverlapping, null_mut};
@@ -85,6 +86,8 @@ struct Range {
 struct Program {
     base: usize,
     headers: &'static [Header],
+    /// Size of a memory page.
+    page: usize,
 }
 
 /// A program with moved pages. Forked children get new pages by [`renew`](Self::renew).
@@ -149,7 +152,7 @@ impl Settled {
             let Range { start, end } = program.pages(header);
             let before = Range { start, end: end.min(relocated.start) };
             let behind = Range { start: start.max(relocated.end), end };
-            moved & own_filled(before) & own_filled(behind)
+            moved & own_filled(program, before) & own_filled(program, behind)
         })
     }
 
@@ -198,9 +201,9 @@ struct Runs;
 
 impl Runs {
     fn open(common: i32) -> Option<&'static CommonPages> {
-        // SAFETY: the file begins with a `CommonPages`, which is one page long and valid for every bit pattern.
+        // SAFETY: the file begins with a `CommonPages`, which is valid for every bit pattern.
         unsafe {
-            let address = mmap(null_mut(), PAGE, PROT_READ, MAP_PRIVATE, common, 0);
+            let address = mmap(null_mut(), std::mem::size_of::<CommonPages>(), PROT_READ, MAP_PRIVATE, common, 0);
             (address as isize != -1).then(|| &*address.cast::<CommonPages>())
         }
     }
@@ -238,7 +241,7 @@ impl Program {
     /// Returns the pages of a segment that are backed by the file.
     fn pages(self, header: &Header) -> Range {
         let start = self.base + header.address as usize;
-        Range { start: start & !(PAGE - 1), end: (start + header.file_size as usize).next_multiple_of(PAGE) }
+        self.pages_around(start, (start + header.file_size as usize).next_multiple_of(self.page))
     }
 
     /// Returns the pages that the dynamic linker makes read-only after loading; the last page only if it is protected
@@ -249,7 +252,12 @@ impl Program {
         };
         let start = self.base + header.address as usize;
         let end = start + header.memory_size as usize;
-        Range { start: start & !(PAGE - 1), end: end & !(PAGE - 1) }
+        self.pages_around(start, end & !(self.page - 1))
+    }
+
+    /// Returns the pages from that of `start` up to `end`.
+    fn pages_around(self, start: usize, end: usize) -> Range {
+        Range { start: start & !(self.page - 1), end }
     }
 }
 
@@ -273,7 +281,7 @@ unsafe fn loaded_program(object: *const Object) -> Program {
     // SAFETY: the headers of a loaded object stay in place.
     unsafe {
         let headers = std::slice::from_raw_parts((*object).headers, usize::from((*object).count));
-        Program { base: (*object).base, headers }
+        Program { base: (*object).base, headers, page: sys::page_size() }
     }
 }
 
@@ -304,7 +312,7 @@ impl Part {
 /// Applies `place` to all parts of a segment. Returns whether all succeeded.
 fn for_each_part(program: Program, header: &Header, runs: &CommonPages, place: impl Fn(Part) -> bool) -> bool {
     let Range { start, end } = program.pages(header);
-    let mut at = start.max(program.first_page() + PAGE);
+    let mut at = start.max(program.first_page() + program.page);
     let mut all = true;
     for run in runs.runs.iter().take((runs.count as usize).min(MOST_RUNS)) {
         let run_start = program.base + run.address as usize;
@@ -344,18 +352,18 @@ fn own(pages: Range, protection: c_int) -> bool {
 
 /// Copies writable pages to new ones, except pages of zeros, of which there are many between parts of the data that are
 /// laid out apart.
-fn own_filled(pages: Range) -> bool {
+fn own_filled(program: Program, pages: Range) -> bool {
     let is_filled = |page: usize| {
         // SAFETY: a page of this program's data, which no other thread writes.
-        let words = unsafe { std::slice::from_raw_parts(page as *const u64, PAGE / 8) };
+        let words = unsafe { std::slice::from_raw_parts(page as *const u64, program.page / 8) };
         words.iter().any(|word| *word != 0)
     };
     let mut moved = true;
     let mut start = pages.start;
-    for page in (pages.start..pages.end).step_by(PAGE) {
+    for page in (pages.start..pages.end).step_by(program.page) {
         if !is_filled(page) {
             moved &= own(Range { start, end: page }, PROT_READ_WRITE);
-            start = page + PAGE;
+            start = page + program.page;
         }
     }
     moved & own(Range { start, end: pages.end }, PROT_READ_WRITE)
@@ -366,7 +374,8 @@ fn own_data(program: Program, header: &Header) {
     let protected = program.headers.iter().find(|other| other.kind == READ_ONLY_AFTER_LOADING);
     let protected = protected.map_or(Range { start: 0, end: 0 }, |header| program.pages(header));
     let pages = program.pages(header);
-    for page in (pages.start..pages.end).step_by(PAGE).filter(|page| !(protected.start..protected.end).contains(page)) {
+    let all = (pages.start..pages.end).step_by(program.page);
+    for page in all.filter(|page| !(protected.start..protected.end).contains(page)) {
         // SAFETY: a byte of a writable page of this program; the access is atomic in case another thread writes it.
         let byte = unsafe { AtomicU8::from_ptr(page as *mut u8) };
         let _held = byte.fetch_update(Relaxed, Relaxed, Some);
@@ -395,18 +404,19 @@ mod tests {
     #[test]
     fn common_pages_come_from_the_file_and_all_others_are_our_own() {
         let program = Program::find().unwrap();
+        let page = program.page;
         let data = program.loaded().find(|header| header.flags & (WRITABLE | EXECUTABLE) == 0).unwrap();
         let code = program.loaded().find(|header| header.flags & EXECUTABLE != 0).unwrap();
         let (data, code) = (program.pages(data), program.pages(code));
-        let shared = data.start + 2 * PAGE;
-        assert!(shared + PAGE < data.end, "this program is too small to share anything");
+        let shared = data.start + 2 * page;
+        assert!(shared + page < data.end, "this program is too small to share anything");
         // SAFETY: a read-only page of this program.
-        let content = unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }.to_vec();
+        let content = unsafe { std::slice::from_raw_parts(shared as *const u8, page) }.to_vec();
         let path = std::env::temp_dir().join(format!("perfunit-common-{}", std::process::id()));
         let mut file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        let numbers = [1, 0, (shared - program.base) as u64, PAGE as u64, PAGE as u64];
+        let numbers = [1, 0, (shared - program.base) as u64, page as u64, page as u64];
         let mut list: Vec<u8> = numbers.into_iter().flat_map(u64::to_ne_bytes).collect();
-        list.resize(PAGE, 0);
+        list.resize(page, 0);
         file.write_all(&list).and_then(|()| file.write_all(&content)).unwrap();
 
         let settled = settle_program(file.into_raw_fd()).unwrap();
@@ -418,10 +428,10 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(from, path.to_str().unwrap());
         // SAFETY: see above.
-        assert_eq!(unsafe { std::slice::from_raw_parts(shared as *const u8, PAGE) }, content);
+        assert_eq!(unsafe { std::slice::from_raw_parts(shared as *const u8, page) }, content);
         let executable = std::env::current_exe().unwrap();
         assert_eq!(mapped_from(program.first_page()), executable.to_str().unwrap());
-        for own in [shared - PAGE, shared + PAGE, code.start, code.end - PAGE] {
+        for own in [shared - page, shared + page, code.start, code.end - page] {
             assert_eq!(mapped_from(own), "/memfd:perfunit (deleted)");
         }
         assert_eq!(program.loaded().count(), Program::find().unwrap().loaded().count());

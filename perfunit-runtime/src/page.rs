@@ -302,15 +302,16 @@ pub struct Page {
     pub sides: [SideArea; 2],
 }
 
-/// Length of the mapping in bytes, a multiple of the page size.
+/// Length of the mapping in bytes.
 pub const PAGE_BYTES: usize = std::mem::size_of::<Page>().div_ceil(PAGE) * PAGE;
 
-/// Size of a memory page in bytes.
+/// Unit of the parts of shared files in bytes, on every system. A memory page of the system can be larger.
 pub const PAGE: usize = 4096;
 /// Largest number of runs of common pages.
 pub const MOST_RUNS: usize = 170;
 
-/// Header of the file with the pages that are equal in both programs of a pair; one page long.
+/// Header of the file with the pages that are equal in both programs of a pair. It has the file's first memory page for
+/// itself.
 #[repr(C)]
 pub struct CommonPages {
     /// Number of entries of `runs` in use.
@@ -327,9 +328,9 @@ pub struct CommonPages {
 pub struct Run {
     /// Offset of the first byte from the program's load address.
     pub address: u64,
-    /// Length in bytes, a multiple of [`PAGE`].
+    /// Length in bytes, whole memory pages.
     pub length: u64,
-    /// Offset in the file.
+    /// Offset in the file, a multiple of the size of a memory page.
     pub offset: i64,
 }
 

@@ -4,12 +4,11 @@
 //!
 //! The first child determines which pages a body needs, from the kernel's page map after the call. Populating all pages
 //! of a program would take ten times as long and evict the body's own lines from the caches.
-//! a program ready would take ten times as long and throw the body's own lines out of the caches.
 
 use crate::maps::{self, Mapping};
-use crate::sys::{self, Advice, OpenFile, PAGE};
+use crate::sys::{self, Advice, OpenFile};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Longest mapping that is examined, because longer ones have a long page map.
 const LONGEST: usize = 256 << 20;
@@ -49,7 +48,7 @@ impl Pages {
     /// Populates the pages that the first child needed. Called in a child, before its call.
     pub fn populate(&self) {
         let Some(list) = self.list else { return };
-        let runs = (list.filled.load(Relaxed) as usize).saturating_sub(1);
+        let runs = (list.filled.load(Acquire) as usize).saturating_sub(1);
         for [start, length] in &list.runs[..runs] {
             let length = length.load(Relaxed) as usize;
             let advice = if length & 1 == 0 { Advice::Read } else { Advice::Write };
@@ -66,19 +65,20 @@ impl Pages {
                 note_mapping(*mapping, &map, list, &mut runs);
             }
         }
-        list.filled.store(runs as u64 + 1, Relaxed);
+        list.filled.store(runs as u64 + 1, Release);
     }
 }
 
 fn note_mapping(mapping: Mapping, map: &OpenFile, list: &List, runs: &mut usize) {
-    let (first, pages) = (mapping.start / PAGE, mapping.length / PAGE);
+    let size = sys::page_size();
+    let (first, pages) = (mapping.start / size, mapping.length / size);
     let mut run: Option<(usize, usize)> = None;
     let mut entries = [0_u64; PIECE];
     let mut close = |run: &mut Option<(usize, usize)>| {
         let (Some((start, length)), true) = (run.take(), *runs < MOST_RUNS) else { return };
-        list.runs[*runs][0].store((start * PAGE) as u64, Relaxed);
+        list.runs[*runs][0].store((start * size) as u64, Relaxed);
         let writes = u64::from(mapping.advice == Advice::Write);
-        list.runs[*runs][1].store((length * PAGE) as u64 | writes, Relaxed);
+        list.runs[*runs][1].store((length * size) as u64 | writes, Relaxed);
         *runs += 1;
     };
     let mut done = 0;
@@ -114,10 +114,11 @@ mod tests {
 
     #[test]
     fn pages_in_use_are_noted_once_and_populated_without_a_change() {
-        let mut data = vec![0_u8; 64 * PAGE];
+        let size = sys::page_size();
+        let mut data = vec![0_u8; 64 * size];
         let pages = Pages::find();
         for page in [3, 4, 5, 40] {
-            data[page * PAGE] = 7;
+            data[page * size] = 7;
         }
         pages.note();
         let list = pages.list.unwrap();
@@ -126,7 +127,7 @@ mod tests {
         pages.populate();
         pages.note();
         assert_eq!(list.filled.load(Relaxed), filled);
-        assert_eq!([3, 4, 5, 40, 41].map(|page| data[page * PAGE]), [7, 7, 7, 7, 0]);
+        assert_eq!([3, 4, 5, 40, 41].map(|page| data[page * size]), [7, 7, 7, 7, 0]);
     }
 
     #[test]

@@ -27,6 +27,7 @@ extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
     fn fork() -> c_int;
     fn getpid() -> c_int;
+    fn sysconf(name: c_int) -> c_long;
     fn prctl(option: c_int, ...) -> c_int;
     fn waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int;
     fn waitid(kind: c_int, process: c_uint, end: *mut SignalInfo, options: c_int) -> c_int;
@@ -66,6 +67,8 @@ const CLD_EXITED: c_int = 1;
 const CLD_DUMPED: c_int = 3;
 const CORE_DUMPED: c_int = 0x80;
 
+/// Name of the size of a memory page for `sysconf`.
+const SC_PAGESIZE: c_int = 30;
 /// Number of cores in a `cpu_set_t`.
 const MOST_CORES: usize = 1024;
 const O_CLOEXEC: c_int = 0o2_000_000;
@@ -116,6 +119,12 @@ pub fn map_shared(length: usize) -> Option<*mut c_void> {
     // SAFETY: a new mapping at a free address.
     let address = unsafe { mmap(std::ptr::null_mut(), length, PROT_READ_WRITE, flags, -1, 0) };
     (address as isize != -1).then_some(address)
+}
+
+/// Returns the size of a memory page in bytes; aarch64 kernels have pages of 4, 16 or 64 KiB.
+pub fn page_size() -> usize {
+    // SAFETY: the call takes no pointers.
+    usize::try_from(unsafe { sysconf(SC_PAGESIZE) }).unwrap_or(PAGE)
 }
 
 /// Opens the kernel's map of this process's pages.

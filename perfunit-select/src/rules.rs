@@ -146,16 +146,14 @@ impl TestRules {
     }
 
     /// Returns the steps before tests with the targets whose tests need each, leaving out steps that no test needs.
-    pub fn steps_for<'a>(
-        &self,
-        tests: impl Iterator<Item = &'a TestId> + Clone,
-    ) -> Vec<(&Step, BTreeSet<&'a TargetId>)> {
+    pub fn steps_for<'a>(&self, tests: &[&'a TestId]) -> Vec<(&Step, BTreeSet<&'a TargetId>)> {
         let needs = |filters: &[Expression], test: &TestId| {
             let takes = |universe: &Universe| filters.iter().any(|filter| universe.takes(filter, test));
             filters.is_empty() || self.universe.as_ref().is_some_and(takes)
         };
         let of_step = self.steps.iter().map(|(step, filters)| {
-            (step, tests.clone().filter(|test| needs(filters, test)).map(|test| &test.target).collect::<BTreeSet<_>>())
+            let needing = tests.iter().filter(|test| needs(filters, test));
+            (step, needing.map(|test| &test.target).collect::<BTreeSet<_>>())
         });
         of_step.filter(|(_, targets)| !targets.is_empty()).collect()
     }

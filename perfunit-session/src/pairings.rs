@@ -93,7 +93,8 @@ fn before_tests(
     tests: &[Candidate],
 ) -> Result<Vec<Warning>> {
     let mut warnings = Vec::new();
-    for (step, targets) in session.selected.rules.steps_for(tests.iter().map(|candidate| &candidate.test)) {
+    let tests: Vec<_> = tests.iter().map(|candidate| &candidate.test).collect();
+    for (step, targets) in session.selected.rules.steps_for(&tests) {
         let files = built.pairing.data()?.into_owned();
         let version = PreparedVersion { side: built.pairing.tests_of, files: &files, injections: &built.injections };
         let (result, warning) = builder.step(step, version)?;

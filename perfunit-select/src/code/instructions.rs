@@ -77,7 +77,7 @@ fn aarch64_distance(word: u32) -> Option<i64> {
         _ => return None,
     };
     let field = (word << (32 - low - bits)).cast_signed() >> (32 - bits);
-    Some(i64::from(field) * WORD as i64)
+    Some(i64::from(field) * 4)
 }
 
 /// Kinds of aarch64 instructions, the more specific ones first: the bits that tell the kind, their values, and the

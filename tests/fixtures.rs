@@ -12,10 +12,10 @@ use support::Case;
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // Cases measure. Few at a time disturb each other no more than other programs do, and results must not depend on this.
-    // A case mostly waits for a single process, so one more than there are cores keeps two cores busy.
+    // Cases measure. Two at a time disturb each other no more than another program does, and results must not depend on
+    // this.
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    arguments.test_threads.get_or_insert(cores.min(2) + 1);
+    arguments.test_threads.get_or_insert(cores.min(2));
     let repeat = std::env::var("PERFUNIT_TEST_REPEAT").map_or(1, |count| count.parse().expect("a number"));
     let trials = Case::all().into_iter().map(|(name, case)| Trial::test(name, move || check(&case, repeat))).collect();
     libtest_mimic::run(&arguments, trials).exit();

@@ -228,23 +228,19 @@ impl Builder<'_> {
 /// Checks how a step ended. The error names the step, the version and the folder.
 fn ended_well(step: &Step, name: &str, tree: &Path, status: Result<Option<ExitStatus>>) -> Result<()> {
     let failed = |message: String| Error::new(ExitCode::BuildFailed, message);
-    let status = match status {
+    Err(match status {
         Ok(Some(status)) if status.success() => return Ok(()),
-        Ok(Some(status)) => Ok(status),
-        Ok(None) if interrupt::requested() => {
-            return Err(Error::new(ExitCode::Interrupted, "interrupted while preparing"));
-        }
-        Ok(None) => Err(failed(format!("{step} did not end within {:?} in {name}", step.timeout))
-            .hint("see its output above; steps have no input, and `timeout = \"30m\"` gives it more time")),
-        Err(error) => Err(failed(format!("{step} in {name}: {}", error.message()))
-            .hint("a program without a slash is searched in PATH, other paths start at the workspace's root")),
-    };
-    let status = status?;
-    Err(failed(format!("{step} failed in {name}: {status}")).hint(format!(
-        "see its output above; it ran in our copy of that version, {}; if a version does not have what the command needs, \
-        let it do nothing there: command = [\"sh\", \"-c\", \"test ! -d bootstrap || cargo bootstrap\"]",
-        tree.display()
-    )))
+        Ok(Some(status)) => failed(format!("{step} failed in {name}: {status}")).hint(format!(
+            "see its output above; it ran in our copy of that version, {}; if a version does not have what the command \
+            needs, let it do nothing there: command = [\"sh\", \"-c\", \"test ! -d bootstrap || cargo bootstrap\"]",
+            tree.display()
+        )),
+        Ok(None) if interrupt::requested() => Error::new(ExitCode::Interrupted, "interrupted while preparing"),
+        Ok(None) => failed(format!("{step} did not end within {:?} in {name}", step.timeout))
+            .hint("see its output above; steps have no input, and `timeout = \"30m\"` gives it more time"),
+        Err(error) => failed(format!("{step} in {name}: {}", error.message()))
+            .hint("a program without a slash is searched in PATH, other paths start at the workspace's root"),
+    })
 }
 
 /// Returns the last lines of an output.

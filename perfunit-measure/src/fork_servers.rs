@@ -126,7 +126,8 @@ impl ForkServers {
         let next = if is_drawn { pairs % COPIES_OF_DRAWN } else { pairs };
         let all = self.servers.iter().chain([&*servers]);
         let copied: u64 = all.map(|servers| servers.size * u64::from(servers.copies)).sum();
-        if next == servers.copies && copied + servers.size <= COPIED_BYTES {
+        // Processes that count are not timed and copy no pages.
+        if servers.origin.gauge.is_none() && next == servers.copies && copied + servers.size <= COPIED_BYTES {
             servers.copies += 1;
         }
         if next < servers.copies { next } else { NO_COPY }

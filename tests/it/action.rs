@@ -198,7 +198,7 @@ fn the_action_compares_pull_requests_and_comments() {
     assert_eq!((remark.code, remark.outputs["verdict"].as_str()), (0, "nothing"), "{}", remark.said);
     assert!(!remark.said.contains("Compiling"), "{}", remark.said);
 
-    // Without a token nobody can read comments, and the job is as green as before.
+    // Without a token comments cannot be read, and the job is as green as before.
     fs::write(runner.path("comment-id.refused"), "").unwrap();
     let refused = on("pull_request");
     assert!(refused.code == 0 && refused.said.contains("may not read comments"), "{}", refused.said);

@@ -127,8 +127,8 @@ fn is_free_to_move(record: &LinkRecord) -> bool {
 /// Alignment of functions, and of loops where it pays, by default. A larger alignment is deliberate.
 pub const ALIGNMENT: u64 = 16;
 
-/// Returns the smallest distance between the addresses of two functions, in bytes; none for processors whose code the
-/// tool does not decode.
+/// Returns the smallest distance between the addresses of two functions, in bytes; `None` for processors that the tool
+/// has no decoder for.
 pub fn code_unit(architecture: Architecture) -> Option<u64> {
     match architecture {
         Architecture::X86_64 => Some(1),

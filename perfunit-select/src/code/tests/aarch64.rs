@@ -178,7 +178,7 @@ fn numbers_of_outlined_functions_mean_nothing() {
     changed_by(&comparison, "tests::of_two", &[("story::two", What::Code)]);
 }
 
-/// What objdump says about the code of one file.
+/// The code of one file as objdump prints it.
 #[derive(Default)]
 struct Reference {
     functions: usize,

@@ -155,7 +155,7 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
     };
     let described =
         described.as_ref().map_err(|why| Stop::Because(Unexplained::Unreadable { why: why.to_string() }))?;
-    let subject = Subject { test: test.clone(), executables: run, terms: None, ignored: false };
+    let subject = Subject::new(test.clone(), run);
     let sides = Sides::as_ref(&lined.sides);
     let follows = question.starts > 0.0;
     let gauge = if follows { Gauge::ProgramGraphs } else { Gauge::CallGraph };

@@ -289,7 +289,7 @@ impl Examiner<'_> {
         };
         let built = Sides { base, head };
         let executables = self.layouts.first(built)?.unwrap_or(built);
-        let subject = Subject { test: question.test.clone(), executables, terms: None, ignored: false };
+        let subject = Subject::new(question.test.clone(), executables);
         self.config.deadline = Some(self.end);
         let sides = self.probed.sides.as_ref();
         let opened = ProbedPairs::open(self.bench, &self.config, sides, subject, request);

@@ -27,6 +27,7 @@ mod noise;
 mod options;
 mod pair;
 mod pilot;
+mod pooled;
 mod process_pair;
 mod programs;
 mod recorder;

@@ -10,6 +10,7 @@ use super::measurement::{Measurement, Unit};
 use super::meter;
 use super::pair;
 use super::pilot;
+use super::pooled::{Pooling, pools};
 use super::running::{Pads, Programs};
 use super::secondary_metrics::OF_PAIRS;
 use super::single_calls::{self, Alone, Found};
@@ -20,7 +21,7 @@ use super::whole_process::{self, Starts};
 use perfunit_build::{SideBuild, TestClock, TestExecutable};
 use perfunit_decide as decide;
 use perfunit_model::error::{Result, apart};
-use perfunit_model::{LayoutMatch, Metric, NoLayout, Note, Placement, Reason, Repeated, Side, Sides, Spent, TargetId};
+use perfunit_model::{LayoutMatch, Metric, NoLayout, Note, Placement, PooledChange, Reason, Repeated, Side, Sides, Spent, TargetId};
 use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ const KEPT_FOR_CONFIRMATION: u32 = 4;
 pub struct AllEnded {
     /// One for each subject, in their order.
     pub tests: Vec<Ended>,
+    /// Mean changes of tests that enter the changed code through one function.
+    pub pooled: Vec<PooledChange>,
     /// The layouts by target, or the reason why a target has none.
     pub layouts: BTreeMap<TargetId, std::result::Result<LayoutMatch, NoLayout>>,
 }
@@ -52,7 +55,7 @@ pub fn measure_all(
     // Single calls need no confirmation; they share the error rate with it.
     let first = Config { others: config.others + subjects.len(), ..config.clone() };
     let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
-    let mut tests: Vec<Option<Ended>> = subjects.iter().map(|_| None).collect();
+    let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
     let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&criteria(&config.on(subject.terms)).gates);
     // The number of verdicts that pairs gave or could have given.
@@ -65,15 +68,20 @@ pub fn measure_all(
         let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
         let Screening { layouts, random, .. } = &mut screening;
+        let ways: Vec<Option<Settled>> = screened.iter().map(|screened| screened.way.clone()).collect();
         let mut confirmer = Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
-        let ends = confirmer.run(screened)?;
+        let ends = confirmer.run(screened)?.into_iter().zip(ways);
         places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
         if !put_off.is_empty() {
             observer.progress.proceed("Measuring", put_off.len());
         }
         waiting = put_off;
     }
-    Ok(AllEnded { tests: tests.into_iter().flatten().collect(), layouts: screening.layouts.states() })
+    let Screening { layouts, random, .. } = &mut screening;
+    let (tests, ways): (Vec<Ended>, Vec<Option<Settled>>) = tests.into_iter().flatten().unzip();
+    let pools = pools(config, subjects.iter().zip(ways).zip(&tests).map(|((subject, way), end)| (subject, way, end)));
+    let pooled = Pooling { bench, config, sides, observer, layouts, random }.run(pools, config.others)?;
+    Ok(AllEnded { tests, pooled, layouts: screening.layouts.states() })
 }
 
 fn before_confirmation(deadline: Instant) -> Instant {

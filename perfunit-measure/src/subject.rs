@@ -3,7 +3,7 @@
 use super::running::Programs;
 use perfunit_build::{SideBuild, TestExecutable};
 use perfunit_model::{
-    Capture, CrossCheck, Measured, Metrics, Note, PossibleChange, Reason, Sides, Spent, TestId, Verdict,
+    Capture, CrossCheck, EnteredFunction, Measured, Metrics, Note, PossibleChange, Reason, Sides, Spent, TestId, Verdict,
 };
 use perfunit_project::config::Terms;
 use perfunit_system::progress::Progress;
@@ -17,6 +17,15 @@ pub struct Subject<'a> {
     pub terms: Option<&'a Terms>,
     /// True if the test is `#[ignore]`d; a custom harness then needs an argument.
     pub ignored: bool,
+    /// The first changed function that the test executes, if it was traced.
+    pub enters: Option<&'a EnteredFunction>,
+}
+
+impl<'a> Subject<'a> {
+    /// Returns a test without terms of its own.
+    pub fn new(test: TestId, executables: Sides<&'a TestExecutable>) -> Self {
+        Self { test, executables, terms: None, ignored: false, enters: None }
+    }
 }
 
 impl Subject<'_> {

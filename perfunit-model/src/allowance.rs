@@ -2,7 +2,7 @@
 
 use super::acceptance::ALL_TESTS;
 use super::format::{one_line, threshold};
-use super::{Acceptance, AcceptedIn, Change, Metric, MetricVerdict, Note, Outcome, Run, Verdict};
+use super::{Acceptance, AcceptedIn, Change, Metric, MetricVerdict, Note, Outcome, PooledChange, Run, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,11 +72,11 @@ fn is_responsible(name: &str, outcome: &Outcome, run: &Run) -> bool {
 }
 
 impl Run {
-    /// Returns the slowdown that is accepted of a test. Within a step of the history, and in the configuration, the largest
-    /// one counts; the steps add up.
-    fn allowance<'a>(&'a self, outcome: &Outcome) -> Option<Allowance<'a>> {
+    /// Returns the slowdown that the acceptances about a test or a function allow. Within a step of the history, and in the
+    /// configuration, the largest one counts; the steps add up.
+    fn allowance<'a>(&'a self, is_about: impl Fn(&Acceptance) -> bool) -> Option<Allowance<'a>> {
         let mut steps: BTreeMap<Option<usize>, &Acceptance> = BTreeMap::new();
-        for acceptance in self.acceptances.iter().filter(|acceptance| is_about(acceptance, outcome, self)) {
+        for acceptance in self.acceptances.iter().filter(|acceptance| is_about(acceptance)) {
             let step = match acceptance.from {
                 AcceptedIn::Commit { step, .. } => Some(step),
                 AcceptedIn::Configuration { .. } => None,
@@ -94,6 +94,17 @@ impl Run {
         all.reduce(|one, other| if other.at_most > one.at_most { other } else { one })
     }
 
+    /// Returns the functions whose tests got slower in the mean, without those whose mean change is accepted.
+    pub fn slower_functions(&self) -> impl Iterator<Item = &PooledChange> {
+        self.pooled.iter().filter(|pooled| {
+            let is_about = |acceptance: &Acceptance| {
+                acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, &pooled.name)
+            };
+            let allowed = self.allowance(is_about).map_or(0.0, |allowance| allowance.at_most);
+            pooled.verdict == Verdict::Slower && pooled.change.estimate > allowed
+        })
+    }
+
     /// Returns what accepts the slowdown of a test that got slower.
     pub fn accepted_by<'a>(&'a self, outcome: &Outcome) -> Option<Allowance<'a>> {
         if outcome.verdict == Verdict::Slower { self.covering(outcome) } else { None }
@@ -109,7 +120,7 @@ impl Run {
     pub fn acceptance<'a>(&'a self, outcome: &Outcome) -> Option<(Allowance<'a>, Coverage)> {
         // Most runs accept nothing.
         let measured = outcome.measured.as_ref().filter(|_| !self.acceptances.is_empty())?;
-        let allowance = self.allowance(outcome)?;
+        let allowance = self.allowance(|acceptance| is_about(acceptance, outcome, self))?;
         let is_within = |change: Change| change.estimate.max(change.low) <= allowance.at_most;
         let first_call = outcome.notes.iter().find_map(|note| match note {
             Note::FirstCallToo { change, .. } => Some(*change),

@@ -15,6 +15,8 @@ pub struct Denied {
     pub uncovered: bool,
     /// Functions with work that grows with a larger power than on base.
     pub growth: bool,
+    /// Changed functions whose tests got slower in the mean, although none of them did for certain.
+    pub functions: bool,
     /// Generated calls that got slower.
     pub generated: bool,
     /// A run without measured tests.
@@ -78,6 +80,8 @@ pub enum Conclusion {
     Slower,
     /// The work of functions grows with a larger power, which is denied.
     Grows,
+    /// The tests of a changed function got slower in the mean, which is denied.
+    FunctionSlower,
     /// Tests got slower than the ratchet's version, but none got slower than base.
     SlowerThanRatchet,
     /// Generated calls got slower, which is denied.
@@ -118,7 +122,10 @@ impl Conclusion {
 
     /// Returns true if something got slower, or grows although that is denied.
     pub fn is_regression(self) -> bool {
-        matches!(self, Self::Slower | Self::Grows | Self::SlowerThanRatchet | Self::GeneratedSlower)
+        matches!(
+            self,
+            Self::Slower | Self::Grows | Self::FunctionSlower | Self::SlowerThanRatchet | Self::GeneratedSlower
+        )
     }
 
     fn of_base(run: &Run, denied: Denied) -> Self {
@@ -128,6 +135,7 @@ impl Conclusion {
         match () {
             () if run.slower().next().is_some() => Self::Slower,
             () if denied.growth && run.growing().next().is_some() => Self::Grows,
+            () if denied.functions && run.slower_functions().next().is_some() => Self::FunctionSlower,
             () if run.interrupted => Self::Interrupted,
             () if run.failing(Side::Head).next().is_some() => Self::FailsOnHead,
             () if run.fails_on_base() => Self::FailsOnBase,
@@ -175,6 +183,7 @@ mod tests {
         unconfirmed: true,
         uncovered: true,
         growth: true,
+        functions: true,
         generated: true,
         nothing_measured: false,
     };

@@ -76,9 +76,11 @@ impl From<Conclusion> for ExitCode {
     fn from(conclusion: Conclusion) -> Self {
         match conclusion {
             Conclusion::Passed => Self::Success,
-            Conclusion::Slower | Conclusion::Grows | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => {
-                Self::Regression
-            }
+            Conclusion::Slower
+            | Conclusion::Grows
+            | Conclusion::FunctionSlower
+            | Conclusion::SlowerThanRatchet
+            | Conclusion::GeneratedSlower => Self::Regression,
             Conclusion::Interrupted => Self::Interrupted,
             Conclusion::FailsOnHead => Self::TestsFailOnHead,
             Conclusion::FailsOnBase => Self::TestsFailOnBase,

@@ -28,6 +28,7 @@ mod metric;
 mod note;
 mod outcome;
 mod partition;
+mod pooled;
 mod possible;
 mod profile;
 mod ratchet;
@@ -78,6 +79,7 @@ pub use metric::{
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
+pub use pooled::{EnteredFunction, PooledChange};
 pub use possible::PossibleChange;
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};

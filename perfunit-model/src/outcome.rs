@@ -3,7 +3,7 @@
 use super::format::short_commit;
 use super::{
     Acceptance, Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PossibleChange, Reason, Sample, Scaling, SelectedBecause,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PooledChange, PossibleChange, Reason, Sample, Scaling, SelectedBecause,
     Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
     WorkUnit, margin,
 };
@@ -193,6 +193,9 @@ pub struct Run {
     /// The part that was measured here, if the run is divided into shards.
     #[serde(default)]
     pub sharding: Option<Sharding>,
+    /// Mean changes of tests that enter the changed code through one function.
+    #[serde(default)]
+    pub pooled: Vec<PooledChange>,
     /// Growth of functions' work, if requested.
     #[serde(default)]
     pub growth: Option<Growth>,
@@ -303,6 +306,11 @@ impl Run {
         let fails = |reason: &Reason| reason.fails_on(Side::Base) && !is_long(reason);
         let fails = |outcome: &Outcome| outcome.reason.as_ref().is_some_and(fails);
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
+    }
+
+    /// Returns the changed functions whose tests have this verdict in the mean.
+    pub fn pooled(&self, verdict: Verdict) -> impl Iterator<Item = &PooledChange> {
+        self.pooled.iter().filter(move |pooled| pooled.verdict == verdict)
     }
 
     /// Returns the functions with work that grows with a larger power of a length than on base.

@@ -267,6 +267,7 @@ pub fn run(outcomes: Vec<Outcome>) -> Run {
         alpha: 0.01,
         interrupted: false,
         sharding: None,
+        pooled: Vec::new(),
         growth: None,
         scaling: Vec::new(),
         acceptances: Vec::new(),

@@ -44,11 +44,12 @@ pub fn annotations(run: &Run) -> String {
     let failing = sections.get(Kind::Failing).map(|section| of_tests_in("error", section));
     let ratchet = sections.bad(Kind::Ratchet).map(|section| ratchet(section, run));
     let errors = failing.into_iter().chain(ratchet).chain(groups.iter().map(of_group));
+    let functions = sections.items(Kind::Functions).iter().map(|item| warning(item, "over its tests"));
     let growing = sections.items(Kind::Growth).iter().map(|item| warning(item, "grows with a larger power"));
     let uncovered = sections.items(Kind::Uncovered).iter().map(|item| warning(item, "is executed by no test"));
     let accepted = sections.get(Kind::Accepted).map(|section| of_tests_in("notice", section));
     limited("error", errors.collect())
-        + &limited("warning", growing.chain(uncovered).collect())
+        + &limited("warning", functions.chain(growing).chain(uncovered).collect())
         + &accepted.unwrap_or_default()
 }
 
@@ -143,7 +144,10 @@ pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> Stri
 /// Returns the conclusion in one word; for a run that passed, the result of the tests.
 pub(super) fn verdict(run: &Run, conclusion: Conclusion) -> &'static str {
     match conclusion {
-        Conclusion::Slower | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => "slower",
+        Conclusion::Slower
+        | Conclusion::FunctionSlower
+        | Conclusion::SlowerThanRatchet
+        | Conclusion::GeneratedSlower => "slower",
         Conclusion::Grows => "grows",
         Conclusion::Interrupted => "interrupted",
         Conclusion::FailsOnHead => "failing",

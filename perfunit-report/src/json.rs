@@ -5,7 +5,7 @@ use super::explanations::Explanation;
 use super::generate::Calls;
 use super::metrics::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, Throughput, finite, pretty};
-use super::{acceptance, growth, ratchet};
+use super::{acceptance, growth, pooled, ratchet};
 use perfunit_model as model;
 use perfunit_model::{
     Capture, EffectClass, Function, LayoutMatch, LtoKind, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat,
@@ -326,6 +326,10 @@ pub struct Document {
     pub repeat: Option<Repeat>,
     /// Division of the run into shards, if it was divided.
     pub sharding: Option<Sharding>,
+    /// Changed functions with the mean change of the tests that enter the changed code there, where no test is slower or
+    /// faster alone and the mean may have changed.
+    #[serde(default)]
+    pub functions: Vec<pooled::FunctionChange>,
     /// Growth of functions' work with the length of their input, if requested.
     #[serde(default)]
     pub growth: Option<growth::Growth>,
@@ -492,6 +496,7 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
+            functions: run.pooled.iter().map(pooled::FunctionChange::from).collect(),
             growth: run.growth.as_ref().map(growth::Growth::from),
             scaling: run.scaling.iter().map(growth::Scaling::from).collect(),
             ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Sections with a suite of their own, in this order.
-const FURTHER: [Kind; 5] = [Kind::Uncovered, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
+const FURTHER: [Kind; 6] = [Kind::Uncovered, Kind::Functions, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
 /// Returns the document. Tests count as failed if they got slower, fail on head only or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
@@ -54,6 +54,7 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
 fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     match section.kind {
         Kind::Uncovered => Some(functions("uncovered", section, denied.uncovered)),
+        Kind::Functions => Some(functions("functions", section, denied.functions && section.is_bad)),
         Kind::Growth => Some(functions("growth", section, denied.growth)),
         Kind::Ratchet => ratchet(section, run, denied),
         Kind::Generated => generated(section, run, denied),

@@ -31,6 +31,7 @@ pub mod list;
 pub mod live;
 pub mod markdown;
 mod metrics;
+pub mod pooled;
 pub mod push;
 pub mod ranking;
 pub mod ratchet;

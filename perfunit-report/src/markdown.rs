@@ -28,7 +28,7 @@ const ITEMS: usize = 10;
 const ROOM: usize = 45_000;
 
 /// Sections above the tables of tests, in this order.
-const ABOVE: [Kind; 5] = [Kind::Uncovered, Kind::NotCompiled, Kind::Scaling, Kind::Growth, Kind::ProbablySlower];
+const ABOVE: [Kind; 6] = [Kind::Functions, Kind::Uncovered, Kind::NotCompiled, Kind::Scaling, Kind::Growth, Kind::ProbablySlower];
 /// Sections below the tables.
 const BELOW: [Kind; 3] = [Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
@@ -158,11 +158,13 @@ fn section(section: &Section<'_>, page: &mut String) {
         Kind::Scaling => all.take(ITEMS).for_each(|item| {
             let _ = writeln!(page, "\n**{headline}**: {}: {}.", code(&item.name), item.text);
         }),
-        Kind::Growth => {
+        Kind::Functions | Kind::Growth => {
             let _ = writeln!(page, "\n**{headline}**:\n");
-            let growing =
-                |item: &Item<'_>| format!("{} ({}): {}", code(&item.name), code(&item.place()), plain(&item.text));
-            items(all.map(growing), page);
+            let line = |item: &Item<'_>| {
+                let place = item.function.map(|_| format!(" ({})", code(&item.place()))).unwrap_or_default();
+                format!("{}{place}: {}", code(&item.name), plain(&item.text))
+            };
+            items(all.map(line), page);
         }
         Kind::ProbablySlower => {
             let _ = writeln!(page, "\n**{headline}, not confirmed: budget used up.**");

@@ -93,9 +93,10 @@ pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Concl
             let lost = ratchet::found(run).map(|found| format!("; {found}")).unwrap_or_default();
             format!("{tests} than at {base}: {names}{lost}")
         }
-        Conclusion::Grows | Conclusion::SlowerThanRatchet | Conclusion::GeneratedSlower => {
-            other_losses(run, &sections, denied)
-        }
+        Conclusion::Grows
+        | Conclusion::FunctionSlower
+        | Conclusion::SlowerThanRatchet
+        | Conclusion::GeneratedSlower => other_losses(run, &sections, denied),
         Conclusion::FailsOnHead => {
             let (_, names) = headline_and_names(Kind::Failing);
             let tests = count(sections.items(Kind::Failing).len(), "test");
@@ -137,8 +138,10 @@ fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
         format!("{}: {}", section.headline, some(calls))
     });
     let of_growth = sections.get(Kind::Growth).filter(|_| denied.growth);
-    let of_growth = of_growth.map(|section| format!("{}: {}", section.headline, some(section.names())));
-    of_ratchet.into_iter().chain(of_calls).chain(of_growth).collect::<Vec<_>>().join("; ")
+    let of_means = sections.bad(Kind::Functions).filter(|_| denied.functions);
+    let of_functions = of_means.into_iter().chain(of_growth);
+    let of_functions = of_functions.map(|section| format!("{}: {}", section.headline, some(section.names())));
+    of_ratchet.into_iter().chain(of_calls).chain(of_functions).collect::<Vec<_>>().join("; ")
 }
 
 /// Describes why the push of `branch` is blocked under `--strict`, which requires a check, with this exit code.

@@ -71,6 +71,7 @@ pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> boo
         && run.count(Verdict::Faster) == 0
         && run.accepted().next().is_none()
         && sections.get(Kind::Growth).is_none()
+        && sections.get(Kind::Functions).is_none()
         && sections.items(Kind::Generated).is_empty()
 }
 
@@ -78,6 +79,7 @@ pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> boo
 fn beyond_counts<'a>(sections: &'a Sections<'_>, conclusion: Conclusion) -> Option<&'a str> {
     let said = match conclusion {
         Conclusion::Grows => sections.headline(Kind::Growth)?,
+        Conclusion::FunctionSlower => sections.headline(Kind::Functions)?,
         Conclusion::GeneratedSlower => sections.headline(Kind::Generated)?,
         Conclusion::Uncovered => sections.headline(Kind::Uncovered)?,
         Conclusion::NotBuilt | Conclusion::NotCompared => {

@@ -2,10 +2,10 @@
 
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
-use super::{acceptance, caveats, counts, generated, growth, ratchet};
+use super::{acceptance, caveats, counts, generated, growth, pooled, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
-    Denied, Function, LeftOutBy, Outcome, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
+    Denied, Function, LeftOutBy, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
     UnmeasuredTarget, Verdict,
 };
 use std::cmp::Reverse;
@@ -27,6 +27,8 @@ pub enum Kind {
     Accepted,
     /// Tests that are unchanged within a bound.
     Within,
+    /// Changed functions whose tests changed in the mean.
+    Functions,
     /// Changed functions that no test executes.
     Uncovered,
     /// Changed functions that are not part of the build.
@@ -94,7 +96,7 @@ impl<'a> Sections<'a> {
         let sections = [failing(run), probably_slower(run)]
             .into_iter()
             .chain(verdicts.map(|verdict| tests(run, verdict)))
-            .chain([accepted(run), within(run)])
+            .chain([accepted(run), within(run), functions(run)])
             .chain(of_coverage(&run.selection))
             .chain([scaling(run), growth(run), growth_unknown(run), not_measured(run), caveats(run)])
             .chain([ratchet(run), generated(run), undecided(run, denied)]);
@@ -245,6 +247,22 @@ fn within(run: &Run) -> Option<Section<'_>> {
     let items: Vec<_> = items.collect();
     let headline = format!("{} {}", count(number, "test"), counts::unchanged_within(run.bound, Glyphs::Unicode));
     (number > 0).then(|| Section { is_bad: false, ..Section::new(Kind::Within, headline, items) })
+}
+
+/// Returns the section of changed functions whose tests changed in the mean.
+fn functions(run: &Run) -> Option<Section<'_>> {
+    let changed = pooled::changed(run);
+    let headline = pooled::headline(&changed);
+    let is_bad = run.slower_functions().next().is_some();
+    let items: Vec<_> = changed.into_iter().map(of_pooled).collect();
+    (!items.is_empty()).then(|| Section { is_bad, ..Section::new(Kind::Functions, headline, items) })
+}
+
+fn of_pooled(pooled: &PooledChange) -> Item<'_> {
+    match &pooled.function {
+        Some(function) => Item::of_function(function, pooled::said(pooled)),
+        None => Item::remark(one_line(&pooled.name), pooled::said(pooled)),
+    }
 }
 
 /// Returns the sections of changed functions that no test executes, and of changed functions that are not compiled.

@@ -40,6 +40,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
         .chain(of(Kind::Tests(Verdict::Faster), "faster"))
         .chain(of(Kind::Tests(Verdict::Inconclusive), "inconclusive"))
         .chain(lost)
+        .chain(functions(Kind::Functions, "function"))
         .chain(functions(Kind::Growth, "grows"))
         .chain(uncovered)
         .chain(generated)

@@ -48,7 +48,8 @@ impl TextOptions {
 }
 
 /// Sections below the verdicts, in this order.
-const BELOW: [Kind; 8] = [
+const BELOW: [Kind; 9] = [
+    Kind::Functions,
     Kind::Uncovered,
     Kind::NotCompiled,
     Kind::Scaling,

@@ -11,7 +11,7 @@ use super::test_inputs::{self, Libraries};
 use perfunit_build::{BuiltSides, CompiledFiles, ListedTest, SideBuild, TestExecutable, list_tests};
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{
-    Capture, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason, SelectedBecause,
+    Capture, EnteredFunction, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason, SelectedBecause,
     Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget, Verdict, Warning,
     Why,
 };
@@ -29,6 +29,8 @@ pub struct Candidate {
     pub because: SelectedBecause,
     /// Difference of its machine code, if that was compared.
     pub why: Option<Why>,
+    /// The changed function of its executable that a traced run executed first.
+    pub enters: Option<EnteredFunction>,
     /// Capture method.
     pub capture: Option<Capture>,
     pub ignored: bool,
@@ -255,7 +257,7 @@ impl Candidates {
                 let terms = selected.rules.terms(&test);
                 let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
                 let of_name = found.map(|found| found.map_or(1, |found| found.of_name));
-                self.chosen.push(Candidate { test, because, why, capture, ignored, of_name, differs: None, terms });
+                self.chosen.push(Candidate { test, because, why, enters: None, capture, ignored, of_name, differs: None, terms });
             }
         }
     }

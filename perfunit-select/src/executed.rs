@@ -12,7 +12,7 @@ use perfunit_build as build;
 use perfunit_build::{Builder, BuiltSides, InPlace, Seeds, SideBuild, TestClock, TestExecutable, stand_in_of};
 use perfunit_model::error::Result;
 use perfunit_model::{
-    ChangedFunction, OtherInput, Reason, SelectedBecause, Side, Sides, TargetId, Untraceable, Warning, Why,
+    ChangedFunction, CodeChange, EnteredFunction, OtherInput, Reason, SelectedBecause, Side, Sides, TargetId, Untraceable, Warning, Why,
 };
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::interrupt;
@@ -219,18 +219,19 @@ impl Tracer<'_> {
         Ok(match executed {
             Executed::No => RunAnswer::Nothing,
             Executed::Unknown(why) => RunAnswer::Unknown { why: why.to_string() },
-            Executed::Yes(entered) => match entered.program {
-                None => RunAnswer::OwnCode,
-                Some(name) => {
-                    let program = programs.iter().find(|program| program.name == name);
-                    let mut places = program.iter().flat_map(|program| &program.places).flatten();
-                    let symbol = entered.symbol;
-                    let place = places.find(|place| place.base.contains(&symbol) || place.head.contains(&symbol));
-                    let function =
-                        place.map_or_else(|| stable_name(&symbol).into_owned(), |place| place.function.name.clone());
-                    RunAnswer::Program { name, function, symbol }
-                }
-            },
+            Executed::Yes(trace::Entered { symbol, program }) => {
+                let mut places: Box<dyn Iterator<Item = &Place>> = match &program {
+                    None => Box::new(watched.by_test.iter().copied()),
+                    Some(name) => {
+                        let program = programs.iter().find(|program| program.name == *name);
+                        Box::new(program.into_iter().flat_map(|program| &program.places).flatten())
+                    }
+                };
+                let place = places.find(|place| place.base.contains(&symbol) || place.head.contains(&symbol));
+                let function =
+                    place.map_or_else(|| stable_name(&symbol).into_owned(), |place| place.function.name.clone());
+                RunAnswer::Executed { program, function, symbol }
+            }
         })
     }
 
@@ -294,13 +295,17 @@ impl Candidates {
                     self.excluded.push(outcome);
                     continue;
                 }
-                Some((RunAnswer::Program { name, function, symbol }, _)) => {
-                    candidate.note_program(name, function, &symbol, selected);
+                Some((RunAnswer::Executed { program, function, symbol }, _)) => {
+                    let entered = EnteredFunction { item: changed_item(&symbol, selected), function };
+                    match program {
+                        Some(program) => candidate.note_program(program, entered),
+                        None => candidate.enters = Some(entered),
+                    }
                 }
                 Some((RunAnswer::Unknown { why }, _)) if !self.programs.is_empty() => {
                     candidate.because = SelectedBecause::Unwatched { why };
                 }
-                Some((RunAnswer::OwnCode | RunAnswer::Unknown { .. }, _)) | None => {}
+                Some((RunAnswer::Unknown { .. }, _)) | None => {}
             }
             self.chosen.push(candidate);
         }
@@ -309,16 +314,21 @@ impl Candidates {
 
 impl Candidate {
     /// Records that a test executed a function of a program.
-    fn note_program(&mut self, program: String, function: String, symbol: &str, selected: &Selected) {
-        let changed = changed_functions(&selected.diff);
-        let names: Vec<_> = changed.iter().map(|item| name(item)).collect();
-        let item = match code::named_by(symbol, &names)[..] {
-            [one] => Some(changed[one].code_change()),
-            _ => None,
-        };
+    fn note_program(&mut self, program: String, entered: EnteredFunction) {
+        let EnteredFunction { function, item } = entered;
         let input = OtherInput::Binary { name: program.clone() };
         let place = ChangedFunction { name: function.clone(), data: None };
         self.why = Some(Why { path: vec![self.test.name.clone()], changed: vec![place], others: vec![input] });
         self.because = SelectedBecause::InProgram { program, function, item };
+    }
+}
+
+/// Returns the changed item that the symbol of a function names, if it is the only one.
+fn changed_item(symbol: &str, selected: &Selected) -> Option<CodeChange> {
+    let changed = changed_functions(&selected.diff);
+    let names: Vec<_> = changed.iter().map(|item| name(item)).collect();
+    match code::named_by(symbol, &names)[..] {
+        [one] => Some(changed[one].code_change()),
+        _ => None,
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Version of the format; others are ignored.
-const VERSION: &str = "4";
+const VERSION: &str = "5";
 
 /// Number of comparisons to keep.
 const KEPT: usize = 64;
@@ -50,10 +50,9 @@ struct Traced {
 pub enum RunAnswer {
     /// No changed place was executed.
     Nothing,
-    /// A changed place of the test executable was executed.
-    OwnCode,
-    /// This function of a program was executed; `symbol` is its linker symbol.
-    Program { name: String, function: String, symbol: String },
+    /// This changed function was executed; `symbol` is its linker symbol. It is in the test executable unless a program
+    /// is named.
+    Executed { program: Option<String>, function: String, symbol: String },
     /// The result is unknown, for this reason.
     Unknown { why: String },
 }

@@ -102,6 +102,7 @@ fn measure_all(
     run.drop_executed();
     run.scaling = parameters(&run.outcomes);
     run.warnings.extend(measured.warnings);
+    run.pooled = measured.pooled;
     run.growth = measured.growth;
     run.stages.build += measured.building;
     run.stages.select += measured.selecting;
@@ -145,6 +146,7 @@ fn empty_run(context: &Context, versions: &Versions, options: &Options, selectio
         gates: options.measuring.gates.clone(),
         alpha: options.measuring.alpha,
         interrupted: false,
+        pooled: Vec::new(),
         sharding: None,
         growth: None,
         scaling: Vec::new(),

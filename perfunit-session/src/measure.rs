@@ -14,7 +14,7 @@ use perfunit_measure::{
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{
     AcceptedLoss, Basis, Environment, Explain, Growth, Instructions, Metered, Metric, MetricVerdict, Metrics, Mode,
-    NotCounted, Note, Outcome, Readings, Side, Sides, TargetId, TestId, Warning,
+    NotCounted, Note, Outcome, PooledChange, Readings, Side, Sides, TargetId, TestId, Warning,
 };
 use perfunit_project::config::Terms;
 use perfunit_project::git::path::is_rust;
@@ -33,6 +33,8 @@ pub struct Measured {
     pub environment: Option<Environment>,
     /// Warnings of measuring.
     pub warnings: Vec<Warning>,
+    /// Mean changes of tests that enter the changed code through one function.
+    pub pooled: Vec<PooledChange>,
     /// Growth of functions' work, if requested.
     pub growth: Option<Growth>,
     /// Time for building and selecting more after the first measurements.
@@ -58,6 +60,7 @@ impl Measured {
         }
         self.outcomes.extend(more.outcomes);
         self.warnings.extend(more.warnings);
+        self.pooled.extend(more.pooled);
         match (&mut self.environment, more.environment) {
             (Some(environment), Some(more)) => environment.layouts.extend(more.layouts),
             (environment @ None, more) => *environment = more,
@@ -112,7 +115,7 @@ pub fn run_pairing(
     bench.made = Some(InPlace::put(&built.sides, &context.ours)?);
     let round = Round { session, built, bench: &bench };
     let config = config(session, others);
-    let AllEnded { tests: mut ended, layouts } = round.measure(&config, &tests)?;
+    let AllEnded { tests: mut ended, pooled, layouts } = round.measure(&config, &tests)?;
     warnings.extend(undo_writes(builder, built, data)?);
     let again = round.fail_on_other_data(&ended);
     if !again.is_empty() && !interrupt::requested() {
@@ -131,7 +134,8 @@ pub fn run_pairing(
     let started = Instant::now();
     warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
     let growth = options.growth.then(|| counted(session, builder, built, &outcomes));
-    Ok(Measured { outcomes, environment, warnings, growth, explaining: started.elapsed(), ..Measured::default() })
+    let explaining = started.elapsed();
+    Ok(Measured { outcomes, environment, warnings, pooled, growth, explaining, ..Measured::default() })
 }
 
 /// Counts the growth of the functions that these tests call. Errors become reasons, so that results are kept.
@@ -207,7 +211,8 @@ impl Round<'_> {
             .iter()
             .filter_map(|test| {
                 let (executables, ignored) = subject(test)?;
-                Some(Subject { test: test.test.clone(), executables, terms: Some(&test.terms), ignored })
+                let subject = Subject::new(test.test.clone(), executables);
+                Some(Subject { terms: Some(&test.terms), ignored, enters: test.enters.as_ref(), ..subject })
             })
             .collect();
         let progress = Progress::bar(self.session.context.terminal, "Measuring", subjects.len());

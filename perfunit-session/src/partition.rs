@@ -81,6 +81,7 @@ mod tests {
             test: TestId { target: target.clone(), name: name.clone() },
             because: SelectedBecause::DataFile,
             why: None,
+            enters: None,
             capture: None,
             ignored: false,
             of_name: Sides { base: 1, head: 1 },

@@ -161,7 +161,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
             &bench,
             &config,
             sides.as_ref(),
-            Subject { test, executables, terms: None, ignored: false },
+            Subject::new(test, executables),
             1,
         );
         let Ok(Some(mut recorder)) = opened else { continue };

@@ -24,6 +24,7 @@ mod executed;
 mod explain;
 mod features;
 mod filters;
+mod functions;
 mod generate;
 mod harmless;
 mod harness;

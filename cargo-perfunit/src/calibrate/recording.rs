@@ -108,7 +108,7 @@ impl Studio<'_> {
             let found = side.executables.iter().find(|executable| executable.target == test.target);
             found.ok_or_else(|| Error::setup(format!("{} was not built", test.target)))
         })?;
-        let subject = Subject { test, executables, terms: None, ignored: false };
+        let subject = Subject::new(test, executables);
         let Some(mut tape) = Recorder::open(self.bench, self.config, sides, subject, seed)? else { return Ok(()) };
         let started = Instant::now();
         let pairs = self.pairs(&mut tape, recorded.operations, started + if compare { share / 2 } else { share })?;

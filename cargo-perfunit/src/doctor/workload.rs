@@ -66,12 +66,8 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
         doctests: None,
     };
     let side = SideBuild::of(folder.to_owned(), Inputs::default());
-    let subject = Subject {
-        terms: None,
-        test: TestId { target, name: NAME.to_owned() },
-        executables: Sides { base: &executable, head: &executable },
-        ignored: false,
-    };
+    let executables = Sides { base: &executable, head: &executable };
+    let subject = Subject::new(TestId { target, name: NAME.to_owned() }, executables);
     let config = Config {
         timeout: Duration::from_secs(10),
         per_test_budget: BUDGET,

@@ -118,7 +118,7 @@ impl Counter<'_> {
             return Err(Stop::Because(NotCounted::Because(Unexplained::TargetNotBuilt { with })));
         };
         let executables = Sides { base, head };
-        let subject = Subject { test: test.clone(), executables, terms: None, ignored: false };
+        let subject = Subject::new(test.clone(), executables);
         counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random)
     }
 

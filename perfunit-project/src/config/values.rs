@@ -367,6 +367,8 @@ pub enum Deny {
     Uncovered,
     /// Functions whose work grows with a higher power of their input's length (exit code 100); requires `--growth`.
     Growth,
+    /// Changed functions whose tests got slower in the mean, although no single test did for certain (exit code 100).
+    Functions,
     /// Slower generated workloads (exit code 100).
     Generated,
 }

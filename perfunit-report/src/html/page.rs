@@ -230,8 +230,9 @@ pub fn filter(run: &Run) -> Markup {
 /// Tests named per reason.
 const NAMED: usize = 20;
 /// Sections above the table of tests, in this order.
-const ABOVE: [Kind; 9] = [
+const ABOVE: [Kind; 10] = [
     Kind::Failing,
+    Kind::Functions,
     Kind::Ratchet,
     Kind::Generated,
     Kind::Uncovered,
@@ -260,9 +261,8 @@ fn remark(section: &Section<'_>) -> Markup {
             html! { code { (item.name) } " (" code { (item.place()) } ")" }
         }),
         Kind::Scaling => html! { @for item in &section.items { p.remarks { (told(item)) } } },
-        Kind::Growth => list("growth-title", headline, section, |item| {
-            html! { code { (item.name) } ": " (with_code(&item.text)) " " code { (item.place()) } }
-        }),
+        Kind::Functions => list("functions-title", headline, section, of_function),
+        Kind::Growth => list("growth-title", headline, section, of_function),
         Kind::GrowthUnknown => html! {
             details {
                 summary { (headline) }
@@ -274,6 +274,10 @@ fn remark(section: &Section<'_>) -> Markup {
         }),
         Kind::ProbablySlower | Kind::Tests(_) | Kind::Accepted | Kind::Within | Kind::Undecided => Markup::default(),
     }
+}
+
+fn of_function(item: &Item<'_>) -> Markup {
+    html! { code { (item.name) } ": " (with_code(&item.text)) @if item.function.is_some() { " " code { (item.place()) } } }
 }
 
 /// Renders a list below a headline.

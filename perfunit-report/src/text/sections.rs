@@ -27,6 +27,7 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
         (Kind::Growth, _) => growth(run, sections, detail, screen),
         (Kind::Generated, _) => generated(run, detail, screen),
         (Kind::Failing, Some(section)) => failing(section, detail, screen),
+        (Kind::Functions, Some(section)) => means(section, screen),
         (Kind::Uncovered | Kind::NotCompiled, Some(section)) => functions(section, detail, screen),
         (Kind::Scaling, Some(section)) => {
             for item in &section.items {
@@ -57,6 +58,16 @@ fn failing(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
         screen.below(INDENT + 2, &test_id(&test.test).with(DIM, format!("  {}", item.text)));
     }
     screen.more(INDENT + 2, section.items.len().saturating_sub(shown));
+}
+
+/// Writes the changed functions whose tests changed in the mean.
+fn means(section: &Section<'_>, screen: &mut Screen) {
+    let style = if section.is_bad { BAD } else { GOOD };
+    screen.status("Functions", style, &Text::new(STRONG, &section.headline).and(":"));
+    for item in &section.items {
+        let text = Text::new(STRONG, &item.name).and(format!(": {}", item.text));
+        screen.below(INDENT + 2, &text.with(DIM, format!("  {}", item.place())));
+    }
 }
 
 /// Writes the changed functions that no test executes, and those that are not compiled.

@@ -48,6 +48,7 @@ fn joined(runs: &[&Run]) -> Run {
         warnings: warnings(runs, &outcomes),
         stages: stages(runs),
         interrupted: runs.iter().any(|run| run.interrupted),
+        pooled: runs.iter().flat_map(|run| run.pooled.clone()).collect(),
         sharding,
         outcomes,
         ..first.clone()

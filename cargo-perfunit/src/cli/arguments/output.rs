@@ -64,6 +64,7 @@ fn denied(deny: &[Deny]) -> Denied {
         unconfirmed: deny.contains(&Deny::Unconfirmed),
         uncovered: deny.contains(&Deny::Uncovered),
         growth: deny.contains(&Deny::Growth),
+        functions: deny.contains(&Deny::Functions),
         generated: deny.contains(&Deny::Generated),
         // A separate option (`--no-tests`).
         nothing_measured: false,

@@ -1,0 +1,75 @@
+//! Mean changes of tests that enter the changed code through one function: JSON form and wording.
+
+use super::wire::{Interval, finite};
+use perfunit_model as model;
+use perfunit_model::format::{count, percent};
+use perfunit_model::{Function, Run, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The mean change of tests that enter the changed code through one function. None of them is slower or faster alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionChange {
+    /// Name of the function: that of the changed item, or that in the machine code.
+    pub name: String,
+    /// The changed function in the sources, if known.
+    pub function: Option<Function>,
+    /// Verdict on the mean change.
+    pub verdict: Verdict,
+    /// Mean change of a test, as a fraction of base.
+    pub change: Interval,
+    /// The smallest mean change that counts, as a fraction of base.
+    pub threshold: Option<f64>,
+    /// Two-sided p value of the hypothesis "no change of the mean".
+    pub p_value: Option<f64>,
+    /// Code layouts behind the interval.
+    pub layouts: usize,
+    /// The tests that were measured for it.
+    pub tests: Vec<String>,
+    /// Measured tests that enter there, in the same target.
+    pub entering: usize,
+}
+
+impl From<&model::PooledChange> for FunctionChange {
+    fn from(pooled: &model::PooledChange) -> Self {
+        Self {
+            name: pooled.name.clone(),
+            function: pooled.function.clone(),
+            verdict: pooled.verdict,
+            change: Interval::from(pooled.change),
+            threshold: finite(pooled.threshold),
+            p_value: finite(pooled.p_value),
+            layouts: pooled.layouts,
+            tests: pooled.tests.iter().map(ToString::to_string).collect(),
+            entering: pooled.entering,
+        }
+    }
+}
+
+/// Returns the functions to report: slower ones first, the largest change first.
+pub fn changed(run: &Run) -> Vec<&model::PooledChange> {
+    let of = |verdict| run.pooled.iter().filter(move |pooled| pooled.verdict == verdict);
+    let mut changed: Vec<_> = of(Verdict::Slower).chain(of(Verdict::Faster)).collect();
+    changed.sort_by(|a, b| b.change.estimate.total_cmp(&a.change.estimate));
+    changed
+}
+
+/// Returns `1 changed function slower, 2 faster, in the mean of its tests`.
+pub fn headline(changed: &[&model::PooledChange]) -> String {
+    let [slower, faster] = [Verdict::Slower, Verdict::Faster]
+        .map(|verdict| changed.iter().filter(|pooled| pooled.verdict == verdict).count());
+    let counted = match (slower, faster) {
+        (0, faster) => format!("{} faster", count(faster, "changed function")),
+        (slower, 0) => format!("{} slower", count(slower, "changed function")),
+        (slower, faster) => format!("{} slower, {faster} faster", count(slower, "changed function")),
+    };
+    format!("{counted} in the mean of several tests")
+}
+
+/// Returns `slower +1.9 % [+1.4 %, +2.4 %] in the mean of 12 of 31 tests`.
+pub fn said(pooled: &model::PooledChange) -> String {
+    let word = if pooled.verdict == Verdict::Slower { "slower" } else { "faster" };
+    let [estimate, low, high] = [pooled.change.estimate, pooled.change.low, pooled.change.high].map(percent);
+    let of = if pooled.entering > pooled.tests.len() { format!("{} of ", pooled.tests.len()) } else { String::new() };
+    format!("{word} {estimate} [{low}, {high}] in the mean of {of}{}", count(pooled.entering, "test"))
+}

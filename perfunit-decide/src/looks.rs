@@ -52,6 +52,13 @@ impl PairsPerLayout {
         Self { first: each, later: each }
     }
 
+    /// Returns the same plan with fewer pairs for each of the first layouts, if the first look has more than this many pairs.
+    #[must_use]
+    pub fn with_first_look_of(self, pairs: f64) -> Self {
+        let most = ((pairs / FIRST_LOOK as f64) as usize).max(1);
+        Self { first: self.first.min(most), ..self }
+    }
+
     /// Returns the pairs of the layout with this index, from 0.
     pub fn of(self, layout: usize) -> usize {
         if layout < FIRST_LAYOUTS { self.first } else { self.later }
@@ -227,6 +234,10 @@ mod tests {
         assert_eq!([319.0, 50.0, 3.0].map(|affordable| pairs(0.2, affordable)), [[16; 3], [3; 3], [1; 3]]);
         assert_eq!(PairsPerLayout::new(0.2, 5.0, 0.001, 1e3).of(16), 1);
         assert!(PairsPerLayout::new(0.01, 0.02, 0.000_01, 1e3).of(16) > 4);
+        // A first look of 16 pairs has two for each layout, and one of 3 pairs still has one.
+        let limited = |look| PairsPerLayout::new(0.2, 0.02, 0.001, 1e3).with_first_look_of(look);
+        assert_eq!([16.0, 3.0, 99.0].map(|look| limited(look).of(0)), [2, 1, 4]);
+        assert_eq!(limited(3.0).of(16), 16);
     }
 
     #[track_caller]

@@ -17,12 +17,13 @@ use super::subject::{Ended, Figures, Finding, Observer, Subject};
 use super::trial::{LEAST_NS_BY_INSTRUCTIONS, Settled, Trial};
 use super::verdict::{Confirmation, Criteria, Evidence, FirstCalls, Question, verdict};
 use perfunit_build::SideBuild;
+use perfunit_decide as decide;
 use perfunit_decide::PairsPerLayout;
 use perfunit_model::error::Result;
-use perfunit_model::{Change, Measured, Metric, NotMetered, Sides, Spent};
+use perfunit_model::{Change, Measured, Metric, NotMetered, Sides, Spent, TargetId};
 use perfunit_system::interrupt;
-use std::collections::BTreeSet;
-use std::time::Instant;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 /// A test after its first pairs.
 pub(super) struct Screened {
@@ -73,6 +74,8 @@ struct Open {
     settled: Settled,
     /// Pairs of each layout, if layouts can be drawn.
     pairs_per_layout: PairsPerLayout,
+    /// Time of the first look, in seconds.
+    cost: f64,
     /// The pairs so far.
     measurement: Option<Measurement>,
     is_over: bool,
@@ -117,17 +120,20 @@ impl Confirmer<'_, '_> {
     /// Returns all series to measure, target by target because layouts belong to a target, flagged tests first.
     fn open(&mut self, screened: &mut [Screened]) -> Result<Vec<Open>> {
         let subjects = self.subjects;
+        let share = self.share(screened);
         let mut open = Vec::new();
         for (index, (subject, screened)) in subjects.iter().zip(&mut *screened).enumerate() {
             let Evidence { criteria, screening, .. } = &screened.evidence;
             let (Some(settled), Ok(figures)) = (&screened.way, &screening.result) else { continue };
             let config = self.config.on(subject.terms);
             let mut ask = |calls, settled: &Settled, figures: &Figures| {
+                let pairs_per_layout = pairs_per_layout(figures, &config, self.alpha, share);
                 open.push(Open {
                     subject: index,
                     calls,
                     settled: settled.clone(),
-                    pairs_per_layout: pairs_per_layout(figures, &config, self.alpha),
+                    pairs_per_layout,
+                    cost: pairs_per_layout.sum(decide::FIRST_LOOK) as f64 * figures.seconds_per_pair,
                     measurement: None,
                     is_over: false,
                     config: if calls == Calls::First { first_calls::judged(&config) } else { config.clone() },
@@ -153,8 +159,27 @@ impl Confirmer<'_, '_> {
             let Evidence { criteria, screening, .. } = &screened[open.subject].evidence;
             open.calls == Calls::First || is_flagged(screening, &criteria.gates)
         };
-        open.sort_by_cached_key(|open| (&subjects[open.subject].test.target, !is_flagged(open)));
+        // If time is limited, changes come before all others, and cheap targets before dear ones.
+        let is_limited = self.config.deadline.is_some();
+        let mut costs: BTreeMap<&TargetId, (f64, usize)> = BTreeMap::new();
+        for open in &open {
+            let (cost, tests) = costs.entry(&subjects[open.subject].test.target).or_default();
+            (*cost, *tests) = (*cost + open.cost, *tests + 1);
+        }
+        let cost = |target: &TargetId| costs.get(target).map_or(0, |(cost, tests)| (1e6 * cost / *tests as f64) as u64);
+        open.sort_by_cached_key(|open| {
+            let target = &subjects[open.subject].test.target;
+            let is_flagged = is_flagged(open);
+            (is_limited && !is_flagged, if is_limited { cost(target) } else { 0 }, target, !is_flagged)
+        });
         Ok(open)
+    }
+
+    /// Returns the time for the first look of a test, if the time of the run is limited: an equal share.
+    fn share(&self, screened: &[Screened]) -> Option<Duration> {
+        let left = self.config.deadline?.saturating_duration_since(Instant::now());
+        let tests = screened.iter().filter(|screened| screened.way.is_some()).count();
+        Some(left / u32::try_from(tests.max(1)).unwrap_or(u32::MAX))
     }
 
     /// Measures up to a look; the last one completes the evidence. Returns false if the series was over before.
@@ -291,11 +316,12 @@ fn breadth_first(all: usize, mut take_further: impl FnMut(usize) -> Result<bool>
     Ok(())
 }
 
-/// Returns the pairs per layout with which enough layouts fit the budget.
-fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64) -> PairsPerLayout {
+/// Returns the pairs per layout with which enough layouts fit the budget, and the share of the run's time.
+fn pairs_per_layout(first: &Figures, config: &Config, alpha: f64, share: Option<Duration>) -> PairsPerLayout {
     let change = first.measured.threshold.max(first.measured.change.estimate.abs());
-    let affordable = config.per_test_budget.as_secs_f64() / first.seconds_per_pair;
-    PairsPerLayout::new(first.spread, change, alpha, affordable)
+    let affordable = |time: Duration| time.as_secs_f64() / first.seconds_per_pair;
+    let pairs = PairsPerLayout::new(first.spread, change, alpha, affordable(config.per_test_budget));
+    share.map_or(pairs, |share| pairs.with_first_look_of(affordable(share)))
 }
 
 #[cfg(test)]

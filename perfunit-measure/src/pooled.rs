@@ -90,9 +90,12 @@ pub(super) fn pools<'r>(
         pool.members.extend(settled.filter(|_| !accepts).and_then(|settled| Member::of(subject, settled, end)));
     }
     let threshold = PART_OF_THRESHOLD * config.threshold.fraction();
-    pools.into_values().filter(|(_, is_known)| !is_known).map(|(pool, _)| pool.cheapest()).filter(|pool| {
-        pool.members.len() >= FEWEST_TESTS && pool.mean().exp_m1().abs() >= threshold
-    }).collect()
+    pools
+        .into_values()
+        .filter(|(_, is_known)| !is_known)
+        .map(|(pool, _)| pool.cheapest())
+        .filter(|pool| pool.members.len() >= FEWEST_TESTS && pool.mean().exp_m1().abs() >= threshold)
+        .collect()
 }
 
 impl Pool<'_> {
@@ -154,8 +157,14 @@ impl Pooling<'_, '_> {
         let clock_bias = pool.members.iter().map(|member| member.settled.clock_bias).fold(0.0, f64::max);
         let threshold = PART_OF_THRESHOLD * self.config.threshold.fraction();
         let looks = Looks::of_layouts(alpha);
-        let rule =
-            Rule { alpha: self.config.alpha, alpha_of_change: alpha, threshold, distance: 0.0, bias: clock_bias, looks };
+        let rule = Rule {
+            alpha: self.config.alpha,
+            alpha_of_change: alpha,
+            threshold,
+            distance: 0.0,
+            bias: clock_bias,
+            looks,
+        };
         let budget = (self.config.per_test_budget * BUDGETS).mul_f64(decide::effort(alpha) * looks.delay(alpha));
         let mut clock = Clock::start(Duration::ZERO, budget, self.config.deadline);
         let seconds: f64 = pool.members.iter().map(|member| member.figures.seconds_per_pair).sum();

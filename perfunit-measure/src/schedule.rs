@@ -21,13 +21,26 @@ use super::whole_process::{self, Starts};
 use perfunit_build::{SideBuild, TestClock, TestExecutable};
 use perfunit_decide as decide;
 use perfunit_model::error::{Result, apart};
-use perfunit_model::{LayoutMatch, Metric, NoLayout, Note, Placement, PooledChange, Reason, Repeated, Side, Sides, Spent, TargetId};
+use perfunit_model::{
+    LayoutMatch, Metric, NoLayout, Note, Placement, PooledChange, Reason, Repeated, Side, Sides, Spent, TargetId,
+};
 use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The share of the run's remaining budget that is kept for confirmations, as a divisor.
-const KEPT_FOR_CONFIRMATION: u32 = 4;
+/// The part of the time left that a round of screening may take. Confirming its tests may take the same part of the rest if
+/// further tests wait.
+const PART_OF_ROUND: f64 = 0.5;
+/// The part that the last round of screening may take: the rest suffices for confirmations.
+const PART_OF_LAST_ROUND: f64 = 0.75;
+/// The shortest time worth dividing.
+const SHORTEST_ROUND: Duration = Duration::from_secs(2);
+/// The time of a test that is not put off in a run of limited time, in equal shares of the time left.
+const SHARES: u32 = 4;
+/// The calls that a first look takes.
+const CALLS_OF_FIRST_LOOK: u32 = 32;
+/// The shortest call that is put off for its share: about half of it is the start of the process.
+const SHORT_CALL: Duration = Duration::from_millis(20);
 
 /// The ends of all tests, and the layouts that they were measured on.
 #[derive(Debug)]
@@ -54,19 +67,24 @@ pub fn measure_all(
     let layouts = Layouts::new(bench, config.placement, random.u64(..));
     // Single calls need no confirmation; they share the error rate with it.
     let first = Config { others: config.others + subjects.len(), ..config.clone() };
-    let mut screening = Screening { bench, config: first, sides, layouts, starts: Starts::default(), random, observer };
+    let starts = Starts::default();
+    let mut screening =
+        Screening { bench, config: first, sides, layouts, starts, random, observer, round: None, open: Vec::new() };
     let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
     let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&criteria(&config.on(subject.terms)).gates);
     // The number of verdicts that pairs gave or could have given.
     let mut done = 0;
     while !waiting.is_empty() {
-        screening.config.deadline = config.deadline.map(before_confirmation);
         let Batch { places, subjects, screened, put_off } = screening.batch(waiting)?;
         // Tests without a verdict count too: they may be measured again, in another round or pairing.
         done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
-        let to_come: usize = put_off.iter().map(|waiting| verdicts(waiting.subject)).sum();
+        let open = screening.open.iter().map(|open| open.subject);
+        let to_come: usize = put_off.iter().map(|waiting| waiting.subject).chain(open).map(verdicts).sum();
         let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
+        let part = if put_off.is_empty() { 1.0 } else { PART_OF_ROUND };
+        let deadline = config.deadline.map(|deadline| end_of_round(deadline, part));
+        let config = &Config { deadline, ..config.clone() };
         let Screening { layouts, random, .. } = &mut screening;
         let ways: Vec<Option<Settled>> = screened.iter().map(|screened| screened.way.clone()).collect();
         let mut confirmer = Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
@@ -84,9 +102,10 @@ pub fn measure_all(
     Ok(AllEnded { tests, pooled, layouts: screening.layouts.states() })
 }
 
-fn before_confirmation(deadline: Instant) -> Instant {
+/// Returns the end of a round that takes this part of the time left.
+fn end_of_round(deadline: Instant, part: f64) -> Instant {
     let left = deadline.saturating_duration_since(Instant::now());
-    Instant::now() + left * (KEPT_FOR_CONFIRMATION - 1) / KEPT_FOR_CONFIRMATION
+    if left < SHORTEST_ROUND { deadline } else { Instant::now() + left.mul_f64(part) }
 }
 
 /// A test to screen.
@@ -135,49 +154,88 @@ struct Screening<'a> {
     starts: Starts,
     random: fastrand::Rng,
     observer: Observer<'a>,
+    /// The end of this round, if the run's time is limited.
+    round: Option<Instant>,
+    /// Tests whose first pairs go on after all tests had their first look.
+    open: Vec<Open<'a>>,
 }
 
-impl Screening<'_> {
+impl<'a> Screening<'a> {
     /// Screens the waiting tests. Puts off tests that turn out to be hard to measure by pairs; screens those already
     /// known to be.
     ///
     /// Breadth first: each test gets its first pairs before any test gets more. Then the test with the largest possible
-    /// change comes next, so that an interrupted run has a result for every test.
-    fn batch<'a>(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
+    /// change comes next, so that an interrupted run has a result for every test. If the run's time is limited, tests
+    /// that would take several times their share of it are put off, too, and so are all that do not fit this round.
+    fn batch(&mut self, waiting: Vec<Waiting<'a>>) -> Result<Batch<'a>> {
+        self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_ROUND));
+        let mut batch = Batch::default();
+        self.first_looks(waiting, &mut batch)?;
+        if batch.put_off.is_empty() {
+            self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_LAST_ROUND));
+        }
+        if batch.put_off.is_empty() || !self.is_round_over() {
+            self.narrow(&mut batch)?;
+        }
+        Ok(batch)
+    }
+
+    /// Measures these tests up to their first look.
+    fn first_looks(&mut self, waiting: Vec<Waiting<'a>>, batch: &mut Batch<'a>) -> Result<()> {
         let started = Instant::now();
         let is_alone = waiting.len() == 1;
-        let mut batch = Batch::default();
-        let mut open = Vec::new();
+        let (mut slow_ones, mut done) = (Vec::new(), 0);
         let mut queue = waiting.into_iter();
         while let Some(next) = queue.next() {
+            if done > 0 && self.is_round_over() {
+                batch.put_off.push(next);
+                batch.put_off.extend(queue);
+                break;
+            }
             let Waiting { place, subject, slow, spent } = next;
             let began = Instant::now();
-            let left = queue.as_slice().iter().chain(&batch.put_off).map(|waiting| waiting.slow).chain([slow]);
-            let time_left = time_left(started, batch.screened.len() + open.len(), left);
+            let left = queue.as_slice().iter().chain(&slow_ones).map(|waiting| waiting.slow).chain([slow]);
+            let time_left = time_left(started, done, left);
             self.observer.progress.message(format!("{}{time_left}", subject.test));
+            let share = self.share(queue.len() + slow_ones.len() + 1);
             if !is_alone
                 && slow.is_none()
-                && let Some(longer_than) = self.is_slow(subject)?
+                && let Some(longer_than) = self.is_slow(subject, share)?
             {
-                batch.put_off.push(Waiting { slow: Some(longer_than), spent: began.elapsed(), ..next });
+                slow_ones.push(Waiting { slow: Some(longer_than), spent: began.elapsed(), ..next });
                 self.observer.progress.put_off();
                 continue;
             }
-            match self.begin(subject)? {
-                Begun::Over(screened) => self.end(&mut batch, (place, subject), *screened, spent + began.elapsed()),
+            done += 1;
+            match self.begin(subject, share)? {
+                Begun::Over(screened) => self.end(batch, (place, subject), *screened, spent + began.elapsed()),
                 Begun::Open(series) => {
                     let possible = series.measurement.largest_possible();
-                    open.push(Open { place, subject, series: *series, spent: spent + began.elapsed(), possible });
+                    self.open.push(Open { place, subject, series: *series, spent: spent + began.elapsed(), possible });
                 }
             }
             self.observer.progress.advance();
         }
-        self.narrow(open, &mut batch)?;
-        Ok(batch)
+        batch.put_off.extend(slow_ones);
+        Ok(())
+    }
+
+    /// Returns true if tests wait for a later round because the time of this one is over.
+    fn is_round_over(&self) -> bool {
+        let is_over = |end: Option<Instant>| end.is_some_and(|end| Instant::now() >= end);
+        is_over(self.round) && !is_over(self.config.deadline)
+    }
+
+    /// Returns the time that one of this many tests may take, if the run's time is limited.
+    fn share(&self, tests: usize) -> Option<Duration> {
+        let left = self.config.deadline?.saturating_duration_since(Instant::now());
+        Some(left.min(left * SHARES / u32::try_from(tests).unwrap_or(u32::MAX)))
     }
 
     /// Measures more pairs of the tests that are still open, the largest possible change first.
-    fn narrow<'a>(&mut self, mut open: Vec<Open<'a>>, batch: &mut Batch<'a>) -> Result<()> {
+    fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
+        let mut open = std::mem::take(&mut self.open);
+        open.iter_mut().for_each(|open| open.series.config.deadline = self.round);
         if !open.is_empty() {
             self.observer.progress.proceed("Measuring more", open.len());
         }
@@ -188,7 +246,7 @@ impl Screening<'_> {
             self.bench.settle();
             self.advance(subject, &mut next.series)?;
             if next.series.measurement.is_over() {
-                let screened = self.complete(subject, next.series, false)?;
+                let screened = self.complete(subject, next.series, None, false)?;
                 self.end(batch, (place, subject), screened, next.spent + began.elapsed());
                 self.observer.progress.advance();
             } else {
@@ -200,7 +258,7 @@ impl Screening<'_> {
     }
 
     /// Adds a test with complete first evidence to the batch.
-    fn end<'a>(
+    fn end(
         &mut self,
         batch: &mut Batch<'a>,
         (place, subject): (usize, &'a Subject<'a>),
@@ -219,21 +277,23 @@ impl Screening<'_> {
         batch.screened.push(screened);
     }
 
-    /// Returns the longest call that pairs can measure, if a call on base takes longer.
-    fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
+    /// Returns the longest call that pairs can measure, or that the test's share of the time allows, if a call on base takes
+    /// longer.
+    fn is_slow(&mut self, subject: &Subject<'_>, share: Option<Duration>) -> Result<Option<Duration>> {
         let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
             return Ok(None);
         }
         let config = self.config.on(subject.terms);
         let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
+        let longest = share.map_or(longest, |share| longest.min((share / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
         let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
         let end = pair::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
         Ok(end.timed_out.map(|_| longest))
     }
 
     /// Measures a test up to its first look.
-    fn begin(&mut self, subject: &Subject<'_>) -> Result<Begun> {
+    fn begin(&mut self, subject: &Subject<'_>, share: Option<Duration>) -> Result<Begun> {
         let config = self.config.on(subject.terms);
         if interrupt::requested() {
             return Ok(Begun::without_pairs(&config, Err(interrupt::reason())));
@@ -247,7 +307,7 @@ impl Screening<'_> {
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let trial = Trial { bench: self.bench, config: &config, programs: self.programs(subject, first.as_ref()) };
         match self.settle(subject, &trial)? {
-            Ok(settled) => self.measure(subject, first, config, Settled { matched, ..settled }),
+            Ok(settled) => self.measure(subject, first, config, Settled { matched, ..settled }, share),
             Err(reason) => {
                 let task = match subject.executables.head.harness.repeats() {
                     Repeated::Function => Task::Cold,
@@ -256,7 +316,8 @@ impl Screening<'_> {
                 let alone = Alone { trial, task, clock: TestClock::True };
                 let end = apart(alone.instead(reason, &mut self.random))?;
                 let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
-                let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
+                let as_built =
+                    if first.is_some() && always_fails { self.as_built(subject, &config, share)? } else { None };
                 Ok(as_built.unwrap_or_else(|| Begun::without_pairs(&config, end)))
             }
         }
@@ -281,14 +342,14 @@ impl Screening<'_> {
 
     /// Measures a test that fails with matched layouts in the executables of the project's linker; `None` if it fails there
     /// too.
-    fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Begun>> {
+    fn as_built(&mut self, subject: &Subject<'_>, config: &Config, share: Option<Duration>) -> Result<Option<Begun>> {
         let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
         let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
         tracing::info!(test = %subject.test, "fails only as linked with matched layouts");
         self.layouts.leave_as_built(&subject.test);
         settled.matched = false;
         settled.notes.push(Note::AsBuilt);
-        self.measure(subject, None, config.clone(), settled).map(Some)
+        self.measure(subject, None, config.clone(), settled, share).map(Some)
     }
 
     /// Measures single calls of a test if they decide, else its first pairs.
@@ -298,6 +359,7 @@ impl Screening<'_> {
         executables: Option<Sides<TestExecutable>>,
         config: Config,
         settled: Settled,
+        share: Option<Duration>,
     ) -> Result<Begun> {
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
@@ -315,7 +377,7 @@ impl Screening<'_> {
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
         let series = Series { executables, config, settled, measurement };
         if left_open || series.measurement.is_over() {
-            return self.complete(subject, series, left_open).map(|screened| Begun::Over(Box::new(screened)));
+            return self.complete(subject, series, share, left_open).map(|screened| Begun::Over(Box::new(screened)));
         }
         Ok(Begun::Open(Box::new(series)))
     }
@@ -328,9 +390,15 @@ impl Screening<'_> {
         series.measurement.advance(&trial, None, units, &mut self.random)
     }
 
-    /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls. The pairs are
-    /// `left_open` if only drawn layouts can decide.
-    fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
+    /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls, which get at most a share of
+    /// the run's time. The pairs are `left_open` if only drawn layouts can decide.
+    fn complete(
+        &mut self,
+        subject: &Subject<'_>,
+        series: Series,
+        share: Option<Duration>,
+        left_open: bool,
+    ) -> Result<Screened> {
         let Series { executables, config, settled, measurement } = series;
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
@@ -338,6 +406,9 @@ impl Screening<'_> {
         let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
         if let Ok(figures) = &mut screening.result {
             add_counts(figures, &trial, &settled, &mut self.random)?;
+            let per_test_budget = share.map_or(config.per_test_budget, |share| share.min(config.per_test_budget));
+            let of_first_calls = Config { per_test_budget, ..config.clone() };
+            let trial = Trial { config: &of_first_calls, ..trial };
             match first_calls::look(&trial, &settled, figures, &mut self.random)? {
                 Look::Flagged(flagged) => first_call = Some(*flagged),
                 Look::Unknown(because) => first_calls = FirstCalls::Unknown(because),

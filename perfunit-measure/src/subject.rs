@@ -3,7 +3,8 @@
 use super::running::Programs;
 use perfunit_build::{SideBuild, TestExecutable};
 use perfunit_model::{
-    Capture, CrossCheck, EnteredFunction, Measured, Metrics, Note, PossibleChange, Reason, Sides, Spent, TestId, Verdict,
+    Capture, CrossCheck, EnteredFunction, Measured, Metrics, Note, PossibleChange, Reason, Sides, Spent, TestId,
+    Verdict,
 };
 use perfunit_project::config::Terms;
 use perfunit_system::progress::Progress;

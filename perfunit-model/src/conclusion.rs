@@ -230,6 +230,35 @@ mod tests {
     }
 
     #[test]
+    fn slower_functions_fail_the_run_only_when_denied_and_not_accepted() {
+        let change = crate::Change { estimate: 0.02, low: 0.015, high: 0.025 };
+        let pooled = |verdict| crate::PooledChange {
+            name: "Parser::line".to_owned(),
+            function: None,
+            tests: Vec::new(),
+            entering: 8,
+            verdict,
+            change,
+            threshold: 0.005,
+            p_value: 0.0,
+            layouts: 16,
+        };
+        let with = |verdict, acceptances: &[&str]| {
+            let from = || AcceptedIn::Commit { id: "1f".into(), step: 0 };
+            let acceptances = acceptances.iter().map(|text| Acceptance::parse(text, from()).unwrap()).collect();
+            Run { pooled: vec![pooled(verdict)], acceptances, ..run(&[(Verdict::Same, None)]) }
+        };
+        let denied = Denied { functions: true, ..Denied::default() };
+        let of = |run: Run| [Denied::default(), denied].map(|denied| Conclusion::of(&run, denied));
+        assert_eq!(of(with(Verdict::Slower, &[])), [Conclusion::Passed, Conclusion::FunctionSlower]);
+        assert_eq!(of(with(Verdict::Slower, &["line <= 1% because x"]))[1], Conclusion::FunctionSlower);
+        assert_eq!(of(with(Verdict::Slower, &["line <= 3% because x"]))[1], Conclusion::Passed);
+        assert_eq!(of(with(Verdict::Slower, &["* <= 3% because x"]))[1], Conclusion::Passed);
+        assert_eq!(of(with(Verdict::Faster, &[])), [Conclusion::Passed; 2]);
+        assert_eq!(of(with(Verdict::Inconclusive, &[])), [Conclusion::Passed; 2]);
+    }
+
+    #[test]
     fn generated_calls_fail_the_run_only_when_denied() {
         let with = |comparison| {
             let generated = Some(GeneratedCalls { generation: Generation::default(), comparison });

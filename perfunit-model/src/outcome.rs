@@ -3,9 +3,9 @@
 use super::format::short_commit;
 use super::{
     Acceptance, Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
-    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PooledChange, PossibleChange, Reason, Sample, Scaling, SelectedBecause,
-    Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained, Verdict, Warning, Why,
-    WorkUnit, margin,
+    GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PooledChange, PossibleChange, Reason, Sample, Scaling,
+    SelectedBecause, Selection, Sharding, Side, Sides, Spent, Stages, TestId, Threshold, Throughput, Unexplained,
+    Verdict, Warning, Why, WorkUnit, margin,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -7,9 +7,10 @@ use crate::{
     Difference, EffectClass, EffectSize, Engine, Environment, Explanation, Exponent, FailedOn, Failure, Function,
     GeneratedCall, GeneratedWorkload, Growth, GrowthFinding, GrowthUnseen, LayoutMatch, Machine, Measured,
     MeasuringLinker, Metered, Metric, MetricVerdict, Metrics, Mode, ModulePlace, NoCounter, NoLayout, NotCounted,
-    NotMetered, Note, Outcome, PossibleChange, Readings, Reason, Repeat, Responsibility, ResponsibleFunction, Run,
-    Sample, Scaling, SelectedBecause, Selection, Sides, Spent, Stages, Strategy, TargetId, TargetKind, TestId,
-    Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName, Warning, Why,
+    NotMetered, Note, Outcome, PooledChange, PossibleChange, Readings, Reason, Repeat, Responsibility,
+    ResponsibleFunction, Run, Sample, Scaling, SelectedBecause, Selection, Sides, Spent, Stages, Strategy, TargetId,
+    TargetKind, TestId, Threshold, Uncovered, UncoveredBecause, UnmeasuredTarget, UnseenBecause, Verdict, VersionName,
+    Warning, Why,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -302,6 +303,7 @@ pub fn full() -> Run {
     run.selection.unmeasured_targets.push(doctests());
     run.environment.layouts = uncontrolled();
     run.selection.uncovered = vec![uncovered()];
+    run.pooled = vec![pooled()];
     run
 }
 
@@ -332,6 +334,22 @@ pub fn growth() -> Growth {
             because: UnseenBecause::NarrowLengths { argument: "text".into(), from: 3, to: 40 },
         }],
         not_counted: vec![(test("slow::tests::all"), NotCounted::OwnHarness)],
+    }
+}
+
+/// Returns a function whose tests got slower in the mean.
+pub fn pooled() -> PooledChange {
+    let Uncovered { function, .. } = uncovered();
+    PooledChange {
+        name: "Parser::skip".into(),
+        function: Some(Function { name: "Parser::skip".into(), ..function }),
+        tests: vec![test("parser::tests::skips"), test("parser::tests::skips_lines")],
+        entering: 31,
+        verdict: Verdict::Slower,
+        change: Change { estimate: 0.019, low: 0.014, high: 0.024 },
+        threshold: 0.005,
+        p_value: 0.0001,
+        layouts: 16,
     }
 }
 

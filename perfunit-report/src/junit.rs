@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Sections with a suite of their own, in this order.
-const FURTHER: [Kind; 6] = [Kind::Uncovered, Kind::Functions, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
+const FURTHER: [Kind; 6] =
+    [Kind::Uncovered, Kind::Functions, Kind::Growth, Kind::Ratchet, Kind::Generated, Kind::Undecided];
 
 /// Returns the document. Tests count as failed if they got slower, fail on head only or are denied.
 pub fn render(run: &Run, denied: Denied) -> String {
@@ -230,6 +231,7 @@ mod tests {
         unconfirmed: false,
         uncovered: false,
         growth: false,
+        functions: false,
         generated: false,
         nothing_measured: false,
     };
@@ -243,7 +245,7 @@ mod tests {
     fn every_test_is_a_case_and_the_slower_ones_have_failed() {
         assert_data_eq!(render(&full(), Denied::default()), str![[r#"
 <?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="cargo-perfunit" tests="12" failures="2" errors="0">
+<testsuites name="cargo-perfunit" tests="13" failures="2" errors="0">
     <testsuite name="mycrate" tests="11" skipped="3" errors="0" failures="2">
         <properties>
             <property name="base" value="main (3f2a91c)"/>
@@ -304,6 +306,14 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
         </properties>
         <testcase name="idle::Pool::drain" classname="mycrate">
             <skipped message="executed by no test: no test can reach it (src/idle.rs:7)"/>
+        </testcase>
+    </testsuite>
+    <testsuite name="functions" tests="1" skipped="1" errors="0" failures="0">
+        <properties>
+            <property name="functions" value="1 changed function slower in the mean of several tests"/>
+        </properties>
+        <testcase name="Parser::skip" classname="mycrate">
+            <skipped message="slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests (src/idle.rs:7)"/>
         </testcase>
     </testsuite>
 </testsuites>

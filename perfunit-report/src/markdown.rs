@@ -28,7 +28,8 @@ const ITEMS: usize = 10;
 const ROOM: usize = 45_000;
 
 /// Sections above the tables of tests, in this order.
-const ABOVE: [Kind; 6] = [Kind::Functions, Kind::Uncovered, Kind::NotCompiled, Kind::Scaling, Kind::Growth, Kind::ProbablySlower];
+const ABOVE: [Kind; 6] =
+    [Kind::Functions, Kind::Uncovered, Kind::NotCompiled, Kind::Scaling, Kind::Growth, Kind::ProbablySlower];
 /// Sections below the tables.
 const BELOW: [Kind; 3] = [Kind::Ratchet, Kind::Generated, Kind::Undecided];
 

@@ -73,3 +73,42 @@ pub fn said(pooled: &model::PooledChange) -> String {
     let of = if pooled.entering > pooled.tests.len() { format!("{} of ", pooled.tests.len()) } else { String::new() };
     format!("{word} {estimate} [{low}, {high}] in the mean of {of}{}", count(pooled.entering, "test"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::Change;
+    use perfunit_model::samples::{run, test};
+
+    fn pooled(name: &str, verdict: Verdict, estimate: f64, entering: usize) -> model::PooledChange {
+        model::PooledChange {
+            name: name.to_owned(),
+            function: None,
+            tests: vec![test("a"), test("b")],
+            entering,
+            verdict,
+            change: Change { estimate, low: estimate - 0.005, high: estimate + 0.005 },
+            threshold: 0.005,
+            p_value: 0.0001,
+            layouts: 16,
+        }
+    }
+
+    #[test]
+    fn functions_with_a_changed_mean_are_told_the_slowest_first() {
+        let all = vec![
+            pooled("parse", Verdict::Faster, -0.02, 2),
+            pooled("skip", Verdict::Same, 0.001, 5),
+            pooled("count", Verdict::Slower, 0.012, 2),
+            pooled("read", Verdict::Slower, 0.019, 31),
+        ];
+        let run = Run { pooled: all, ..run(Vec::new()) };
+        let changed = changed(&run);
+        assert_eq!(changed.iter().map(|pooled| pooled.name.as_str()).collect::<Vec<_>>(), ["read", "count", "parse"]);
+        assert_eq!(headline(&changed), "2 changed functions slower, 1 faster in the mean of several tests");
+        assert_eq!(headline(&changed[..1]), "1 changed function slower in the mean of several tests");
+        assert_eq!(headline(&changed[2..]), "1 changed function faster in the mean of several tests");
+        assert_eq!(said(changed[0]), "slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests");
+        assert_eq!(said(changed[2]), "faster -2.0 % [-2.5 %, -1.5 %] in the mean of 2 tests");
+    }
+}

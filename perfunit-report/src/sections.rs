@@ -5,8 +5,8 @@ use super::figures::{self, Words, sorted};
 use super::{acceptance, caveats, counts, generated, growth, pooled, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
-    Denied, Function, LeftOutBy, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered, UncoveredBecause, Undecided,
-    UnmeasuredTarget, Verdict,
+    Denied, Function, LeftOutBy, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered, UncoveredBecause,
+    Undecided, UnmeasuredTarget, Verdict,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -258,7 +258,8 @@ fn functions(run: &Run) -> Option<Section<'_>> {
     (!items.is_empty()).then(|| Section { is_bad, ..Section::new(Kind::Functions, headline, items) })
 }
 
-fn of_pooled(pooled: &PooledChange) -> Item<'_> {
+/// Returns the item of a changed function with the mean change of its tests.
+pub fn of_pooled(pooled: &PooledChange) -> Item<'_> {
     match &pooled.function {
         Some(function) => Item::of_function(function, pooled::said(pooled)),
         None => Item::remark(one_line(&pooled.name), pooled::said(pooled)),

@@ -11,9 +11,9 @@ use super::test_inputs::{self, Libraries};
 use perfunit_build::{BuiltSides, CompiledFiles, ListedTest, SideBuild, TestExecutable, list_tests};
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{
-    Capture, EnteredFunction, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason, SelectedBecause,
-    Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget, Verdict, Warning,
-    Why,
+    Capture, EnteredFunction, Harness, Ignored, Metrics, NoDoctest, NoTests, NotCaptured, Outcome, ReachedBy, Reason,
+    SelectedBecause, Side, Sides, TargetId, TargetKind, TestCodeDifference, TestCodeItem, TestId, UnmeasuredTarget,
+    Verdict, Warning, Why,
 };
 use perfunit_project::cargo::Context;
 use perfunit_project::config::Terms;
@@ -257,7 +257,17 @@ impl Candidates {
                 let terms = selected.rules.terms(&test);
                 let ignored = found.base.or(found.head).is_some_and(|found| found.ignored);
                 let of_name = found.map(|found| found.map_or(1, |found| found.of_name));
-                self.chosen.push(Candidate { test, because, why, enters: None, capture, ignored, of_name, differs: None, terms });
+                self.chosen.push(Candidate {
+                    test,
+                    because,
+                    why,
+                    enters: None,
+                    capture,
+                    ignored,
+                    of_name,
+                    differs: None,
+                    terms,
+                });
             }
         }
     }

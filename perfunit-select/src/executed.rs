@@ -12,7 +12,8 @@ use perfunit_build as build;
 use perfunit_build::{Builder, BuiltSides, InPlace, Seeds, SideBuild, TestClock, TestExecutable, stand_in_of};
 use perfunit_model::error::Result;
 use perfunit_model::{
-    ChangedFunction, CodeChange, EnteredFunction, OtherInput, Reason, SelectedBecause, Side, Sides, TargetId, Untraceable, Warning, Why,
+    ChangedFunction, CodeChange, EnteredFunction, OtherInput, Reason, SelectedBecause, Side, Sides, TargetId,
+    Untraceable, Warning, Why,
 };
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::interrupt;

@@ -157,13 +157,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
     for name in largest.tests.iter().step_by(step) {
         let test = TestId { target: target.clone(), name: name.clone() };
         // A test that cannot be repeated has no batches.
-        let opened = Recorder::open(
-            &bench,
-            &config,
-            sides.as_ref(),
-            Subject::new(test, executables),
-            1,
-        );
+        let opened = Recorder::open(&bench, &config, sides.as_ref(), Subject::new(test, executables), 1);
         let Ok(Some(mut recorder)) = opened else { continue };
         for _ in 0..PAIRS {
             let Some(pair) = recorder.pair()? else { return Ok(()) };

@@ -72,6 +72,13 @@ fn the_frame_has_every_promised_field() {
         "interrupted": false,
         "repeat": {"folder": "crates/my crate", "arguments": ["perfunit", "diff", commit, "parser::", "--threshold", "0.1"]},
         "sharding": null,
+        "functions": [{
+            "name": "Parser::skip",
+            "function": {"package": "mycrate", "file": "src/idle.rs", "line": 7, "name": "Parser::skip"},
+            "verdict": "slower", "change": {"estimate": 0.019, "low": 0.014, "high": 0.024},
+            "threshold": 0.005, "p_value": 0.0001, "layouts": 16,
+            "tests": ["mycrate parser::tests::skips", "mycrate parser::tests::skips_lines"], "entering": 31,
+        }],
         "growth": null,
         "scaling": [],
         "ratchet": null,

@@ -9,13 +9,17 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r"
+    assert_data_eq!(told(&full()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
 
 **5 of 10 tests are not slower by 10 % or more.**
+
+**1 changed function slower in the mean of several tests**:
+
+- `Parser::skip` (`src/idle.rs:7`): slower +1.9 % &#91;+1.4 %, +2.4 %&#93; in the mean of 2 of 31 tests
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
@@ -60,14 +64,18 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r"
+"#]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r#"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
 
 **5 of 10 tests are not slower by 10 % or more.**
+
+**1 changed function slower in the mean of several tests**:
+
+- `Parser::skip` (`src/idle.rs:7`): slower +1.9 % &#91;+1.4 %, +2.4 %&#93; in the mean of 2 of 31 tests
 
 **1 changed function is executed by no test**: `idle::Pool::drain` (`src/idle.rs:7`).
 
@@ -124,7 +132,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"]].raw());
+"#]].raw());
 }
 
 /// Renders HTML like GitHub, without its sanitizing.

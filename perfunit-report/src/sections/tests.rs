@@ -157,6 +157,7 @@ const ALL: Denied = Denied {
     unconfirmed: true,
     uncovered: true,
     growth: true,
+    functions: true,
     generated: true,
     nothing_measured: true,
 };

@@ -14,8 +14,7 @@
 #   one side has more than 20 samples. With three on the other side, z never goes below -3 and p never below 0.0026. The exact
 #   p-value of complete separation of 3 and 24 samples is 2/2925 = 0.00068.
 #
-# More samples therefore make a change disappear. `asv continuous`, which records samples by default, then prints "not
-# significantly changed" and exits with 0.
+# More samples therefore make a change disappear.
 #
 # The benchmarks below use asv's attribute `timer` with a simulated clock: a call takes 1 s at the base, 2 s at the head, plus a
 # millisecond more with each call. The exact p-values are counted over all ways to assign the ranks.

@@ -1,8 +1,6 @@
 //! Formats and parses dates.
 
-use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp, ToSpan as _};
+use chrono::{DateTime, Datelike as _, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
 use std::time::SystemTime;
 
 /// Formats a moment like `2026-11-21 19:24 UTC`.
@@ -17,18 +15,17 @@ pub fn stamp(moment: SystemTime) -> String {
 
 /// Formats seconds since 1970 like `2026-11-21`.
 pub fn day(seconds: i64) -> String {
-    Timestamp::from_second(seconds).unwrap_or_default().strftime("%Y-%m-%d").to_string()
+    moment(seconds).format("%Y-%m-%d").to_string()
 }
 
 /// Returns the day of today in UTC.
 pub fn today() -> String {
-    let seconds = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_secs();
-    day(i64::try_from(seconds).unwrap_or_default())
+    day(seconds(SystemTime::now()))
 }
 
 /// Returns whether a text is a day of the calendar, as [`day`] writes it. Such days sort by time.
 pub fn is_day(text: &str) -> bool {
-    text.parse::<Date>().is_ok_and(|date| date.to_string() == text)
+    text.parse::<NaiveDate>().is_ok_and(|date| date.to_string() == text)
 }
 
 /// Parses `2024-05-01`, `2024-05-01 12:00`, `2024-05-01T12:00:00Z`, `yesterday` or `2 weeks ago` to seconds since 1970.
@@ -37,41 +34,54 @@ pub fn past(text: &str, now: SystemTime) -> Option<i64> {
     // Git also accepts `2.weeks.ago`.
     let words = text.trim().to_ascii_lowercase();
     let words = words.strip_suffix(".ago").map_or(words.clone(), |start| format!("{} ago", start.replace('.', " ")));
-    if let Ok(moment) = words.to_ascii_uppercase().parse::<Timestamp>() {
-        return Some(moment.as_second());
-    }
-    if let Ok(moment) = words.parse::<DateTime>() {
-        return Some(moment.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
-    }
-    let now = Timestamp::try_from(now).ok()?.to_zoned(TimeZone::UTC);
-    Some(now.checked_sub(ago(&words)?).ok()?.timestamp().as_second())
+    // Only a moment has a T, between day and time.
+    let written = words.replacen('t', " ", 1);
+    let with_zone = |format| DateTime::parse_from_str(&written, format).ok().map(|moment| moment.to_utc());
+    let without = |format| NaiveDateTime::parse_from_str(&written, format).ok().map(|moment| moment.and_utc());
+    let moment = with_zone("%Y-%m-%d %H:%M:%S%.f%#z")
+        .or_else(|| with_zone("%Y-%m-%d %H:%M%#z"))
+        .or_else(|| without("%Y-%m-%d %H:%M:%S%.f"))
+        .or_else(|| without("%Y-%m-%d %H:%M"))
+        .or_else(|| words.parse::<NaiveDate>().ok().map(|day| day.and_time(NaiveTime::MIN).and_utc()))
+        .or_else(|| before(moment(seconds(now)), &words))?;
+    Some(moment.timestamp())
 }
 
-fn ago(words: &str) -> Option<Span> {
+/// Returns the moment that words like `2 weeks ago` name.
+fn before(now: DateTime<Utc>, words: &str) -> Option<DateTime<Utc>> {
     let (number, unit) = match words.split_whitespace().collect::<Vec<_>>()[..] {
-        ["now"] => return Some(Span::new()),
+        ["now"] => return Some(now),
         ["yesterday"] => (1, "day"),
         ["last", unit] | ["a" | "an", unit, "ago"] => (1, unit),
         // A larger number would reach back beyond any commit.
         [number, unit, "ago"] => (number.parse::<u16>().ok()?, unit),
         _ => return None,
     };
-    let number = i64::from(number);
-    Some(match unit.strip_suffix('s').unwrap_or(unit) {
-        "second" => number.seconds(),
-        "minute" => number.minutes(),
-        "hour" => number.hours(),
-        "day" => number.days(),
-        "week" => number.weeks(),
-        "month" => number.months(),
-        "year" => number.years(),
-        _ => return None,
-    })
+    let days = |days| now.checked_sub_days(Days::new(u64::from(number) * days));
+    let months = |months| now.checked_sub_months(Months::new(u32::from(number) * months));
+    match unit.strip_suffix('s').unwrap_or(unit) {
+        "second" => now.checked_sub_signed(TimeDelta::seconds(i64::from(number))),
+        "minute" => now.checked_sub_signed(TimeDelta::minutes(i64::from(number))),
+        "hour" => now.checked_sub_signed(TimeDelta::hours(i64::from(number))),
+        "day" => days(1),
+        "week" => days(7),
+        "month" => months(1),
+        "year" => months(12),
+        _ => None,
+    }
 }
 
-fn shown(moment: SystemTime, format: &str) -> String {
-    // A clock with a five-digit year is wrong, so use the default.
-    Timestamp::try_from(moment).unwrap_or_default().strftime(format).to_string()
+fn shown(time: SystemTime, format: &str) -> String {
+    moment(seconds(time)).format(format).to_string()
+}
+
+fn seconds(moment: SystemTime) -> i64 {
+    moment.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs().cast_signed())
+}
+
+/// Returns the moment this many seconds after 1970, or 1970 for a clock that is wrong by thousands of years.
+fn moment(seconds: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_secs(seconds).filter(|moment| (0..10_000).contains(&moment.year())).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub struct Toolchain {
 /// There are two folders: the libraries depend on their sources and the compiler; the wrapper also depends on our
 /// executable. A new version of the tool need not rebuild the macros.
 pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal) -> Result<Toolchain> {
-    let libraries = libraries(cargo, &cache.join("libraries"), variant, terminal)?;
+    let libraries = libraries(cargo, &cache.join("libraries"), terminal)?;
     let executable =
         std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
@@ -79,16 +79,16 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
         .with(libraries.as_os_str().as_encoded_bytes())
         .with(chained.as_deref().map_or(&[][..], |wrapper| wrapper.as_os_str().as_encoded_bytes()))
         .with(cargo.sysroot.as_os_str().as_encoded_bytes())
-        .with(serde_json::to_vec(&(variant.probes, variant.inlining)).unwrap_or_default())
+        .with(serde_json::to_vec(&(variant.runner, variant.probes, variant.inlining)).unwrap_or_default())
         .finish();
     let dir = once(&cache.join("wrappers"), &key, CONFIG_NAME, |draft| {
         let wrapper = draft.join(WRAPPER_NAME);
         fs::copy(&executable, &wrapper)?;
         fs::make_executable(&wrapper)?;
-        let runner = libraries.join(RUNNER_LIBRARY);
+        let runner = Some(libraries.join(RUNNER_LIBRARY)).filter(|runner| variant.runner && runner.exists());
         let config = WrapperConfig {
             runtime: libraries.join(RUNTIME_LIBRARY),
-            runner: runner.exists().then_some(runner),
+            runner: runner.clone(),
             macros: libraries.join(macros_library()),
             growth: libraries.join(GROWTH_LIBRARY),
             stand_ins: stand_ins(&libraries),
@@ -107,15 +107,15 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
 }
 
 /// Returns the folder with runtime, runner, seeds, meter and macros for this compiler.
-fn libraries(cargo: &Cargo, root: &Path, variant: Variant, terminal: Terminal) -> Result<PathBuf> {
-    let key = sources_key().with(LOCK_FILE).with(&cargo.version).with(variant.runner.to_string()).finish();
+fn libraries(cargo: &Cargo, root: &Path, terminal: Terminal) -> Result<PathBuf> {
+    let key = sources_key().with(LOCK_FILE).with(&cargo.version).finish();
     once(root, &key, &macros_library(), |draft| {
         let progress = Progress::spinner(terminal, "Preparing");
         progress.message(format!("the runtime for {} (once per toolchain)", cargo.rustc_release()));
         // The macros take longest, so build them in parallel.
         std::thread::scope(|scope| {
             let macros = scope.spawn(|| make_macros(cargo, draft));
-            let others = make_libraries(cargo, draft, variant);
+            let others = make_libraries(cargo, draft);
             let macros = macros.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             others.and(macros)
         })?;
@@ -132,7 +132,7 @@ fn optional(made: Result<()>) -> Result<()> {
     made.or_else(|_| interrupt::check())
 }
 
-fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
+fn make_libraries(cargo: &Cargo, draft: &Path) -> Result<()> {
     compile(&mut rustc(cargo, draft, "perfunit_runtime", &RLIB), draft, "perfunit_runtime", RUNTIME)?;
     // Without it, pairs are noisier.
     optional(compile(&mut rustc(cargo, draft, "perfunit_seeds", &PRELOADED), draft, "perfunit_seeds", SEEDS))?;
@@ -143,10 +143,8 @@ fn make_libraries(cargo: &Cargo, draft: &Path, variant: Variant) -> Result<()> {
     optional(compile(&mut rustc(cargo, draft, "perfunit_meter", &PRELOADED), draft, "perfunit_meter", METER))?;
     // Without it, packages with tests that start their binaries cannot be measured.
     optional(compile(&mut rustc(cargo, draft, DISPATCHER_NAME, &FREESTANDING), draft, DISPATCHER_NAME, DISPATCHER))?;
-    if variant.runner {
-        // The runner needs an unstable interface. If the toolchain lacks it, tests are captured by attribute only.
-        optional(make_runner(cargo, draft))?;
-    }
+    // The runner needs an unstable interface. If the toolchain lacks it, tests are captured by attribute only.
+    optional(make_runner(cargo, draft))?;
     make_growth(cargo, draft)
 }
 
@@ -187,9 +185,20 @@ fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<(
     cache::private_dir(root)?;
     cache::trust(root)?;
     let dir = root.join(key);
-    if dir.join(last).exists() {
+    let existing = || -> Result<bool> {
+        if !dir.join(last).exists() {
+            return Ok(false);
+        }
         cache::trust(&dir)?;
         cache::touch(&dir);
+        Ok(true)
+    };
+    if existing()? {
+        return Ok(dir);
+    }
+    // Waiting for a process that creates the folder takes less than creating it twice at the same time.
+    let _lock = cache::lock(&fs::with_ending(root, ".lock"))?;
+    if existing()? {
         return Ok(dir);
     }
     cache::prune(root, KEPT, SPARED)?;
@@ -199,13 +208,12 @@ fn once(root: &Path, key: &str, last: &str, make: impl FnOnce(&Path) -> Result<(
         let _ = fs::remove_dir_all(&draft);
         return Err(error);
     }
-    // Another process may have created the same folder meanwhile.
+    // Where files cannot be locked, another process may have created the same folder meanwhile.
     if fs::rename(&draft, &dir).is_err() {
         let _ = fs::remove_dir_all(&draft);
-        if !dir.join(last).exists() {
+        if !existing()? {
             return Err(Error::setup(format!("cannot create {}", dir.display())));
         }
-        cache::trust(&dir)?;
     }
     Ok(dir)
 }

@@ -1,11 +1,16 @@
 //! Content hashes, the user's cache folder, and private folders.
 
 use crate::fs;
+use crate::interrupt;
 use crate::os;
 use crate::os::unix::fs::{DirBuilderExt, MetadataExt};
 use perfunit_model::error::{Error, Result};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+/// Time between two attempts to lock a file.
+const LOCK_POLL: Duration = Duration::from_millis(50);
 
 /// Builder of a key from content. Equal parts in equal order give the same key on every machine.
 #[derive(Debug, Default)]
@@ -112,9 +117,24 @@ pub fn temporary(ours: &Path) -> PathBuf {
     ours.join("tmp")
 }
 
+/// Locks a file until the handle is dropped, and waits for other processes that have it. The lock saves work that would be
+/// done twice: `None` where files cannot be locked.
+pub fn lock(path: &Path) -> Result<Option<File>> {
+    let Ok(file) = File::create(path) else { return Ok(None) };
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            // Polls, because Ctrl-C must be able to end the wait.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
+        }
+        interrupt::check()?;
+    }
+}
+
 /// Marks an entry as used, for [`prune`].
 pub fn touch(path: &Path) {
-    if let Ok(handle) = std::fs::File::open(path) {
+    if let Ok(handle) = File::open(path) {
         // A read-only cache is never pruned either.
         let _ = handle.set_modified(std::time::SystemTime::now());
     }
@@ -181,6 +201,28 @@ mod tests {
             let error = trust(&path).unwrap_err().to_string();
             assert!(error.contains("other users can write to it (mode 777)") && error.contains("hint: "), "{error}");
         }
+    }
+
+    #[test]
+    fn a_lock_is_held_by_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = lock(&path).unwrap().unwrap();
+        let has_begun = std::sync::Barrier::new(2);
+        let is_free = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                has_begun.wait();
+                let locked = lock(&path).unwrap();
+                (locked.is_some(), is_free.load(std::sync::atomic::Ordering::SeqCst))
+            });
+            has_begun.wait();
+            is_free.store(true, std::sync::atomic::Ordering::SeqCst);
+            drop(held);
+            assert_eq!(other.join().unwrap(), (true, true));
+        });
+        // Without a place for the file there is no lock.
+        assert!(lock(&dir.path().join("missing/lock")).unwrap().is_none());
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use crate::source;
 use crate::support::{Project, Run};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -149,6 +151,33 @@ fn a_side_that_does_not_build_is_named_with_cargos_errors() {
     assert_eq!(head.status(), [""; 0]);
 }
 
+/// Returns the names of the complete folders of libraries in a cache.
+fn libraries(cache: &Path) -> BTreeSet<OsString> {
+    let entries = fs::read_dir(cache.join("libraries")).unwrap().map(|entry| entry.unwrap().file_name());
+    entries.filter(|name| !name.to_string_lossy().contains('.')).collect()
+}
+
+/// A side that does not build is built again without the runner, which takes no other libraries.
+#[test]
+fn libraries_are_built_once_for_all_ways_to_capture_tests() {
+    let project = Project::library(&source(500), &(source(1500) + BROKEN));
+    // After this run the shared cache has the libraries of this toolchain.
+    project.perfunit(["list", "HEAD~1..HEAD~1", "--all-tests"]).expect(0);
+    let cache = tempfile::tempdir().unwrap();
+    fs::create_dir(cache.path().join("libraries")).unwrap();
+    for name in libraries(&Project::cache()) {
+        let mut copy = Command::new("cp");
+        copy.arg("-r").arg(Project::cache().join("libraries").join(name)).arg(cache.path().join("libraries"));
+        assert!(copy.status().unwrap().success());
+    }
+    let before = libraries(cache.path());
+    assert!(!before.is_empty());
+    let mut command = project.command("");
+    command.args(["diff", "HEAD~1"]).env("PERFUNIT_CACHE_DIR", cache.path());
+    refused(Run::of(command), 101, &["error[E0308]", "head (HEAD, ", "does not build"]);
+    assert_eq!(libraries(cache.path()), before);
+}
+
 #[test]
 fn a_test_that_does_not_compile_on_head_causes_no_further_builds() {
     let project = Project::empty();
@@ -246,7 +275,7 @@ fn the_users_flags_count() {
 
 #[test]
 fn a_target_folder_elsewhere() {
-    let project = project();
+    let project = project().with_natural_layout();
     let target = tempfile::tempdir().unwrap();
     run_with(&project, &[("CARGO_TARGET_DIR", target.path())]).expect(100);
     assert!(!project.path().join("target").exists());
@@ -327,16 +356,20 @@ fn cargos_configuration_counts() {
 
 #[test]
 fn wherever_the_project_is() {
-    let project = project();
+    let project = project().with_natural_layout();
     // A subfolder, a symbolic link, a linked worktree, and a path with spaces and non-ASCII letters.
     project.write("src/deep/note.txt", "");
     project.perfunit_in("src/deep", ["diff", "HEAD~1..HEAD"]).expect(100);
     let other = tempfile::tempdir().unwrap();
     let link = other.path().join("link");
     std::os::unix::fs::symlink(project.path(), &link).unwrap();
-    run_in(&link, &["diff", "HEAD~1..HEAD"]).expect(100);
+    let mut through_link = Project::tool(&link);
+    project.prepare(&mut through_link);
+    through_link.args(["diff", "HEAD~1..HEAD"]);
+    Run::of(through_link).expect(100);
     let worktree = other.path().join("ein Baum 木");
     git(project.path(), &["worktree", "add", "-q", worktree.to_str().unwrap(), "HEAD"]);
+    // Links of random layouts must cope with such a path, too.
     run_in(&worktree, &["diff", "HEAD~1"]).expect(100);
     assert!(worktree.join("target/perfunit").is_dir());
 }

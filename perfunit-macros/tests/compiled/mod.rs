@@ -38,13 +38,16 @@ pub fn externs() -> &'static [String; 4] {
     })
 }
 
-/// Builds the macro library with cargo, which has already built it and only reports its path.
+/// Returns the macro library that cargo built for this test. Alongside the executable there may be older ones, with other
+/// features.
 fn macros() -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--offline", "--lib", "--message-format=json-render-diagnostics", "--target-dir"]);
-    let said = succeed(cargo.arg(Path::new(FOLDER).parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR")));
-    let ours = said.lines().filter(|line| line.contains("\"compiler-artifact\"") && line.contains("perfunit_macros"));
-    let mut paths = ours.flat_map(|line| line.split('"')).map(PathBuf::from);
-    let is_library = |path: &PathBuf| path.extension().is_some_and(|end| end == std::env::consts::DLL_EXTENSION);
-    paths.rfind(is_library).expect("cargo names the library")
+    let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+    let start = format!("{}perfunit_macros-", std::env::consts::DLL_PREFIX);
+    let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+    let libraries = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(&start) && name.ends_with(std::env::consts::DLL_SUFFIX)
+    });
+    let newest = libraries.max_by_key(|entry| entry.metadata().unwrap().modified().unwrap());
+    newest.unwrap_or_else(|| panic!("no {start}* in {}", folder.display())).path()
 }

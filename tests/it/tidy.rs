@@ -5,6 +5,7 @@ use crate::support::repository_root;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 const LONGEST_FUNCTION: usize = 80;
 /// Largest number of the tool's crates.
@@ -47,8 +48,8 @@ const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-runtime/dispatcher/lib.rs",
 ];
 
-/// Returns all tracked files by path from the root.
-fn tracked() -> BTreeMap<String, String> {
+/// All tracked files by path from the root. They are read once for all rules.
+static TRACKED: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let root = repository_root();
     let repository = git2::Repository::open(&root).expect("the tests run in a clone");
     let index = repository.index().unwrap();
@@ -56,13 +57,14 @@ fn tracked() -> BTreeMap<String, String> {
     // Symbolic links lead to files that are listed themselves; files that are being removed no longer exist.
     let is_file = |path: &String| root.join(path).symlink_metadata().is_ok_and(|data| data.is_file());
     paths.filter(is_file).filter_map(|path| Some((path.clone(), fs::read_to_string(root.join(path)).ok()?))).collect()
-}
+});
 
 /// Returns the Rust files of our crates and tests.
-fn sources() -> BTreeMap<String, String> {
+fn sources() -> BTreeMap<&'static str, &'static str> {
     let ours = |path: &str| !path.starts_with("examples/") && !path.starts_with("tests/fixtures/");
     let is_rust = |path: &str| Path::new(path).extension().is_some_and(|extension| extension == "rs");
-    tracked().into_iter().filter(|(path, _)| ours(path) && is_rust(path)).collect()
+    let all = TRACKED.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    all.filter(|(path, _)| ours(path) && is_rust(path)).collect()
 }
 
 /// Returns the numbered lines of a file without its unit tests and comments.
@@ -79,40 +81,40 @@ fn none(broken: impl IntoIterator<Item = String>, rule: &str) {
     assert!(broken.is_empty(), "{rule}:\n{}", broken.join("\n"));
 }
 
-fn house() -> House {
+/// The parsed sources. Parsing takes most of the time of a rule, so it is done once for all.
+static HOUSE: LazyLock<House> = LazyLock::new(|| {
     let house = House::read(&repository_root());
     assert!(house.crates.len() > 5 && house.functions.len() > 1000, "the sources were not found");
     house
-}
+});
 
 #[test]
 fn a_module_uses_only_modules_above_it() {
-    let upwards = house().upwards().into_iter().map(|(from, to)| format!("{from} uses {to}")).collect::<Vec<_>>();
+    let upwards = HOUSE.upwards().into_iter().map(|(from, to)| format!("{from} uses {to}")).collect::<Vec<_>>();
     none(upwards, "a module may only use modules above it in lib.rs");
 }
 
 #[test]
 fn crates_are_few() {
-    let crates = house().crates;
+    let crates = &HOUSE.crates;
     assert!(crates.len() <= MOST_CRATES, "{} crates are too many: {crates:?}", crates.len());
 }
 
 #[test]
 fn files_have_no_circular_dependencies() {
-    let files = house().circles.into_iter().flatten();
-    none(files, "files must not depend on each other in a circle");
+    let files = HOUSE.circles.iter().flatten();
+    none(files.cloned(), "files must not depend on each other in a circle");
 }
 
 #[test]
 fn functions_are_short() {
-    let functions = house().functions;
-    let long = functions.iter().filter(|function| function.lines > LONGEST_FUNCTION);
+    let long = HOUSE.functions.iter().filter(|function| function.lines > LONGEST_FUNCTION);
     none(long.map(|function| function.place.clone()), "functions must have at most 80 lines");
 }
 
 #[test]
 fn errors_have_types() {
-    let texts = house().text_errors.into_iter().map(|error| error.0);
+    let texts = HOUSE.text_errors.iter().map(|error| error.0.clone());
     none(texts, "errors must be types, not strings");
 }
 
@@ -122,7 +124,7 @@ fn only_commands_use_reports() {
         |path: &str| ["perfunit-report/", "cargo-perfunit/src/cli/"].iter().any(|folder| path.starts_with(folder));
     let others = sources().into_iter().filter(|(path, _)| !may(path) && !is_test(path));
     let uses = others.flat_map(|(path, text)| {
-        let uses = code(&text).filter(|(_, line)| line.contains("perfunit_report"));
+        let uses = code(text).filter(|(_, line)| line.contains("perfunit_report"));
         uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
     });
     none(uses, "only commands and `perfunit-report` may format reports");
@@ -133,12 +135,12 @@ fn only_the_terminal_prints() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
         let may =
-            path == "perfunit-system/src/term.rs" || path.starts_with("perfunit-runtime/runner/") || is_test(&path);
+            path == "perfunit-system/src/term.rs" || path.starts_with("perfunit-runtime/runner/") || is_test(path);
         // A build script prints for cargo. The tables of the simulation are a test of their own, which runs on request.
         if may || path.ends_with("/build.rs") || path == "perfunit-decide/src/simulation.rs" {
             continue;
         }
-        for (number, line) in code(&text) {
+        for (number, line) in code(text) {
             if ["println!", "eprintln!", "print!", "eprint!", "dbg!"].iter().any(|name| calls(line, name)) {
                 broken.push(format!("{path}:{number}: {}", line.trim()));
             }
@@ -149,9 +151,9 @@ fn only_the_terminal_prints() {
 
 #[test]
 fn temporary_files_have_unpredictable_names() {
-    let others = sources().into_iter().filter(|(path, _)| path != "perfunit-system/src/fs.rs" && !is_test(path));
+    let others = sources().into_iter().filter(|(path, _)| *path != "perfunit-system/src/fs.rs" && !is_test(path));
     let broken = others.flat_map(|(path, text)| {
-        let uses = code(&text).filter(|(_, line)| line.contains("temp_dir()"));
+        let uses = code(text).filter(|(_, line)| line.contains("temp_dir()"));
         uses.map(|(number, line)| format!("{path}:{number}: {}", line.trim())).collect::<Vec<_>>()
     });
     none(broken, "use fs::temporary_dir, because other users share the temporary folder");
@@ -170,7 +172,7 @@ fn unsafe_stays_where_it_is_needed_and_says_why_it_is_sound() {
     let mut broken = Vec::new();
     for (path, text) in sources() {
         // Tests of the macros contain source code as strings.
-        if is_test(&path) {
+        if is_test(path) {
             continue;
         }
         let lines: Vec<&str> = text.lines().collect();
@@ -179,7 +181,7 @@ fn unsafe_stays_where_it_is_needed_and_says_why_it_is_sound() {
             if line.starts_with("//") || !opens_unsafe(line) {
                 continue;
             }
-            if !MAY_BE_UNSAFE.contains(&path.as_str()) {
+            if !MAY_BE_UNSAFE.contains(&path) {
                 broken.push(format!("{path}:{}: unsafe in another file", number + 1));
             }
             // The comment is above the statement, which may span a few lines.
@@ -205,7 +207,7 @@ fn opens_unsafe(line: &str) -> bool {
 #[test]
 fn no_file_names_a_folder_of_a_developers_machine() {
     let mut broken = Vec::new();
-    for (path, text) in tracked() {
+    for (path, text) in TRACKED.iter() {
         for (number, line) in text.lines().enumerate() {
             let names = ["/ro\u{6f}t/", "/w\u{6f}rk/", "/h\u{6f}me/"].iter().any(|folder| starts_path(line, folder));
             if names {
@@ -228,9 +230,8 @@ fn starts_path(line: &str, folder: &str) -> bool {
 fn every_relative_link_leads_somewhere() {
     let root = repository_root();
     let mut broken = Vec::new();
-    for (path, text) in tracked().into_iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|e| e == "md"))
-    {
-        let folder = root.join(&path).parent().unwrap().to_owned();
+    for (path, text) in TRACKED.iter().filter(|(path, _)| Path::new(path).extension().is_some_and(|e| e == "md")) {
+        let folder = root.join(path).parent().unwrap().to_owned();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '#']).next()) {
             let elsewhere = link.is_empty() || link.contains("://") || link.starts_with("mailto:");
             if !elsewhere && !folder.join(link).exists() {
@@ -244,7 +245,7 @@ fn every_relative_link_leads_somewhere() {
 #[test]
 fn every_file_of_an_embedded_crate_is_embedded() {
     let sources = sources();
-    let embedded = &sources["perfunit-build/src/embedded.rs"];
+    let embedded = sources["perfunit-build/src/embedded.rs"];
     let mut broken = Vec::new();
     for (list, folder) in [
         ("RUNTIME", "perfunit-runtime/src/"),

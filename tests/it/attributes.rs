@@ -25,8 +25,14 @@ mod tests {
 /// Creates a project that depends on the runtime under this name.
 pub fn project(name: &str) -> Project {
     let project = Project::empty();
-    let runtime = repository_root().join("perfunit-runtime");
     project.write(".cargo/config.toml", QUICK_DEPENDENCIES);
+    commit_versions(&project, name);
+    project
+}
+
+/// Commits two versions that depend on the runtime under this name.
+fn commit_versions(project: &Project, name: &str) {
+    let runtime = repository_root().join("perfunit-runtime");
     project.write(
         "Cargo.toml",
         format!(
@@ -39,12 +45,12 @@ pub fn project(name: &str) -> Project {
         project.write("src/lib.rs", source(rounds).replace("perfunit::", &format!("{}::", name.replace('-', "_"))));
         project.commit("version");
     }
-    project
 }
 
 #[test]
-fn attributes_skip_tests_and_set_their_thresholds() {
-    let document = project("perfunit").diff(&[]).expect(100).json();
+fn attributes_skip_tests_and_set_their_thresholds_whatever_the_name_of_the_dependency() {
+    let project = project("perfunit");
+    let document = project.diff(&[]).expect(100).json();
     let tests = document["tests"].as_array().unwrap();
     let test = |name: &str| tests.iter().find(|test| test["name"] == name).unwrap();
     let reason = &test("tests::skipped")["reason"];
@@ -55,11 +61,9 @@ fn attributes_skip_tests_and_set_their_thresholds() {
     assert_eq!(test("tests::coarse")["verdict"], "changed-below-threshold");
     assert_eq!(test("tests::coarse")["threshold"], 0.6);
     assert!(test("tests::coarse")["notes"].to_string().contains("by src/lib.rs:10"));
-}
 
-#[test]
-fn a_dependency_may_have_the_runtimes_own_name() {
-    let project = project("perfunit-runtime");
+    // In the same project, because the dependencies of the runtime take longest to build.
+    commit_versions(&project, "perfunit-runtime");
     let run = project.perfunit(["list", "HEAD~1", "--all"]).expect(0);
     let line =
         |name: &str| run.stdout.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{}", run.stdout));

@@ -31,7 +31,7 @@ mod tests {
 ";
 
 fn short_callee() -> Project {
-    Case::all()["short-callee"].project()
+    Case::all()["short-callee"].project().with_natural_layout()
 }
 
 /// Returns the explained only test of a project.
@@ -68,7 +68,7 @@ fn an_unstripped_project_is_built_again_with_debug_information() {
         return;
     }
     let project = short_callee();
-    let mut command = Project::tool(project.path());
+    let mut command = project.command("");
     command.args(["diff", "HEAD~1", "--message-format", "json", "--per-test-budget", "3s", "--explain", "always"]);
     command.env("CARGO_PROFILE_BENCH_STRIP", "none");
     let test = Run::of(command).expect(100).json()["tests"][0].clone();
@@ -87,7 +87,8 @@ fn attribution_by_time_names_the_function_with_a_share_of_at_most_1() {
 
 #[test]
 fn a_function_that_waits_longer_is_found_by_time() {
-    let project = Project::library(LIBRARY, &LIBRARY.replace("from_micros(20)", "from_micros(900)"));
+    let project =
+        Project::library(LIBRARY, &LIBRARY.replace("from_micros(20)", "from_micros(900)")).with_natural_layout();
     let test = explained(&project, &[]);
     assert_eq!(first_responsible(&test), Some("pause"), "{test:#}");
     assert_eq!(test["explanation"]["engine"], "probes", "{test:#}");

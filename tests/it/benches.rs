@@ -67,7 +67,7 @@ fn unit_tests_remain_if_benchmarks_among_them_do_not_compile() {
 
 #[test]
 fn a_benchmarks_declared_amount_becomes_a_throughput() {
-    let project = project();
+    let project = project().with_natural_layout();
     let tests = "test(=divans::made::values) | test(=inner::mix) | test(=divans::counted) | test(=divans::renamed)";
     let document = project.perfunit(["diff", "HEAD~1", "--benches", "-E", tests, "--message-format", "json"]).json();
     let found = document["tests"].as_array().unwrap().iter().filter(|test| test["verdict"] == "slower");

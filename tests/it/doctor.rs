@@ -1,7 +1,7 @@
 //! `cargo perfunit doctor`, and comparisons on a system that refuses some of the tool's requests.
 
 use crate::source;
-use crate::support::{PINNING, Project, RANDOM_ADDRESSES, Refused, Run, keep_on_one_core, refuse};
+use crate::support::{NATURAL_LAYOUT, PINNING, Project, RANDOM_ADDRESSES, Refused, Run, keep_on_one_core, refuse};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -98,10 +98,22 @@ fn random_addresses_are_reported_and_verdicts_hold_on_executables_with_fixed_one
 
 #[test]
 fn processes_that_cannot_be_pinned_are_reported_and_verdicts_hold() {
-    verdicts_hold(|command| refuse(command, &[PINNING]), "pinned to one core");
+    verdicts_hold(
+        |command| {
+            command.env(NATURAL_LAYOUT.0, NATURAL_LAYOUT.1);
+            refuse(command, &[PINNING]);
+        },
+        "pinned to one core",
+    );
 }
 
 #[test]
 fn a_single_core_is_reported_and_verdicts_hold() {
-    verdicts_hold(keep_on_one_core, "only one core");
+    verdicts_hold(
+        |command| {
+            command.env(NATURAL_LAYOUT.0, NATURAL_LAYOUT.1);
+            keep_on_one_core(command);
+        },
+        "only one core",
+    );
 }

@@ -216,7 +216,7 @@ fn explain_answers_for_the_last_run_and_all_strategies_agree() {
 
 #[test]
 fn a_typed_revision_may_have_moved_since_the_run() {
-    let project = Project::library(LIBRARY, LIBRARY);
+    let project = Project::library(LIBRARY, LIBRARY).with_natural_layout();
     project.write("src/lib.rs", LIBRARY.replace(LONGER.0, LONGER.1));
     project.perfunit(["diff", "HEAD", "--explain", "never"]).expect(100);
     project.commit("longer");

@@ -1,6 +1,6 @@
 //! Test targets with their own harness, including ours.
 
-use crate::support::{Case, Project, Run, skipped};
+use crate::support::{Case, NATURAL_LAYOUT, Project, Run, skipped};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,6 +22,7 @@ fn beside_the_tool(project: &Project, program: &str) -> Command {
         }
     }
     command.env_remove("CARGO_TARGET_DIR").env_remove("CARGO_MANIFEST_DIR");
+    command.env("PERFUNIT_CACHE_DIR", Project::cache()).env(NATURAL_LAYOUT.0, NATURAL_LAYOUT.1);
     // The dependencies are many.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     // Cargo removes unneeded packages from the lock file, which changes the working tree.
@@ -101,7 +102,7 @@ fn under_nextest(project: &Project) {
 
 #[test]
 fn processes_report_only_cpu_time_in_addition_to_time() {
-    let project = project("hand-made-harness");
+    let project = project("hand-made-harness").with_natural_layout();
     let document = project.diff(&["--exact", "prints_a_lot"]).expect(100).json();
     let test = document["tests"].as_array().unwrap().iter().find(|test| test["name"] == "prints_a_lot").unwrap();
     assert_eq!((&test["mode"], &test["capture"]), (&"process".into(), &"process".into()));

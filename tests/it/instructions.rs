@@ -59,8 +59,10 @@ mod tests {
 /// A replacement in the library, at its first occurrence.
 type Edit = (&'static str, &'static str);
 
-const MORE_IN_A_COPY: Edit =
-    ("numbers.iter().map(|number| black_box(*number)", "numbers.iter().chain(numbers).map(|number| black_box(*number)");
+const MORE_IN_A_COPY: Edit = (
+    "numbers.iter().map(|number| black_box(*number)",
+    "numbers.iter().chain(numbers).chain(numbers).chain(numbers).map(|number| black_box(*number)",
+);
 const OFTENER: Edit =
     ("first ^ fold(numbers)", "first ^ fold(numbers) ^ twist(numbers, first) ^ twist(numbers, 3) ^ twist(numbers, 5)");
 /// A longer chain, in which each link waits for the previous one.
@@ -70,7 +72,7 @@ const MORE_IN_A_CONSTANT_FUNCTION: Edit = (
 );
 const MORE_IN_A_MACRO: Edit = (
     "numbers.iter().map(|number| black_box(number << 1))",
-    "numbers.iter().chain(numbers).map(|number| black_box(number << 1))",
+    "numbers.iter().chain(numbers).chain(numbers).chain(numbers).map(|number| black_box(number << 1))",
 );
 /// The replacements.
 pub const EDITS: [Edit; 4] = [MORE_IN_A_COPY, OFTENER, MORE_IN_A_CONSTANT_FUNCTION, MORE_IN_A_MACRO];
@@ -90,7 +92,7 @@ fn responsible(edit: Edit) -> Option<(String, String, Value)> {
 }
 
 fn responsible_in(library: &str, (from, to): Edit) -> Option<(String, String, Value)> {
-    let project = Project::library(library, &library.replacen(from, to, 1));
+    let project = Project::library(library, &library.replacen(from, to, 1)).with_natural_layout();
     let run = project.diff(&["--explain", "always", "--engine", "callgrind"]);
     if !has_valgrind() {
         // A missing but requested engine is an error before anything is built.

@@ -1,6 +1,6 @@
 //! A kept build of a version is used again only if everything that the build read is unchanged.
 
-use crate::support::{Project, Run};
+use crate::support::{NATURAL_LAYOUT, Project, Run};
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -290,6 +290,7 @@ impl Compilations {
         let mut command = Project::tool(self.project.path());
         let run = Run::of({
             command.args(arguments).env("RUSTC_WRAPPER", self.folder.path().join("wrapper"));
+            command.env(NATURAL_LAYOUT.0, NATURAL_LAYOUT.1);
             command
         });
         let calls = std::fs::read_to_string(log).unwrap_or_default();

@@ -250,7 +250,7 @@ fn memory_in_use_is_that_of_the_test_and_not_of_the_program() {
         )
     };
     let verdicts = |base: String, head: String, code| {
-        let project = Project::library(&base, &head);
+        let project = Project::library(&base, &head).with_natural_layout();
         let document = project.diff(&["--all-tests", "--metric", "peak-rss"]).expect(code).json();
         ["tests::reads_one_element", "tests::keeps"].map(|name| {
             let metric = &test(&document, name)["metrics"]["peak-rss"];

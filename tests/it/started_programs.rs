@@ -88,7 +88,7 @@ fn verdict(program: &Value) -> &str {
 
 #[test]
 fn a_program_is_compared_by_its_own_time() {
-    let project = project();
+    let project = project().with_natural_layout();
     versions(&project, 6_000_000, 40);
     project.commit("head");
     let run = project.diff(&["--all-tests", "--per-test-budget", "20s", "--explain", "never"]);

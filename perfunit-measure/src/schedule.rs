@@ -235,7 +235,9 @@ impl<'a> Screening<'a> {
     /// Measures more pairs of the tests that are still open, the largest possible change first.
     fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
         let mut open = std::mem::take(&mut self.open);
-        open.iter_mut().for_each(|open| open.series.config.deadline = self.round);
+        for next in &mut open {
+            next.series.config.deadline = self.round;
+        }
         if !open.is_empty() {
             self.observer.progress.proceed("Measuring more", open.len());
         }

@@ -74,7 +74,7 @@ fn is_responsible(name: &str, outcome: &Outcome, run: &Run) -> bool {
 impl Run {
     /// Returns the slowdown that the acceptances about a test or a function allow. Within a step of the history, and in the
     /// configuration, the largest one counts; the steps add up.
-    fn allowance<'a>(&'a self, is_about: impl Fn(&Acceptance) -> bool) -> Option<Allowance<'a>> {
+    fn allowance(&self, is_about: impl Fn(&Acceptance) -> bool) -> Option<Allowance<'_>> {
         let mut steps: BTreeMap<Option<usize>, &Acceptance> = BTreeMap::new();
         for acceptance in self.acceptances.iter().filter(|acceptance| is_about(acceptance)) {
             let step = match acceptance.from {

@@ -9,7 +9,7 @@ fn told(run: &Run) -> String {
 
 #[test]
 fn a_comment_reads_like_this() {
-    assert_data_eq!(told(&full()), str![[r#"
+    assert_data_eq!(told(&full()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -64,8 +64,8 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
-    assert_data_eq!(told(&samples::whole()), str![[r#"
+"]].raw());
+    assert_data_eq!(told(&samples::whole()), str![[r"
 <!-- cargo-perfunit -->
 ### 2 tests got slower, 1 test got faster
 
@@ -132,7 +132,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 </details>
 
-"#]].raw());
+"]].raw());
 }
 
 /// Renders HTML like GitHub, without its sanitizing.

@@ -264,5 +264,6 @@ fn run(outcomes: Vec<Outcome>) -> Run {
         gates: vec![Metric::Time],
         alpha: 0.01,
         interrupted: false,
+        pooled: Vec::new(),
     }
 }

@@ -138,7 +138,9 @@ impl Pooling<'_, '_> {
             self.observer.progress.proceed("Measuring functions", pools.len());
         }
         let mut found = Vec::new();
-        for pool in pools {
+        let deadline = self.config.deadline;
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        for pool in pools.into_iter().take_while(|_| !is_late() && !interrupt::requested()) {
             self.observer.progress.message(pool.entered.to_string());
             found.extend(self.measure(&pool, alpha)?);
             self.observer.progress.advance();

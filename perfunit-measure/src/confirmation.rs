@@ -286,8 +286,7 @@ impl Confirmer<'_, '_> {
             return Ok(Instructions { doubt, change: Err(NotMetered::OfAcceptedLoss) });
         }
         let subject = &self.subjects[open.subject];
-        let mut programs = subject.programs(self.sides);
-        programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
+        let programs = self.layouts.first_programs(self.sides, subject)?;
         let trial = Trial { bench: self.bench, config: &open.config, programs };
         let change = meter::instructions(&trial, &open.settled, least_instructions(change, doubt), self.random)?;
         Ok(Instructions { doubt, change })

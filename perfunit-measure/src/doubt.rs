@@ -125,6 +125,11 @@ pub fn doubt_on_metric(finding: &Finding, metric: Metric, places: Placed) -> Opt
     doubt(&change, &ns, places).map(|doubt| (change, doubt))
 }
 
+/// Returns how other code with the same work can explain a mean change over drawn layouts.
+pub fn doubt_on_mean(change: &Change) -> Option<Doubt> {
+    doubt(change, &Sides::default(), Placed::Drawn)
+}
+
 /// Returns how the placement of code can explain a change of a time `ns`. Placement explains large changes only where code
 /// can neither have a common place nor be placed everywhere.
 fn doubt(change: &Change, ns: &Sides<f64>, places: Placed) -> Option<Doubt> {

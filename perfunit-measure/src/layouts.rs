@@ -7,6 +7,7 @@
 
 use super::bench::Bench;
 use super::fork_servers::Kept;
+use super::running::Programs;
 use super::shared_memory::size;
 use super::subject::Subject;
 use crate::layout::{Matched, Natural, Unplaced};
@@ -103,6 +104,17 @@ impl<'a> Layouts<'a> {
     /// Returns the executables that a test is measured on first, if they have matched layouts.
     pub fn first_of(&mut self, subject: &Subject<'_>) -> Result<Option<Sides<&TestExecutable>>> {
         if self.is_as_built(&subject.test) { Ok(None) } else { self.first(subject.executables) }
+    }
+
+    /// Returns a test's programs: with matched layouts if there are any, else as they were built.
+    pub fn first_programs<'p>(
+        &'p mut self,
+        sides: &Sides<&'p SideBuild>,
+        subject: &'p Subject<'_>,
+    ) -> Result<Programs<'p>> {
+        let programs = subject.programs(sides);
+        let executables = self.first_of(subject)?.unwrap_or(subject.executables);
+        Ok(Programs { executables, ..programs })
     }
 
     /// Keeps a test on the executables that the project's linker made, because it does not pass in ours.

@@ -5,7 +5,7 @@
 //! although the tests of a layout share its effects.
 
 use super::bench::{Bench, Config};
-use super::doubt::{Doubt, least_instructions};
+use super::doubt::{doubt_on_mean, least_instructions};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::Task;
 use super::measurement::Clock;
@@ -16,9 +16,7 @@ use perfunit_build::SideBuild;
 use perfunit_decide as decide;
 use perfunit_decide::{Decision, Looks, PairsPerLayout, Rule, Sequential, Step};
 use perfunit_model::error::Result;
-use perfunit_model::{
-    Change, EnteredFunction, MetricVerdict, Mode, OF_PLACES, PooledChange, REACH_OF_CODE, Sides, TargetId, Verdict,
-};
+use perfunit_model::{Change, EnteredFunction, MetricVerdict, Mode, PooledChange, Sides, TargetId, Verdict};
 use perfunit_system::interrupt;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -37,20 +35,22 @@ const BUDGETS: u32 = 2;
 pub(super) struct Member<'r> {
     subject: &'r Subject<'r>,
     settled: Settled,
+    /// The settings for this test.
+    config: Config,
     figures: Figures,
 }
 
 impl<'r> Member<'r> {
     /// Returns the test if it can be pooled: its calls are repeated, it starts no processes, and its figures rest on equal
     /// places or on drawn layouts.
-    pub fn of(subject: &'r Subject<'r>, settled: Settled, ended: &Ended) -> Option<Self> {
+    pub fn of(config: &Config, subject: &'r Subject<'r>, settled: Settled, ended: &Ended) -> Option<Self> {
         let figures = ended.figures.as_ref()?;
         let can_be_pooled = matches!(settled.task, Task::Steady(_))
             && settled.matched
             && !settled.starts_processes
             && figures.measured.mode == Mode::Steady
             && figures.measured.bound.is_none();
-        can_be_pooled.then(|| Self { subject, settled, figures: figures.clone() })
+        can_be_pooled.then(|| Self { subject, settled, config: config.on(subject.terms), figures: figures.clone() })
     }
 
     fn log_ratio(&self) -> f64 {
@@ -87,15 +87,20 @@ pub(super) fn pools<'r>(
         *is_known |= end.verdict.is_change();
         // A loss that the user accepts is judged test by test.
         let accepts = subject.terms.is_some_and(|terms| terms.accepted.is_some());
-        pool.members.extend(settled.filter(|_| !accepts).and_then(|settled| Member::of(subject, settled, end)));
+        pool.members.extend(settled.filter(|_| !accepts).and_then(|settled| Member::of(config, subject, settled, end)));
     }
-    let threshold = PART_OF_THRESHOLD * config.threshold.fraction();
+    let threshold = threshold(config);
     pools
         .into_values()
         .filter(|(_, is_known)| !is_known)
         .map(|(pool, _)| pool.cheapest())
         .filter(|pool| pool.members.len() >= FEWEST_TESTS && pool.mean().exp_m1().abs() >= threshold)
         .collect()
+}
+
+/// Returns the smallest mean change that counts, as a fraction of base.
+fn threshold(config: &Config) -> f64 {
+    PART_OF_THRESHOLD * config.threshold.fraction()
 }
 
 impl Pool<'_> {
@@ -157,7 +162,7 @@ impl Pooling<'_, '_> {
             }
         }
         let clock_bias = pool.members.iter().map(|member| member.settled.clock_bias).fold(0.0, f64::max);
-        let threshold = PART_OF_THRESHOLD * self.config.threshold.fraction();
+        let threshold = threshold(self.config);
         let looks = Looks::of_layouts(alpha);
         let rule = Rule {
             alpha: self.config.alpha,
@@ -198,15 +203,14 @@ impl Pooling<'_, '_> {
     fn mean_on(&mut self, pool: &Pool<'_>, layout: usize, pairs: usize, clock: &mut Clock) -> Result<Option<f64>> {
         self.bench.settle();
         let mut sum = 0.0;
-        for Member { subject, settled, .. } in &pool.members {
+        for Member { subject, settled, config, .. } in &pool.members {
             let started = Instant::now();
             let drawn = self.layouts.drawn(subject.executables, layout)?;
             clock.leave_out(started.elapsed());
             let Some(executables) = drawn else { return Ok(None) };
             let mut programs = subject.programs(self.sides);
             (programs.executables, programs.is_drawn) = (executables, true);
-            let config = self.config.on(subject.terms);
-            let trial = Trial { bench: self.bench, config: &config, programs };
+            let trial = Trial { bench: self.bench, config, programs };
             let mut log_ratios = Vec::with_capacity(pairs);
             for _ in 0..pairs {
                 let pair = settled.pair(&trial, self.random)?;
@@ -223,17 +227,12 @@ impl Pooling<'_, '_> {
     /// Returns whether a change beyond what other code with the same work explains, or the instructions of most tests,
     /// support this mean change.
     fn instructions_support(&mut self, pool: &Pool<'_>, mean: &Change) -> Result<bool> {
-        if mean.from_zero() >= REACH_OF_CODE {
-            return Ok(true);
-        }
-        let doubt = if mean.estimate.abs() < OF_PLACES { Doubt::Usual } else { Doubt::Remote };
+        let Some(doubt) = doubt_on_mean(mean) else { return Ok(true) };
         let wanted = if mean.estimate > 0.0 { MetricVerdict::More } else { MetricVerdict::Less };
         let mut supporting = 0;
-        for Member { subject, settled, .. } in &pool.members {
-            let mut programs = subject.programs(self.sides);
-            programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
-            let config = self.config.on(subject.terms);
-            let trial = Trial { bench: self.bench, config: &config, programs };
+        for Member { subject, settled, config, .. } in &pool.members {
+            let programs = self.layouts.first_programs(self.sides, subject)?;
+            let trial = Trial { bench: self.bench, config, programs };
             let counted = meter::instructions(&trial, settled, least_instructions(mean, doubt), self.random)?;
             supporting += usize::from(counted == Ok(wanted));
         }

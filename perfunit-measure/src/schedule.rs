@@ -68,8 +68,18 @@ pub fn measure_all(
     // Single calls need no confirmation; they share the error rate with it.
     let first = Config { others: config.others + subjects.len(), ..config.clone() };
     let starts = Starts::default();
-    let mut screening =
-        Screening { bench, config: first, sides, layouts, starts, random, observer, round: None, open: Vec::new() };
+    let mut screening = Screening {
+        bench,
+        config: first,
+        sides,
+        layouts,
+        starts,
+        random,
+        observer,
+        round: None,
+        share: None,
+        open: Vec::new(),
+    };
     let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
     let verdicts = |subject: &Subject<'_>| verdicts_of_pairs(&criteria(&config.on(subject.terms)).gates);
@@ -156,6 +166,8 @@ struct Screening<'a> {
     observer: Observer<'a>,
     /// The end of this round, if the run's time is limited.
     round: Option<Instant>,
+    /// The time that the test at hand may take for its first look, if the run's time is limited.
+    share: Option<Duration>,
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
 }
@@ -197,17 +209,17 @@ impl<'a> Screening<'a> {
             let left = queue.as_slice().iter().chain(&slow_ones).map(|waiting| waiting.slow).chain([slow]);
             let time_left = time_left(started, done, left);
             self.observer.progress.message(format!("{}{time_left}", subject.test));
-            let share = self.share(queue.len() + slow_ones.len() + 1);
+            self.share = self.share_of(queue.len() + slow_ones.len() + 1);
             if !is_alone
                 && slow.is_none()
-                && let Some(longer_than) = self.is_slow(subject, share)?
+                && let Some(longer_than) = self.is_slow(subject)?
             {
                 slow_ones.push(Waiting { slow: Some(longer_than), spent: began.elapsed(), ..next });
                 self.observer.progress.put_off();
                 continue;
             }
             done += 1;
-            match self.begin(subject, share)? {
+            match self.begin(subject)? {
                 Begun::Over(screened) => self.end(batch, (place, subject), *screened, spent + began.elapsed()),
                 Begun::Open(series) => {
                     let possible = series.measurement.largest_possible();
@@ -227,13 +239,14 @@ impl<'a> Screening<'a> {
     }
 
     /// Returns the time that one of this many tests may take, if the run's time is limited.
-    fn share(&self, tests: usize) -> Option<Duration> {
+    fn share_of(&self, tests: usize) -> Option<Duration> {
         let left = self.config.deadline?.saturating_duration_since(Instant::now());
         Some(left.min(left * SHARES / u32::try_from(tests).unwrap_or(u32::MAX)))
     }
 
     /// Measures more pairs of the tests that are still open, the largest possible change first.
     fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
+        self.share = None;
         let mut open = std::mem::take(&mut self.open);
         for next in &mut open {
             next.series.config.deadline = self.round;
@@ -248,7 +261,7 @@ impl<'a> Screening<'a> {
             self.bench.settle();
             self.advance(subject, &mut next.series)?;
             if next.series.measurement.is_over() {
-                let screened = self.complete(subject, next.series, None, false)?;
+                let screened = self.complete(subject, next.series, false)?;
                 self.end(batch, (place, subject), screened, next.spent + began.elapsed());
                 self.observer.progress.advance();
             } else {
@@ -281,21 +294,21 @@ impl<'a> Screening<'a> {
 
     /// Returns the longest call that pairs can measure, or that the test's share of the time allows, if a call on base takes
     /// longer.
-    fn is_slow(&mut self, subject: &Subject<'_>, share: Option<Duration>) -> Result<Option<Duration>> {
+    fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
         let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
             return Ok(None);
         }
         let config = self.config.on(subject.terms);
         let longest = classify::longest_call(config.per_test_budget).min(config.timeout);
-        let longest = share.map_or(longest, |share| longest.min((share / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
+        let longest = self.share.map_or(longest, |share| longest.min((share / CALLS_OF_FIRST_LOOK).max(SHORT_CALL)));
         let (programs, pads) = (subject.programs(self.sides), Pads::draw(&mut self.random));
         let end = pair::run(self.bench, &programs, Task::Solo(Side::Base), pads, longest)?;
         Ok(end.timed_out.map(|_| longest))
     }
 
     /// Measures a test up to its first look.
-    fn begin(&mut self, subject: &Subject<'_>, share: Option<Duration>) -> Result<Begun> {
+    fn begin(&mut self, subject: &Subject<'_>) -> Result<Begun> {
         let config = self.config.on(subject.terms);
         if interrupt::requested() {
             return Ok(Begun::without_pairs(&config, Err(interrupt::reason())));
@@ -309,7 +322,7 @@ impl<'a> Screening<'a> {
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let trial = Trial { bench: self.bench, config: &config, programs: self.programs(subject, first.as_ref()) };
         match self.settle(subject, &trial)? {
-            Ok(settled) => self.measure(subject, first, config, Settled { matched, ..settled }, share),
+            Ok(settled) => self.measure(subject, first, config, Settled { matched, ..settled }),
             Err(reason) => {
                 let task = match subject.executables.head.harness.repeats() {
                     Repeated::Function => Task::Cold,
@@ -318,8 +331,7 @@ impl<'a> Screening<'a> {
                 let alone = Alone { trial, task, clock: TestClock::True };
                 let end = apart(alone.instead(reason, &mut self.random))?;
                 let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
-                let as_built =
-                    if first.is_some() && always_fails { self.as_built(subject, &config, share)? } else { None };
+                let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
                 Ok(as_built.unwrap_or_else(|| Begun::without_pairs(&config, end)))
             }
         }
@@ -344,14 +356,14 @@ impl<'a> Screening<'a> {
 
     /// Measures a test that fails with matched layouts in the executables of the project's linker; `None` if it fails there
     /// too.
-    fn as_built(&mut self, subject: &Subject<'_>, config: &Config, share: Option<Duration>) -> Result<Option<Begun>> {
+    fn as_built(&mut self, subject: &Subject<'_>, config: &Config) -> Result<Option<Begun>> {
         let trial = Trial { bench: self.bench, config, programs: subject.programs(self.sides) };
         let Ok(mut settled) = self.settle(subject, &trial)? else { return Ok(None) };
         tracing::info!(test = %subject.test, "fails only as linked with matched layouts");
         self.layouts.leave_as_built(&subject.test);
         settled.matched = false;
         settled.notes.push(Note::AsBuilt);
-        self.measure(subject, None, config.clone(), settled, share).map(Some)
+        self.measure(subject, None, config.clone(), settled).map(Some)
     }
 
     /// Measures single calls of a test if they decide, else its first pairs.
@@ -361,7 +373,6 @@ impl<'a> Screening<'a> {
         executables: Option<Sides<TestExecutable>>,
         config: Config,
         settled: Settled,
-        share: Option<Duration>,
     ) -> Result<Begun> {
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
@@ -379,7 +390,7 @@ impl<'a> Screening<'a> {
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
         let series = Series { executables, config, settled, measurement };
         if left_open || series.measurement.is_over() {
-            return self.complete(subject, series, share, left_open).map(|screened| Begun::Over(Box::new(screened)));
+            return self.complete(subject, series, left_open).map(|screened| Begun::Over(Box::new(screened)));
         }
         Ok(Begun::Open(Box::new(series)))
     }
@@ -392,15 +403,9 @@ impl<'a> Screening<'a> {
         series.measurement.advance(&trial, None, units, &mut self.random)
     }
 
-    /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls, which get at most a share of
-    /// the run's time. The pairs are `left_open` if only drawn layouts can decide.
-    fn complete(
-        &mut self,
-        subject: &Subject<'_>,
-        series: Series,
-        share: Option<Duration>,
-        left_open: bool,
-    ) -> Result<Screened> {
+    /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls, which get at most its share
+    /// of the run's time. The pairs are `left_open` if only drawn layouts can decide.
+    fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
         let Series { executables, config, settled, measurement } = series;
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
@@ -408,7 +413,7 @@ impl<'a> Screening<'a> {
         let (mut first_calls, mut first_call) = (FirstCalls::Unremarkable, None);
         if let Ok(figures) = &mut screening.result {
             add_counts(figures, &trial, &settled, &mut self.random)?;
-            let per_test_budget = share.map_or(config.per_test_budget, |share| share.min(config.per_test_budget));
+            let per_test_budget = self.share.map_or(config.per_test_budget, |share| share.min(config.per_test_budget));
             let of_first_calls = Config { per_test_budget, ..config.clone() };
             let trial = Trial { config: &of_first_calls, ..trial };
             match first_calls::look(&trial, &settled, figures, &mut self.random)? {

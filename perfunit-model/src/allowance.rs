@@ -94,15 +94,12 @@ impl Run {
         all.reduce(|one, other| if other.at_most > one.at_most { other } else { one })
     }
 
-    /// Returns the functions whose tests got slower in the mean, without those whose mean change is accepted.
-    pub fn slower_functions(&self) -> impl Iterator<Item = &PooledChange> {
-        self.pooled.iter().filter(|pooled| {
-            let is_about = |acceptance: &Acceptance| {
-                acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, &pooled.name)
-            };
-            let allowed = self.allowance(is_about).map_or(0.0, |allowance| allowance.at_most);
-            pooled.verdict == Verdict::Slower && pooled.change.estimate > allowed
-        })
+    /// Returns whether the tests of a function got slower in the mean, by more than what is accepted of it.
+    pub fn is_slower_in_mean(&self, pooled: &PooledChange) -> bool {
+        let is_about =
+            |acceptance: &Acceptance| acceptance.name == ALL_TESTS || is_end_of_path(&acceptance.name, &pooled.name);
+        let allowed = || self.allowance(is_about).map_or(0.0, |allowance| allowance.at_most);
+        pooled.verdict == Verdict::Slower && pooled.change.estimate > allowed()
     }
 
     /// Returns what accepts the slowdown of a test that got slower.

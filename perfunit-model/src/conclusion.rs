@@ -135,7 +135,9 @@ impl Conclusion {
         match () {
             () if run.slower().next().is_some() => Self::Slower,
             () if denied.growth && run.growing().next().is_some() => Self::Grows,
-            () if denied.functions && run.slower_functions().next().is_some() => Self::FunctionSlower,
+            () if denied.functions && run.pooled.iter().any(|pooled| run.is_slower_in_mean(pooled)) => {
+                Self::FunctionSlower
+            }
             () if run.interrupted => Self::Interrupted,
             () if run.failing(Side::Head).next().is_some() => Self::FailsOnHead,
             () if run.fails_on_base() => Self::FailsOnBase,

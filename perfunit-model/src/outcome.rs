@@ -308,11 +308,6 @@ impl Run {
         self.outcomes.iter().all(|outcome| outcome.measured.is_none()) && self.outcomes.iter().any(fails)
     }
 
-    /// Returns the changed functions whose tests have this verdict in the mean.
-    pub fn pooled(&self, verdict: Verdict) -> impl Iterator<Item = &PooledChange> {
-        self.pooled.iter().filter(move |pooled| pooled.verdict == verdict)
-    }
-
     /// Returns the functions with work that grows with a larger power of a length than on base.
     pub fn growing(&self) -> impl Iterator<Item = &GrowthFinding> {
         self.growth.iter().flat_map(|growth| &growth.findings)

@@ -7,7 +7,7 @@ use super::by_cause::{Group, Responsible};
 use super::causes;
 use super::counts::{Excluded, is_unaffected};
 use super::figures::{self, Words};
-use super::sections::{self, Item, Kind, Section, Sections};
+use super::sections::{Item, Kind, Section, Sections};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{Conclusion, Denied, Outcome, Run, Side, Verdict};
 use std::fmt::Write as _;
@@ -44,7 +44,8 @@ pub fn annotations(run: &Run) -> String {
     let failing = sections.get(Kind::Failing).map(|section| of_tests_in("error", section));
     let ratchet = sections.bad(Kind::Ratchet).map(|section| ratchet(section, run));
     let errors = failing.into_iter().chain(ratchet).chain(groups.iter().map(of_group));
-    let functions = run.slower_functions().map(|pooled| warning(&sections::of_pooled(pooled), "over its tests"));
+    let functions = sections.items(Kind::Functions).iter().filter(|item| item.is_bad);
+    let functions = functions.map(|item| warning(item, "over its tests"));
     let growing = sections.items(Kind::Growth).iter().map(|item| warning(item, "grows with a larger power"));
     let uncovered = sections.items(Kind::Uncovered).iter().map(|item| warning(item, "is executed by no test"));
     let accepted = sections.get(Kind::Accepted).map(|section| of_tests_in("notice", section));

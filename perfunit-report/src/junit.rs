@@ -55,7 +55,7 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
 fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     match section.kind {
         Kind::Uncovered => Some(functions("uncovered", section, denied.uncovered)),
-        Kind::Functions => Some(functions("functions", section, denied.functions && section.is_bad)),
+        Kind::Functions => Some(functions("functions", section, denied.functions)),
         Kind::Growth => Some(functions("growth", section, denied.growth)),
         Kind::Ratchet => ratchet(section, run, denied),
         Kind::Generated => generated(section, run, denied),
@@ -103,11 +103,12 @@ fn generated(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSui
     Some(suite)
 }
 
-/// Returns a case for each function of a section. The cases fail if the section is denied.
+/// Returns a case for each function of a section. The cases fail if the section is denied, except those that fail no run.
 fn functions(name: &str, section: &Section<'_>, is_denied: bool) -> TestSuite {
     let mut suite = TestSuite::new(name);
     let prefix = if section.kind == Kind::Uncovered { "executed by no test: " } else { "" };
     for item in &section.items {
+        let is_denied = is_denied && item.is_bad;
         let mut status = failed_or_skipped(is_denied);
         if is_denied {
             status.set_type(name);
@@ -222,8 +223,8 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use perfunit_model::samples::{full, outcome, run, unmeasured};
-    use perfunit_model::{FailedOn, Failure, Note, Reason, Threshold};
+    use perfunit_model::samples::{full, outcome, pooled, run, unmeasured};
+    use perfunit_model::{FailedOn, Failure, Note, PooledChange, Reason, Threshold, Verdict};
     use snapbox::{IntoData, assert_data_eq, str};
 
     const NOTHING: Denied = Denied {
@@ -319,6 +320,15 @@ threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable
 </testsuites>
 
 "#]].raw());
+    }
+
+    #[test]
+    fn only_functions_that_are_slower_in_the_mean_fail_if_that_is_denied() {
+        let mut both = run(Vec::new());
+        let faster = PooledChange { name: "faster".into(), function: None, verdict: Verdict::Faster, ..pooled() };
+        both.pooled = vec![pooled(), faster];
+        assert_eq!(read(&both, NOTHING).failures, 0);
+        assert_eq!(read(&both, Denied { functions: true, ..NOTHING }).failures, 1);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Mean changes of tests that enter the changed code through one function: JSON form and wording.
 
+use super::figures::{self, Words};
 use super::wire::{Interval, finite};
 use perfunit_model as model;
 use perfunit_model::format::{count, percent};
@@ -46,15 +47,14 @@ impl From<&model::PooledChange> for FunctionChange {
     }
 }
 
-/// Returns the functions to report: slower ones first, the largest change first.
+/// Returns the functions to report, the slowest first.
 pub fn changed(run: &Run) -> Vec<&model::PooledChange> {
-    let of = |verdict| run.pooled.iter().filter(move |pooled| pooled.verdict == verdict);
-    let mut changed: Vec<_> = of(Verdict::Slower).chain(of(Verdict::Faster)).collect();
+    let mut changed: Vec<_> = run.pooled.iter().filter(|pooled| pooled.verdict.is_change()).collect();
     changed.sort_by(|a, b| b.change.estimate.total_cmp(&a.change.estimate));
     changed
 }
 
-/// Returns `1 changed function slower, 2 faster, in the mean of its tests`.
+/// Returns `1 changed function slower, 2 faster in the mean of several tests`.
 pub fn headline(changed: &[&model::PooledChange]) -> String {
     let [slower, faster] = [Verdict::Slower, Verdict::Faster]
         .map(|verdict| changed.iter().filter(|pooled| pooled.verdict == verdict).count());
@@ -68,7 +68,7 @@ pub fn headline(changed: &[&model::PooledChange]) -> String {
 
 /// Returns `slower +1.9 % [+1.4 %, +2.4 %] in the mean of 12 of 31 tests`.
 pub fn said(pooled: &model::PooledChange) -> String {
-    let word = if pooled.verdict == Verdict::Slower { "slower" } else { "faster" };
+    let word = figures::word(pooled.verdict, Words::OfTime);
     let [estimate, low, high] = [pooled.change.estimate, pooled.change.low, pooled.change.high].map(percent);
     let of = if pooled.entering > pooled.tests.len() { format!("{} of ", pooled.tests.len()) } else { String::new() };
     format!("{word} {estimate} [{low}, {high}] in the mean of {of}{}", count(pooled.entering, "test"))

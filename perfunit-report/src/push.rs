@@ -140,7 +140,10 @@ fn other_losses(run: &Run, sections: &Sections<'_>, denied: Denied) -> String {
     let of_growth = sections.get(Kind::Growth).filter(|_| denied.growth);
     let of_means = sections.bad(Kind::Functions).filter(|_| denied.functions);
     let of_functions = of_means.into_iter().chain(of_growth);
-    let of_functions = of_functions.map(|section| format!("{}: {}", section.headline, some(section.names())));
+    let of_functions = of_functions.map(|section| {
+        let names: Vec<String> = section.bad_names().collect();
+        format!("{}: {}", section.headline, some(names.into_iter()))
+    });
     of_ratchet.into_iter().chain(of_calls).chain(of_functions).collect::<Vec<_>>().join("; ")
 }
 

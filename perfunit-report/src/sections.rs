@@ -72,6 +72,8 @@ pub struct Item<'a> {
     pub text: String,
     pub test: Option<&'a Outcome>,
     pub function: Option<&'a Function>,
+    /// False if the item fails no run although its section does.
+    pub is_bad: bool,
 }
 
 /// Tests without a verdict for the same reason.
@@ -139,6 +141,11 @@ impl<'a> Section<'a> {
         self.items.iter().map(|item| item.name.clone())
     }
 
+    /// Returns the names of the items that fail a run.
+    pub fn bad_names(&self) -> impl Iterator<Item = String> {
+        self.items.iter().filter(|item| item.is_bad).map(|item| item.name.clone())
+    }
+
     /// Returns the causes if they add information: several tests, at least one with a known cause.
     pub fn telling_causes(&self) -> &[Group<'a>] {
         let is_unknown = |group: &Group<'_>| group.responsible == Responsible::Unknown;
@@ -148,15 +155,15 @@ impl<'a> Section<'a> {
 
 impl<'a> Item<'a> {
     fn of_test(outcome: &'a Outcome, text: String) -> Self {
-        Self { name: one_line(&outcome.test.to_string()), text, test: Some(outcome), function: None }
+        Self { name: one_line(&outcome.test.to_string()), text, test: Some(outcome), function: None, is_bad: true }
     }
 
     fn of_function(function: &'a Function, text: String) -> Self {
-        Self { name: one_line(&function.name), text, test: None, function: Some(function) }
+        Self { name: one_line(&function.name), text, test: None, function: Some(function), is_bad: true }
     }
 
     fn remark(name: impl Into<String>, text: String) -> Self {
-        Self { name: name.into(), text, test: None, function: None }
+        Self { name: name.into(), text, test: None, function: None, is_bad: true }
     }
 
     /// Returns the file and line of the item's function; empty without one.
@@ -253,17 +260,18 @@ fn within(run: &Run) -> Option<Section<'_>> {
 fn functions(run: &Run) -> Option<Section<'_>> {
     let changed = pooled::changed(run);
     let headline = pooled::headline(&changed);
-    let is_bad = run.slower_functions().next().is_some();
-    let items: Vec<_> = changed.into_iter().map(of_pooled).collect();
+    let items: Vec<_> = changed.into_iter().map(|pooled| of_pooled(pooled, run)).collect();
+    let is_bad = items.iter().any(|item| item.is_bad);
     (!items.is_empty()).then(|| Section { is_bad, ..Section::new(Kind::Functions, headline, items) })
 }
 
-/// Returns the item of a changed function with the mean change of its tests.
-pub fn of_pooled(pooled: &PooledChange) -> Item<'_> {
-    match &pooled.function {
-        Some(function) => Item::of_function(function, pooled::said(pooled)),
-        None => Item::remark(one_line(&pooled.name), pooled::said(pooled)),
-    }
+fn of_pooled<'a>(pooled: &'a PooledChange, run: &Run) -> Item<'a> {
+    let text = pooled::said(pooled);
+    let item = match &pooled.function {
+        Some(function) => Item::of_function(function, text),
+        None => Item::remark(one_line(&pooled.name), text),
+    };
+    Item { is_bad: run.is_slower_in_mean(pooled), ..item }
 }
 
 /// Returns the sections of changed functions that no test executes, and of changed functions that are not compiled.

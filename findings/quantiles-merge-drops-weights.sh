@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # quantiles 0.7.1, Rust 1.95.0 (x86-64 Linux). Needs cargo and the crates.io registry.
 #
-# `quantiles::ckms::CKMS` summarizes a stream of values and states for `query`: the result is within εΦn ranks of the true quantile,
-# n being the number of inserted points. `+=` merges two summaries, for instance those of two hosts or of two runs. The entries of
+# `quantiles::ckms::CKMS` summarizes a stream of values and states for `query`: the result is within εΦn ranks of the true
+# quantile, n being the number of inserted points. `+=` merges two summaries, for instance those of two hosts or of two runs. The entries of
 # a summary carry a weight: the number of inserted values that an entry stands for. The merge inserts only the values of the
 # right-hand entries, each with weight 1, and drops the weights. So
 #

@@ -88,6 +88,17 @@ pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     persist(draft, path)
 }
 
+/// Replaces a file by a copy, which the system keeps in other memory.
+pub fn renew(path: &Path) -> Result<()> {
+    let contents = fs::read(path).map_err(failed("read", path))?;
+    let permissions = fs::metadata(path).map_err(failed("read", path))?.permissions();
+    let mut draft = draft(path)?;
+    // In one piece, for which the system finds contiguous memory.
+    let written = draft.write_all(&contents).and_then(|()| draft.as_file().set_permissions(permissions));
+    written.map_err(failed("write", path))?;
+    persist(draft, path)
+}
+
 /// Creates a new file next to this path that is removed when dropped. Its name is random, because another user of a
 /// shared folder could place a link at a predictable path.
 pub fn draft(path: &Path) -> Result<NamedTempFile> {

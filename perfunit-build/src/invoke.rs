@@ -3,6 +3,7 @@
 use super::capture_role::{self, FOLDER_VARIABLE, RUNNER_ARGUMENT};
 use super::cargo_output::{ErrorPlace, Messages, follow, only_tests, read_messages};
 use super::configuration::configured_targets;
+use super::disk::full_disk;
 use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
 use super::kept::{self, Artifacts, SideBuild};
@@ -13,7 +14,7 @@ use super::unify::Flags;
 use super::{in_place, undeclared};
 use perfunit_model::Lto;
 use perfunit_model::error::{Error, ExitCode, Result, Stop, Tried};
-use perfunit_model::guesses::{BUS_ERROR, DISK_FULL, RUNNER_CONFLICT};
+use perfunit_model::guesses::RUNNER_CONFLICT;
 use perfunit_project::cargo::{Cargo, Package};
 use perfunit_project::git::{FileSet, Repository};
 use perfunit_system::os::unix::fs::symlink;
@@ -24,9 +25,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Instant;
-
-/// Less free space than this cannot hold a test executable.
-const LITTLE_SPACE: u64 = 64 << 20;
 
 /// Folder for builds of sides.
 const SIDES: &str = "sides";
@@ -189,22 +187,15 @@ impl<'a> BuildTask<'a> {
 /// Converts a build failure into a setup error if the disk is full.
 fn unless_full(ours: &Path, stop: Stop<BuildFailure>) -> Stop<BuildFailure> {
     match stop {
-        Stop::Because(failure) if is_full(ours, &failure.output) => {
-            term::eprint(&failure.output);
-            let error = Error::setup(format!("the disk that holds {} is full", ours.display()));
-            error
-                .hint("free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps")
-                .into()
-        }
+        Stop::Because(failure) => match full_disk(ours, &failure.output) {
+            Some(error) => {
+                term::eprint(&failure.output);
+                error.into()
+            }
+            None => Stop::Because(failure),
+        },
         stop => stop,
     }
-}
-
-/// Checks whether a build failed because the disk is full. Linkers write through mapped memory, where a full disk
-/// raises a bus error.
-fn is_full(folder: &Path, output: &str) -> bool {
-    let is_tight = || os::free_space(folder).is_some_and(|space| space < LITTLE_SPACE);
-    output.contains(DISK_FULL) || (output.contains(BUS_ERROR) && is_tight())
 }
 
 /// Runs cargo to completion. Rustc's paths are relative to the workspace's folder.

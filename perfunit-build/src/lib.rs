@@ -15,6 +15,7 @@ mod cargo_layout;
 mod cargo_output;
 mod compiled;
 mod configuration;
+mod disk;
 mod dispatcher;
 mod doctests;
 mod embedded;

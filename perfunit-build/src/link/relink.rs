@@ -3,6 +3,7 @@
 use super::arguments::Scope;
 use super::linkers::Linker;
 use super::record::LinkRecord;
+use crate::disk::full_disk;
 use object::read::archive::ArchiveFile;
 use object::{Architecture, File, Object, ObjectSection, ObjectSymbol, SectionIndex, SymbolKind};
 use perfunit_model::NoLayout;
@@ -112,6 +113,10 @@ impl Relink {
             return Ok(());
         }
         let message = String::from_utf8_lossy(&ended.stderr);
+        // Another layout would be missing only because of the disk.
+        if let Some(error) = output.parent().and_then(|folder| full_disk(folder, &message)) {
+            return Err(error.into());
+        }
         let first = message.lines().find(|text| !text.trim().is_empty()).unwrap_or("no message");
         Err(Stop::Because(NoLayout::Refused { linker, message: first.trim().to_owned() }))
     }

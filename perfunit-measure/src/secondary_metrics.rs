@@ -126,7 +126,11 @@ fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
 
 /// Returns the pair with CPU times in the place of wall times.
 fn in_cpu_time(pair: &PairEnd) -> PairEnd {
-    let sides = pair.sides.as_ref().map(|side| SideEnd { times: side.cpu_times.clone(), ..side.clone() });
+    let sides = pair.sides.as_ref().map(|side| SideEnd {
+        times: side.cpu_times.clone(),
+        first_ns: side.first_cpu_ns,
+        ..side.clone()
+    });
     PairEnd { sides, ..pair.clone() }
 }
 

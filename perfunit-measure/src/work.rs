@@ -3,14 +3,17 @@
 //! The n-th batch of base and the n-th batch of head have the same work if random numbers are equal, even if no two
 //! batches of a side have. So if batches differ, each is compared with its counterpart.
 
-use super::classify::per_run;
+use super::classify::{per_run, runs};
 use super::lockstep::{PairEnd, SideEnd};
 use perfunit_decide as decide;
 use perfunit_model::{Between, Side};
+use perfunit_runtime::page::FEW_BATCHES;
 
 /// The least distance of the median of a side's batches from their 10 % quantile, as a log ratio, that shows unequal
 /// work. Batches with equal work were never seen to be 2 % apart, because disturbances of a machine hit single batches.
 const UNEVEN: f64 = 0.03;
+/// The largest distance of a first call from later ones, as a log ratio, that noise explains.
+const LIKE_LATER: f64 = 0.15;
 /// The least spread of a test's work (a standard deviation, as a log ratio) that counts as different: disturbances alone
 /// do not spread most batches that far.
 const DIFFERS: f64 = 0.05;
@@ -38,11 +41,23 @@ pub enum Comparison {
     Quantiles,
     /// Each batch against its counterpart.
     Counterparts,
+    /// All calls of one side against all of the other: calls that start processes vary independently, so each of them
+    /// tells as much.
+    Calls {
+        /// True if first calls take as long as later ones.
+        with_first: bool,
+    },
 }
 
 impl Comparison {
     /// Returns the comparison that the pilot suggests: the pairs' own figures must not choose it.
     pub fn for_pilot(pilot: &PairEnd) -> Self {
+        let has_few = (2..FEW_BATCHES as usize).contains(&pilot.sides.base.times.len());
+        if has_few && Side::BOTH.into_iter().any(|side| pilot.sides.get(side).readings.starts_processes) {
+            let later = |side: &SideEnd| mean_log(side, pilot, false);
+            let is_alike = |side: &SideEnd| (side.first_ns.max(1.0).ln() - later(side)).abs() < LIKE_LATER;
+            return Self::Calls { with_first: Side::BOTH.into_iter().all(|side| is_alike(pilot.sides.get(side))) };
+        }
         let uneven = Side::BOTH.into_iter().any(|side| {
             let mut times = pilot.sides.get(side).times.clone();
             times.len() >= FEWEST_BATCHES
@@ -56,9 +71,22 @@ impl Comparison {
         if self == Self::Counterparts && pair.sides.base.times.len() > 1 {
             return decide::median(&mut log_ratios(pair));
         }
+        if let Self::Calls { with_first } = self
+            && pair.sides.base.times.len() > 1
+        {
+            let [base, head] = Side::BOTH.map(|side| mean_log(pair.sides.get(side), pair, with_first));
+            return head - base;
+        }
         let ns = pair.sides.as_ref().map(|side| per_run(side, pair.shape).max(0.01));
         (ns.head / ns.base).ln()
     }
+}
+
+/// Returns the mean of the logarithms of a side's times of one run.
+fn mean_log(side: &SideEnd, pair: &PairEnd, with_first: bool) -> f64 {
+    let first = with_first.then_some(side.first_ns);
+    let times: Vec<f64> = runs(side, pair.shape).chain(first).map(|time| time.max(1.0).ln()).collect();
+    times.iter().sum::<f64>() / times.len() as f64
 }
 
 /// Returns the mean log times of two consecutive batches each. One of the two ran before its counterpart and one behind
@@ -236,6 +264,25 @@ mod tests {
         };
         let pair = pair(Sides { base: side(0, 1.0), head: side(1, 1.1) });
         assert!((Comparison::Counterparts.log_ratio(&pair) - 1.1_f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn all_calls_count_where_calls_start_processes() {
+        let starting = |first_ns: f64| {
+            let mut pilot = pair(Sides { base: vec![1e6, 1.1e6], head: vec![2e6, 2.2e6] });
+            for side in Side::BOTH {
+                pilot.sides.get_mut(side).readings.starts_processes = true;
+            }
+            pilot.sides.base.first_ns = first_ns;
+            pilot.sides.head.first_ns = 2.1e6;
+            pilot
+        };
+        assert_eq!(Comparison::for_pilot(&starting(1.05e6)), Comparison::Calls { with_first: true });
+        assert_eq!(Comparison::for_pilot(&starting(1.6e6)), Comparison::Calls { with_first: false });
+        let ratio = |with_first| Comparison::Calls { with_first }.log_ratio(&starting(4e6));
+        assert!((ratio(false) - 2.0_f64.ln()).abs() < 1e-9);
+        let first = (2.1_f64 / 4.0).ln();
+        assert!((ratio(true) - (2.0 * 2.0_f64.ln() + first) / 3.0).abs() < 1e-9);
     }
 
     #[test]

@@ -32,6 +32,9 @@ const TRIES: usize = 2;
 /// pairs can measure.
 const LONGEST: Duration = Duration::from_millis(50);
 const SHARE: u32 = 4;
+/// Least part of its time for which a test that runs by the clock computes. A test that waits until a time has passed would
+/// wait for another time under another clock.
+const COMPUTES: f64 = 0.5;
 /// Ratio to the normal time, with another second added, beyond which a call with a stepped clock waits for an event
 /// that does not come.
 const LONGER: f64 = 10.0;
@@ -48,7 +51,7 @@ struct Call {
 /// clock.
 pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng) -> Result<TestClock> {
     let base = &pilot.sides.base;
-    if base.clock_readings < FEWEST_READINGS || base.passed_ns < SHORTEST_NS {
+    if !may_run_by_clock(base) {
         return Ok(TestClock::True);
     }
     let Some(step) = step(base, LONGEST.min(longest_call(trial.config.per_test_budget) / SHARE)) else {
@@ -69,6 +72,12 @@ pub fn clock_for(trial: &Trial<'_>, pilot: &PairEnd, random: &mut fastrand::Rng)
         }
     }
     Ok(if computes_less(&slow, &fast) { TestClock::Stepped(step) } else { TestClock::True })
+}
+
+/// Returns whether a first call may have run until a time had passed.
+fn may_run_by_clock(call: &SideEnd) -> bool {
+    let computes = call.first_cpu_ns >= COMPUTES * call.first_ns;
+    call.clock_readings >= FEWEST_READINGS && call.passed_ns >= SHORTEST_NS && computes
 }
 
 const TWICE: NonZeroU64 = NonZeroU64::MIN.saturating_add(1);
@@ -128,6 +137,20 @@ mod tests {
         // The test polls until a time has passed, and computes elsewhere.
         assert!(!runs_by_clock(&calls(1001, [5e7]), &calls(501, [4.9e7])));
         assert!(!runs_by_clock(&calls(2, [5e7]), &calls(1, [2.5e7])));
+    }
+
+    #[test]
+    fn a_test_that_waits_does_not_run_by_the_clock() {
+        let may = |first_cpu_ns, clock_readings| {
+            may_run_by_clock(&SideEnd {
+                first_ns: 3e6,
+                passed_ns: 3e6,
+                first_cpu_ns,
+                clock_readings,
+                ..SideEnd::default()
+            })
+        };
+        assert!(may(2.9e6, 100) && !may(0.3e6, 100) && !may(2.9e6, 2));
     }
 
     #[test]

@@ -114,7 +114,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns true if the first pairs showed a slowdown, but there was no time to confirm it.
+    /// Returns true if the first pairs showed a slowdown that the time did not suffice to confirm.
     pub fn is_probably_slower(&self) -> bool {
         let was_slower = matches!(self.reason, Some(Reason::Unconfirmed { seen: Verdict::Slower }));
         self.verdict == Verdict::Inconclusive && was_slower

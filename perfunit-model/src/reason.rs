@@ -370,7 +370,11 @@ impl fmt::Display for Reason {
             }
             Reason::NotCaptured { .. } => write!(f, "{summary}: {detail}"),
             Reason::Unconfirmed { seen } => {
-                write!(f, "probably {}, not confirmed: the run's --budget was used up", direction(*seen))
+                write!(
+                    f,
+                    "probably {}, not confirmed: its time was used up (--budget, --per-test-budget)",
+                    direction(*seen)
+                )
             }
             Reason::NotConfirmed => f.write_str("a change was seen but not confirmed by fresh pairs"),
             Reason::AsPlacesDo { seen, instructions } => {

@@ -101,7 +101,7 @@ fn the_table_of_pairs_is_complete() {
         (Slower, MATCHED, Some(Faster), Inconclusive, not_confirmed(), -20, &[]),
         (Slower, MATCHED, Some(Below), Below, None, 4, &[Note::TakenBack]),
         (Slower, MATCHED, Some(Same), Same, None, 0, &[Note::TakenBack]),
-        (Slower, MATCHED, Some(Inconclusive), Inconclusive, not_confirmed(), 15, &[]),
+        (Slower, MATCHED, Some(Inconclusive), Inconclusive, Some(Reason::Unconfirmed { seen: Slower }), 15, &[]),
         (Slower, MATCHED, None, Inconclusive, Some(Reason::Unconfirmed { seen: Slower }), 30, &[]),
         (Faster, MATCHED, Some(Faster), Faster, None, -20, &[]),
         (Faster, MATCHED, Some(Slower), Inconclusive, not_confirmed(), 20, &[]),

@@ -1,8 +1,8 @@
 //! Changes other than those of timed functions, and the share of a difference that each of them may cause.
 //!
-//! A responsible function with unchanged source became slower by something else: a dependency, a setting, or code of
-//! the project without a probe. Figures cannot tell which of them, but the package graph tells which can reach the
-//! function.
+//! A responsible function with unchanged source became slower by something else: by a changed function that calls it with
+//! other arguments, or by a dependency, a setting, or code of the project without a probe. The call tree shows changed
+//! callers. Figures cannot tell which of the other changes it was, but the package graph tells which can reach the function.
 
 use super::assemble::{Known, OfTest, function_of};
 use super::attribute::{Attribution, Part};
@@ -53,6 +53,8 @@ pub struct ItemPlace {
 /// Ranks of causes, most likely first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Nearness {
+    /// It calls a slower or faster function.
+    Calls,
     /// The source of a slower or faster function names the item.
     Named,
     SameFile,
@@ -65,6 +67,12 @@ impl Suspect {
     /// Returns whether the change is code of the workspace's members.
     fn is_own_code(&self) -> bool {
         matches!(self.changed, Changed::Code(_))
+    }
+
+    /// Returns whether the change is this function.
+    fn is(&self, function: &Function) -> bool {
+        let place = self.place.as_ref().filter(|place| place.is_function);
+        place.is_some_and(|place| function.file == place.file && function.is_named(&place.name))
     }
 
     /// Returns the rank with respect to the functions that the change can reach.
@@ -95,11 +103,23 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
         return;
     }
     let of_test = (known.of_test)();
-    let parts = unchanged(attribution, known, of_test.as_ref());
-    let causes = reaching.into_iter().filter(|suspect| !is_timed(suspect, known)).map(|suspect| {
-        let reached: Vec<_> = parts.iter().filter(|part| suspect.packages.contains(part.package)).collect();
+    let mut parts = unchanged(attribution, known, of_test.as_ref());
+    for part in &mut parts {
+        part.callers = part.function.map_or_else(Vec::new, |function| changed_callers(explanation, function, known));
+    }
+    let causes = reaching.into_iter().map(|suspect| {
+        let is_timed = is_timed(suspect, known);
+        let is_reached = |part: &&Unchanged<'_>| {
+            if part.callers.is_empty() {
+                !is_timed && suspect.packages.contains(part.package)
+            } else {
+                part.callers.iter().any(|caller| suspect.is(caller))
+            }
+        };
+        let reached: Vec<_> = parts.iter().filter(is_reached).collect();
         let share = reached.iter().map(|part| part.share).sum();
-        (Cause { changed: suspect.changed.clone(), share }, suspect.nearness(&reached))
+        let nearness = if is_timed { Nearness::Calls } else { suspect.nearness(&reached) };
+        (Cause { changed: suspect.changed.clone(), share }, nearness)
     });
     let mut causes: Vec<_> = causes.filter(|(cause, _)| cause.share >= LEAST_SHARE).collect();
     causes.sort_by(|(a, near), (b, nearer)| b.share.total_cmp(&a.share).then(near.cmp(nearer)));
@@ -108,6 +128,10 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
 
 /// The part of an unchanged function.
 struct Unchanged<'a> {
+    /// `None` for the test.
+    function: Option<&'a Function>,
+    /// The nearest changed functions that call it, directly or not.
+    callers: Vec<Function>,
     package: &'a str,
     /// `None` for a test that is not found.
     file: Option<&'a str>,
@@ -126,13 +150,33 @@ fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>, of_test: Optio
             if part.key == ROOT {
                 let file = of_test.map(|test| test.file.as_str());
                 let names = Cow::Borrowed(of_test.map_or(&[][..], |test| &test.names));
-                return Some(Unchanged { package: &known.test.target.package, file, names, share });
+                let package = &known.test.target.package;
+                return Some(Unchanged { function: None, callers: Vec::new(), package, file, names, share });
             }
             let function = unchanged_function(part, known)?;
             let names = Cow::Owned((known.names)(function));
-            Some(Unchanged { package: &function.package, file: Some(&function.file), names, share })
+            let (package, file) = (&function.package, Some(function.file.as_str()));
+            Some(Unchanged { function: Some(function), callers: Vec::new(), package, file, names, share })
         })
         .collect()
+}
+
+/// Returns the changed functions that are the nearest such callers of a function at its places in the call tree.
+fn changed_callers(explanation: &Explanation, function: &Function, known: &Known<'_>) -> Vec<Function> {
+    let nodes = &explanation.nodes;
+    let of = |node: usize| nodes[node].function.map(|place| &explanation.functions[place]);
+    let mut parents = vec![None; nodes.len()];
+    for (node, child) in
+        nodes.iter().enumerate().flat_map(|(node, of)| of.children.iter().map(move |child| (node, *child)))
+    {
+        parents[child] = Some(node);
+    }
+    let nearest = |node: usize| {
+        let callers = std::iter::successors(parents[node], |caller| parents[*caller]);
+        callers.filter_map(of).find(|caller| (known.changed)(caller).is_some())
+    };
+    let places = (0..nodes.len()).filter(|node| of(*node) == Some(function));
+    places.filter_map(nearest).cloned().collect()
 }
 
 /// Returns the function, unless its source changed.
@@ -143,9 +187,7 @@ fn unchanged_function<'a>(part: &Part, known: &'a Known<'_>) -> Option<&'a Funct
 
 /// Returns whether the change is a function with a probe.
 fn is_timed(suspect: &Suspect, known: &Known<'_>) -> bool {
-    let Some(place) = suspect.place.as_ref().filter(|place| place.is_function) else { return false };
-    let is = |function: &Function| function.file == place.file && function.is_named(&place.name);
-    Side::BOTH.iter().any(|side| known.functions.get(*side).values().any(is))
+    Side::BOTH.iter().any(|side| known.functions.get(*side).values().any(|function| suspect.is(function)))
 }
 
 /// A file of the project's own code.
@@ -504,6 +546,13 @@ mod tests {
         let found = explained(SLOWER, "text::parse", &facts);
         check(&found, &[("memchr", 0.7)]);
         assert_eq!(found.code_changed, Some(true));
+    }
+
+    #[test]
+    fn a_changed_caller_of_unchanged_functions_is_the_cause() {
+        let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "run")] };
+        // The test calls `run`, not the other way.
+        check(&explained(SLOWER, "run", &facts), &[("changed run", 0.9), ("memchr", 0.1)]);
     }
 
     #[test]

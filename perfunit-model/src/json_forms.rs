@@ -35,6 +35,11 @@ pub mod float {
         Option::<f64>::deserialize(deserializer).map(|figure| figure.unwrap_or(f64::NAN))
     }
 
+    /// Reads an upper bound; `null` if there is none.
+    pub fn bound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Option::<f64>::deserialize(deserializer).map(|bound| bound.unwrap_or(f64::INFINITY))
+    }
+
     /// Reads a list of figures.
     pub fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
         let figures = Vec::<Option<f64>>::deserialize(deserializer)?;

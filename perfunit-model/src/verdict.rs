@@ -62,8 +62,8 @@ pub struct Change {
     /// Lower end of the confidence interval.
     #[serde(deserialize_with = "super::json_forms::float::one")]
     pub low: f64,
-    /// Upper end of the confidence interval.
-    #[serde(deserialize_with = "super::json_forms::float::one")]
+    /// Upper end of the confidence interval; infinite if calls on one side did not end.
+    #[serde(deserialize_with = "super::json_forms::float::bound")]
     pub high: f64,
 }
 

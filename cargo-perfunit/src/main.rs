@@ -5,6 +5,7 @@ use cargo_perfunit::cli;
 use cargo_perfunit::doctor;
 use perfunit_build as build;
 use perfunit_model::error::{Error, ExitCode, Result};
+use perfunit_system::bug;
 use perfunit_system::interrupt;
 use perfunit_system::log;
 use perfunit_system::process;
@@ -13,6 +14,7 @@ use std::path::Path;
 
 fn main() -> std::process::ExitCode {
     process::keep_if_asked();
+    bug::end_process();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     if build::is_link(&name) {
@@ -28,13 +30,14 @@ fn main() -> std::process::ExitCode {
     } else if std::env::args_os().nth(1).is_some_and(|first| first == build::RUNNER_ARGUMENT) {
         build::capture(arguments.skip(1)).map(|()| ExitCode::Success)
     } else {
-        std::panic::catch_unwind(|| subcommand(std::iter::once(name).chain(arguments))).unwrap_or_else(|_| Err(bug()))
+        bug::set_ending(|| cli::exit_code(Err(after_panic())));
+        subcommand(std::iter::once(name).chain(arguments))
     };
     std::process::ExitCode::from(cli::exit_code(outcome) as u8)
 }
 
 /// Returns the error for a panic, which is already printed.
-fn bug() -> Error {
+fn after_panic() -> Error {
     Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit")
         .hint("please report it with the message above and the output of `rustc -vV`")
 }

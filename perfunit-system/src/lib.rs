@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod browser;
+pub mod bug;
 pub mod cache;
 pub mod date;
 pub mod fs;

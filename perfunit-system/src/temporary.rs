@@ -1,10 +1,18 @@
-//! Temporary folders of tests, in the system's temporary folder as with cargo.
+//! Temporary folders in the system's temporary folder: our own, and those of tests, which cargo has there, too.
 
 use super::{cache, fs, process};
 use perfunit_model::error::Result;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::TempDir;
+
+/// Creates a folder of our own that no other user can enter. It is removed when dropped, or by the keeper.
+pub fn scratch(prefix: &str) -> Result<TempDir> {
+    let folder = fs::temporary_dir(prefix)?;
+    process::remove_after_us(folder.path());
+    Ok(folder)
+}
 
 /// `TMPDIR` of tests. Its path is short, because the path of a Unix socket has at most 107 bytes.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use perfunit_project::git::Request;
 use perfunit_session as session;
 use perfunit_system::progress::Progress;
 use perfunit_system::term::Terminal;
-use perfunit_system::{fs, interrupt};
+use perfunit_system::{fs, interrupt, temporary};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ pub struct Project {
 impl Project {
     /// Creates the project and builds all versions.
     pub fn build(terminal: Terminal) -> Result<Self> {
-        let temporary = fs::temporary_dir("perfunit-calibrate-")?;
+        let temporary = temporary::scratch("perfunit-calibrate-")?;
         let folder = &real(temporary.path())?;
         let rustc = Cargo::find(folder)?.rustc_release().to_owned();
         let progress = Progress::bar(terminal, "Building", 1 + CHANGED.len());

@@ -7,7 +7,7 @@ use perfunit_model::error::{Error, Result, apart};
 use perfunit_model::{MeasuringLinker, NoCounter, NoLayout, Untraceable};
 use perfunit_project::cargo::Cargo;
 use perfunit_select::trace;
-use perfunit_system::{fs, os};
+use perfunit_system::{os, temporary};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -146,7 +146,7 @@ fn valgrind() -> Option<String> {
 /// Links a small program like the measured executables of a project in this folder.
 fn linking(cargo: &Cargo, folder: &Path) -> Linking {
     let try_it = || -> Result<Linking> {
-        let scratch = fs::temporary_dir(SCRATCH)?;
+        let scratch = temporary::scratch(SCRATCH)?;
         let sample = build_sample(cargo, folder, scratch.path())?;
         let layouts = scratch.path().join("layouts");
         Ok(match apart(measure::layout::try_layout(&sample, &Linkers::of(cargo), &layouts))? {

@@ -7,8 +7,8 @@ use perfunit_model::checkup::AgainstItself;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold};
 use perfunit_runtime::page::TEST_VARIABLE;
-use perfunit_system::fs;
 use perfunit_system::progress::Progress;
+use perfunit_system::temporary;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn work() -> std::result::Result<(), Empty> {
 
 /// Measures the workload with the bench, the pairs and the rule of `diff`.
 pub fn against_itself(progress: &Progress) -> Result<AgainstItself> {
-    let folder = fs::temporary_dir(SCRATCH)?;
+    let folder = temporary::scratch(SCRATCH)?;
     measure(folder.path(), progress)
 }
 

@@ -16,12 +16,12 @@ use perfunit_model::{Conclusion, Run};
 use perfunit_project::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
 use perfunit_report::{push, text};
 use perfunit_session as session;
+use perfunit_system::bug;
 use perfunit_system::interrupt;
 use perfunit_system::process;
 use perfunit_system::term::{self, ColorChoice, Terminal};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,8 @@ impl RunArguments {
         };
         let mut budget = None;
         let mut codes = Vec::new();
-        for (names, pair) in &pairs {
+        for (position, (names, pair)) in pairs.iter().enumerate() {
+            push.pass_after_bug(&pairs[position..], &codes);
             // An error in one branch does not affect the results of others.
             let checked = push.compare(names, pair, &mut budget).or_else(|error| push.not_checked(names, error));
             let code = checked.unwrap_or_else(|error| exit_code::told(&error));
@@ -87,10 +88,7 @@ impl RunArguments {
                 break;
             }
         }
-        let code = exit_code::worst(codes);
-        if code != ExitCode::Success && code != ExitCode::Interrupted {
-            terminal.status("Push anyway", "`git push --no-verify`, or `PERFUNIT_SKIP=1 git push`");
-        }
+        let code = conclude(codes, terminal);
         push.count_unchecked();
         Ok(code)
     }
@@ -122,6 +120,31 @@ fn pushed_by_pre_commit() -> Option<String> {
     let local = variable("LOCAL_BRANCH").unwrap_or_else(|| "HEAD".to_owned());
     let remote = variable("REMOTE_BRANCH").unwrap_or_else(|| local.clone());
     Some(format!("{local} {to} {remote} {from}"))
+}
+
+/// Returns the exit code of a push with these codes of its branches, after a hint if it blocks the push.
+fn conclude(codes: Vec<ExitCode>, terminal: Terminal) -> ExitCode {
+    let code = exit_code::worst(codes);
+    if code != ExitCode::Success && code != ExitCode::Interrupted {
+        terminal.status("Push anyway", "`git push --no-verify`, or `PERFUNIT_SKIP=1 git push`");
+    }
+    code
+}
+
+/// Lets the push through after a failed check, except with `--strict` or after Ctrl-C.
+fn not_checked(what: &str, error: Error, failure: OnFailure, terminal: Terminal) -> Result<ExitCode> {
+    if interrupt::by_user() {
+        return Err(Error::new(ExitCode::Interrupted, "interrupted"));
+    }
+    match failure {
+        OnFailure::Block => Err(error),
+        OnFailure::Pass => {
+            // The result is the last line.
+            error.as_broken().iter().for_each(|broken| term::eprint(&broken.output));
+            terminal.warning(&format!("{what} was not checked and is let through: {error}"));
+            Ok(ExitCode::Success)
+        }
+    }
 }
 
 /// A push to check.
@@ -192,9 +215,7 @@ impl Push<'_> {
             interrupt::stop_after((whole + output::GRACE).saturating_sub(self.started.elapsed()));
         }
         options.measuring.budget = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
-        // A bug in the tool must not block a push. The panic's message is printed by then.
-        let run = catch_unwind(AssertUnwindSafe(|| output::diff(&options, self.terminal)));
-        match run.unwrap_or_else(|_| Err(Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit"))) {
+        match output::diff(&options, self.terminal) {
             Ok(run) => self.conclude(names, pair, &run, &output, *budget),
             Err(_) if interrupt::by_clock() => Err(self.out_of_time(pair, *budget, output::BY_BUILDING)),
             Err(error) => Err(error),
@@ -267,20 +288,22 @@ impl Push<'_> {
         only_manifest(repository.root()).map(|manifest| Some(repository.root().join(manifest)))
     }
 
-    /// Lets the push through after a failed check, except with `--strict` or after Ctrl-C.
     fn not_checked(&self, what: &str, error: Error) -> Result<ExitCode> {
-        if interrupt::by_user() {
-            return Err(Error::new(ExitCode::Interrupted, "interrupted"));
-        }
-        match self.check.failure() {
-            OnFailure::Block => Err(error),
-            OnFailure::Pass => {
-                // The result is the last line.
-                error.as_broken().iter().for_each(|broken| term::eprint(&broken.output));
-                self.terminal.warning(&format!("{what} was not checked and is let through: {error}"));
-                Ok(ExitCode::Success)
-            }
-        }
+        not_checked(what, error, self.check.failure(), self.terminal)
+    }
+
+    /// Makes a bug in the tool not block the push: a panic during the next check ends the hook like a failed check of
+    /// these pairs.
+    fn pass_after_bug(&self, pairs: &[(String, PushedPair)], codes: &[ExitCode]) {
+        let names: Vec<&str> = pairs.iter().map(|(names, _)| names.as_str()).collect();
+        let (names, mut codes) = (names.join(", "), codes.to_vec());
+        let (failure, terminal) = (self.check.failure(), self.terminal);
+        bug::set_ending(move || {
+            let error = Error::new(ExitCode::Internal, "this is a bug in cargo-perfunit");
+            let code = not_checked(&names, error, failure, terminal).unwrap_or_else(|error| exit_code::told(&error));
+            codes.push(code);
+            conclude(codes, terminal)
+        });
     }
 
     fn out_of_time(&self, pair: &PushedPair, budget: Option<Budget>, how: &str) -> Error {

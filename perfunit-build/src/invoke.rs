@@ -186,16 +186,10 @@ impl<'a> BuildTask<'a> {
 
 /// Converts a build failure into a setup error if the disk is full.
 fn unless_full(ours: &Path, stop: Stop<BuildFailure>) -> Stop<BuildFailure> {
-    match stop {
-        Stop::Because(failure) => match full_disk(ours, &failure.output) {
-            Some(error) => {
-                term::eprint(&failure.output);
-                error.into()
-            }
-            None => Stop::Because(failure),
-        },
-        stop => stop,
-    }
+    let Stop::Because(failure) = stop else { return stop };
+    let Some(error) = full_disk(ours, &failure.output) else { return Stop::Because(failure) };
+    term::eprint(&failure.output);
+    error.into()
 }
 
 /// Runs cargo to completion. Rustc's paths are relative to the workspace's folder.

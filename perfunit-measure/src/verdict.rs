@@ -235,11 +235,10 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmat
     let is_compatible = decide::on_fresh_values(seen, figures.verdict) == figures.verdict;
     let placement = is_compatible.then(|| confirmation.placement(&fresh, figures));
     let why = match fresh.reason {
-        Some(why @ (Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
         Some(Reason::BudgetUsedUp) if was_changed && agrees && figures.measured.change.leans() => unconfirmed,
         // Too few or too noisy to decide at the stricter level, but both exclude that nothing changed.
         Some(Reason::TooNoisy) if was_changed && agrees && figures.measured.change.from_zero() > 0.0 => unconfirmed,
-        Some(why @ Reason::BudgetUsedUp) => why,
+        Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
         _ if was_changed => Reason::NotConfirmed,
         _ => Reason::TooNoisy,
     };

@@ -7,13 +7,12 @@ use super::classify::{per_run, runs};
 use super::lockstep::{PairEnd, SideEnd};
 use perfunit_decide as decide;
 use perfunit_model::{Between, Side};
+use perfunit_runtime::calibrate::is_like_later;
 use perfunit_runtime::page::FEW_BATCHES;
 
 /// The least distance of the median of a side's batches from their 10 % quantile, as a log ratio, that shows unequal
 /// work. Batches with equal work were never seen to be 2 % apart, because disturbances of a machine hit single batches.
 const UNEVEN: f64 = 0.03;
-/// The largest distance of a first call from later ones, as a log ratio, that noise explains.
-const LIKE_LATER: f64 = 0.15;
 /// The least spread of a test's work (a standard deviation, as a log ratio) that counts as different: disturbances alone
 /// do not spread most batches that far.
 const DIFFERS: f64 = 0.05;
@@ -55,7 +54,7 @@ impl Comparison {
         let has_few = (2..FEW_BATCHES as usize).contains(&pilot.sides.base.times.len());
         if has_few && Side::BOTH.into_iter().any(|side| pilot.sides.get(side).readings.starts_processes) {
             let later = |side: &SideEnd| mean_log(side, pilot, false);
-            let is_alike = |side: &SideEnd| (side.first_ns.max(1.0).ln() - later(side)).abs() < LIKE_LATER;
+            let is_alike = |side: &SideEnd| is_like_later(side.first_ns, later(side).exp());
             return Self::Calls { with_first: Side::BOTH.into_iter().all(|side| is_alike(pilot.sides.get(side))) };
         }
         let uneven = Side::BOTH.into_iter().any(|side| {

@@ -26,8 +26,8 @@ const MANY_BATCHES: u32 = FEW_BATCHES;
 const SINGLE_CALL_NS: f64 = 50e6;
 /// Body time above which starting a process takes little of a pair's time, ns.
 const CHEAP_START_NS: f64 = 4e6;
-/// Ratio up to which a first call takes as long as later ones.
-const LIKE_LATER: f64 = 1.15;
+/// Largest distance of a first call from later ones, as a log ratio, that noise explains.
+const LIKE_LATER: f64 = 0.15;
 /// Time after which calibration ends even if its figures still fall, in ns.
 const CAP_NS: u128 = 20_000_000;
 
@@ -77,6 +77,11 @@ pub enum Noise {
     },
 }
 
+/// Returns whether a first call takes as long as later ones.
+pub fn is_like_later(first_ns: f64, later_ns: f64) -> bool {
+    (first_ns.max(1.0) / later_ns.max(1.0)).ln().abs() < LIKE_LATER
+}
+
 /// Returns the plan for a body of this time, in ns. Batches take 2 to 3 ms per side; long bodies get few batches,
 /// because a measurement needs more than eight pairs however many calls each has. If calls vary independently, another
 /// call in a pair is worth as much as another pair. Where starting a process takes little of the time, and its first call
@@ -87,7 +92,7 @@ pub fn shape(shortest_ns: f64, batch_goal_ns: u64, noise: Noise) -> Plan {
     let batches = match (batch_ns, noise) {
         (ns, _) if ns <= 150e3 => MANY_BATCHES,
         (ns, _) if ns > SINGLE_CALL_NS => 1,
-        (ns, Noise::OfCall { first_ns }) if ns > CHEAP_START_NS && first_ns < LIKE_LATER * ns => 1,
+        (ns, Noise::OfCall { first_ns }) if ns > CHEAP_START_NS && is_like_later(first_ns, ns) => 1,
         (ns, Noise::OfCall { .. }) => ((8e6 / ns).ceil() as u32).clamp(2, 8),
         (ns, Noise::OfProcess) if ns <= 5e6 => ((2e6 / ns).ceil() as u32).clamp(4, MANY_BATCHES),
         (_, Noise::OfProcess) => 2,

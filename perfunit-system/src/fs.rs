@@ -83,19 +83,22 @@ pub fn append(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 
 /// Writes a file atomically: a reader or a crash sees either the old or the new content.
 pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
+    persist(filled_draft(path, contents)?, path)
+}
+
+/// Creates a draft with this content.
+fn filled_draft(path: &Path, contents: impl AsRef<[u8]>) -> Result<NamedTempFile> {
     let mut draft = draft(path)?;
     draft.write_all(contents.as_ref()).map_err(failed("write", path))?;
-    persist(draft, path)
+    Ok(draft)
 }
 
 /// Replaces a file by a copy, which the system keeps in other memory.
 pub fn renew(path: &Path) -> Result<()> {
-    let contents = fs::read(path).map_err(failed("read", path))?;
     let permissions = fs::metadata(path).map_err(failed("read", path))?.permissions();
-    let mut draft = draft(path)?;
-    // In one piece, for which the system finds contiguous memory.
-    let written = draft.write_all(&contents).and_then(|()| draft.as_file().set_permissions(permissions));
-    written.map_err(failed("write", path))?;
+    // Written in one piece, for which the system finds contiguous memory.
+    let draft = filled_draft(path, read(path)?)?;
+    draft.as_file().set_permissions(permissions).map_err(failed("write", path))?;
     persist(draft, path)
 }
 

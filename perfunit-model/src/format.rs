@@ -185,8 +185,11 @@ pub fn seconds(time: Duration) -> String {
     format!("{} min {} s", whole / 60, whole % 60)
 }
 
-/// Formats a time limit as typed: `10 s`, `0.5 s`.
+/// Formats a time limit as typed: `10 s`, `0.5 s`, `1 ms`.
 pub fn limit(seconds: f64) -> String {
+    if seconds < 0.01 {
+        return format!("{} ms", (seconds * 1e5).round() / 100.0);
+    }
     format!("{} s", (seconds * 100.0).round() / 100.0)
 }
 

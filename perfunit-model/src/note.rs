@@ -159,6 +159,19 @@ const RUNS_BY_CLOCK: &str = "it runs for a fixed time: both versions get a clock
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, Glyphs::Ascii)
+    }
+}
+
+impl Note {
+    /// Returns the text of the note, with the characters that a terminal can show.
+    pub fn text(&self, glyphs: Glyphs) -> String {
+        let mut text = String::new();
+        self.write(&mut text, glyphs).expect("a string takes all");
+        text
+    }
+
+    fn write(&self, f: &mut impl fmt::Write, glyphs: Glyphs) -> fmt::Result {
         match self {
             Note::OwnRandomNumbers => {
                 f.write_str("base and head conflict when they draw equal random numbers, so each draws its own")
@@ -171,10 +184,10 @@ impl fmt::Display for Note {
             }
             Note::FirstCallToo { ns, change } => {
                 let (low, high) = (100.0 * change.low, 100.0 * change.high);
-                write!(f, "its first call changed, too: {} [{low:+.1} %, {high:+.1} %]", times(ns))
+                write!(f, "its first call changed, too: {} [{low:+.1} %, {high:+.1} %]", times(ns, glyphs))
             }
             Note::FirstCallDecides { later_ns } => {
-                write!(f, "these are figures of its first call; later calls: {}", times(later_ns))
+                write!(f, "these are figures of its first call; later calls: {}", times(later_ns, glyphs))
             }
             Note::FirstCallUnknown { because } => write!(f, "its first calls were not compared separately: {because}"),
             Note::FirstCallTakenBack => f.write_str(FIRST_CALL_TAKEN_BACK),
@@ -237,10 +250,10 @@ impl fmt::Display for Note {
     }
 }
 
-/// Formats `1.000 us -> 2.000 us`.
-fn times(ns: &Sides<f64>) -> String {
-    let Sides { base, head } = ns.map(|ns| format::duration(ns, Glyphs::Ascii));
-    format!("{base} -> {head}")
+/// Formats `1.00 us -> 2.00 us`.
+fn times(ns: &Sides<f64>, glyphs: Glyphs) -> String {
+    let Sides { base, head } = ns.map(|ns| format::duration(ns, glyphs));
+    format!("{base} {} {head}", glyphs.arrow())
 }
 
 impl fmt::Display for FirstCallsBecause {

@@ -84,7 +84,7 @@ pub(super) fn evidence(explanation: &Explanation) -> Option<String> {
     Some(match explanation.engine {
         Engine::SystemCalls => format!("attributed by system calls (executed instructions: {change})"),
         Engine::SystemTime => format!("attributed by the time in system calls (executed instructions: {change})"),
-        Engine::Probes => format!("attributed by time: executed instructions ({change}) do not explain it"),
+        Engine::Probes => format!("attributed by time (executed instructions: {change})"),
         Engine::Callgrind => format!("attributed by executed instructions ({change})"),
     })
 }

@@ -252,7 +252,7 @@ fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<
     let tree = outcome.explanation.iter().flat_map(|explanation| causes::tree_lines(explanation, glyphs));
     let selected = outcome.selected_because.as_ref();
     let selected = selected.map(|because| format!("selected: {}", format::one_line(&because.to_string())));
-    let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.to_string())));
+    let notes = outcome.notes.iter().map(|note| format!("note: {}", format::one_line(&note.text(glyphs))));
     let costs = metrics::all(outcome, glyphs);
     outcome
         .measured

@@ -43,7 +43,6 @@ impl std::fmt::Display for ToolchainRequest {
 /// Reason why the toolchain file of a version does not apply.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Overridden {
-    /// Rustup is missing or fails.
     NoRustup,
     /// The user selected a toolchain: by `+name`, an environment variable, or an override for the folder.
     ByName,
@@ -51,23 +50,26 @@ pub enum Overridden {
 
 /// Checks whether something overrides the version's toolchain file in this folder.
 pub fn overridden(folder: &Path) -> Option<Overridden> {
+    if output(Command::new("rustup").arg("--version")).is_none() {
+        return Some(Overridden::NoRustup);
+    }
     let given = std::env::var("RUSTUP_TOOLCHAIN").ok();
     let answer = output(Command::new("rustup").args(["show", "active-toolchain"]).current_dir(folder));
-    why_overridden(std::env::var_os("RUSTC").is_some(), given.as_deref(), answer.as_deref())
+    let by_name = is_chosen_by_name(std::env::var_os("RUSTC").is_some(), given.as_deref(), answer.as_deref());
+    by_name.then_some(Overridden::ByName)
 }
 
-/// Decides whether the toolchain file is overridden. `given` is `RUSTUP_TOOLCHAIN`, which rustup sets to the file's
-/// toolchain when it runs cargo. `answer` is what rustup prints without that variable.
-fn why_overridden(has_compiler: bool, given: Option<&str>, answer: Option<&str>) -> Option<Overridden> {
+/// Returns whether the user chose a toolchain instead of the file's. `given` is `RUSTUP_TOOLCHAIN`, which rustup sets to
+/// the file's toolchain when it runs cargo. `answer` is what rustup prints without that variable; nothing if the file's
+/// toolchain is not installed, with which rustup would not have run cargo.
+fn is_chosen_by_name(has_compiler: bool, given: Option<&str>, answer: Option<&str>) -> bool {
     let answer = answer.and_then(|answer| answer.lines().next()?.split_once(' '));
     match (given, answer) {
-        _ if has_compiler => Some(Overridden::ByName),
-        (_, Some((_, why))) if why.contains("directory override") => Some(Overridden::ByName),
-        (Some(given), Some((name, _))) if name != given && !name.starts_with(&format!("{given}-")) => {
-            Some(Overridden::ByName)
-        }
-        (_, Some(_)) => None,
-        (_, None) => Some(Overridden::NoRustup),
+        _ if has_compiler => true,
+        (_, Some((_, why))) if why.contains("directory override") => true,
+        (Some(given), Some((name, _))) => name != given && !name.starts_with(&format!("{given}-")),
+        (Some(_), None) => true,
+        (None, _) => false,
     }
 }
 
@@ -122,15 +124,16 @@ mod tests {
     fn a_toolchain_that_the_user_names_stands_above_files() {
         let by_file = Some("1.80.0-x86_64-unknown-linux-gnu (overridden by '/p/rust-toolchain.toml')\n");
         let full = Some("1.80.0-x86_64-unknown-linux-gnu");
-        assert_eq!(why_overridden(false, None, by_file), None);
-        assert_eq!(why_overridden(false, full, by_file), None);
-        assert_eq!(why_overridden(false, Some("1.80.0"), by_file), None);
-        assert_eq!(why_overridden(false, Some("nightly"), by_file), Some(Overridden::ByName));
-        assert_eq!(why_overridden(true, None, by_file), Some(Overridden::ByName));
+        assert!(!is_chosen_by_name(false, None, by_file));
+        assert!(!is_chosen_by_name(false, full, by_file));
+        assert!(!is_chosen_by_name(false, Some("1.80.0"), by_file));
+        assert!(is_chosen_by_name(false, Some("nightly"), by_file));
+        assert!(is_chosen_by_name(true, None, by_file));
         let default = Some("stable-x86_64-unknown-linux-gnu (default)");
-        assert_eq!(why_overridden(false, None, default), None);
+        assert!(!is_chosen_by_name(false, None, default));
         let folder = Some("stable-x86_64-unknown-linux-gnu (directory override for '/p')");
-        assert_eq!(why_overridden(false, None, folder), Some(Overridden::ByName));
-        assert_eq!(why_overridden(false, full, None), Some(Overridden::NoRustup));
+        assert!(is_chosen_by_name(false, None, folder));
+        assert!(is_chosen_by_name(false, full, None));
+        assert!(!is_chosen_by_name(false, None, None));
     }
 }

@@ -381,7 +381,7 @@ fn pictures(run: &Run, outcome: &Outcome, measured: &Measured) -> Markup {
                     p.note { (layout) }
                 }
                 @for note in &outcome.notes {
-                    p.note { (sentence(&one_line(&note.to_string()))) }
+                    p.note { (sentence(&one_line(&note.text(Glyphs::Unicode)))) }
                 }
             }
             @if !measured.sample.batches.base.is_empty() {

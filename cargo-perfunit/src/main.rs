@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 fn main() -> std::process::ExitCode {
-    process::keep_if_asked();
+    process::take_role();
     bug::end_process();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();

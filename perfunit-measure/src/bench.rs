@@ -4,12 +4,14 @@ use super::call_trees::CallTrees;
 use super::cores::quietest;
 use super::fork_servers::ForkServers;
 use super::gauge::{Gauge, Gauges};
+use super::idle::IdleWatch;
 use super::kernel;
 use super::noise::Watch;
+use super::program_files::ProgramFiles;
 use super::shared_memory::{CommonFile, SharedPage};
 use super::starts::StartLog;
 use super::work_tables::WorkTables;
-use perfunit_build::{InPlace, Linkers, Seeds, TestExecutable};
+use perfunit_build::{InPlace, Linkers, Seeds, SideBuild, TestExecutable};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{AcceptedLoss, Instructions, Machine, Metric, Placement, Sides, Threshold};
 use perfunit_project::config::Terms;
@@ -97,6 +99,8 @@ pub struct Bench {
     pub tables: RefCell<Option<WorkTables>>,
     /// Files that build scripts of each side left in `OUT_DIR`.
     pub made: Option<InPlace>,
+    /// Files of the programs that tests start, if the sides exchange them.
+    pub program_files: Option<ProgramFiles>,
     /// The page of the running pair.
     pub page: SharedPage,
     /// Logs in which the processes of each side note the programs that they start.
@@ -109,6 +113,7 @@ pub struct Bench {
     folder: PathBuf,
     core: Cell<usize>,
     cores: Cores,
+    idle: RefCell<IdleWatch>,
     watch: RefCell<Watch>,
     common: RefCell<CommonFile>,
     /// True if some process could not move its program.
@@ -155,6 +160,7 @@ impl Bench {
             trees: RefCell::default(),
             tables: RefCell::default(),
             made: None,
+            program_files: None,
             page: SharedPage::new()?,
             starts: Sides { base: StartLog::new()?, head: StartLog::new()? },
             fork_servers: RefCell::default(),
@@ -162,6 +168,7 @@ impl Bench {
             folder,
             core: Cell::new(core),
             cores,
+            idle: RefCell::default(),
             watch: RefCell::new(Watch::new(core)),
             common: RefCell::default(),
             unsettled: Cell::new(false),
@@ -171,6 +178,23 @@ impl Bench {
     /// Returns the core that runs both processes of a pair.
     pub fn core(&self) -> usize {
         self.core.get()
+    }
+
+    /// Lets the sides exchange the files of programs that differ.
+    pub fn exchange_programs(&mut self, sides: &Sides<SideBuild>) -> Result<()> {
+        self.program_files = ProgramFiles::prepare(&self.folder.join("programs"), sides)?;
+        Ok(())
+    }
+
+    /// Watches how long the measured core is idle during calls, or stops it.
+    pub fn watch_idle(&self, wanted: bool) {
+        // Without a fixed core, the idle time of one core says nothing.
+        self.idle.borrow_mut().set(self.cores.before.is_some() && wanted, self.core());
+    }
+
+    /// Returns the clock that shows how long the measured core is idle, for a page.
+    pub fn idle_clock(&self) -> i32 {
+        self.idle.borrow_mut().clock()
     }
 
     /// Returns the core that a process is kept on; `None` if the process only runs in a simulated processor.
@@ -217,8 +241,9 @@ impl Bench {
             self.cores.release();
             let core = quietest(&self.cores.allowed).unwrap_or(self.core.get());
             self.core.set(core);
-            // The fork servers and their variables belong to the former core.
+            // The fork servers, their variables and the idle process belong to the former core.
             self.fork_servers.borrow_mut().clear();
+            self.idle.take();
             self.cores.keep_away_from(core);
             watch.move_to(core);
         }

@@ -71,16 +71,30 @@ impl Column {
         }
         // Too few pairs allow no conclusion.
         let decision = decide::conclude(rule, &self.log_ratios);
+        let change = decision.map(|decision| decision.change);
+        let mut readings = self.values.as_ref().map(|values| readings(values));
+        if let Some(change) = change {
+            let values = with_ratio(&self.values.base, &self.values.head, 1.0 + change.estimate);
+            (readings.base.value, readings.head.value) = (values.base, values.head);
+        }
         Ok(Metered {
             verdict: decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into()),
-            readings: self.values.as_ref().map(|values| readings(values)),
-            change: decision.map(|decision| decision.change),
+            readings,
+            change,
             threshold: rule.threshold,
             basis: Basis::Pairs(self.values.base.len()),
             programs: Vec::new(),
             names: Vec::new(),
         })
     }
+}
+
+/// Returns a value of each side with this ratio, which the pairs show. Where the machine's speed jumps, the medians of the
+/// sides can belong to different speeds.
+pub fn with_ratio(base: &[f64], head: &[f64], ratio: f64) -> Sides<f64> {
+    let mut between: Vec<f64> = base.iter().zip(head).map(|(base, head)| (base * head).sqrt()).collect();
+    let (between, half) = (decide::median(&mut between), ratio.sqrt());
+    Sides { base: between / half, head: between * half }
 }
 
 /// Returns the median and the range of values.

@@ -191,9 +191,9 @@ impl Confirmer<'_, '_> {
         let mut measurement = if let Some(measurement) = open.measurement.take() {
             measurement
         } else {
-            let unit = self.unit(subject, open.pairs_per_layout)?;
+            let unit = self.unit(subject, open)?;
             // One layout decides such a test only with a wider interval.
-            let on_one = unit == Unit::Pair
+            let on_one = !unit.is_layout()
                 && matches!(open.calls, Calls::Repeated(Question::Pairs(Placed::Drawn | Placed::Uncertain)));
             let settled = Settled { matched: open.settled.matched && !on_one, ..open.settled.clone() };
             Measurement::new(&open.config, settled, unit, self.alpha)
@@ -214,11 +214,11 @@ impl Confirmer<'_, '_> {
         self.bench.settle();
         self.observer.progress.message(subject.test.to_string());
         let mut programs = subject.programs(self.sides);
-        let layouts = if measurement.unit() == Unit::Pair {
+        let layouts = if measurement.unit().is_layout() {
+            Some(&mut *self.layouts)
+        } else {
             programs.executables = self.layouts.first_of(subject)?.unwrap_or(subject.executables);
             None
-        } else {
-            Some(&mut *self.layouts)
         };
         let trial = Trial { bench: self.bench, config: &open.config, programs };
         measurement.advance(&trial, layouts, units, self.random)
@@ -293,13 +293,13 @@ impl Confirmer<'_, '_> {
     }
 
     /// Returns the unit of fresh values: layouts, where they can be drawn and time is left.
-    fn unit(&mut self, subject: &Subject<'_>, pairs: PairsPerLayout) -> Result<Unit> {
+    fn unit(&mut self, subject: &Subject<'_>, open: &Open) -> Result<Unit> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let is_as_built = self.layouts.is_as_built(&subject.test);
         if is_late || is_as_built || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
-            return Ok(Unit::Pair);
+            return Ok(Unit::on_one_layout(self.bench, &open.settled));
         }
-        Ok(Unit::Layout { pairs })
+        Ok(Unit::Layout { pairs: open.pairs_per_layout })
     }
 }
 

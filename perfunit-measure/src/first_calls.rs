@@ -78,7 +78,8 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     };
     let judged = judged(config);
     let trial = Trial { config: &judged, ..*trial };
-    let measurement = Measurement::new(&judged, settled.clone(), Unit::Pair, config.alpha);
+    let unit = Unit::on_one_layout(trial.bench, &settled);
+    let measurement = Measurement::new(&judged, settled.clone(), unit, config.alpha);
     let Finding { result, reason: open, .. } = measurement.run(&trial, None, random)?;
     Ok(match result {
         // Fresh pairs also decide on a probable loss.
@@ -207,6 +208,7 @@ impl Pilot {
             least_ns: LEAST_NS,
             ns: self.end.sides.as_ref().map(|side| side.first_ns),
             pairs_run: Rc::default(),
+            waiting: Rc::default(),
         }
     }
 

@@ -11,7 +11,9 @@ use super::running::Programs;
 use super::shared_memory::size;
 use super::subject::Subject;
 use crate::layout::{Matched, Natural, Unplaced};
-use perfunit_build::{CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of};
+use perfunit_build::{
+    CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of, stand_ins_beside,
+};
 use perfunit_decide as decide;
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{LayoutMatch, NoLayout, Placement, Side, Sides, Start, TargetId, TestId};
@@ -324,15 +326,20 @@ fn reach(
     })
 }
 
-/// Links the workspace's binaries to the folder above the linked executables, where tests look for them.
+/// Links the stand-ins of the workspace's binaries to the folder above the linked executables, where tests look for
+/// binaries, and other files as they are.
 fn put_beside(executables: Sides<&TestExecutable>, outputs: &Sides<PathBuf>) -> Result<()> {
     for side in Side::BOTH {
         let (Some(from), Some(to)) = (side_of(&executables.get(side).path), side_of(outputs.get(side))) else {
             continue;
         };
-        let is_new = |path: &PathBuf| path.is_file() && path.file_name().is_some_and(|name| !to.join(name).exists());
-        for path in fs::list_dir(from)?.into_iter().filter(is_new) {
-            fs::link_or_copy(&path, &to.join(path.file_name().unwrap_or_default()))?;
+        let stand_ins = stand_ins_beside(from);
+        for path in fs::list_dir(from)?.into_iter().filter(|path| path.is_file()) {
+            let name = path.file_name().unwrap_or_default();
+            let stand_in = stand_ins.as_ref().map(|folder| folder.join(name)).filter(|place| place.exists());
+            if !to.join(name).exists() {
+                fs::link_or_copy(&stand_in.unwrap_or(path.clone()), &to.join(name))?;
+            }
         }
     }
     Ok(())

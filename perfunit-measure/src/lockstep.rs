@@ -10,13 +10,14 @@ use perfunit_decide as decide;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Failure, Mode, Side, Sides, WorkUnit};
 use perfunit_runtime::page::{
-    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, Page, SYSTEM_CALLS, SideArea, WHOLE,
-    child, reading, state, unit,
+    self, ANY_CORE, CALLGRIND, COLD, FORK, GROWTH, INSTRUCTIONS, METER, PILOT, Page, SYSTEM_CALLS, SideArea,
+    UNKNOWN_NS, WHOLE, child, reading, state, unit,
 };
 use perfunit_system::os::unix::process::ExitStatusExt;
 use perfunit_system::{os, process};
 use std::collections::BTreeMap;
 use std::process::ExitStatus;
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Duration;
 
@@ -128,8 +129,12 @@ pub struct SideEnd {
     pub times: Vec<f64>,
     /// Processor time of the first call, ns.
     pub first_cpu_ns: f64,
+    /// Time that the core was idle during the first call, ns; `None` if it is not known.
+    pub first_idle_ns: Option<f64>,
     /// Processor time of each batch, ns; for many short batches it includes the untimed runs before each.
     pub cpu_times: Vec<f64>,
+    /// Time that the core was idle during each batch, ns; `None` where it is not known.
+    pub idle_times: Vec<Option<f64>>,
     /// Readings of the process, if readings were requested.
     pub readings: Readings,
     /// Resources used by the programs of the workspace that the test started, by name.
@@ -286,6 +291,7 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
     page.heap_pad.store(pads.heap, Relaxed);
     page.stack_pad.store(pads.stack, Relaxed);
     page.core.store(core_number(bench.core_of(task.gauge())), Relaxed);
+    page.idle_clock.store(bench.idle_clock(), Relaxed);
     let (flags, shape) = match task {
         Task::Pilot => (PILOT, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Steady(shape) | Task::Alone(_, shape) => (0, shape),
@@ -355,7 +361,9 @@ fn read_side(bench: &Bench, page: &Page, side: Side, batches: u32, status: Optio
         passed_ns: area.passed_ns.load(Relaxed) as f64,
         times: area.times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
         first_cpu_ns: area.first_cpu_ns.load(Relaxed) as f64,
+        first_idle_ns: idle(&area.first_idle_ns),
         cpu_times: area.cpu_times.iter().take(batches as usize).map(|time| time.load(Relaxed) as f64).collect(),
+        idle_times: area.idle_times.iter().take(batches as usize).map(idle).collect(),
         readings: read_readings(area),
         programs: bench.starts.get(side).read(area.runs.load(Relaxed) as usize),
         message: String::from_utf8_lossy(&message).into_owned(),
@@ -363,6 +371,10 @@ fn read_side(bench: &Bench, page: &Page, side: Side, batches: u32, status: Optio
         work: work_unit(area.unit.load(Relaxed)).map(|unit| (unit, area.amount.load(Relaxed))),
         child: broken_child(area.child_status.load(Relaxed)),
     }
+}
+
+fn idle(time: &AtomicU64) -> Option<f64> {
+    Some(time.load(Relaxed)).filter(|ns| *ns != UNKNOWN_NS).map(|ns| ns as f64)
 }
 
 fn work_unit(number: u32) -> Option<WorkUnit> {

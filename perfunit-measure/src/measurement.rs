@@ -4,8 +4,9 @@
 //! A series has a unit of replication (a pair, or a layout with several pairs), a budget, and tolerates a few failed
 //! pairs.
 
-use super::bench::Config;
+use super::bench::{Bench, Config};
 use super::classify::{per_run, runs};
+use super::column::with_ratio;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
 use super::secondary_metrics::{self, Beside, Rules};
@@ -77,7 +78,7 @@ impl Measurement {
             Mode::Process => asked.max(PROCESS_THRESHOLD),
             Mode::FirstCall | Mode::Steady => asked.max(settled.least_change(settled.ns.base)),
         };
-        let looks = if unit == Unit::Pair { Looks::OF_PAIRS } else { Looks::of_layouts(alpha_of_change) };
+        let looks = if unit.is_layout() { Looks::of_layouts(alpha_of_change) } else { Looks::OF_PAIRS };
         let rule =
             Rule { alpha: config.alpha, alpha_of_change, threshold, distance: 0.0, bias: settled.clock_bias, looks };
         let rule = if settled.matched {
@@ -189,8 +190,19 @@ impl Measurement {
                 self.settled.pair(&trial, random)?;
             }
         }
+        self.exchange_programs(&trial)?;
         let pair = self.settled.pair(&trial, random)?;
         Ok(self.add(&pair, trial.config, clock))
+    }
+
+    /// Gives the sides the files of programs for the next pair: in the order A B, B A of two units of two pairs, so that each
+    /// set of files serves two pairs in a row.
+    fn exchange_programs(&self, trial: &Trial<'_>) -> Result<()> {
+        let Some(files) = trial.bench.program_files.as_ref().filter(|_| self.settled.starts_processes) else {
+            return Ok(());
+        };
+        let (unit, pair) = (self.pairs.units(), self.pairs.unit.len());
+        files.exchange((unit + pair.div_ceil(2)) % 2 == 1)
     }
 
     fn add(&mut self, pair: &PairEnd, config: &Config, clock: &Clock) -> Option<End> {
@@ -247,6 +259,8 @@ impl Measurement {
             return Finding { result: Err(over), reason: None, capture };
         };
         let figures = self.figures(&decision);
+        let is_certain = figures.measured.change.from_zero() > 0.0;
+        let over = if over == Reason::TooNoisy && is_certain { Reason::AtThreshold } else { over };
         let reason = (figures.verdict == Verdict::Inconclusive).then_some(over);
         Finding { result: Ok(figures), reason, capture }
     }
@@ -255,13 +269,14 @@ impl Measurement {
         let (pairs, mode) = (&self.pairs, self.settled.task.mode());
         let used = decision.values.min(pairs.units());
         let (base, head) = (&pairs.times.base[..used], &pairs.times.head[..used]);
-        let Sides { base: base_ns, head: head_ns } = self.times(base, head, &decision.change);
+        let ratio = (1.0 + decision.change.estimate) * self.accepted.exp();
+        let Sides { base: base_ns, head: head_ns } = with_ratio(base, head, ratio);
         let measured = Measured {
             change: decision.change,
             base_ns,
             head_ns,
             pairs: self.unit.pairs(used),
-            layouts: if self.unit == Unit::Pair { 1 } else { used },
+            layouts: if self.unit.is_layout() { used } else { 1 },
             detectable: decision.detectable,
             p_value: decision.p_value,
             // Without any spread d is infinite or undefined; the interval suffices.
@@ -284,15 +299,6 @@ impl Measurement {
         }
     }
 
-    /// Returns a time of each side, with the ratio that the pairs show. Where the machine's speed jumps, the medians of the
-    /// sides can belong to different speeds.
-    fn times(&self, base: &[f64], head: &[f64], change: &Change) -> Sides<f64> {
-        let mut between: Vec<f64> = base.iter().zip(head).map(|(base, head)| (base * head).sqrt()).collect();
-        let between = decide::median(&mut between);
-        let half = ((1.0 + change.estimate) * self.accepted.exp()).sqrt();
-        Sides { base: between / half, head: between * half }
-    }
-
     fn notes(&self, mode: Mode) -> Vec<Note> {
         let mut notes = self.settled.notes.clone();
         if self.settled.least_change(self.pairs.fastest()) > self.asked.fraction() {
@@ -306,7 +312,7 @@ impl Measurement {
         }
         // Processes with different layouts differ for that reason alone.
         let differs = self.pairs.work.differs();
-        let differs = differs.filter(|between| self.unit == Unit::Pair || *between == Between::Calls);
+        let differs = differs.filter(|between| !self.unit.is_layout() || *between == Between::Calls);
         let equal_seeds = self.settled.equal_seeds;
         notes.extend(differs.map(|between| Note::UnequalWork { between, equal_seeds }));
         notes.extend(self.failures.note(self.complete()));
@@ -329,6 +335,8 @@ impl Measurement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Pair,
+    /// Two pairs, between which the sides exchange the files of the programs that the test starts.
+    Crossover,
     /// A layout drawn at random, with the mean of this many pairs.
     Layout {
         pairs: PairsPerLayout,
@@ -336,10 +344,20 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Returns the unit of a test that is measured on one layout.
+    pub fn on_one_layout(bench: &Bench, settled: &Settled) -> Self {
+        if settled.starts_processes && bench.program_files.is_some() { Self::Crossover } else { Self::Pair }
+    }
+
+    pub fn is_layout(self) -> bool {
+        matches!(self, Self::Layout { .. })
+    }
+
     /// Returns the number of pairs of the unit with this index, from 0.
     pub fn pairs_of(self, unit: usize) -> usize {
         match self {
             Unit::Pair => 1,
+            Unit::Crossover => 2,
             Unit::Layout { pairs } => pairs.of(unit),
         }
     }
@@ -348,6 +366,7 @@ impl Unit {
     pub fn pairs(self, units: usize) -> usize {
         match self {
             Unit::Pair => units,
+            Unit::Crossover => 2 * units,
             Unit::Layout { pairs } => pairs.sum(units),
         }
     }
@@ -356,6 +375,7 @@ impl Unit {
     pub fn units(self, pairs: usize) -> usize {
         match self {
             Unit::Pair => pairs,
+            Unit::Crossover => pairs.div_ceil(2),
             Unit::Layout { pairs: of_layout } => of_layout.layouts(pairs),
         }
     }

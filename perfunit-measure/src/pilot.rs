@@ -64,6 +64,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 least_ns: LEAST_NS,
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
                 pairs_run: Rc::default(),
+                waiting: Rc::default(),
             })
         }
         Class::NotRepeatable(why) => first_calls::settle(trial, capture, why, clock, random),
@@ -92,6 +93,7 @@ struct Pilot {
 impl Pilot {
     fn run(trial: &Trial<'_>, pads: Pads, equal_seeds: bool) -> Result<Self> {
         let Trial { bench, config, programs } = trial;
+        bench.watch_idle(false);
         let end = pair::run(bench, programs, Task::Pilot, pads, config.timeout)?;
         let class = classify(&end, config.timeout, config.per_test_budget);
         Ok(Self { end, class, equal_seeds })

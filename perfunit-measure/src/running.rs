@@ -189,7 +189,8 @@ fn environment(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads) -
     environment.extend(seed.into_iter().map(|(name, value)| (name.into(), value)));
     let (name, value) = bench.temporary.get(side).variable();
     environment.insert(name.into(), value);
-    environment.insert(SIDE_VARIABLE.into(), programs.folders.get(side).into());
+    let folder = bench.program_files.as_ref().map_or(*programs.folders.get(side), |files| files.folder(side));
+    environment.insert(SIDE_VARIABLE.into(), folder.into());
     environment.extend([bench.starts.get(side).variable()]);
     environment
 }

@@ -383,7 +383,8 @@ impl<'a> Screening<'a> {
             let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
-        let mut measurement = Measurement::new(&config, settled.clone(), Unit::Pair, config.alpha);
+        let unit = Unit::on_one_layout(self.bench, &settled);
+        let mut measurement = Measurement::new(&config, settled.clone(), unit, config.alpha);
         measurement.advance(&trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
         let left_open = !measurement.is_over()
             && confirms_all(&config)

@@ -12,7 +12,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use perfunit_build::TestExecutable;
 use perfunit_model::Sides;
 use perfunit_model::error::{Error, Result};
-use perfunit_runtime::page::{CommonPages, MAGIC, MOST_RUNS, PAGE_BYTES, Page, Run, state, unit};
+use perfunit_runtime::page::{CommonPages, MAGIC, MOST_RUNS, PAGE_BYTES, Page, Run, UNKNOWN_NS, state, unit};
 use perfunit_system::os::SharedMemory;
 use perfunit_system::os::unix::fs::MetadataExt;
 use perfunit_system::{fs, os};
@@ -60,6 +60,7 @@ impl SharedPage {
                 figure.store(0, Relaxed);
             }
             side.first_cpu_ns.store(0, Relaxed);
+            side.first_idle_ns.store(UNKNOWN_NS, Relaxed);
             side.runs.store(0, Relaxed);
             side.clock_readings.store(0, Relaxed);
             side.passed_ns.store(0, Relaxed);

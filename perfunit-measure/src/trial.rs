@@ -1,6 +1,7 @@
 //! One test with everything needed to run it, and the way to measure it.
 
 use super::bench::{Bench, Config};
+use super::idle::Waiting;
 use super::lockstep::{PairEnd, Task};
 use super::pair;
 use super::process_pair::{self, Asked};
@@ -9,7 +10,7 @@ use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Note, Sides};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// The machine, settings and executables with which a test runs.
@@ -54,6 +55,8 @@ pub struct Settled {
     pub ns: Sides<f64>,
     /// The number of pairs that ran, which all series of the test share.
     pub pairs_run: Rc<Cell<usize>>,
+    /// What the calls so far tell about waiting, which all series of the test share.
+    pub waiting: Rc<RefCell<Waiting>>,
 }
 
 impl Settled {
@@ -74,9 +77,12 @@ impl Settled {
         let Trial { bench, config, programs } = trial;
         let (pads, limit) = (self.draw(random), config.timeout);
         self.pairs_run.set(self.pairs_run.get() + 1);
-        match self.task {
+        bench.watch_idle(self.starts_processes);
+        let mut pair = match self.task {
             Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
             task => pair::run(bench, programs, task, pads, limit),
-        }
+        }?;
+        self.waiting.borrow_mut().correct(&mut pair);
+        Ok(pair)
     }
 }

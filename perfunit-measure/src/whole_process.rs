@@ -68,6 +68,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         ns,
         starts_processes: false,
         pairs_run: Rc::default(),
+        waiting: Rc::default(),
     })
 }
 

@@ -3,17 +3,34 @@
 //! Disturbed batches are outliers among forty short ones. A long run has few batches, and on a busy core every one of
 //! them is disturbed. The kernel counts how long a thread was ready but did not run; this delay is subtracted. Sleeping
 //! and waiting for a lock or a disk still count, because the thread is not ready then.
+//!
+//! The kernel does not tell this delay for programs that the test starts. For them the clock also reads how long the core
+//! was idle, from which the tool concludes what others took.
 
 use crate::gauges;
 use crate::left_out::{signed, LeftOut};
+use crate::page::{RunTime, NO_CLOCK, UNKNOWN_NS};
 use crate::preloaded;
 use crate::sys::{self, Moment};
 use std::ptr::null_mut;
-use std::sync::atomic::AtomicPtr;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicI32, AtomicPtr};
 
 /// State of the clock that the test reads; null unless a preloaded library replaces libc's clock.
 static TEST_CLOCK: AtomicPtr<preloaded::TestClock> = AtomicPtr::new(null_mut());
+
+/// Clock of a process that takes what nobody else wants of the core, or [`NO_CLOCK`].
+static IDLE_CLOCK: AtomicI32 = AtomicI32::new(NO_CLOCK);
+
+/// Sets the clock that shows how long the core was idle.
+pub fn set_idle_clock(clock: i32) {
+    IDLE_CLOCK.store(clock, Relaxed);
+}
+
+fn idle_ns() -> Option<u64> {
+    let clock = IDLE_CLOCK.load(Relaxed);
+    (clock != NO_CLOCK).then(|| sys::clock_of_another_ns(clock)).flatten()
+}
 
 /// Makes this crate read the true clock, without counting as readings of the test. `address` is that of the library's
 /// state.
@@ -34,6 +51,7 @@ pub fn readings() -> u64 {
 pub struct Clock {
     delay_ns: Option<i64>,
     cpu_ns: u64,
+    idle_ns: Option<u64>,
     before: LeftOut,
     started: Moment,
 }
@@ -44,19 +62,21 @@ impl Clock {
     pub fn start() -> Self {
         let delay_ns = delay_by_others_ns();
         let cpu_ns = gauges::process_cpu_ns();
-        Self { delay_ns, cpu_ns, before: LeftOut::so_far(), started: Moment::now() }
+        let idle_ns = idle_ns();
+        Self { delay_ns, cpu_ns, idle_ns, before: LeftOut::so_far(), started: Moment::now() }
     }
 
-    /// Stops the clock. Returns the run's time and the processor time of all threads, both in ns.
-    pub fn stop(self) -> (u64, u64) {
+    /// Stops the clock and returns the times of the run.
+    pub fn stop(self) -> RunTime {
         let wall_ns = self.started.elapsed().as_nanos() as u64;
+        let idle_ns = self.idle_ns.zip(idle_ns()).map_or(UNKNOWN_NS, |(before, after)| after.saturating_sub(before));
         let cpu_ns = gauges::process_cpu_ns().saturating_sub(self.cpu_ns);
         let delays = self.delay_ns.zip(delay_by_others_ns());
         let delay_ns = delays.map_or(0, |(before, after)| after - before);
         let left_out = self.before.since();
         let (wall_ns, cpu_ns) = (left_out.of_wall(wall_ns), left_out.of_cpu(cpu_ns));
         let delay_ns = left_out.of_delay(delay_ns);
-        (without_others(wall_ns, cpu_ns, delay_ns), cpu_ns)
+        RunTime { ns: without_others(wall_ns, cpu_ns, delay_ns), cpu_ns, idle_ns }
     }
 }
 
@@ -115,8 +135,8 @@ mod tests {
         let clock = Clock::start();
         std::thread::sleep(std::time::Duration::from_millis(3));
         // Processor time is that of the whole process, which includes tests that run in parallel.
-        let (ns, _) = clock.stop();
-        assert!(ns >= 3_000_000, "{ns}");
+        let RunTime { ns, idle_ns, .. } = clock.stop();
+        assert!(ns >= 3_000_000 && idle_ns == UNKNOWN_NS, "{ns} {idle_ns}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ const fn text(name: &CStr) -> &str {
 }
 
 /// First word of the page, by which a runtime refuses a tool of another version. Change it with the layout.
-pub const MAGIC: u64 = 0x7065_7266_756e_000b;
+pub const MAGIC: u64 = 0x7065_7266_756e_000c;
 /// Largest number of batches per side.
 pub const MAX_BATCHES: usize = 64;
 /// Number of batches below which the tool takes their median instead of a low quantile, so that each batch counts.
@@ -98,6 +98,12 @@ pub const GROWTH: u32 = 128;
 
 /// Value of [`Page::core`]: the scheduler chooses the core.
 pub const ANY_CORE: u32 = u32::MAX;
+
+/// Value of [`Page::idle_clock`]: no process takes what is left of the core.
+pub const NO_CLOCK: i32 = 0;
+
+/// Value of [`SideArea::idle_times`]: the core's idle time is not known.
+pub const UNKNOWN_NS: u64 = u64::MAX;
 
 /// Value of [`Page::copy`]: the child of a fork server copies its pages itself.
 pub const NO_COPY: u32 = u32::MAX;
@@ -194,6 +200,17 @@ pub mod state {
     pub const NO_FORK: u32 = 8;
 }
 
+/// Times of a call or a batch, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunTime {
+    /// Wall time, without times in which other programs kept the calling thread from running.
+    pub ns: u64,
+    /// Processor time of all threads and of children that were waited for.
+    pub cpu_ns: u64,
+    /// Time that the core was idle, or [`UNKNOWN_NS`].
+    pub idle_ns: u64,
+}
+
 /// Results that one process writes.
 #[repr(C)]
 pub struct SideArea {
@@ -217,6 +234,8 @@ pub struct SideArea {
     pub heap: AtomicU32,
     /// Processor time of the first call, all threads, ns.
     pub first_cpu_ns: AtomicU64,
+    /// Time that the core was idle during the first call, ns, or [`UNKNOWN_NS`].
+    pub first_idle_ns: AtomicU64,
     /// Number of runs of the body, including those before the first batch.
     pub runs: AtomicU64,
     /// Number of clock readings by the first call; 0 where they are not counted.
@@ -252,6 +271,8 @@ pub struct SideArea {
     /// Processor time of each batch, all threads, ns. With [`FEW_BATCHES`] or more batches, it includes the untimed
     /// repetitions.
     pub cpu_times: [AtomicU64; MAX_BATCHES],
+    /// Time that the core was idle during each batch, ns, or [`UNKNOWN_NS`].
+    pub idle_times: [AtomicU64; MAX_BATCHES],
     /// Figures of each reading, with [`METER`].
     pub figures: [[AtomicU64; reading::COUNT]; MAX_READINGS],
 }
@@ -283,6 +304,8 @@ pub struct Page {
     pub common: AtomicI32,
     /// Core to run on, or [`ANY_CORE`].
     pub core: AtomicU32,
+    /// Clock of the processor time of a process that takes what nobody else wants of this core, or [`NO_CLOCK`].
+    pub idle_clock: AtomicI32,
     /// Number of the last pair that the tool requested from fork servers, from 1; a futex.
     pub asked: AtomicU32,
     /// Number of children of fork servers that have ended; a futex for the tool.
@@ -335,6 +358,35 @@ pub struct Run {
 }
 
 const _: () = assert!(std::mem::size_of::<CommonPages>() == PAGE);
+
+impl SideArea {
+    /// Stores the times of the first call.
+    pub fn store_first(&self, time: RunTime) {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.first_ns.store(time.ns, Relaxed);
+        self.first_cpu_ns.store(time.cpu_ns, Relaxed);
+        self.first_idle_ns.store(time.idle_ns, Relaxed);
+    }
+
+    /// Returns the times of the first call.
+    pub fn first(&self) -> RunTime {
+        use std::sync::atomic::Ordering::Relaxed;
+        RunTime {
+            ns: self.first_ns.load(Relaxed),
+            cpu_ns: self.first_cpu_ns.load(Relaxed),
+            idle_ns: self.first_idle_ns.load(Relaxed),
+        }
+    }
+
+    /// Stores the times of a batch; those beyond the last place replace it.
+    pub fn store_batch(&self, at: usize, time: RunTime) {
+        use std::sync::atomic::Ordering::Relaxed;
+        let at = at.min(MAX_BATCHES - 1);
+        self.times[at].store(time.ns, Relaxed);
+        self.cpu_times[at].store(time.cpu_ns, Relaxed);
+        self.idle_times[at].store(time.idle_ns, Relaxed);
+    }
+}
 
 impl Page {
     /// Writes the turns. Both sides prepare, `starter` (0 base, 1 head) first. Batches follow in the order A B B A, so

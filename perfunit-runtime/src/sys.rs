@@ -219,6 +219,12 @@ pub fn thread_cpu_ns() -> u64 {
     clock_ns(CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Returns the time of a clock of another process, in ns; `None` if the process is gone.
+pub fn clock_of_another_ns(clock: i32) -> Option<u64> {
+    // The clock of a process that runs is never at 0, which stays where the call fails.
+    Some(clock_ns(clock)).filter(|ns| *ns > 0)
+}
+
 #[inline]
 fn clock_ns(clock: c_int) -> u64 {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };

@@ -112,6 +112,7 @@ pub fn run_pairing(
     let data = built.pairing.tests_of;
     checkout(builder, built, data)?;
     make_files_alike(&built.sides)?;
+    bench.exchange_programs(&built.sides)?;
     bench.made = Some(InPlace::put(&built.sides, &context.ours)?);
     let round = Round { session, built, bench: &bench };
     let config = config(session, others);

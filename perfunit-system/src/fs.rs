@@ -1,6 +1,6 @@
 //! `std::fs` with errors that name the path and the failed operation.
 
-use crate::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use crate::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use perfunit_model::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -100,6 +100,30 @@ pub fn renew(path: &Path) -> Result<()> {
     let draft = filled_draft(path, read(path)?)?;
     draft.as_file().set_permissions(permissions).map_err(failed("write", path))?;
     persist(draft, path)
+}
+
+/// Makes `place` an executable file with the content of `from`. A file that exists there is overwritten, so that the
+/// system keeps it in the same memory; unless a process runs it: then another file replaces it.
+pub fn overwrite(place: &Path, from: &Path) -> Result<()> {
+    let content = read(from)?;
+    let file = File::options().write(true).create(true).truncate(false).open(place);
+    let mut file = match file {
+        Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+            write_atomically(place, content)?;
+            return make_executable(place);
+        }
+        file => file.map_err(failed("write", place))?,
+    };
+    let written = file.write_all(&content).and_then(|()| file.set_len(content.len() as u64));
+    written.map_err(failed("write", place))?;
+    make_executable(place)
+}
+
+/// Makes `place` a symbolic link to `target`, atomically.
+pub fn replace_link(place: &Path, target: &Path) -> Result<()> {
+    let draft = place.with_extension("new");
+    remove_file(&draft)?;
+    symlink(target, &draft).and_then(|()| fs::rename(&draft, place)).map_err(failed("create", place))
 }
 
 /// Creates a new file next to this path that is removed when dropped. Its name is random, because another user of a

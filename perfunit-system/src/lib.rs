@@ -6,6 +6,7 @@ pub mod bug;
 pub mod cache;
 pub mod date;
 pub mod fs;
+pub mod idle;
 pub mod interrupt;
 pub mod json;
 pub mod log;

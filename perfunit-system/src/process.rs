@@ -5,6 +5,7 @@
 //! behind. The tool is a subreaper, so it also finds processes that a test left behind.
 
 use crate::fs;
+use crate::idle;
 use crate::interrupt;
 use crate::os;
 use crate::os::unix::ffi::OsStrExt;
@@ -23,8 +24,8 @@ use std::time::{Duration, Instant};
 /// `argv[0]` of the keeper. It selects the role, and `pkill cargo-perfunit` does not match it.
 const KEEPER_NAME: &str = "perfunit-keeper";
 
-/// True if this executable becomes a keeper when started by that name.
-static CAN_KEEP: AtomicBool = AtomicBool::new(false);
+/// True if this executable takes a role, such as the keeper's, when started by its name.
+static TAKES_ROLES: AtomicBool = AtomicBool::new(false);
 
 /// Environment variable of measured processes with the keeper's process ID.
 const MARK_VARIABLE: &str = "PERFUNIT_KEEPER";
@@ -257,20 +258,26 @@ pub fn kill_leftovers() -> usize {
     killed
 }
 
-/// Turns this process into the keeper if it was started as one. `main` must call this first.
+/// Turns this process into the keeper or the idle process if it was started as one. `main` must call this first.
 ///
 /// If `main` does not call this, the executable has no keeper, and its children are in its own group. Starting itself
 /// as keeper would be wrong: the executable of a crate's unit tests would run all tests.
-pub fn keep_if_asked() {
-    if std::env::args_os().next().is_some_and(|name| name == KEEPER_NAME) {
-        keep();
+pub fn take_role() {
+    match std::env::args_os().next() {
+        Some(name) if name == KEEPER_NAME => keep(),
+        Some(name) if name == idle::IDLE_NAME => idle::idle(),
+        _ => TAKES_ROLES.store(true, Relaxed),
     }
-    CAN_KEEP.store(true, Relaxed);
+}
+
+/// Returns whether this executable takes a role when started by its name.
+pub(crate) fn can_take_role() -> bool {
+    TAKES_ROLES.load(Relaxed)
 }
 
 /// Returns the keeper's group, starting the keeper on first use.
 fn group() -> Result<u32> {
-    if !CAN_KEEP.load(Relaxed) {
+    if !can_take_role() {
         return Ok(os::own_group());
     }
     if KEEPER.get().is_none() {

@@ -58,7 +58,7 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    process::keep_if_asked();
+    process::take_role();
     let Some(arguments) = typed::arguments::<Arguments>("cost -- BASE_SIDE HEAD_SIDE [OPTIONS]") else { return Ok(()) };
     let sides = Sides { base: load(&arguments.base)?, head: load(&arguments.head)? };
     let scratch = tempfile::tempdir()?;

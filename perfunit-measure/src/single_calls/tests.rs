@@ -35,6 +35,7 @@ pub fn settled(base: f64, head: f64) -> Settled {
         ns: Sides { base, head },
         starts_processes: false,
         pairs_run: Rc::default(),
+        waiting: Rc::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::seat::Seat;
 use crate::clock::{self, Clock};
 use crate::gauges;
 use crate::left_out::LeftOut;
-use crate::page::{Page, SideArea, COLD, FEW_BATCHES, FIRST};
+use crate::page::{Page, RunTime, SideArea, COLD, FEW_BATCHES, FIRST, UNKNOWN_NS};
 use crate::probe::Tree;
 use crate::sys::Moment;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Runs a body this many times and returns whether every run passed. The caller catches panics.
 pub type Body<'a> = &'a dyn Fn(u64) -> bool;
 
-/// Makes the first call, which does work that no later call does. Returns whether it passed, and its time in ns.
-pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
+/// Makes the first call, which does work that no later call does, and stores its times. Returns whether it passed.
+pub fn first_call(seat: &Seat, body: Body<'_>) -> bool {
     if let Some(gauges) = seat.gauges.get() {
-        return (gauges.read(seat.area(), FIRST, &mut || call(seat, body)), 0);
+        return gauges.read(seat.area(), FIRST, &mut || call(seat, body));
     }
     let row = seat.tree.filter(|_| is_one_call(seat.page)).map(|tree| Row { tree, at: 0 });
     let timed = || {
@@ -24,12 +24,12 @@ pub fn first_call(seat: &Seat, body: Body<'_>) -> (bool, u64) {
         let passed = call(seat, body);
         (passed, clock.stop())
     };
-    let (passed, (first_ns, cpu_ns)) = noting_clock_readings(seat.area(), || match row {
+    let (passed, time) = noting_clock_readings(seat.area(), || match row {
         None => timed(),
         Some(row) => row.record(timed),
     });
-    seat.area().first_cpu_ns.store(cpu_ns, Relaxed);
-    (passed, first_ns)
+    seat.area().store_first(time);
+    passed
 }
 
 /// Runs a first call and records the number of clock readings by the test.
@@ -65,20 +65,20 @@ impl Row {
     }
 }
 
-/// Runs the untimed runs and a batch. Returns the batch's time and processor time, in ns. With short batches, processor
-/// time includes the untimed runs, because reading it is a system call that must not come between them and the batch.
-pub fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Option<(u64, u64)> {
+/// Runs the untimed runs and a batch, and returns the batch's times. With short batches, processor time includes the
+/// untimed runs, because reading it is a system call that must not come between them and the batch.
+pub fn warm_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64) -> Option<RunTime> {
     if has_few_batches(seat) {
         batch(seat, body, warm)?;
         return long_batch(seat, body, repetitions);
     }
     let (cpu_ns, before) = (gauges::process_cpu_ns(), LeftOut::so_far());
     let ns = batch(seat, body, warm).and_then(|_| batch(seat, body, repetitions))?;
-    Some((ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
+    Some(short(ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
 }
 
 /// The same as [`warm_batch`] in an instrumented program. The untimed runs are not in the tree.
-pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, row: &Row) -> Option<(u64, u64)> {
+pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, row: &Row) -> Option<RunTime> {
     if has_few_batches(seat) {
         batch(seat, body, warm)?;
         return row.record(|| long_batch(seat, body, repetitions));
@@ -86,7 +86,12 @@ pub fn recorded_batch(seat: &Seat, body: Body<'_>, warm: u64, repetitions: u64, 
     let (cpu_ns, before) = (gauges::process_cpu_ns(), LeftOut::so_far());
     batch(seat, body, warm)?;
     let ns = row.record(|| batch(seat, body, repetitions))?;
-    Some((ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
+    Some(short(ns, before.since().of_cpu(gauges::process_cpu_ns() - cpu_ns)))
+}
+
+/// Returns the times of a batch too short to read how long the core was idle.
+pub fn short(ns: u64, cpu_ns: u64) -> RunTime {
+    RunTime { ns, cpu_ns, idle_ns: UNKNOWN_NS }
 }
 
 /// Returns whether there are so few batches that each counts; false while base calibrates, before batches are planned.
@@ -94,18 +99,18 @@ pub fn has_few_batches(seat: &Seat) -> bool {
     (1..FEW_BATCHES).contains(&seat.page.batches.load(Relaxed))
 }
 
-/// Runs a batch and subtracts disturbance by other programs. Returns its time and processor time, in ns.
-fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<(u64, u64)> {
+/// Runs a batch and returns its times, without disturbance of this thread by other programs.
+fn long_batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<RunTime> {
     let clock = Clock::start();
     let passed = (0..repetitions).all(|_| call(seat, body));
-    let times = clock.stop();
-    passed.then_some(times)
+    let time = clock.stop();
+    passed.then_some(time)
 }
 
 /// Runs the body `repetitions` times between two clock readings. Returns the time in ns, or `None` if a run failed.
 pub fn batch(seat: &Seat, body: Body<'_>, repetitions: u64) -> Option<u64> {
     if has_few_batches(seat) {
-        return long_batch(seat, body, repetitions).map(|(ns, _)| ns);
+        return long_batch(seat, body, repetitions).map(|time| time.ns);
     }
     if seat.should_panic {
         // Each run ends in a panic that has to be caught.

@@ -6,7 +6,7 @@ use super::seat::{keep_message, leave, Seat};
 use crate::cage::{self, Time};
 use crate::page::{state, COLD, METER, NOTHING};
 use crate::readings::Gauges;
-use crate::{gauges, maps, sys};
+use crate::{clock, gauges, maps, sys};
 use std::hint::black_box;
 use std::panic::set_hook;
 use std::sync::atomic::AtomicBool;
@@ -27,6 +27,7 @@ pub fn begin(seat: &'static Seat) {
         return;
     }
     install_hook(seat);
+    clock::set_idle_clock(seat.page.idle_clock.load(Relaxed));
     // Allocated in the thread that runs the test, because it shifts this thread's malloc arena.
     std::mem::forget(black_box(Vec::<u8>::with_capacity(seat.page.heap_pad.load(Relaxed) as usize)));
     for time in &area.times {

@@ -5,14 +5,14 @@
 //! that each child finds the same state. The first child also records the pages that the body needs, and all later
 //! children populate them before their clocks start (see [`Pages`]).
 
-use super::batch::{call, has_few_batches, noting_clock_readings, Body};
+use super::batch::{call, has_few_batches, noting_clock_readings, short, Body};
 use super::begin::{begin, lock_in};
 use super::seat::{leave, Seat};
 use crate::calibrate::{self, Noise};
 use crate::clock::Clock;
 use crate::gauges;
 use crate::left_out::LeftOut;
-use crate::page::{child, state, FORK, MAX_BATCHES, PILOT, WHOLE};
+use crate::page::{child, state, RunTime, FORK, PILOT, WHOLE};
 use crate::pages::Pages;
 use crate::streams::Streams;
 use crate::sys::{self, Forked, Moment};
@@ -38,10 +38,8 @@ pub fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
     seat.end_turn();
     let mut done = 0;
     while seat.wait_turn() {
-        let (ns, cpu_ns) = children.call(body).unwrap_or_else(|| failed(seat));
-        let at = done.min(MAX_BATCHES - 1);
-        area.times[at].store(ns, Relaxed);
-        area.cpu_times[at].store(cpu_ns, Relaxed);
+        let time = children.call(body).unwrap_or_else(|| failed(seat));
+        area.store_batch(done, time);
         done += 1;
         seat.end_turn();
     }
@@ -54,7 +52,7 @@ fn prepare(seat: &Seat, children: &mut Children<'_>, body: Body<'_>) {
     if seat.page.flags.load(Relaxed) & PILOT != 0 {
         // A call may leave state outside of its process that affects the next call.
         let second = children.call(body).unwrap_or_else(|| failed(seat));
-        plan(seat, first.0.min(second.0));
+        plan(seat, first.ns.min(second.ns));
     }
 }
 
@@ -88,8 +86,8 @@ struct Children<'a> {
 }
 
 impl Children<'_> {
-    /// Makes the first call in the next child. Returns its time and processor time in ns, or `None` if it did not pass.
-    fn call(&mut self, body: Body<'_>) -> Option<(u64, u64)> {
+    /// Makes the first call in the next child. Returns its times, or `None` if it did not pass.
+    fn call(&mut self, body: Body<'_>) -> Option<RunTime> {
         let area = self.seat.area();
         area.child_status.store(child::RUNNING, Relaxed);
         self.forked += 1;
@@ -102,7 +100,7 @@ impl Children<'_> {
         match area.child_status.load(Acquire) {
             child::PASSED => {
                 area.state.store(state::REPEATING, Release);
-                return Some((area.first_ns.load(Relaxed), area.first_cpu_ns.load(Relaxed)));
+                return Some(area.first());
             }
             child::FAILED => {}
             _ => area.child_status.store(status, Relaxed),
@@ -119,17 +117,16 @@ impl Children<'_> {
         self.pages.populate();
         lock_in(self.seat);
         let area = self.seat.area();
-        let (passed, (ns, cpu_ns)) = noting_clock_readings(area, || timed(self.seat, body));
+        let (passed, time) = noting_clock_readings(area, || timed(self.seat, body));
         self.pages.note();
-        area.first_ns.store(ns, Relaxed);
-        area.first_cpu_ns.store(cpu_ns, Relaxed);
+        area.store_first(time);
         area.child_status.store(if passed { child::PASSED } else { child::FAILED }, Release);
         sys::exit_now(0)
     }
 }
 
 /// Times one call. With few calls each one counts, so disturbance by other programs is measured.
-fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
+fn timed(seat: &Seat, body: Body<'_>) -> (bool, RunTime) {
     if has_few_batches(seat) {
         let clock = Clock::start();
         let passed = call(seat, body);
@@ -141,5 +138,5 @@ fn timed(seat: &Seat, body: Body<'_>) -> (bool, (u64, u64)) {
     let ns = started.elapsed().as_nanos() as u64;
     let cpu_ns = gauges::process_cpu_ns() - cpu_ns;
     let left_out = before.since();
-    (passed, (left_out.of_wall(ns), left_out.of_cpu(cpu_ns)))
+    (passed, short(left_out.of_wall(ns), left_out.of_cpu(cpu_ns)))
 }

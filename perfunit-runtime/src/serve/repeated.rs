@@ -10,13 +10,12 @@ use crate::probe::Tree;
 use crate::readings::Gauges;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// Serves the test. `first` is given if the first call has already happened.
-pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) -> ! {
+/// Serves the test. `first` tells whether the first call passed, if it has already happened.
+pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<bool>) -> ! {
     let (page, area) = (seat.page, seat.area());
     begin(seat);
     lock_in(seat);
-    let (passed, first_ns) = first.unwrap_or_else(|| first_call(seat, body));
-    area.first_ns.store(first_ns, Relaxed);
+    let passed = first.unwrap_or_else(|| first_call(seat, body));
     if page.flags.load(Relaxed) & PILOT != 0 {
         note_processes(seat);
     }
@@ -27,7 +26,7 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) ->
     if let Some(gauges) = seat.gauges.get() {
         read_later_calls(seat, gauges, body);
     }
-    if page.flags.load(Relaxed) & COLD == 0 && prepare(seat, body, first_ns).is_none() {
+    if page.flags.load(Relaxed) & COLD == 0 && prepare(seat, body, area.first().ns).is_none() {
         leave(seat, state::FAILED_LATER);
     }
     if let Some(tree) = seat.tree {
@@ -40,17 +39,15 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<(bool, u64)>) ->
         let (repetitions, warm) = (page.repetitions.load(Relaxed), u64::from(page.warm.load(Relaxed)));
         if done == 0 && is_one_call(page) && !seat.tree.is_some_and(Tree::is_empty) {
             // The first call was the measurement.
-            area.times[0].store(first_ns, Relaxed);
-            area.cpu_times[0].store(area.first_cpu_ns.load(Relaxed), Relaxed);
+            area.store_batch(0, area.first());
         } else {
             let at = done.min(MAX_BATCHES - 1);
-            let times = match seat.tree {
+            let time = match seat.tree {
                 None => warm_batch(seat, body, warm, repetitions),
                 Some(tree) => recorded_batch(seat, body, warm, repetitions, &Row { tree, at }),
             };
-            let Some((ns, cpu_ns)) = times else { leave(seat, state::FAILED_LATER) };
-            area.times[at].store(ns, Relaxed);
-            area.cpu_times[at].store(cpu_ns, Relaxed);
+            let Some(time) = time else { leave(seat, state::FAILED_LATER) };
+            area.store_batch(at, time);
         }
         done += 1;
         seat.end_turn();

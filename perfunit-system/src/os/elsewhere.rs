@@ -173,6 +173,16 @@ pub fn kill_process(_id: u32) -> bool {
     false
 }
 
+pub fn pause(_id: u32, _paused: bool) {}
+
+pub fn run_when_idle() -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub fn processor_clock(_id: u32) -> i32 {
+    0
+}
+
 pub fn kill_adopted(_id: u32) {}
 
 pub fn end_group(_leader: u32) {}

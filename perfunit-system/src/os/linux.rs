@@ -284,6 +284,28 @@ pub fn kill_process(id: u32) -> bool {
     kill(pid(id), Signal::SIGKILL).is_ok()
 }
 
+/// Makes a process sleep, or go on; it may have ended already.
+pub fn pause(id: u32, paused: bool) {
+    let _ = kill(pid(id), if paused { Signal::SIGSTOP } else { Signal::SIGCONT });
+}
+
+/// Makes this process run only while no other process wants its core.
+pub fn run_when_idle() -> io::Result<()> {
+    let priority = libc::sched_param { sched_priority: 0 };
+    // SAFETY: reads a structure that lives as long as the call.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &priority) } == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Returns the clock of a process's processor time, as `clock_getcpuclockid` does.
+pub fn processor_clock(id: u32) -> i32 {
+    const SCHEDULED_TIME: i32 = 2;
+    (!id.cast_signed() << 3) | SCHEDULED_TIME
+}
+
 /// Kills and reaps a child that we adopted.
 pub fn kill_adopted(id: u32) {
     kill_process(id);

@@ -1,0 +1,193 @@
+//! The time that other programs took from programs that a test started.
+//!
+//! For the test's own thread the kernel tells how long it was ready but did not run. For programs that the test starts it
+//! does not. While such a test runs, a process of least priority takes what nobody wants of the core. What remains of the
+//! wall time after the processor time of the test and of that process is what others took.
+//!
+//! Some of it passed while the test only waited, as it would have done without others. How much a test waits is seen in
+//! its undisturbed calls. Without them, and for tests that mostly wait, nothing is subtracted.
+
+use super::lockstep::{PairEnd, SideEnd};
+use perfunit_decide as decide;
+use perfunit_model::Side;
+use perfunit_runtime::page::NO_CLOCK;
+use perfunit_system::idle::IdleProcess;
+
+/// Largest share of a call's time that others may have in an undisturbed call.
+const UNDISTURBED: f64 = 0.1;
+/// Number of undisturbed calls that show how much a test waits.
+const FEWEST_CALLS: usize = 4;
+/// Largest share of its own time that a test may wait.
+const MOSTLY_WAITS: f64 = 0.5;
+
+/// The process that shows how long the measured core is idle.
+#[derive(Debug, Default)]
+pub enum IdleWatch {
+    /// No test needed it so far.
+    #[default]
+    Unused,
+    /// It could not be started.
+    Refused,
+    Running(IdleProcess),
+}
+
+impl IdleWatch {
+    /// Lets the process run on this core, or pauses it.
+    pub fn set(&mut self, wanted: bool, core: usize) {
+        if wanted && matches!(self, Self::Unused) {
+            *self = IdleProcess::start(core).ok().flatten().map_or(Self::Refused, Self::Running);
+        }
+        if let Self::Running(process) = self {
+            process.pause(!wanted);
+        }
+    }
+
+    /// Returns the clock for a page.
+    pub fn clock(&mut self) -> i32 {
+        match self {
+            Self::Running(process) => process.clock().unwrap_or(NO_CLOCK),
+            Self::Unused | Self::Refused => NO_CLOCK,
+        }
+    }
+}
+
+/// What the calls of a test tell about its waiting.
+#[derive(Debug, Clone, Default)]
+pub struct Waiting {
+    /// Idle time in each undisturbed call of either side, as a share of its time without others.
+    shares: Vec<f64>,
+}
+
+/// Times of a call, ns.
+#[derive(Clone, Copy)]
+struct Call {
+    wall: f64,
+    cpu: f64,
+    idle: f64,
+}
+
+impl Call {
+    /// Returns the time that others had the core.
+    fn others(self) -> f64 {
+        (self.wall - self.cpu - self.idle).max(0.0)
+    }
+
+    /// Returns the share of its own time that the test waited, if the call was undisturbed.
+    fn waited(self) -> Option<f64> {
+        let own = self.cpu + self.idle;
+        (own > 0.0 && self.others() <= UNDISTURBED * self.wall).then_some(self.idle / own)
+    }
+
+    /// Returns the time that the call would have taken without others, given the share of waiting.
+    fn without_others(self, waiting: f64) -> f64 {
+        self.wall - (1.0 - waiting) * self.others()
+    }
+}
+
+impl Waiting {
+    /// Subtracts from the times of a pair's calls what others took.
+    pub fn correct(&mut self, pair: &mut PairEnd) {
+        let seen = Side::BOTH.into_iter().flat_map(|side| calls(pair.sides.get(side)));
+        self.shares.extend(seen.flatten().filter_map(Call::waited));
+        let Some(waiting) = self.share() else { return };
+        for side in Side::BOTH {
+            let end = pair.sides.get_mut(side);
+            let corrected = calls(end).into_iter();
+            let mut corrected = corrected.map(|call| call.map(|call| call.without_others(waiting)));
+            if let Some(Some(ns)) = corrected.next() {
+                end.first_ns = ns;
+            }
+            for (time, ns) in end.times.iter_mut().zip(corrected) {
+                *time = ns.unwrap_or(*time);
+            }
+        }
+    }
+
+    /// Returns how much the test waits, if that is known and not most of its time.
+    fn share(&self) -> Option<f64> {
+        let share = decide::median(&mut self.shares.clone());
+        (self.shares.len() >= FEWEST_CALLS && share < MOSTLY_WAITS).then_some(share)
+    }
+}
+
+/// Returns the first call of a side and its later ones, as far as the core's idle time is known.
+fn calls(side: &SideEnd) -> Vec<Option<Call>> {
+    let call = |wall: f64, cpu: f64, idle: Option<f64>| idle.map(|idle| Call { wall, cpu, idle });
+    let later = side.times.iter().zip(&side.cpu_times).zip(&side.idle_times);
+    let later = later.map(|((wall, cpu), idle)| call(*wall, *cpu, *idle));
+    [call(side.first_ns, side.first_cpu_ns, side.first_idle_ns)].into_iter().chain(later).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lockstep::Shape;
+    use perfunit_model::Sides;
+    use std::time::Duration;
+
+    /// A pair of single calls, each given as processor, idle, and others' time in ms.
+    fn pair(base: [f64; 3], head: [f64; 3]) -> PairEnd {
+        let end = |[cpu, idle, others]: [f64; 3]| SideEnd {
+            first_ns: (cpu + idle + others) * 1e6,
+            first_cpu_ns: cpu * 1e6,
+            first_idle_ns: Some(idle * 1e6),
+            times: vec![(cpu + idle + others) * 1e6],
+            cpu_times: vec![cpu * 1e6],
+            idle_times: vec![Some(idle * 1e6)],
+            ..SideEnd::default()
+        };
+        PairEnd {
+            sides: Sides { base: end(base), head: end(head) },
+            shape: Shape { repetitions: 1, batches: 1, warm: 0 },
+            starter: Side::Base,
+            timed_out: None,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Returns the corrected times of the last of these pairs, ms.
+    fn corrected(pairs: impl IntoIterator<Item = PairEnd>) -> [f64; 2] {
+        let mut waiting = Waiting::default();
+        let mut times = [0.0; 2];
+        for mut pair in pairs {
+            waiting.correct(&mut pair);
+            times = Side::BOTH.map(|side| pair.sides.get(side).times[0] / 1e6);
+            assert_eq!(times, Side::BOTH.map(|side| pair.sides.get(side).first_ns / 1e6));
+        }
+        times
+    }
+
+    #[track_caller]
+    fn check(quiet: [f64; 3], last: PairEnd, expected: [f64; 2]) {
+        let found = corrected([pair(quiet, quiet), pair(quiet, quiet), last]);
+        assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+    }
+
+    #[test]
+    fn what_others_took_is_subtracted() {
+        check([10.0, 0.0, 0.0], pair([10.0, 0.0, 5.0], [11.0, 0.0, 9.0]), [10.0, 11.0]);
+        // A fifth of others' time would have been waiting.
+        check([8.0, 2.0, 0.0], pair([8.0, 1.0, 5.0], [8.0, 2.0, 0.0]), [10.0, 10.0]);
+    }
+
+    #[test]
+    fn of_a_test_that_mostly_waits_nothing_is_subtracted() {
+        // Others used the time in which it slept.
+        check([1.0, 3.0, 0.0], pair([1.0, 0.0, 3.0], [1.0, 2.0, 4.0]), [4.0, 7.0]);
+    }
+
+    #[test]
+    fn without_undisturbed_calls_nothing_is_subtracted() {
+        let disturbed = || pair([1.0, 0.0, 3.0], [1.0, 0.0, 6.0]);
+        assert_eq!(corrected([disturbed(), disturbed(), disturbed()]), [4.0, 7.0]);
+    }
+
+    #[test]
+    fn where_the_idle_time_is_unknown_nothing_is_subtracted() {
+        let mut waiting = Waiting { shares: vec![0.0; 8] };
+        let mut unknown = pair([10.0, 0.0, 5.0], [10.0, 0.0, 0.0]);
+        unknown.sides.base.idle_times = vec![None];
+        waiting.correct(&mut unknown);
+        assert_eq!((unknown.sides.base.times[0], unknown.sides.base.first_ns), (15e6, 10e6));
+    }
+}

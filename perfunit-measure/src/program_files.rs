@@ -1,0 +1,133 @@
+//! The files of programs that tests start, which the sides exchange between pairs.
+//!
+//! The time of a process depends on the memory in which the system caches its executable: two copies of one program were
+//! measured 10 % apart, and stay so. A file that is overwritten keeps its memory. Therefore each side's programs are in
+//! one of two sets of files, and change places before every other pair. In two consecutive pairs the effect of the files
+//! has opposite signs.
+
+use perfunit_build::SideBuild;
+use perfunit_model::error::Result;
+use perfunit_model::{Side, Sides};
+use perfunit_system::fs;
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The programs of both sides.
+#[derive(Debug)]
+pub struct ProgramFiles {
+    /// Links to the set of files that belongs to the side at the moment.
+    folders: Sides<PathBuf>,
+    sets: [PathBuf; 2],
+    /// The folders in which the programs of the sides are kept.
+    kept: Sides<PathBuf>,
+    /// Names of the programs that differ between the sides.
+    differing: Vec<OsString>,
+    /// True if base's programs are in the second set.
+    is_exchanged: Cell<bool>,
+}
+
+impl ProgramFiles {
+    /// Copies the programs to a folder of the run. Returns `None` if there is nothing to exchange: no program differs, or
+    /// one exists on one side only.
+    pub fn prepare(folder: &Path, sides: &Sides<SideBuild>) -> Result<Option<Self>> {
+        let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
+        let kept = sides.as_ref().map(|side| side.folder.clone());
+        Self::of(folder, kept, &binaries.map(|paths| names(&paths)))
+    }
+
+    fn of(folder: &Path, kept: Sides<PathBuf>, names: &Sides<Vec<OsString>>) -> Result<Option<Self>> {
+        let mut differing = Vec::new();
+        for name in names.base.iter().filter(|name| names.head.contains(name)) {
+            if !fs::same_content(&kept.base.join(name), &kept.head.join(name))? {
+                differing.push(name.clone());
+            }
+        }
+        if names.base != names.head || differing.is_empty() {
+            return Ok(None);
+        }
+        fs::remove_dir_all(folder)?;
+        let sets = ["first", "other"].map(|name| folder.join(name));
+        for set in &sets {
+            fs::create_dir_all(set)?;
+            // Equal programs are in one file for both sides.
+            let mut equal = names.base.iter().filter(|name| !differing.contains(name));
+            equal.try_for_each(|name| fs::link_or_copy(&kept.base.join(name), &set.join(name)))?;
+        }
+        let folders = Sides { base: folder.join("base"), head: folder.join("head") };
+        let files = Self { folders, sets, kept, differing, is_exchanged: Cell::new(false) };
+        files.fill()?;
+        Ok(Some(files))
+    }
+
+    /// Returns the folder in which the processes of a side find the programs.
+    pub fn folder(&self, side: Side) -> &Path {
+        self.folders.get(side)
+    }
+
+    /// Gives base the second set of files, or the first one. None of the programs may be running.
+    pub fn exchange(&self, exchanged: bool) -> Result<()> {
+        if self.is_exchanged.replace(exchanged) == exchanged {
+            return Ok(());
+        }
+        self.fill()
+    }
+
+    /// Writes the programs of each side to its set.
+    fn fill(&self) -> Result<()> {
+        for side in Side::BOTH {
+            let set = &self.sets[usize::from(self.is_exchanged.get() != (side == Side::Head))];
+            for name in &self.differing {
+                fs::overwrite(&set.join(name), &self.kept.get(side).join(name))?;
+            }
+            fs::replace_link(self.folder(side), Path::new(set.file_name().unwrap_or_default()))?;
+        }
+        Ok(())
+    }
+}
+
+fn names(paths: &[PathBuf]) -> Vec<OsString> {
+    paths.iter().filter_map(|path| path.file_name()).map(OsStr::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    /// Returns the files of sides with the program `program` of these contents and an equal one.
+    fn files(folder: &Path, programs: Sides<&str>) -> Option<ProgramFiles> {
+        let kept = Sides { base: folder.join("b"), head: folder.join("h") };
+        for side in Side::BOTH {
+            fs::write(&kept.get(side).join("program"), programs.get(side)).unwrap();
+            fs::write(&kept.get(side).join("equal"), "equal").unwrap();
+        }
+        let names = || vec!["equal".into(), "program".into()];
+        ProgramFiles::of(&folder.join("run"), kept, &Sides { base: names(), head: names() }).unwrap()
+    }
+
+    #[test]
+    fn the_sides_exchange_their_files_and_keep_their_programs() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = files(folder.path(), Sides { base: "of base, longer", head: "of head" }).unwrap();
+        let inode = |side: Side, name: &str| files.folder(side).join(name).metadata().unwrap().ino();
+        let first = Side::BOTH.map(|side| inode(side, "program"));
+        for exchanged in [false, true, true, false] {
+            files.exchange(exchanged).unwrap();
+            let programs = Side::BOTH.map(|side| fs::read(&files.folder(side).join("program")).unwrap());
+            assert_eq!(programs, [b"of base, longer".to_vec(), b"of head".to_vec()]);
+            let mut now = Side::BOTH.map(|side| inode(side, "program"));
+            if exchanged {
+                now.reverse();
+            }
+            assert_eq!(now, first);
+            assert_eq!(inode(Side::Base, "equal"), inode(Side::Head, "equal"));
+        }
+    }
+
+    #[test]
+    fn equal_programs_are_not_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(files(folder.path(), Sides { base: "of both", head: "of both" }).is_none());
+    }
+}

@@ -74,11 +74,10 @@ fn of_programs(outcomes: &[Outcome], causes: &[&Why]) -> Vec<Question> {
     if find_valgrind().is_none() {
         return Vec::new();
     }
-    // The number of all calls may vary where that of some kinds does not.
     let change = |outcome: &Outcome| {
         let calls = outcome.metrics.get(&Metric::SystemCalls)?.as_ref().ok()?;
         let kinds = calls.names.iter().map(|kind| (kind.counts.head - kind.counts.base).abs());
-        (!calls.names.is_empty()).then(|| kinds.fold(0.0, f64::max))
+        calls.verdict.is_change().then(|| kinds.fold(0.0, f64::max))
     };
     let is_open = |outcome: &&Outcome| {
         let is_known = |why: &Why| causes.iter().any(|known| known.is_alike(why));

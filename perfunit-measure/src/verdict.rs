@@ -225,7 +225,7 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmat
     let figures = match fresh.figures {
         Ok(figures) => figures,
         Err(why) => {
-            let is_cut = *why == Reason::BudgetUsedUp && was_changed;
+            let is_cut = matches!(why, Reason::BudgetUsedUp | Reason::Interrupted) && was_changed;
             let reason = if is_cut { unconfirmed } else { why.clone() };
             return Decision { verdict: Verdict::Inconclusive, reason: Some(reason), ..first };
         }
@@ -235,11 +235,16 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmat
     let is_compatible = decide::on_fresh_values(seen, figures.verdict) == figures.verdict;
     let placement = is_compatible.then(|| confirmation.placement(&fresh, figures));
     let why = match fresh.reason {
-        Some(Reason::BudgetUsedUp) if was_changed && agrees && figures.measured.change.leans() => unconfirmed,
+        Some(Reason::BudgetUsedUp | Reason::Interrupted)
+            if was_changed && agrees && figures.measured.change.leans() =>
+        {
+            unconfirmed
+        }
         // Too few or too noisy to decide at the stricter level, but both exclude that nothing changed.
-        Some(Reason::TooNoisy) if was_changed && agrees && figures.measured.change.from_zero() > 0.0 => unconfirmed,
+        Some(Reason::AtThreshold) if was_changed && agrees => unconfirmed,
         Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
         _ if was_changed => Reason::NotConfirmed,
+        Some(Reason::AtThreshold) => Reason::AtThreshold,
         _ => Reason::TooNoisy,
     };
     // The findings of the first pairs about the test's work still hold; drawn layouts hide some of that work.
@@ -375,7 +380,7 @@ fn by_first_calls<'e>(
         Err(why) => {
             later.notes.push(Note::FirstCallNotMeasuredAgain { why: why.clone() });
             let reason = match why {
-                Reason::BudgetUsedUp => Reason::Unconfirmed { seen: Verdict::Slower },
+                Reason::BudgetUsedUp | Reason::Interrupted => Reason::Unconfirmed { seen: Verdict::Slower },
                 why => why.clone(),
             };
             return if is_open_loss { later.replaced_by(first, Verdict::Inconclusive, Some(reason)) } else { later };
@@ -400,7 +405,9 @@ fn by_first_calls<'e>(
     let is_seen = first.verdict == Verdict::Slower || is_loss(figures);
     if is_unsure && is_open_loss && is_seen {
         let reason = match &fresh.reason {
-            Some(Reason::BudgetUsedUp) if is_loss(figures) => Reason::Unconfirmed { seen: Verdict::Slower },
+            Some(Reason::BudgetUsedUp | Reason::Interrupted) if is_loss(figures) => {
+                Reason::Unconfirmed { seen: Verdict::Slower }
+            }
             Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted)) => why.clone(),
             _ => Reason::NotConfirmed,
         };

@@ -275,9 +275,10 @@ impl Run {
     }
 
     /// Returns the bound within which a test without another verdict is unchanged; `None` if the test may have changed
-    /// by more, or is probably slower.
+    /// by more, has certainly changed, or is probably slower.
     pub fn unchanged_within(&self, outcome: &Outcome) -> Option<Threshold> {
-        let is_open = outcome.verdict == Verdict::Inconclusive && !outcome.is_probably_slower();
+        let has_changed = outcome.reason == Some(Reason::AtThreshold) || outcome.is_probably_slower();
+        let is_open = outcome.verdict == Verdict::Inconclusive && !has_changed;
         outcome.possible.filter(|_| is_open)?.within(self.bound)
     }
 

@@ -85,7 +85,7 @@ pub enum Reason {
         /// Time of a process on base.
         ns: f64,
     },
-    /// The first pairs showed a change, but the run's `--budget` was used up before fresh pairs could confirm it.
+    /// The first pairs showed a change, but the run ended before fresh pairs could confirm it.
     Unconfirmed {
         /// Direction of the first pairs.
         seen: Verdict,
@@ -101,6 +101,8 @@ pub enum Reason {
     },
     /// The interval was still too wide at the end of the test's budget.
     TooNoisy,
+    /// The interval excludes that nothing changed, but not that the change is below the threshold.
+    AtThreshold,
     /// A deciding metric (`--metric`) is unavailable or varies from call to call.
     MetricUnknown { metric: Metric, why: NoVerdict },
     /// The test is `#[ignore]`d, without `--run-ignored`.
@@ -209,6 +211,7 @@ impl Reason {
             | Reason::NotConfirmed
             | Reason::AsPlacesDo { .. }
             | Reason::TooNoisy
+            | Reason::AtThreshold
             | Reason::MetricUnknown { .. }
             | Reason::Filtered
             | Reason::Skipped { .. }
@@ -279,6 +282,7 @@ impl Reason {
             Reason::NotConfirmed | Reason::Unconfirmed { .. } => "not confirmed",
             Reason::AsPlacesDo { .. } => "within code-alignment noise",
             Reason::TooNoisy => "too noisy",
+            Reason::AtThreshold => "changed by about the threshold",
             Reason::MetricUnknown { .. } => "a deciding metric is not available",
             Reason::Ignored => "ignored",
             Reason::Skipped { .. } => "skipped",
@@ -372,7 +376,7 @@ impl fmt::Display for Reason {
             Reason::Unconfirmed { seen } => {
                 write!(
                     f,
-                    "probably {}, not confirmed: its time was used up (--budget, --per-test-budget)",
+                    "probably {}, not confirmed: the run ended, or its time was used up (--budget, --per-test-budget)",
                     direction(*seen)
                 )
             }
@@ -393,7 +397,7 @@ impl fmt::Display for Reason {
             Reason::MetricUnknown { metric, why } => write!(f, "{} decides but is unknown: {why}", metric.name()),
             Reason::Skipped { place, .. } => write!(f, "{summary}: {detail} ({place})"),
             Reason::OtherShard { shard, shards } => write!(f, "for shard {shard} of {shards} (--partition)"),
-            Reason::BudgetUsedUp | Reason::Interrupted | Reason::Filtered => f.write_str(summary),
+            Reason::BudgetUsedUp | Reason::Interrupted | Reason::Filtered | Reason::AtThreshold => f.write_str(summary),
         }
     }
 }

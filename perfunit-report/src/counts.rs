@@ -59,10 +59,8 @@ pub fn by_verdict(run: &Run, glyphs: Glyphs) -> Vec<(Verdict, String)> {
             _ => run.count(verdict),
         };
         let label = label(verdict, words, run, glyphs);
-        let within = unchanged_within(run.bound, glyphs);
         match verdict {
-            Verdict::Same if label == within => counts.push((verdict, tests + bounded, label)),
-            Verdict::Same => counts.extend([(verdict, tests, label), (verdict, bounded, within)]),
+            Verdict::Same => counts.push((verdict, tests + bounded, label)),
             Verdict::Slower => {
                 counts.extend([(verdict, tests, label), (verdict, run.accepted().count(), "accepted".to_owned())]);
             }
@@ -75,7 +73,10 @@ pub fn by_verdict(run: &Run, glyphs: Glyphs) -> Vec<(Verdict, String)> {
 
 fn label(verdict: Verdict, words: Words, run: &Run, glyphs: Glyphs) -> String {
     let tests: Vec<&Outcome> = run.outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
-    let bounds = bounds(&tests, run).filter(|_| words == Words::OfTime);
+    let of_open =
+        if verdict == Verdict::Same { within(run).map(|(bound, _)| f64::from(bound)).collect() } else { Vec::new() };
+    let bounds = of_open.into_iter().map(|bound| (bound, bound)).chain(bounds(&tests, run)).reduce(wider);
+    let bounds = bounds.filter(|_| words == Words::OfTime);
     let (probable, failing) = (run.probably_slower().count(), run.failing(Side::Head).count());
     match (verdict, bounds) {
         (Verdict::ChangedBelowThreshold, Some((_, high))) => format!("changed by less than {}", threshold(high)),
@@ -99,7 +100,11 @@ pub fn bound(outcome: &Outcome, run: &Run) -> f64 {
 /// Returns the smallest and the largest [`bound`] of tests.
 pub fn bounds(tests: &[&Outcome], run: &Run) -> Option<(f64, f64)> {
     let bounds = tests.iter().map(|outcome| bound(outcome, run)).map(|bound| (bound, bound));
-    bounds.reduce(|(low, high), (bound, _)| (low.min(bound), high.max(bound)))
+    bounds.reduce(wider)
+}
+
+fn wider((low, high): (f64, f64), (other_low, other_high): (f64, f64)) -> (f64, f64) {
+    (low.min(other_low), high.max(other_high))
 }
 
 /// Describes the targets with tests that can have changed: ` in 3 of 12 targets`, ` in 1 target`.

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_line_tells_what_was_compared_and_what_came_out() {
         let expected = "\
-2-0  main -> working tree: 2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within +-10 %), 1 inconclusive, 2 not measured
+2-0  main -> working tree: 2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within +-5 % to +-10 %), 1 inconclusive, 2 not measured
 1-0  runs/1-0 is damaged: EOF
 ";
         assert_eq!(without_escapes(&render(&runs(), ListFormat::Text(Glyphs::Ascii))), expected);

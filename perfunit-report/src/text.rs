@@ -129,10 +129,11 @@ fn tests(run: &Run, screen: &mut Screen) {
         text = text.and(format!(", {unaffected} cannot have changed"));
     }
     if idle > 0 {
-        text = text.and(format!(", {idle} do not execute changed code"));
+        text = text
+            .and(format!(", {idle} {} changed code", if idle == 1 { "does not execute" } else { "do not execute" }));
     }
     if data > 0 {
-        text = text.and(format!(", {data} differ only in data files"));
+        text = text.and(format!(", {data} {} only in data files", if data == 1 { "differs" } else { "differ" }));
     }
     let measured = counts::measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
@@ -297,7 +298,10 @@ fn work_alone(run: &Run, screen: &mut Screen) {
     let tests: Vec<&Outcome> = run.outcomes.iter().filter(has_no_row).filter(alone).collect();
     for outcome in tests.iter().take(WORK_ALONE) {
         let changed = metrics::changed(outcome, run.gates_of(outcome), screen.glyphs()).unwrap_or_default();
-        let text = test_id(&outcome.test).and(": ").with(WARN, changed).and(", although its time is about the same");
+        let text = test_id(&outcome.test)
+            .and(": ")
+            .with(WARN, changed)
+            .and(", although its time changed by less than its threshold");
         screen.status("More work", WARN, &text);
         let explanation = outcome.explanation.iter().flat_map(|found| super::causes::lines(found, screen.glyphs()));
         let first = explanation.take(1).collect::<Vec<_>>();

@@ -191,6 +191,7 @@ impl From<&model::Reason> for Reason {
             | R::NotConfirmed
             | R::RunsByClock
             | R::TooNoisy
+            | R::AtThreshold
             | R::Filtered => plain,
         }
     }
@@ -278,6 +279,7 @@ mod tests {
             R::SameCode,
             R::NotConfirmed,
             R::TooNoisy,
+            R::AtThreshold,
             R::NotExecuted { functions: 2, programs: Vec::new() },
             R::DataChanged { path: "a.json".to_owned() },
         ];

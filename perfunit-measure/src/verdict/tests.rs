@@ -93,7 +93,7 @@ type Row = (Verdict, Question, Option<Verdict>, Verdict, Option<Reason>, i32, &'
 #[test]
 fn the_table_of_pairs_is_complete() {
     use Verdict::{ChangedBelowThreshold as Below, Faster, Inconclusive, Same, Slower};
-    let noisy = || Some(Reason::TooNoisy);
+    let at_threshold = || Some(Reason::AtThreshold);
     let budget = || Some(Reason::BudgetUsedUp);
     let not_confirmed = || Some(Reason::NotConfirmed);
     let rows: &[Row] = &[
@@ -112,7 +112,7 @@ fn the_table_of_pairs_is_complete() {
         // Another metric was flagged: the verdict on time stays, unless its change is small and recurs.
         (Same, MATCHED, Some(Slower), Same, None, 1, &[]),
         (Same, MATCHED, None, Same, None, 1, &[]),
-        (Inconclusive, MATCHED, Some(Slower), Inconclusive, noisy(), 12, &[]),
+        (Inconclusive, MATCHED, Some(Slower), Inconclusive, at_threshold(), 12, &[]),
         (Below, MATCHED, Some(Slower), Slower, None, 20, &[]),
         (Below, MATCHED, Some(Faster), Below, None, 5, &[]),
         (Below, MATCHED, Some(Inconclusive), Below, None, 5, &[]),
@@ -126,7 +126,7 @@ fn the_table_of_pairs_is_complete() {
         // Drawn layouts decide, because one layout is not enough.
         (Same, DRAWN, Some(Slower), Slower, None, 20, &[Note::Layouts { layouts: 16 }]),
         (Same, DRAWN, Some(Same), Same, None, 0, &[Note::Layouts { layouts: 16 }]),
-        (Same, UNCERTAIN, Some(Inconclusive), Inconclusive, noisy(), 15, &[Note::Layouts { layouts: 16 }]),
+        (Same, UNCERTAIN, Some(Inconclusive), Inconclusive, at_threshold(), 15, &[Note::Layouts { layouts: 16 }]),
         (Same, UNCERTAIN, None, Inconclusive, budget(), 1, &[]),
         (Below, DRAWN, Some(Faster), Faster, None, -20, &[Note::Layouts { layouts: 16 }]),
         (Inconclusive, DRAWN, Some(Slower), Slower, None, 20, &[Note::Layouts { layouts: 16 }]),
@@ -147,7 +147,7 @@ fn the_table_of_pairs_is_complete() {
             };
             let mut figures = figures(verdict, f64::from(estimate) / 100.0);
             figures.measured.asked = Threshold::new(0.01).unwrap();
-            let reason = (verdict == Inconclusive).then_some(Reason::TooNoisy);
+            let reason = (verdict == Inconclusive).then_some(Reason::AtThreshold);
             Finding { reason, ..finding(figures) }
         };
         let fresh = fresh.map_or_else(
@@ -225,7 +225,8 @@ fn only_the_same_verdict_on_fresh_pairs_confirms() {
     check(finding(figures(Verdict::ChangedBelowThreshold, 0.05)), Verdict::ChangedBelowThreshold, None);
     check(finding(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(Reason::NotConfirmed));
     check(finding(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(Reason::NotConfirmed));
-    check(failed(Reason::Interrupted), Verdict::Inconclusive, Some(Reason::Interrupted));
+    let probably = Reason::Unconfirmed { seen: Verdict::Slower };
+    check(failed(Reason::Interrupted), Verdict::Inconclusive, Some(probably));
 }
 
 #[test]
@@ -411,7 +412,7 @@ fn instructions_that_the_run_had_no_time_to_count_leave_a_change_unconfirmed() {
         check(&evidence, Verdict::Inconclusive, Some(expected));
     };
     check(NotMetered::BudgetUsedUp, Reason::Unconfirmed { seen: Verdict::Slower });
-    check(NotMetered::Interrupted, Reason::Interrupted);
+    check(NotMetered::Interrupted, Reason::Unconfirmed { seen: Verdict::Slower });
 }
 
 /// Returns figures of first calls of 100 us.

@@ -50,7 +50,7 @@ fn a_comment_reads_like_this() {
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed by less than 10 %, 2 unchanged (within ±10 %), 1 inconclusive, 2 not measured.
+- Decided by time, threshold 10 %: 2 changed by less than 10 %, 2 unchanged (within ±5 % to ±10 %), 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 ignored
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`
@@ -115,7 +115,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 <details><summary>Details and how to reproduce</summary>
 
-- Decided by time, threshold 10 %: 2 changed by less than 10 %, 2 unchanged (within ±10 %), 1 inconclusive, 2 not measured.
+- Decided by time, threshold 10 %: 2 changed by less than 10 %, 2 unchanged (within ±5 % to ±10 %), 1 inconclusive, 2 not measured.
 - Not measured: 1 fails, 1 too-long
 - Both on one machine: `rustc 1.95.0, bench profile, Xeon`
 - Changed: `changed Parser::line (src/parser.rs:88)`

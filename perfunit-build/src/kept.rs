@@ -275,13 +275,9 @@ pub fn stand_in_of(ours: &Path, binary: &Path) -> PathBuf {
     dispatcher::place(ours, file_name(binary))
 }
 
-/// Makes the files that tests load or start alike in memory on both sides, because the pages of a file affect its speed: a
-/// program was 17 % slower from a file that had been cached at another time than its copy, and within 1 % from files that
-/// were written one after the other. Libraries that are equal on both sides share one file.
-pub fn make_files_alike(sides: &Sides<SideBuild>) -> Result<()> {
-    for binary in sides.base.binaries()?.iter().chain(&sides.head.binaries()?) {
-        fs::renew(binary)?;
-    }
+/// Lets both sides load libraries that are equal from one file, because the memory in which the system caches a file
+/// affects its speed.
+pub fn share_libraries(sides: &Sides<SideBuild>) -> Result<()> {
     for (name, base) in &sides.base.inputs.libraries {
         let Some(head) = sides.head.inputs.libraries.get(name) else { continue };
         let inode = |path: &Path| fs::metadata(path).map(|data| (data.dev(), data.ino()));

@@ -55,7 +55,7 @@ pub use doctests::{RUSTDOC_NAME, rustdoc};
 pub use in_place::InPlace;
 pub use inputs::{EXECUTABLES, Inputs, Library, Loaded};
 pub use invoke::BuildFailure;
-pub use kept::{SideBuild, TestExecutable, make_files_alike, side_of, stand_in, stand_in_of, stand_ins_beside};
+pub use kept::{SideBuild, TestExecutable, share_libraries, side_of, stand_in, stand_in_of, stand_ins_beside};
 pub use key::{with_code_settings, with_resolution_settings};
 pub use link::{
     ALIGNMENT, Dialect, Extra, Freed, LinkRecord, Linker, Linkers, Position, Relink, can_decode, code_unit, free,

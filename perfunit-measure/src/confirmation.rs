@@ -20,10 +20,15 @@ use perfunit_build::SideBuild;
 use perfunit_decide as decide;
 use perfunit_decide::PairsPerLayout;
 use perfunit_model::error::Result;
-use perfunit_model::{Change, Measured, Metric, NotMetered, Sides, Spent, TargetId};
+use perfunit_model::{Change, Measured, Metric, NotMetered, Sides, Spent, TargetId, Verdict};
 use perfunit_system::interrupt;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::{Duration, Instant};
+
+/// Flagged series of one target that are measured to their end before the next ones begin, so that changes are confirmed
+/// early, also where the time does not suffice for all. They share layouts.
+const AT_ONCE: usize = 16;
 
 /// A test after its first pairs.
 pub(super) struct Screened {
@@ -72,6 +77,8 @@ struct Open {
     calls: Calls,
     config: Config,
     settled: Settled,
+    /// True if the first pairs or calls showed a change.
+    is_flagged: bool,
     /// Pairs of each layout, if layouts can be drawn.
     pairs_per_layout: PairsPerLayout,
     /// Time of the first look, in seconds.
@@ -96,7 +103,9 @@ impl Confirmer<'_, '_> {
         if !open.is_empty() {
             self.observer.progress.proceed("Confirming", open.len());
         }
-        breadth_first(open.len(), |index| {
+        let subjects = self.subjects;
+        let groups = groups(open.iter().map(|open| (open.is_flagged, &subjects[open.subject].test.target)));
+        breadth_first(groups, |index| {
             let subject = open[index].subject;
             let (started, pairs_before) = (Instant::now(), open[index].settled.pairs_run.get());
             if !self.measure_to_next_look(&mut open[index], &mut screened[subject])? {
@@ -132,6 +141,7 @@ impl Confirmer<'_, '_> {
                     subject: index,
                     calls,
                     settled: settled.clone(),
+                    is_flagged: calls == Calls::First || is_flagged(screening, &criteria.gates),
                     pairs_per_layout,
                     cost: pairs_per_layout.sum(decide::FIRST_LOOK) as f64 * figures.seconds_per_pair,
                     measurement: None,
@@ -155,11 +165,11 @@ impl Confirmer<'_, '_> {
             }
             screened.evidence.places = known.unwrap_or(Placed::Uncertain);
         }
-        let is_flagged = |open: &Open| {
-            let Evidence { criteria, screening, .. } = &screened[open.subject].evidence;
-            open.calls == Calls::First || is_flagged(screening, &criteria.gates)
+        let is_slower = |open: &Open| {
+            let screening = &screened[open.subject].evidence.screening.result;
+            screening.as_ref().is_ok_and(|figures| figures.verdict == Verdict::Slower)
         };
-        // If time is limited, changes come before all others, and cheap targets before dear ones.
+        // If time is limited, changes come before all others, slower tests first, and cheap targets before dear ones.
         let is_limited = self.config.deadline.is_some();
         let mut costs: BTreeMap<&TargetId, (f64, usize)> = BTreeMap::new();
         for open in &open {
@@ -169,8 +179,8 @@ impl Confirmer<'_, '_> {
         let cost = |target: &TargetId| costs.get(target).map_or(0, |(cost, tests)| (1e6 * cost / *tests as f64) as u64);
         open.sort_by_cached_key(|open| {
             let target = &subjects[open.subject].test.target;
-            let is_flagged = is_flagged(open);
-            (is_limited && !is_flagged, if is_limited { cost(target) } else { 0 }, target, !is_flagged)
+            let order = (!open.is_flagged, !is_slower(open));
+            (is_limited.then_some(order), if is_limited { cost(target) } else { 0 }, target, order)
         });
         Ok(open)
     }
@@ -303,13 +313,32 @@ impl Confirmer<'_, '_> {
     }
 }
 
-/// Takes all series to their first look, then all to their second, and so on, until all are over.
-fn breadth_first(all: usize, mut take_further: impl FnMut(usize) -> Result<bool>) -> Result<()> {
-    let mut is_more = true;
-    while is_more {
-        is_more = false;
-        for index in 0..all {
-            is_more |= take_further(index)?;
+/// Returns the groups of series, in order, given whether each is flagged and its target. Flagged series make groups of one
+/// target. All others between them are one group, so that each has its first look early.
+fn groups<T: PartialEq>(series: impl Iterator<Item = (bool, T)>) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut last = None;
+    for (index, (is_flagged, target)) in series.enumerate() {
+        let kind = (is_flagged, is_flagged.then_some(target));
+        match groups.last_mut() {
+            Some(group) if last.as_ref() == Some(&kind) && !(is_flagged && group.len() >= AT_ONCE) => group.end += 1,
+            _ => groups.push(index..index + 1),
+        }
+        last = Some(kind);
+    }
+    groups
+}
+
+/// Takes all series of the first group to their first look, then all to their second, and so on, until all are over; then
+/// those of the next group.
+fn breadth_first(groups: Vec<Range<usize>>, mut take_further: impl FnMut(usize) -> Result<bool>) -> Result<()> {
+    for group in groups {
+        let mut is_more = true;
+        while is_more {
+            is_more = false;
+            for index in group.clone() {
+                is_more |= take_further(index)?;
+            }
         }
     }
     Ok(())
@@ -328,13 +357,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_test_has_its_first_look_before_any_has_its_second() {
-        // The entries are test and look, as long as the budget lasts; the second test needs only one look.
+    fn every_test_of_a_group_has_its_first_look_before_any_has_its_second() {
+        // The entries are test and look, as long as the budget lasts. The first test is a group.
         let visited = |budget: usize| {
             let mut visited = Vec::new();
-            let needed = [3, 1, 2];
-            let mut looks = [0; 3];
-            breadth_first(needed.len(), |test| {
+            let needed = [2, 3, 1, 2];
+            let mut looks = [0; 4];
+            breadth_first(vec![0..1, 1..needed.len()], |test| {
                 let look = looks[test];
                 looks[test] += 1;
                 let goes_on = look < needed[test] && visited.len() < budget;
@@ -344,7 +373,20 @@ mod tests {
             .unwrap();
             visited
         };
-        assert_eq!(visited(usize::MAX), [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2)]);
-        assert_eq!(visited(4), [(0, 0), (1, 0), (2, 0), (0, 1)]);
+        assert_eq!(visited(usize::MAX), [(0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (1, 1), (3, 1), (1, 2)]);
+        assert_eq!(visited(4), [(0, 0), (0, 1), (1, 0), (2, 0)]);
+    }
+
+    #[test]
+    fn flagged_series_of_a_target_are_measured_in_groups() {
+        let series = |series: &[(bool, char, usize)]| {
+            let all = series.iter().flat_map(|(is_flagged, target, count)| vec![(*is_flagged, *target); *count]);
+            groups(all)
+        };
+        assert_eq!(
+            series(&[(true, 'a', 20), (true, 'b', 2), (false, 'a', 30), (false, 'b', 1)]),
+            [0..16, 16..20, 20..22, 22..53]
+        );
+        assert!(series(&[]).is_empty());
     }
 }

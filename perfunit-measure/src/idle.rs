@@ -6,16 +6,24 @@
 //!
 //! Some of it passed while the test only waited, as it would have done without others. How much a test waits is seen in
 //! its undisturbed calls. Without them, and for tests that mostly wait, nothing is subtracted.
+//!
+//! A program in a session of its own has to share the core even with a process of least priority, where the kernel groups
+//! processes by session. Such a test takes longer than its pilot, and is measured without that process.
 
+use super::kernel;
 use super::lockstep::{PairEnd, SideEnd};
 use perfunit_decide as decide;
-use perfunit_model::Side;
+use perfunit_model::{Side, Sides};
 use perfunit_runtime::page::NO_CLOCK;
 use perfunit_system::idle::IdleProcess;
 
+/// Smallest processor time of a control group, in cores, of which the process can have one.
+const LEAST_LIMIT: f64 = 2.0;
 /// Largest share of a call's time that others may have in an undisturbed call.
 const UNDISTURBED: f64 = 0.1;
-/// Number of undisturbed calls that show how much a test waits.
+/// Time of a call without others, relative to the pilot, above which the process of least priority disturbs the test.
+const DISTURBED: f64 = 1.25;
+/// Number of calls that show how much a test waits, and whether it is disturbed.
 const FEWEST_CALLS: usize = 4;
 /// Largest share of its own time that a test may wait.
 const MOSTLY_WAITS: f64 = 0.5;
@@ -26,7 +34,7 @@ pub enum IdleWatch {
     /// No test needed it so far.
     #[default]
     Unused,
-    /// It could not be started.
+    /// It could not be started, or would use up the processor time that the control group may use.
     Refused,
     Running(IdleProcess),
 }
@@ -35,7 +43,9 @@ impl IdleWatch {
     /// Lets the process run on this core, or pauses it.
     pub fn set(&mut self, wanted: bool, core: usize) {
         if wanted && matches!(self, Self::Unused) {
-            *self = IdleProcess::start(core).ok().flatten().map_or(Self::Refused, Self::Running);
+            let is_limited = kernel::processor_limit().is_some_and(|limit| limit < LEAST_LIMIT);
+            let process = if is_limited { None } else { IdleProcess::start(core).ok().flatten() };
+            *self = process.map_or(Self::Refused, Self::Running);
         }
         if let Self::Running(process) = self {
             process.pause(!wanted);
@@ -56,6 +66,8 @@ impl IdleWatch {
 pub struct Waiting {
     /// Idle time in each undisturbed call of either side, as a share of its time without others.
     shares: Vec<f64>,
+    /// Time of each call without others, relative to the pilot.
+    times: Vec<f64>,
 }
 
 /// Times of a call, ns.
@@ -72,10 +84,14 @@ impl Call {
         (self.wall - self.cpu - self.idle).max(0.0)
     }
 
+    /// Returns the time without others.
+    fn own(self) -> f64 {
+        self.cpu + self.idle
+    }
+
     /// Returns the share of its own time that the test waited, if the call was undisturbed.
     fn waited(self) -> Option<f64> {
-        let own = self.cpu + self.idle;
-        (own > 0.0 && self.others() <= UNDISTURBED * self.wall).then_some(self.idle / own)
+        (self.own() > 0.0 && self.others() <= UNDISTURBED * self.wall).then_some(self.idle / self.own())
     }
 
     /// Returns the time that the call would have taken without others, given the share of waiting.
@@ -85,10 +101,16 @@ impl Call {
 }
 
 impl Waiting {
-    /// Subtracts from the times of a pair's calls what others took.
-    pub fn correct(&mut self, pair: &mut PairEnd) {
-        let seen = Side::BOTH.into_iter().flat_map(|side| calls(pair.sides.get(side)));
-        self.shares.extend(seen.flatten().filter_map(Call::waited));
+    /// Subtracts from the times of a pair's calls what others took. `pilot_ns` are the times of calls in the pilot.
+    pub fn correct(&mut self, pair: &mut PairEnd, pilot_ns: Sides<f64>) {
+        for side in Side::BOTH {
+            let end = pair.sides.get(side);
+            // The first call may be the only one, and is then among the later ones, too.
+            let seen = calls(end).into_iter().skip(usize::from(!end.times.is_empty()));
+            let seen: Vec<Call> = seen.flatten().collect();
+            self.shares.extend(seen.iter().filter_map(|call| call.waited()));
+            self.times.extend(seen.iter().map(|call| call.own() / pilot_ns.get(side)));
+        }
         let Some(waiting) = self.share() else { return };
         for side in Side::BOTH {
             let end = pair.sides.get_mut(side);
@@ -103,10 +125,16 @@ impl Waiting {
         }
     }
 
+    /// Returns whether the process that shows the idle time makes the test slower.
+    pub fn is_disturbed(&self) -> bool {
+        self.times.len() >= FEWEST_CALLS && decide::median(&mut self.times.clone()) > DISTURBED
+    }
+
     /// Returns how much the test waits, if that is known and not most of its time.
     fn share(&self) -> Option<f64> {
         let share = decide::median(&mut self.shares.clone());
-        (self.shares.len() >= FEWEST_CALLS && share < MOSTLY_WAITS).then_some(share)
+        let is_known = self.shares.len() >= FEWEST_CALLS && !self.is_disturbed();
+        (is_known && share < MOSTLY_WAITS).then_some(share)
     }
 }
 
@@ -122,7 +150,6 @@ fn calls(side: &SideEnd) -> Vec<Option<Call>> {
 mod tests {
     use super::*;
     use crate::lockstep::Shape;
-    use perfunit_model::Sides;
     use std::time::Duration;
 
     /// A pair of single calls, each given as processor, idle, and others' time in ms.
@@ -145,12 +172,14 @@ mod tests {
         }
     }
 
+    const PILOT: Sides<f64> = Sides { base: 10e6, head: 10e6 };
+
     /// Returns the corrected times of the last of these pairs, ms.
     fn corrected(pairs: impl IntoIterator<Item = PairEnd>) -> [f64; 2] {
         let mut waiting = Waiting::default();
         let mut times = [0.0; 2];
         for mut pair in pairs {
-            waiting.correct(&mut pair);
+            waiting.correct(&mut pair, PILOT);
             times = Side::BOTH.map(|side| pair.sides.get(side).times[0] / 1e6);
             assert_eq!(times, Side::BOTH.map(|side| pair.sides.get(side).first_ns / 1e6));
         }
@@ -183,11 +212,24 @@ mod tests {
     }
 
     #[test]
+    fn a_test_that_is_slower_beside_the_idle_process_is_measured_without_it() {
+        let mut waiting = Waiting::default();
+        for _ in 0..2 {
+            waiting.correct(&mut pair([10.0, 2.0, 0.0], [10.0, 2.0, 0.0]), PILOT);
+        }
+        assert!(!waiting.is_disturbed() && waiting.share().is_some());
+        for _ in 0..3 {
+            waiting.correct(&mut pair([10.0, 9.0, 0.0], [10.0, 8.0, 0.0]), PILOT);
+        }
+        assert!(waiting.is_disturbed() && waiting.share().is_none());
+    }
+
+    #[test]
     fn where_the_idle_time_is_unknown_nothing_is_subtracted() {
-        let mut waiting = Waiting { shares: vec![0.0; 8] };
+        let mut waiting = Waiting { shares: vec![0.0; 8], times: vec![1.0; 8] };
         let mut unknown = pair([10.0, 0.0, 5.0], [10.0, 0.0, 0.0]);
         unknown.sides.base.idle_times = vec![None];
-        waiting.correct(&mut unknown);
+        waiting.correct(&mut unknown, PILOT);
         assert_eq!((unknown.sides.base.times[0], unknown.sides.base.first_ns), (15e6, 10e6));
     }
 }

@@ -131,6 +131,23 @@ fn cgroup_folders(groups: &str) -> Vec<PathBuf> {
     folders
 }
 
+/// Returns the processor time that this process's control group may use, in cores; `None` if there is no limit.
+pub fn processor_limit() -> Option<f64> {
+    let new = || limit_in(&cgroup_file("cpu.max")?);
+    let old = || {
+        let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(cgroup_file);
+        limit_in(&format!("{} {}", quota?.trim(), period?.trim()))
+    };
+    new().or_else(old)
+}
+
+/// Parses a CPU limit: `max 100000` and `-1 100000` mean no limit, `150000 100000` one and a half cores.
+fn limit_in(text: &str) -> Option<f64> {
+    let (quota, period) = text.trim().split_once(' ')?;
+    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
 /// Returns how often this process's control group used up its processor time and had to wait; `None` if there is no
 /// limit.
 pub fn throttled() -> Option<u64> {
@@ -211,5 +228,13 @@ mod tests {
     fn waiting_for_processor_time_is_counted() {
         assert_eq!(throttled_in("nr_periods 12\nnr_throttled 3\nthrottled_time 1\n"), Some(3));
         assert_eq!(throttled_in("usage_usec 5\n"), None);
+    }
+
+    #[test]
+    fn limits_of_control_groups_are_read_in_both_forms() {
+        assert_eq!(limit_in("max 100000\n"), None);
+        assert_eq!(limit_in("-1 100000"), None);
+        assert_eq!(limit_in("150000 100000\n"), Some(1.5));
+        assert_eq!(limit_in(""), None);
     }
 }

@@ -9,6 +9,7 @@ use super::classify::{per_run, runs};
 use super::column::with_ratio;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
+use super::program_files::ProgramFiles;
 use super::secondary_metrics::{self, Beside, Rules};
 use super::subject::{Figures, Finding};
 use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
@@ -346,7 +347,8 @@ pub enum Unit {
 impl Unit {
     /// Returns the unit of a test that is measured on one layout.
     pub fn on_one_layout(bench: &Bench, settled: &Settled) -> Self {
-        if settled.starts_processes && bench.program_files.is_some() { Self::Crossover } else { Self::Pair }
+        let differ = bench.program_files.as_ref().is_some_and(ProgramFiles::differ);
+        if settled.starts_processes && differ { Self::Crossover } else { Self::Pair }
     }
 
     pub fn is_layout(self) -> bool {

@@ -10,6 +10,7 @@ use perfunit_model::error::Result;
 use perfunit_model::{Side, Sides};
 use perfunit_system::fs;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -21,29 +22,31 @@ pub struct ProgramFiles {
     sets: [PathBuf; 2],
     /// The folders in which the programs of the sides are kept.
     kept: Sides<PathBuf>,
-    /// Names of the programs that differ between the sides.
+    /// Names of the programs that differ between the sides, or exist on one side only.
     differing: Vec<OsString>,
     /// True if base's programs are in the second set.
     is_exchanged: Cell<bool>,
 }
 
 impl ProgramFiles {
-    /// Copies the programs to a folder of the run. Returns `None` if there is nothing to exchange: no program differs, or
-    /// one exists on one side only.
+    /// Copies the programs to a folder of the run. Returns `None` if there are none.
     pub fn prepare(folder: &Path, sides: &Sides<SideBuild>) -> Result<Option<Self>> {
         let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
         let kept = sides.as_ref().map(|side| side.folder.clone());
         Self::of(folder, kept, &binaries.map(|paths| names(&paths)))
     }
 
-    fn of(folder: &Path, kept: Sides<PathBuf>, names: &Sides<Vec<OsString>>) -> Result<Option<Self>> {
-        let mut differing = Vec::new();
-        for name in names.base.iter().filter(|name| names.head.contains(name)) {
-            if !fs::same_content(&kept.base.join(name), &kept.head.join(name))? {
-                differing.push(name.clone());
-            }
+    fn of(folder: &Path, kept: Sides<PathBuf>, names: &Sides<BTreeSet<OsString>>) -> Result<Option<Self>> {
+        let all = names.base.union(&names.head);
+        let is_equal = |name: &&OsString| -> Result<bool> {
+            let is_on_both = names.base.contains(*name) && names.head.contains(*name);
+            Ok(is_on_both && fs::same_content(&kept.base.join(name), &kept.head.join(name))?)
+        };
+        let (mut equal, mut differing) = (Vec::new(), Vec::new());
+        for name in all {
+            if is_equal(&name)? { &mut equal } else { &mut differing }.push(name.clone());
         }
-        if names.base != names.head || differing.is_empty() {
+        if equal.is_empty() && differing.is_empty() {
             return Ok(None);
         }
         fs::remove_dir_all(folder)?;
@@ -51,13 +54,17 @@ impl ProgramFiles {
         for set in &sets {
             fs::create_dir_all(set)?;
             // Equal programs are in one file for both sides.
-            let mut equal = names.base.iter().filter(|name| !differing.contains(name));
-            equal.try_for_each(|name| fs::link_or_copy(&kept.base.join(name), &set.join(name)))?;
+            equal.iter().try_for_each(|name| fs::link_or_copy(&kept.base.join(name), &set.join(name)))?;
         }
         let folders = Sides { base: folder.join("base"), head: folder.join("head") };
         let files = Self { folders, sets, kept, differing, is_exchanged: Cell::new(false) };
         files.fill()?;
         Ok(Some(files))
+    }
+
+    /// Returns whether programs differ, so that their files have to be exchanged.
+    pub fn differ(&self) -> bool {
+        !self.differing.is_empty()
     }
 
     /// Returns the folder in which the processes of a side find the programs.
@@ -67,10 +74,7 @@ impl ProgramFiles {
 
     /// Gives base the second set of files, or the first one. None of the programs may be running.
     pub fn exchange(&self, exchanged: bool) -> Result<()> {
-        if self.is_exchanged.replace(exchanged) == exchanged {
-            return Ok(());
-        }
-        self.fill()
+        if self.is_exchanged.replace(exchanged) == exchanged { Ok(()) } else { self.fill() }
     }
 
     /// Writes the programs of each side to its set.
@@ -78,7 +82,9 @@ impl ProgramFiles {
         for side in Side::BOTH {
             let set = &self.sets[usize::from(self.is_exchanged.get() != (side == Side::Head))];
             for name in &self.differing {
-                fs::overwrite(&set.join(name), &self.kept.get(side).join(name))?;
+                let (place, kept) = (set.join(name), self.kept.get(side).join(name));
+                // A program of one version only.
+                if kept.exists() { fs::overwrite(&place, &kept)? } else { fs::remove_file(&place)? }
             }
             fs::replace_link(self.folder(side), Path::new(set.file_name().unwrap_or_default()))?;
         }
@@ -86,7 +92,7 @@ impl ProgramFiles {
     }
 }
 
-fn names(paths: &[PathBuf]) -> Vec<OsString> {
+fn names(paths: &[PathBuf]) -> BTreeSet<OsString> {
     paths.iter().filter_map(|path| path.file_name()).map(OsStr::to_owned).collect()
 }
 
@@ -95,21 +101,23 @@ mod tests {
     use super::*;
     use std::os::unix::fs::MetadataExt;
 
-    /// Returns the files of sides with the program `program` of these contents and an equal one.
-    fn files(folder: &Path, programs: Sides<&str>) -> Option<ProgramFiles> {
+    /// Returns the files of sides with the program `program` of these contents, an equal one, and `new` on head.
+    fn files(folder: &Path, programs: Sides<&str>) -> ProgramFiles {
         let kept = Sides { base: folder.join("b"), head: folder.join("h") };
         for side in Side::BOTH {
             fs::write(&kept.get(side).join("program"), programs.get(side)).unwrap();
             fs::write(&kept.get(side).join("equal"), "equal").unwrap();
         }
-        let names = || vec!["equal".into(), "program".into()];
-        ProgramFiles::of(&folder.join("run"), kept, &Sides { base: names(), head: names() }).unwrap()
+        fs::write(&kept.head.join("new"), "new").unwrap();
+        let names = |names: &[&str]| names.iter().map(OsString::from).collect();
+        let names = Sides { base: names(&["equal", "program"]), head: names(&["equal", "new", "program"]) };
+        ProgramFiles::of(&folder.join("run"), kept, &names).unwrap().unwrap()
     }
 
     #[test]
     fn the_sides_exchange_their_files_and_keep_their_programs() {
         let folder = tempfile::tempdir().unwrap();
-        let files = files(folder.path(), Sides { base: "of base, longer", head: "of head" }).unwrap();
+        let files = files(folder.path(), Sides { base: "of base, longer", head: "of head" });
         let inode = |side: Side, name: &str| files.folder(side).join(name).metadata().unwrap().ino();
         let first = Side::BOTH.map(|side| inode(side, "program"));
         for exchanged in [false, true, true, false] {
@@ -122,12 +130,16 @@ mod tests {
             }
             assert_eq!(now, first);
             assert_eq!(inode(Side::Base, "equal"), inode(Side::Head, "equal"));
+            assert_eq!(Side::BOTH.map(|side| files.folder(side).join("new").exists()), [false, true]);
         }
     }
 
     #[test]
-    fn equal_programs_are_not_copied() {
+    fn equal_programs_are_one_file() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(files(folder.path(), Sides { base: "of both", head: "of both" }).is_none());
+        let files = files(folder.path(), Sides { base: "of both", head: "of both" });
+        let inodes = Side::BOTH.map(|side| files.folder(side).join("program").metadata().unwrap().ino());
+        assert_eq!(inodes[0], inodes[1]);
+        assert_eq!(files.differing, ["new"]);
     }
 }

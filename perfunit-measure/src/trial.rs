@@ -77,12 +77,12 @@ impl Settled {
         let Trial { bench, config, programs } = trial;
         let (pads, limit) = (self.draw(random), config.timeout);
         self.pairs_run.set(self.pairs_run.get() + 1);
-        bench.watch_idle(self.starts_processes);
+        bench.watch_idle(self.starts_processes && !self.waiting.borrow().is_disturbed());
         let mut pair = match self.task {
             Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
             task => pair::run(bench, programs, task, pads, limit),
         }?;
-        self.waiting.borrow_mut().correct(&mut pair);
+        self.waiting.borrow_mut().correct(&mut pair, self.ns);
         Ok(pair)
     }
 }

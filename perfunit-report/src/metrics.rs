@@ -47,7 +47,12 @@ fn changed_among(outcome: &Outcome, glyphs: Glyphs, is_wanted: impl Fn(Metric, &
 /// Returns a line for each workspace program that the test starts.
 pub fn programs(outcome: &Outcome, glyphs: Glyphs) -> Vec<String> {
     match outcome.metrics.get(&Metric::ProgramTime) {
-        Some(Ok(metered)) => metered.programs.iter().map(|program| program_line(program, glyphs)).collect(),
+        Some(Ok(metered)) => {
+            let is_open = outcome.verdict == model::Verdict::Inconclusive && metered.verdict.is_change();
+            let hint =
+                is_open.then(|| "the time of its programs is certain: --metric program-time decides by it".to_owned());
+            metered.programs.iter().map(|program| program_line(program, glyphs)).chain(hint).collect()
+        }
         Some(Err(why @ NotMetered::EndNotSeen)) => vec![format!("no {}: {why}", Metric::ProgramTime)],
         Some(Err(_)) | None => Vec::new(),
     }
@@ -510,6 +515,9 @@ mod tests {
             "daemon (started once): its end was not observed, so its time is unknown",
         ];
         assert_eq!(programs(&started, Glyphs::Ascii), expected);
+        let open = Outcome { verdict: Verdict::Inconclusive, ..started.clone() };
+        let hint = "the time of its programs is certain: --metric program-time decides by it";
+        assert_eq!(programs(&open, Glyphs::Ascii).last().map(String::as_str), Some(hint));
         assert_eq!(changed(&started, &[Metric::Time], Glyphs::Ascii), None);
         let json = serde_json::to_value(metrics(&started.metrics)).unwrap();
         let fd = &json["program-time"]["programs"][0];

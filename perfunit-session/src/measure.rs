@@ -5,7 +5,7 @@ use super::attempts::{Fallback, may_be_for_other_data, new_code};
 use super::environment;
 use super::options::Options;
 use super::shared::Session;
-use perfunit_build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, make_files_alike};
+use perfunit_build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
 use perfunit_explain::{explain_outcomes, growth};
 use perfunit_measure::{
     AllEnded, Bench, Config, Ended, Figures, Gauges, Measuring, Metering, Observer, Subject, find_valgrind,
@@ -111,7 +111,7 @@ pub fn run_pairing(
     warnings.extend(bench.seeds.shortcoming(programs(built, &tests)));
     let data = built.pairing.tests_of;
     checkout(builder, built, data)?;
-    make_files_alike(&built.sides)?;
+    share_libraries(&built.sides)?;
     bench.exchange_programs(&built.sides)?;
     bench.made = Some(InPlace::put(&built.sides, &context.ours)?);
     let round = Round { session, built, bench: &bench };

@@ -93,15 +93,6 @@ fn filled_draft(path: &Path, contents: impl AsRef<[u8]>) -> Result<NamedTempFile
     Ok(draft)
 }
 
-/// Replaces a file by a copy, which the system keeps in other memory.
-pub fn renew(path: &Path) -> Result<()> {
-    let permissions = fs::metadata(path).map_err(failed("read", path))?.permissions();
-    // Written in one piece, for which the system finds contiguous memory.
-    let draft = filled_draft(path, read(path)?)?;
-    draft.as_file().set_permissions(permissions).map_err(failed("write", path))?;
-    persist(draft, path)
-}
-
 /// Makes `place` an executable file with the content of `from`. A file that exists there is overwritten, so that the
 /// system keeps it in the same memory; unless a process runs it: then another file replaces it.
 pub fn overwrite(place: &Path, from: &Path) -> Result<()> {

@@ -79,7 +79,7 @@ pub fn read(folder: &Path) -> Facts {
         tracing: trace::available(),
         virtual_machine: virtual_machine(&cpuinfo, &dmi("sys_vendor"), &dmi("product_name")),
         steal: steal(&kernel::ticks().values().copied().collect::<Vec<_>>()),
-        limit: limit(),
+        limit: kernel::processor_limit(),
         governor: cpu_file(&format!("cpu{core}/cpufreq/scaling_governor")),
         turbo: turbo(cpu_file("intel_pstate/no_turbo").as_deref(), cpu_file("cpufreq/boost").as_deref()),
         smt: cpu_file("smt/active").map(|active| active == "1"),
@@ -114,22 +114,6 @@ fn virtual_machine(cpuinfo: &str, vendor: &str, product: &str) -> Option<String>
 fn steal(cores: &[kernel::Ticks]) -> f64 {
     let (steal, all) = cores.iter().fold((0, 0), |(steal, all), core| (steal + core.steal, all + core.all()));
     steal as f64 / all.max(1) as f64
-}
-
-fn limit() -> Option<f64> {
-    let new = || limit_in(&kernel::cgroup_file("cpu.max")?);
-    let old = || {
-        let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(kernel::cgroup_file);
-        limit_in(&format!("{} {}", quota?.trim(), period?.trim()))
-    };
-    new().or_else(old)
-}
-
-/// Parses a CPU limit: `max 100000` and `-1 100000` mean no limit, `150000 100000` one and a half cores.
-fn limit_in(text: &str) -> Option<f64> {
-    let (quota, period) = text.trim().split_once(' ')?;
-    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| quota / period)
 }
 
 /// Returns true if turbo is on. Intel's driver has a switch for "off", all others have one for "on".
@@ -173,14 +157,6 @@ mod tests {
         assert_eq!(machine("flags\t: fpu hypervisor\n", ""), Some("unknown hypervisor".to_owned()));
         assert_eq!(machine("Features\t: fp\n", "Amazon EC2"), Some("Amazon EC2".to_owned()));
         assert_eq!(machine("flags\t: fpu sse\n", "LENOVO"), None);
-    }
-
-    #[test]
-    fn limits_of_control_groups_are_read_in_both_forms() {
-        assert_eq!(limit_in("max 100000\n"), None);
-        assert_eq!(limit_in("-1 100000"), None);
-        assert_eq!(limit_in("150000 100000\n"), Some(1.5));
-        assert_eq!(limit_in(""), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use cargo_perfunit::doctor;
 use perfunit_build as build;
 use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_system::bug;
+use perfunit_system::idle;
 use perfunit_system::interrupt;
 use perfunit_system::log;
 use perfunit_system::process;
@@ -13,7 +14,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 fn main() -> std::process::ExitCode {
-    process::take_role();
+    idle::idle_if_asked();
+    process::keep_if_asked();
     bug::end_process();
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();

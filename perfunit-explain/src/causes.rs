@@ -109,9 +109,12 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
     }
     let causes = reaching.into_iter().map(|suspect| {
         let is_timed = is_timed(suspect, known);
-        let is_reached = |part: &&Unchanged<'_>| match is_timed {
-            true => part.callers.iter().any(|caller| suspect.is(caller)),
-            false => suspect.packages.contains(part.package),
+        let is_reached = |part: &&Unchanged<'_>| {
+            if is_timed {
+                part.callers.iter().any(|caller| suspect.is(caller))
+            } else {
+                suspect.packages.contains(part.package)
+            }
         };
         let reached: Vec<_> = parts.iter().filter(is_reached).collect();
         let share = reached.iter().map(|part| part.share).sum();

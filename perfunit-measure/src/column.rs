@@ -75,7 +75,8 @@ impl Column {
         let mut readings = self.values.as_ref().map(|values| readings(values));
         if let Some(change) = change {
             let values = with_ratio(&self.values.base, &self.values.head, 1.0 + change.estimate);
-            (readings.base.value, readings.head.value) = (values.base, values.head);
+            readings.base.value = values.base.max(readings.base.low).min(readings.base.high);
+            readings.head.value = values.head.max(readings.head.low).min(readings.head.high);
         }
         Ok(Metered {
             verdict: decision.map_or(MetricVerdict::Inconclusive, |decision| decision.verdict.into()),

@@ -4,8 +4,9 @@
 //! whole run's false alarms below 1 %. So must all tests that can reach changed code which has no common place in both
 //! versions. This stage only measures; [`verdict`] decides.
 //!
-//! Breadth first: each test is measured up to its first look before any is measured up to its second, so that a budget that
-//! ends leaves many tests with a verdict.
+//! Flagged tests are measured to their end in groups of one target, slower ones first. All others follow breadth first: each
+//! is measured up to its first look before any is measured up to its second, so that a budget that ends leaves many with a
+//! verdict.
 
 use super::bench::{Bench, Config};
 use super::doubt::{Doubt, Instructions, doubt_on_metric, is_flagged, is_small, least_instructions, rests_on_places};
@@ -166,8 +167,9 @@ impl Confirmer<'_, '_> {
             screened.evidence.places = known.unwrap_or(Placed::Uncertain);
         }
         let is_slower = |open: &Open| {
-            let screening = &screened[open.subject].evidence.screening.result;
-            screening.as_ref().is_ok_and(|figures| figures.verdict == Verdict::Slower)
+            let Screened { evidence, first_call, .. } = &screened[open.subject];
+            let first = first_call.as_ref().map(|flagged| &flagged.figures).filter(|_| open.calls == Calls::First);
+            first.or(evidence.screening.result.as_ref().ok()).is_some_and(|figures| figures.verdict == Verdict::Slower)
         };
         // If time is limited, changes come before all others, slower tests first, and cheap targets before dear ones.
         let is_limited = self.config.deadline.is_some();
@@ -307,7 +309,7 @@ impl Confirmer<'_, '_> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let is_as_built = self.layouts.is_as_built(&subject.test);
         if is_late || is_as_built || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
-            return Ok(Unit::on_one_layout(self.bench, &open.settled));
+            return Ok(Unit::on_one_layout(self.bench, &open.config, &open.settled));
         }
         Ok(Unit::Layout { pairs: open.pairs_per_layout })
     }

@@ -78,7 +78,7 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
     };
     let judged = judged(config);
     let trial = Trial { config: &judged, ..*trial };
-    let unit = Unit::on_one_layout(trial.bench, &settled);
+    let unit = Unit::on_one_layout(trial.bench, &judged, &settled);
     let measurement = Measurement::new(&judged, settled.clone(), unit, config.alpha);
     let Finding { result, reason: open, .. } = measurement.run(&trial, None, random)?;
     Ok(match result {

@@ -133,12 +133,22 @@ fn cgroup_folders(groups: &str) -> Vec<PathBuf> {
 
 /// Returns the processor time that this process's control group may use, in cores; `None` if there is no limit.
 pub fn processor_limit() -> Option<f64> {
-    let new = || limit_in(&cgroup_file("cpu.max")?);
-    let old = || {
-        let [quota, period] = ["cpu.cfs_quota_us", "cpu.cfs_period_us"].map(cgroup_file);
-        limit_in(&format!("{} {}", quota?.trim(), period?.trim()))
+    let groups = read("/proc/self/cgroup").unwrap_or_default();
+    let folders = cgroup_folders(&groups);
+    // The limits of all groups above apply as well.
+    let above =
+        folders.iter().flat_map(|folder| folder.ancestors()).filter(|folder| folder.starts_with("/sys/fs/cgroup"));
+    let limit = |folder: &Path| {
+        let old = || {
+            Some(format!(
+                "{} {}",
+                read(folder.join("cpu.cfs_quota_us"))?.trim(),
+                read(folder.join("cpu.cfs_period_us"))?.trim()
+            ))
+        };
+        limit_in(&read(folder.join("cpu.max")).or_else(old)?)
     };
-    new().or_else(old)
+    above.filter_map(limit).reduce(f64::min)
 }
 
 /// Parses a CPU limit: `max 100000` and `-1 100000` mean no limit, `150000 100000` one and a half cores.

@@ -43,6 +43,7 @@ mod subject;
 mod system_calls;
 mod trial;
 mod verdict;
+mod waiting;
 mod whole_process;
 mod work;
 mod work_tables;

@@ -329,7 +329,9 @@ fn with_typical_first_call(side: SideEnd) -> SideEnd {
     }
     let first_ns = decide::median(&mut side.times.clone());
     let first_cpu_ns = decide::median(&mut side.cpu_times.clone());
-    SideEnd { first_ns, first_cpu_ns, ..side }
+    let idle: Option<Vec<f64>> = side.idle_times.iter().copied().collect();
+    let first_idle_ns = idle.map(|mut idle| decide::median(&mut idle));
+    SideEnd { first_ns, first_cpu_ns, first_idle_ns, ..side }
 }
 
 fn fork_flags(capture: Capture) -> u32 {

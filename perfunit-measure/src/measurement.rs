@@ -199,7 +199,7 @@ impl Measurement {
     /// Gives the sides the files of programs for the next pair: in the order A B, B A of two units of two pairs, so that each
     /// set of files serves two pairs in a row.
     fn exchange_programs(&self, trial: &Trial<'_>) -> Result<()> {
-        let Some(files) = trial.bench.program_files.as_ref().filter(|_| self.settled.starts_processes) else {
+        let Some(files) = trial.bench.program_files.as_ref().filter(|_| self.settled.may_start_programs()) else {
             return Ok(());
         };
         let (unit, pair) = (self.pairs.units(), self.pairs.unit.len());
@@ -260,8 +260,9 @@ impl Measurement {
             return Finding { result: Err(over), reason: None, capture };
         };
         let figures = self.figures(&decision);
-        let is_certain = figures.measured.change.from_zero() > 0.0;
-        let over = if over == Reason::TooNoisy && is_certain { Reason::AtThreshold } else { over };
+        let least = figures.measured.change.from_zero();
+        let is_near = least > 0.0 && least < self.rule().threshold;
+        let over = if over == Reason::TooNoisy && is_near { Reason::AtThreshold } else { over };
         let reason = (figures.verdict == Verdict::Inconclusive).then_some(over);
         Finding { result: Ok(figures), reason, capture }
     }
@@ -345,10 +346,12 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit of a test that is measured on one layout.
-    pub fn on_one_layout(bench: &Bench, settled: &Settled) -> Self {
+    /// Returns the unit of a test that is measured on one layout: two pairs only where enough of them fit its budget.
+    pub fn on_one_layout(bench: &Bench, config: &Config, settled: &Settled) -> Self {
+        let fewest = Self::Crossover.pairs(decide::FIRST_LOOK) as f64 * (settled.ns.base + settled.ns.head) / 1e9;
+        let fits = fewest <= config.per_test_budget.as_secs_f64();
         let differ = bench.program_files.as_ref().is_some_and(ProgramFiles::differ);
-        if settled.starts_processes && differ { Self::Crossover } else { Self::Pair }
+        if settled.may_start_programs() && differ && fits { Self::Crossover } else { Self::Pair }
     }
 
     pub fn is_layout(self) -> bool {

@@ -93,7 +93,6 @@ struct Pilot {
 impl Pilot {
     fn run(trial: &Trial<'_>, pads: Pads, equal_seeds: bool) -> Result<Self> {
         let Trial { bench, config, programs } = trial;
-        bench.watch_idle(false);
         let end = pair::run(bench, programs, Task::Pilot, pads, config.timeout)?;
         let class = classify(&end, config.timeout, config.per_test_budget);
         Ok(Self { end, class, equal_seeds })

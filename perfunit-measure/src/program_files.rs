@@ -79,8 +79,9 @@ impl ProgramFiles {
 
     /// Writes the programs of each side to its set.
     fn fill(&self) -> Result<()> {
-        for side in Side::BOTH {
-            let set = &self.sets[usize::from(self.is_exchanged.get() != (side == Side::Head))];
+        // What is written last is in the caches: in the order of the sets, so that this changes sides, too.
+        for (index, set) in self.sets.iter().enumerate() {
+            let side = if (index == 0) == self.is_exchanged.get() { Side::Head } else { Side::Base };
             for name in &self.differing {
                 let (place, kept) = (set.join(name), self.kept.get(side).join(name));
                 // A program of one version only.

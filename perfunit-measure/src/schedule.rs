@@ -383,7 +383,7 @@ impl<'a> Screening<'a> {
             let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
-        let unit = Unit::on_one_layout(self.bench, &settled);
+        let unit = Unit::on_one_layout(self.bench, &config, &settled);
         let mut measurement = Measurement::new(&config, settled.clone(), unit, config.alpha);
         measurement.advance(&trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
         let left_open = !measurement.is_over()

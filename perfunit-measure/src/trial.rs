@@ -1,11 +1,11 @@
 //! One test with everything needed to run it, and the way to measure it.
 
 use super::bench::{Bench, Config};
-use super::idle::Waiting;
 use super::lockstep::{PairEnd, Task};
 use super::pair;
 use super::process_pair::{self, Asked};
 use super::running::{Pads, Programs};
+use super::waiting::Waiting;
 use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::error::Result;
@@ -66,6 +66,11 @@ impl Settled {
         if self.starts_processes { of_clock.max(PROCESS_THRESHOLD) } else { of_clock }
     }
 
+    /// Returns whether programs that differ may be part of what is measured.
+    pub fn may_start_programs(&self) -> bool {
+        self.starts_processes || self.task == Task::Process
+    }
+
     /// Draws the random shifts and seeds that both processes of the next pair share.
     pub fn draw(&self, random: &mut fastrand::Rng) -> Pads {
         let pads = Pads::draw(random).with_clock(self.clock);
@@ -78,10 +83,12 @@ impl Settled {
         let (pads, limit) = (self.draw(random), config.timeout);
         self.pairs_run.set(self.pairs_run.get() + 1);
         bench.watch_idle(self.starts_processes && !self.waiting.borrow().is_disturbed());
-        let mut pair = match self.task {
+        let pair = match self.task {
             Task::Process => process_pair::run(bench, programs, Asked::Test, pads, limit),
             task => pair::run(bench, programs, task, pads, limit),
-        }?;
+        };
+        bench.watch_idle(false);
+        let mut pair = pair?;
         self.waiting.borrow_mut().correct(&mut pair, self.ns);
         Ok(pair)
     }

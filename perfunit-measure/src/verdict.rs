@@ -11,10 +11,10 @@
 //! | failed | | not measured | |
 //! | any | not needed | first pairs | the same |
 //! | no change, code not apart | no change that makes a small change of the first pairs count | first pairs | the same |
-//! | any | failed | inconclusive, first pairs | unconfirmed if a change was seen and the budget ended, else the failure |
+//! | any | failed | inconclusive, first pairs | unconfirmed if a change was seen and the run ended, else the failure |
 //! | any | change that placement explains and instructions do not support | inconclusive, fresh pairs | placement; as the last row if instructions were cut short |
 //! | slower (faster) | faster (slower) | inconclusive, fresh pairs | not confirmed |
-//! | any | any | fresh pairs | unconfirmed if a change was seen, the budget ended and the pairs lean its way; cut short; not confirmed if a change was seen; too noisy |
+//! | any | any | fresh pairs | unconfirmed if a change was seen, the run ended and the pairs lean its way; cut short; not confirmed if a change was seen; at the threshold; too noisy |
 //!
 //! 2. By first calls, if they differ by more than later calls do. Here "loss" means slower, or inconclusive and probably slower;
 //!    a loss is the same change as slower:
@@ -241,7 +241,11 @@ fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmat
             unconfirmed
         }
         // Too few or too noisy to decide at the stricter level, but both exclude that nothing changed.
-        Some(Reason::AtThreshold) if was_changed && agrees => unconfirmed,
+        Some(Reason::TooNoisy | Reason::AtThreshold)
+            if was_changed && agrees && figures.measured.change.from_zero() > 0.0 =>
+        {
+            unconfirmed
+        }
         Some(why @ (Reason::BudgetUsedUp | Reason::Interrupted | Reason::AsPlacesDo { .. })) => why,
         _ if was_changed => Reason::NotConfirmed,
         Some(Reason::AtThreshold) => Reason::AtThreshold,

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// `argv[0]` of this process, which selects the role.
-pub(crate) const IDLE_NAME: &str = "perfunit-idle";
+const IDLE_NAME: &str = "perfunit-idle";
 /// Iterations between two offers of the core to others, less than a microsecond.
 const ITERATIONS: u32 = 200;
 
@@ -39,7 +39,9 @@ impl IdleProcess {
     /// Returns the clock of its processor time, for `clock_gettime` in any process; `None` if the process has ended, or
     /// does not run at the moment.
     pub fn clock(&mut self) -> Option<i32> {
-        (!self.paused && !self.server.is_gone()).then(|| os::processor_clock(self.id))
+        // It has that policy once it is on its core.
+        let runs = !self.paused && os::runs_when_idle(self.id) && !self.server.is_gone();
+        runs.then(|| os::processor_clock(self.id))
     }
 
     /// Makes the process sleep, or go on.
@@ -51,8 +53,15 @@ impl IdleProcess {
     }
 }
 
+/// Turns this process into the idle process if it was started as one. `main` must call this first.
+pub fn idle_if_asked() {
+    if std::env::args_os().next().is_some_and(|name| name == IDLE_NAME) {
+        idle();
+    }
+}
+
 /// Runs the process on the core that its first argument names.
-pub(crate) fn idle() -> ! {
+fn idle() -> ! {
     let core = std::env::args().nth(1).and_then(|core| core.parse().ok());
     // Elsewhere, or with another policy, it would show nothing, and disturb.
     if core.is_none_or(|core| os::keep_on([core]).is_err()) || os::run_when_idle().is_err() {

@@ -5,7 +5,6 @@
 //! behind. The tool is a subreaper, so it also finds processes that a test left behind.
 
 use crate::fs;
-use crate::idle;
 use crate::interrupt;
 use crate::os;
 use crate::os::unix::ffi::OsStrExt;
@@ -258,16 +257,15 @@ pub fn kill_leftovers() -> usize {
     killed
 }
 
-/// Turns this process into the keeper or the idle process if it was started as one. `main` must call this first.
+/// Turns this process into the keeper if it was started as one. `main` must call this first.
 ///
 /// If `main` does not call this, the executable has no keeper, and its children are in its own group. Starting itself
 /// as keeper would be wrong: the executable of a crate's unit tests would run all tests.
-pub fn take_role() {
-    match std::env::args_os().next() {
-        Some(name) if name == KEEPER_NAME => keep(),
-        Some(name) if name == idle::IDLE_NAME => idle::idle(),
-        _ => TAKES_ROLES.store(true, Relaxed),
+pub fn keep_if_asked() {
+    if std::env::args_os().next().is_some_and(|name| name == KEEPER_NAME) {
+        keep();
     }
+    TAKES_ROLES.store(true, Relaxed);
 }
 
 /// Returns whether this executable takes a role when started by its name.

@@ -18,6 +18,7 @@ use perfunit_select::Units;
 use perfunit_select::code;
 use perfunit_select::trace::{self, Executed, Functions, Places, Program};
 use perfunit_system::cache;
+use perfunit_system::idle;
 use perfunit_system::process;
 use perfunit_system::temporary::TestFolder;
 use std::collections::BTreeSet;
@@ -58,7 +59,8 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    process::take_role();
+    idle::idle_if_asked();
+    process::keep_if_asked();
     let Some(arguments) = typed::arguments::<Arguments>("cost -- BASE_SIDE HEAD_SIDE [OPTIONS]") else { return Ok(()) };
     let sides = Sides { base: load(&arguments.base)?, head: load(&arguments.head)? };
     let scratch = tempfile::tempdir()?;

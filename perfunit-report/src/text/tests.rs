@@ -21,7 +21,7 @@ fn every_verdict_has_its_place() {
     check(
         &full(),
         WIDE,
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
 ────────────
@@ -47,7 +47,7 @@ Not measured  1 test: fails on both: no network
        Bound  5 of 10 tests are not slower by 10 % or more
      Summary  2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within ±5 % to ±10 %), 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 
@@ -58,7 +58,7 @@ fn names_that_do_not_fit_keep_a_line_of_their_own() {
     check(
         &run,
         TextOptions { width: 116, unicode: false, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 8 measured
 ------------
@@ -88,7 +88,7 @@ Not measured  1 test: fails on both: no network
      Summary  2 slower, 1 faster, 2 changed by less than 10 %, 2 unchanged (within +-5 % to +-10 %), 1 inconclusive,
               2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 
@@ -155,7 +155,7 @@ fn verbose_tells_everything_about_every_test() {
     check(
         &run,
         TextOptions { verbose: true, ..WIDE },
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 1 cannot have changed, 6 measured
         With  rustc 1.95.0, bench profile, x86_64-unknown-linux-gnu, core 1 of Xeon
@@ -206,7 +206,7 @@ Not measured  1 test: fails on both: no network
        Bound  4 of 8 tests are not slower by 10 % or more
      Summary  1 slower, 1 faster, 1 changed by less than 10 %, 2 unchanged (within ±5 % to ±10 %), 1 inconclusive, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
 }
 
@@ -407,7 +407,7 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
     check(
         &run,
         WIDE,
-        str![[r#"
+        str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 3 of 12 targets, 8 measured
 ────────────
@@ -424,7 +424,7 @@ fn work_that_time_does_not_show_has_a_line_of_its_own() {
 ────────────
      Summary  1 slower, 7 unchanged (within ±10 %)  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
 
-"#]],
+"]],
     );
     run.outcomes.truncate(2);
     check(

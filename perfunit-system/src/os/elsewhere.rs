@@ -179,6 +179,10 @@ pub fn run_when_idle() -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+pub fn runs_when_idle(_id: u32) -> bool {
+    false
+}
+
 pub fn processor_clock(_id: u32) -> i32 {
     0
 }

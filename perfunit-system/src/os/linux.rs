@@ -293,11 +293,17 @@ pub fn pause(id: u32, paused: bool) {
 pub fn run_when_idle() -> io::Result<()> {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: reads a structure that lives as long as the call.
-    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &priority) } == 0 {
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const priority) } == 0 {
         Ok(())
     } else {
         Err(io::Error::last_os_error())
     }
+}
+
+/// Returns whether a process runs only while no other one wants its core.
+pub fn runs_when_idle(id: u32) -> bool {
+    // SAFETY: takes no pointers.
+    unsafe { libc::sched_getscheduler(id.cast_signed()) == libc::SCHED_IDLE }
 }
 
 /// Returns the clock of a process's processor time, as `clock_getcpuclockid` does.

@@ -2,10 +2,10 @@
 //! tells only in ticks.
 
 use crate::os;
+use crate::os::unix::process::CommandExt;
 use crate::process::{self, Server};
 use perfunit_model::error::{Error, Result};
 use std::hint::black_box;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 /// `argv[0]` of this process, which selects the role.

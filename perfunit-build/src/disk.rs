@@ -2,7 +2,7 @@
 
 use perfunit_model::error::Error;
 use perfunit_model::guesses::{BUS_ERROR, DISK_FULL};
-use perfunit_system::os;
+use perfunit_system::{fs, os};
 use std::path::Path;
 
 /// Space in bytes below which a disk counts as full.
@@ -13,10 +13,7 @@ const LITTLE_SPACE: u64 = 64 << 20;
 pub fn full_disk(folder: &Path, output: &str) -> Option<Error> {
     let is_tight = || os::free_space(folder).is_some_and(|space| space < LITTLE_SPACE);
     let is_full = output.contains(DISK_FULL) || (output.contains(BUS_ERROR) && is_tight());
-    is_full.then(|| {
-        Error::setup(format!("the disk that holds {} is full", folder.display()))
-            .hint("free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps")
-    })
+    is_full.then(|| Error::setup(format!("the disk that holds {} is full", folder.display())).hint(fs::FREE_SPACE))
 }
 
 #[cfg(test)]

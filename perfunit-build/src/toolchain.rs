@@ -70,8 +70,7 @@ pub struct Toolchain {
 /// executable. A new version of the tool need not rebuild the macros.
 pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal) -> Result<Toolchain> {
     let libraries = libraries(cargo, &cache.join("libraries"), terminal)?;
-    let executable =
-        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let executable = process::own_executable()?;
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
     let chained = chained.map(|wrapper| anchored(Path::new(&wrapper)));
     let key = KeyBuilder::default()

@@ -1,8 +1,8 @@
 //! One series of pairs of a test, measured in one go or look by look until the rule is satisfied or the budget is used
 //! up.
 //!
-//! A series has a unit of replication (a pair, or a layout with several pairs), a budget, and tolerates a few failed
-//! pairs.
+//! A series has a unit of replication (a pair, two pairs that exchange files of programs, or a layout with several pairs),
+//! a budget, and tolerates a few failed pairs.
 
 use super::bench::{Bench, Config};
 use super::classify::{per_run, runs};

@@ -55,7 +55,7 @@ pub struct Settled {
     pub ns: Sides<f64>,
     /// The number of pairs that ran, which all series of the test share.
     pub pairs_run: Rc<Cell<usize>>,
-    /// What the calls so far tell about waiting, which all series of the test share.
+    /// The waiting of the test, as far as calls show it; all series of the test share it.
     pub waiting: Rc<RefCell<Waiting>>,
 }
 

@@ -1,8 +1,8 @@
 //! The time that other programs took from programs that a test started.
 //!
 //! For the test's own thread the kernel tells how long it was ready but did not run. For programs that the test starts it
-//! does not. While such a test runs, a process of least priority takes what nobody wants of the core. What remains of the
-//! wall time after the processor time of the test and of that process is what others took.
+//! does not. While such a test runs, a process of least priority uses the core's idle time. Others had the core for the wall
+//! time less the processor time of the test and of that process.
 //!
 //! Some of it passed while the test only waited, as it would have done without others. How much a test waits is seen in
 //! its undisturbed calls. Without them, and for tests that mostly wait, nothing is subtracted.
@@ -23,7 +23,7 @@ const FEWEST_CALLS: usize = 3;
 /// Largest share of its own time that a test may wait.
 const MOSTLY_WAITS: f64 = 0.5;
 
-/// What the calls of a test tell about its waiting.
+/// The waiting of a test, as far as its calls show it.
 #[derive(Debug, Clone, Default)]
 pub struct Waiting {
     /// Idle time in each undisturbed call, as a share of its time without others. The sides may wait differently.
@@ -63,7 +63,7 @@ impl Call {
 }
 
 impl Waiting {
-    /// Subtracts from the times of a complete pair's calls what others took. `pilot_ns` are the times of calls in the pilot.
+    /// Subtracts the time of others from the calls of a complete pair. `pilot_ns` are the times of calls in the pilot.
     pub fn correct(&mut self, pair: &mut PairEnd, pilot_ns: Sides<f64>) {
         if !pair.complete() {
             return;

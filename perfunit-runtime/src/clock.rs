@@ -5,7 +5,7 @@
 //! and waiting for a lock or a disk still count, because the thread is not ready then.
 //!
 //! The kernel does not tell this delay for programs that the test starts. For them the clock also reads how long the core
-//! was idle, from which the tool concludes what others took.
+//! was idle, from which the tool calculates the time of others.
 
 use crate::gauges;
 use crate::left_out::{signed, LeftOut};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr};
 /// State of the clock that the test reads; null unless a preloaded library replaces libc's clock.
 static TEST_CLOCK: AtomicPtr<preloaded::TestClock> = AtomicPtr::new(null_mut());
 
-/// Clock of a process that takes what nobody else wants of the core, or [`NO_CLOCK`].
+/// Clock of the process that uses the core's idle time, or [`NO_CLOCK`].
 static IDLE_CLOCK: AtomicI32 = AtomicI32::new(NO_CLOCK);
 
 /// Sets the clock that shows how long the core was idle.

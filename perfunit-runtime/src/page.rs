@@ -99,7 +99,7 @@ pub const GROWTH: u32 = 128;
 /// Value of [`Page::core`]: the scheduler chooses the core.
 pub const ANY_CORE: u32 = u32::MAX;
 
-/// Value of [`Page::idle_clock`]: no process takes what is left of the core.
+/// Value of [`Page::idle_clock`]: no process uses the core's idle time.
 pub const NO_CLOCK: i32 = 0;
 
 /// Value of [`SideArea::idle_times`]: the core's idle time is not known.
@@ -304,7 +304,7 @@ pub struct Page {
     pub common: AtomicI32,
     /// Core to run on, or [`ANY_CORE`].
     pub core: AtomicU32,
-    /// Clock of the processor time of a process that takes what nobody else wants of this core, or [`NO_CLOCK`].
+    /// Clock of the processor time of the process that uses this core's idle time, or [`NO_CLOCK`].
     pub idle_clock: AtomicI32,
     /// Number of the last pair that the tool requested from fork servers, from 1; a futex.
     pub asked: AtomicU32,

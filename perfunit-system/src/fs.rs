@@ -7,14 +7,15 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
+/// Hint for errors of full disks.
+pub const FREE_SPACE: &str = "free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps";
+
 /// Builds the error of a failed operation.
 pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
         let message = Error::setup(format!("cannot {verb} {}: {error}", path.display()));
         match error.kind() {
-            io::ErrorKind::StorageFull => {
-                message.hint("free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps")
-            }
+            io::ErrorKind::StorageFull => message.hint(FREE_SPACE),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::NotADirectory => {
                 message.hint("choose a writable folder with --target-dir or CARGO_TARGET_DIR")
             }
@@ -83,14 +84,9 @@ pub fn append(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 
 /// Writes a file atomically: a reader or a crash sees either the old or the new content.
 pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
-    persist(filled_draft(path, contents)?, path)
-}
-
-/// Creates a draft with this content.
-fn filled_draft(path: &Path, contents: impl AsRef<[u8]>) -> Result<NamedTempFile> {
     let mut draft = draft(path)?;
     draft.write_all(contents.as_ref()).map_err(failed("write", path))?;
-    Ok(draft)
+    persist(draft, path)
 }
 
 /// Makes `place` an executable file with the content of `from`. A file that exists there is overwritten, so that the

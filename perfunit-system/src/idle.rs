@@ -1,12 +1,10 @@
-//! A process that takes what nobody else wants of a core. Its processor time is the core's idle time, which the kernel
-//! tells only in ticks.
+//! A process that runs only while a core would be idle. Its processor time is the core's idle time, which the kernel counts
+//! only in ticks.
 
 use crate::os;
-use crate::os::unix::process::CommandExt;
 use crate::process::{self, Server};
-use perfunit_model::error::{Error, Result};
+use perfunit_model::error::Result;
 use std::hint::black_box;
-use std::process::{Command, Stdio};
 
 /// `argv[0]` of this process, which selects the role.
 const IDLE_NAME: &str = "perfunit-idle";
@@ -28,11 +26,7 @@ impl IdleProcess {
         if !process::can_take_role() {
             return Ok(None);
         }
-        let executable = std::env::current_exe()
-            .map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
-        let mut command = Command::new(executable);
-        command.arg0(IDLE_NAME).arg(core.to_string()).current_dir("/");
-        let child = process::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))?;
+        let child = process::spawn(process::role(IDLE_NAME)?.arg(core.to_string()))?;
         Ok(Some(Self { id: child.id(), server: Server::new(child), paused: false }))
     }
 

@@ -13,7 +13,7 @@ use perfunit_model::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{Read, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
@@ -287,17 +287,23 @@ fn group() -> Result<u32> {
     Ok(keeper.id())
 }
 
+/// Returns the path of our executable.
+pub fn own_executable() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))
+}
+
+/// Returns the command of our executable in the role of this name, without input and output.
+pub(crate) fn role(name: &str) -> Result<Command> {
+    let mut command = Command::new(own_executable()?);
+    command.arg0(name).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
+    Ok(command)
+}
+
 fn start_keeper() -> Result<Child> {
     // If this is refused, orphans are left to the keeper.
     os::adopt_orphans();
-    let executable =
-        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
-    let keeper = Command::new(executable)
-        .arg0(KEEPER_NAME)
+    let keeper = role(KEEPER_NAME)?
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .current_dir("/")
         .process_group(0)
         .spawn()
         .map_err(|error| Error::setup(format!("cannot start the keeper process: {error}")))?;

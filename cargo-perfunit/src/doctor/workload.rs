@@ -7,6 +7,7 @@ use perfunit_model::checkup::AgainstItself;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold};
 use perfunit_runtime::page::TEST_VARIABLE;
+use perfunit_system::process;
 use perfunit_system::progress::Progress;
 use perfunit_system::temporary;
 use std::collections::BTreeMap;
@@ -52,8 +53,7 @@ pub fn against_itself(progress: &Progress) -> Result<AgainstItself> {
 }
 
 fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
-    let path =
-        std::env::current_exe().map_err(|error| Error::setup(format!("cannot find our own executable: {error}")))?;
+    let path = process::own_executable()?;
     let target = TargetId { package: "doctor".to_owned(), kind: TargetKind::Bin, name: "doctor".to_owned() };
     let executable = TestExecutable {
         target: target.clone(),

@@ -21,6 +21,7 @@ mod instrumentation;
 pub mod kernel;
 pub mod layout;
 mod layouts;
+mod loaded_part;
 mod lockstep;
 mod measurement;
 mod meter;

@@ -3,8 +3,9 @@
 //! The time of a process depends on the memory in which the system caches its executable: two copies of one program were
 //! measured 10 % apart, and stay so. A file that is overwritten keeps its memory. Therefore each side's programs are in
 //! one of two sets of files, and change places before every other pair. In two consecutive pairs the effect of the files
-//! has opposite signs.
+//! has opposite signs. Only the part of a program that the system loads is overwritten, where that is possible.
 
+use super::loaded_part::Arrangement;
 use perfunit_build::SideBuild;
 use perfunit_model::error::Result;
 use perfunit_model::{Side, Sides};
@@ -20,10 +21,8 @@ pub struct ProgramFiles {
     /// Links to the set of files that belongs to the side at the moment.
     folders: Sides<PathBuf>,
     sets: [PathBuf; 2],
-    /// The folders in which the programs of the sides are kept.
-    kept: Sides<PathBuf>,
-    /// Names of the programs that differ between the sides, or exist on one side only.
-    differing: Vec<OsString>,
+    /// The programs that differ between the sides.
+    differing: Vec<Program>,
     /// True if base's programs are in the second set.
     is_exchanged: Cell<bool>,
 }
@@ -33,10 +32,10 @@ impl ProgramFiles {
     pub fn prepare(folder: &Path, sides: &Sides<SideBuild>) -> Result<Option<Self>> {
         let binaries = sides.as_ref().try_map(|_, side| side.binaries())?;
         let kept = sides.as_ref().map(|side| side.folder.clone());
-        Self::of(folder, kept, &binaries.map(|paths| names(&paths)))
+        Self::of(folder, &kept, &binaries.map(|paths| names(&paths)))
     }
 
-    fn of(folder: &Path, kept: Sides<PathBuf>, names: &Sides<BTreeSet<OsString>>) -> Result<Option<Self>> {
+    fn of(folder: &Path, kept: &Sides<PathBuf>, names: &Sides<BTreeSet<OsString>>) -> Result<Option<Self>> {
         let all = names.base.union(&names.head);
         let is_equal = |name: &&OsString| -> Result<bool> {
             let is_on_both = names.base.contains(*name) && names.head.contains(*name);
@@ -44,7 +43,11 @@ impl ProgramFiles {
         };
         let (mut equal, mut differing) = (Vec::new(), Vec::new());
         for name in all {
-            if is_equal(&name)? { &mut equal } else { &mut differing }.push(name.clone());
+            if is_equal(&name)? {
+                equal.push(name);
+            } else {
+                differing.push(Program::of(name, kept)?);
+            }
         }
         if equal.is_empty() && differing.is_empty() {
             return Ok(None);
@@ -57,7 +60,7 @@ impl ProgramFiles {
             equal.iter().try_for_each(|name| fs::link_or_copy(&kept.base.join(name), &set.join(name)))?;
         }
         let folders = Sides { base: folder.join("base"), head: folder.join("head") };
-        let files = Self { folders, sets, kept, differing, is_exchanged: Cell::new(false) };
+        let files = Self { folders, sets, differing, is_exchanged: Cell::new(false) };
         files.fill()?;
         Ok(Some(files))
     }
@@ -82,14 +85,48 @@ impl ProgramFiles {
         // What is written last is in the caches: in the order of the sets, so that this changes sides, too.
         for (index, set) in self.sets.iter().enumerate() {
             let side = if (index == 0) == self.is_exchanged.get() { Side::Head } else { Side::Base };
-            for name in &self.differing {
-                let (place, kept) = (set.join(name), self.kept.get(side).join(name));
-                // A program of one version only.
-                if kept.exists() { fs::overwrite(&place, &kept)? } else { fs::remove_file(&place)? }
-            }
+            self.differing.iter().try_for_each(|program| program.put(set, side))?;
             fs::replace_link(self.folder(side), Path::new(set.file_name().unwrap_or_default()))?;
         }
         Ok(())
+    }
+}
+
+/// A program that differs between the sides, or exists on one side only.
+#[derive(Debug)]
+struct Program {
+    name: OsString,
+    /// The file in which the program of a side is kept.
+    kept: Sides<Option<PathBuf>>,
+    /// Present if the loaded part can be overwritten alone.
+    arrangement: Option<Arrangement>,
+}
+
+impl Program {
+    fn of(name: &OsStr, folders: &Sides<PathBuf>) -> Result<Self> {
+        let kept = folders.as_ref().map(|folder| Some(folder.join(name)).filter(|path| path.exists()));
+        let arrangement = match kept.as_ref().map(Option::as_ref) {
+            Sides { base: Some(base), head: Some(head) } => {
+                Arrangement::of(Sides { base: &fs::read(base)?, head: &fs::read(head)? })
+            }
+            _ => None,
+        };
+        Ok(Self { name: name.to_owned(), kept, arrangement })
+    }
+
+    /// Makes the file in this folder a side's program.
+    fn put(&self, folder: &Path, side: Side) -> Result<()> {
+        let place = folder.join(&self.name);
+        let Some(kept) = self.kept.get(side) else { return fs::remove_file(&place) };
+        let (Some(arrangement), Sides { base: Some(base), head: Some(head) }) = (&self.arrangement, &self.kept) else {
+            return fs::overwrite(&place, &fs::read(kept)?);
+        };
+        let loaded = fs::read_start(kept, arrangement.loaded(side))?;
+        if fs::overwrite_start(&place, &arrangement.start(side, &loaded))? {
+            return Ok(());
+        }
+        let programs = Sides { base: fs::read(base)?, head: fs::read(head)? };
+        fs::overwrite(&place, &arrangement.whole(side, programs.as_ref().map(Vec::as_slice)))
     }
 }
 
@@ -112,7 +149,7 @@ mod tests {
         fs::write(&kept.head.join("new"), "new").unwrap();
         let names = |names: &[&str]| names.iter().map(OsString::from).collect();
         let names = Sides { base: names(&["equal", "program"]), head: names(&["equal", "new", "program"]) };
-        ProgramFiles::of(&folder.join("run"), kept, &names).unwrap().unwrap()
+        ProgramFiles::of(&folder.join("run"), &kept, &names).unwrap().unwrap()
     }
 
     #[test]
@@ -141,6 +178,6 @@ mod tests {
         let files = files(folder.path(), Sides { base: "of both", head: "of both" });
         let inodes = Side::BOTH.map(|side| files.folder(side).join("program").metadata().unwrap().ino());
         assert_eq!(inodes[0], inodes[1]);
-        assert_eq!(files.differing, ["new"]);
+        assert_eq!(files.differing.iter().map(|program| &program.name).collect::<Vec<_>>(), ["new"]);
     }
 }

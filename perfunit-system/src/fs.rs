@@ -3,7 +3,7 @@
 use crate::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use perfunit_model::error::{Error, Result};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir};
 
@@ -68,6 +68,13 @@ pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// Reads the first bytes of a file, or the whole file if it is shorter.
+pub fn read_start(path: &Path, length: usize) -> Result<Vec<u8>> {
+    let mut start = Vec::with_capacity(length);
+    let file = File::open(path).and_then(|file| file.take(length as u64).read_to_end(&mut start));
+    file.map(|_| start).map_err(failed("read", path))
+}
+
 /// Writes a file, creating the folders above it.
 pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     if let Some(parent) = path.parent() {
@@ -89,10 +96,9 @@ pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     persist(draft, path)
 }
 
-/// Makes `place` an executable file with the content of `from`. A file that exists there is overwritten, so that the
-/// system keeps it in the same memory; unless a process runs it: then another file replaces it.
-pub fn overwrite(place: &Path, from: &Path) -> Result<()> {
-    let content = read(from)?;
+/// Makes `place` an executable file with this content. A file that exists there is overwritten, so that the system keeps
+/// it in the same memory; unless a process runs it: then another file replaces it.
+pub fn overwrite(place: &Path, content: &[u8]) -> Result<()> {
     let file = File::options().write(true).create(true).truncate(false).open(place);
     let mut file = match file {
         Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
@@ -101,9 +107,18 @@ pub fn overwrite(place: &Path, from: &Path) -> Result<()> {
         }
         file => file.map_err(failed("write", place))?,
     };
-    let written = file.write_all(&content).and_then(|()| file.set_len(content.len() as u64));
+    let written = file.write_all(content).and_then(|()| file.set_len(content.len() as u64));
     written.map_err(failed("write", place))?;
     make_executable(place)
+}
+
+/// Overwrites the start of a file. Returns false if there is no file, or a process runs it.
+pub fn overwrite_start(place: &Path, start: &[u8]) -> Result<bool> {
+    match File::options().write(true).open(place) {
+        Ok(mut file) => file.write_all(start).map(|()| true).map_err(failed("write", place)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ExecutableFileBusy) => Ok(false),
+        Err(error) => Err(failed("write", place)(error)),
+    }
 }
 
 /// Makes `place` a symbolic link to `target`, atomically.

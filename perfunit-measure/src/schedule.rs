@@ -37,6 +37,10 @@ const PART_OF_LAST_ROUND: f64 = 0.75;
 const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 /// The time of a test that is not put off in a run of limited time, in equal shares of the time left.
 const SHARES: u32 = 4;
+/// The number of its budgets that a slow test may use, if there is extra time.
+const MOST_BUDGETS: u32 = 3;
+/// The extra time that all slow tests of a run share, in budgets.
+const EXTRA_BUDGETS: u32 = 6;
 /// The calls that a first look takes.
 const CALLS_OF_FIRST_LOOK: u32 = 32;
 /// The shortest call that is put off for its share: about half of it is the start of the process.
@@ -79,6 +83,7 @@ pub fn measure_all(
         round: None,
         share: None,
         open: Vec::new(),
+        extra: if config.deadline.is_some() { Duration::ZERO } else { config.per_test_budget * EXTRA_BUDGETS },
     };
     let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
@@ -170,6 +175,8 @@ struct Screening<'a> {
     share: Option<Duration>,
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
+    /// The extra time left for tests that are too slow for their budgets.
+    extra: Duration,
 }
 
 impl<'a> Screening<'a> {
@@ -204,22 +211,22 @@ impl<'a> Screening<'a> {
                 batch.put_off.extend(queue);
                 break;
             }
-            let Waiting { place, subject, slow, spent } = next;
+            let Waiting { place, subject, mut slow, spent } = next;
             let began = Instant::now();
             let left = queue.as_slice().iter().chain(&slow_ones).map(|waiting| waiting.slow).chain([slow]);
             let time_left = time_left(started, done, left);
             self.observer.progress.message(format!("{}{time_left}", subject.test));
             self.share = self.share_of(queue.len() + slow_ones.len() + 1);
-            if !is_alone
-                && slow.is_none()
-                && let Some(longer_than) = self.is_slow(subject)?
-            {
-                slow_ones.push(Waiting { slow: Some(longer_than), spent: began.elapsed(), ..next });
-                self.observer.progress.put_off();
-                continue;
+            if slow.is_none() {
+                slow = self.is_slow(subject)?;
+                if slow.is_some() && !is_alone {
+                    slow_ones.push(Waiting { slow, spent: began.elapsed(), ..next });
+                    self.observer.progress.put_off();
+                    continue;
+                }
             }
             done += 1;
-            match self.begin(subject)? {
+            match self.begin(subject, slow.is_some())? {
                 Begun::Over(screened) => self.end(batch, (place, subject), *screened, spent + began.elapsed()),
                 Begun::Open(series) => {
                     let possible = series.measurement.largest_possible();
@@ -280,6 +287,8 @@ impl<'a> Screening<'a> {
         mut screened: Screened,
         spent: Duration,
     ) {
+        let budget = self.config.on(subject.terms).per_test_budget;
+        self.extra = self.extra.saturating_sub(spent.saturating_sub(budget));
         screened.evidence.spent =
             Spent { seconds: spent.as_secs_f64(), pairs: screened.way.as_ref().map_or(0, |way| way.pairs_run.get()) };
         let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
@@ -307,9 +316,11 @@ impl<'a> Screening<'a> {
         Ok(end.timed_out.map(|_| longest))
     }
 
-    /// Measures a test up to its first look.
-    fn begin(&mut self, subject: &Subject<'_>) -> Result<Begun> {
+    /// Measures a test up to its first look. A slow test may take more than its budget.
+    fn begin(&mut self, subject: &Subject<'_>, is_slow: bool) -> Result<Begun> {
         let config = self.config.on(subject.terms);
+        let extra = if is_slow { self.extra.min(config.per_test_budget * (MOST_BUDGETS - 1)) } else { Duration::ZERO };
+        let of_pairs = Config { per_test_budget: config.per_test_budget + extra, ..config.clone() };
         if interrupt::requested() {
             return Ok(Begun::without_pairs(&config, Err(interrupt::reason())));
         }
@@ -321,8 +332,8 @@ impl<'a> Screening<'a> {
         // Experiments with natural placement show its effect, so they must not allow for it.
         let matched = first.is_some() || self.config.placement == Placement::Natural;
         let trial = Trial { bench: self.bench, config: &config, programs: self.programs(subject, first.as_ref()) };
-        match self.settle(subject, &trial)? {
-            Ok(settled) => self.measure(subject, first, config, Settled { matched, ..settled }),
+        match self.settle(subject, &Trial { config: &of_pairs, ..trial })? {
+            Ok(settled) => self.measure(subject, first, &of_pairs, Settled { matched, ..settled }),
             Err(reason) => {
                 let task = match subject.executables.head.harness.repeats() {
                     Repeated::Function => Task::Cold,
@@ -363,17 +374,18 @@ impl<'a> Screening<'a> {
         self.layouts.leave_as_built(&subject.test);
         settled.matched = false;
         settled.notes.push(Note::AsBuilt);
-        self.measure(subject, None, config.clone(), settled).map(Some)
+        self.measure(subject, None, config, settled).map(Some)
     }
 
-    /// Measures single calls of a test if they decide, else its first pairs.
+    /// Measures single calls of a test if they decide, else its first pairs, which have a budget of their own.
     fn measure(
         &mut self,
         subject: &Subject<'_>,
         executables: Option<Sides<TestExecutable>>,
-        config: Config,
+        of_pairs: &Config,
         settled: Settled,
     ) -> Result<Begun> {
+        let config = self.config.on(subject.terms);
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
         if single_calls::is_first(&config, &settled)
@@ -384,7 +396,7 @@ impl<'a> Screening<'a> {
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
         let unit = Unit::on_one_layout(self.bench, &config, &settled);
-        let mut measurement = Measurement::new(&config, settled.clone(), unit, config.alpha);
+        let mut measurement = Measurement::new(of_pairs, settled.clone(), unit, config.alpha);
         measurement.advance(&trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
         let left_open = !measurement.is_over()
             && confirms_all(&config)

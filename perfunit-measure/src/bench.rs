@@ -71,6 +71,12 @@ impl Config {
             ..self.clone()
         }
     }
+
+    /// Returns the same settings with more time for each test.
+    #[must_use]
+    pub fn plus(&self, time: Duration) -> Self {
+        Self { per_test_budget: self.per_test_budget + time, ..self.clone() }
+    }
 }
 
 /// Measurement of metrics other than time.

@@ -40,6 +40,8 @@ pub(super) struct Screened {
     pub first_call: Option<Flagged>,
     /// True if the first pairs were stopped because only drawn layouts can decide.
     pub left_open: bool,
+    /// The time for pairs in addition to the budget of the test.
+    pub granted: Duration,
 }
 
 impl Screened {
@@ -48,7 +50,7 @@ impl Screened {
         let first_calls = FirstCalls::Unremarkable;
         let (spent, places) = (Spent::default(), Placed::Uncertain);
         let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
-        Self { evidence, way: None, first_call: None, left_open: false }
+        Self { evidence, way: None, first_call: None, left_open: false, granted: Duration::ZERO }
     }
 }
 
@@ -135,7 +137,7 @@ impl Confirmer<'_, '_> {
         for (index, (subject, screened)) in subjects.iter().zip(&mut *screened).enumerate() {
             let Evidence { criteria, screening, .. } = &screened.evidence;
             let (Some(settled), Ok(figures)) = (&screened.way, &screening.result) else { continue };
-            let config = self.config.on(subject.terms);
+            let config = self.config.on(subject.terms).plus(screened.granted);
             let mut ask = |calls, settled: &Settled, figures: &Figures| {
                 let pairs_per_layout = pairs_per_layout(figures, &config, self.alpha, share);
                 open.push(Open {

@@ -5,7 +5,7 @@
 //! the place of these in the file.
 
 use object::LittleEndian;
-use object::elf::{FileHeader64, SectionHeader64};
+use object::elf::{FileHeader64, PT_GNU_RELRO, SectionHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use perfunit_model::{Side, Sides};
 use std::mem::offset_of;
@@ -13,19 +13,28 @@ use std::mem::offset_of;
 /// A multiple of all alignments in a file, in bytes.
 const ALIGNMENT: usize = 65_536;
 
+/// Largest size of two programs that are put in one file, in bytes: both are in memory meanwhile.
+const MOST_BYTES: usize = 512 << 20;
+
 /// The places of two programs in one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrangement {
     parts: Sides<Parts>,
     /// Length of the part that is overwritten, in bytes.
     start: usize,
+    /// Length of the file, in bytes.
+    pub length: usize,
     /// Distance of each program's rest from its place in the program, in bytes.
     moved: Sides<usize>,
 }
 
 impl Arrangement {
-    /// Arranges two programs. Returns `None` if one is not an ELF file of 64 bits, or has data outside its sections.
+    /// Arranges two programs. Returns `None` if one is not an ELF file of 64 bits, or has data outside its sections, or if they
+    /// are too large to be in one file.
     pub fn of(programs: Sides<&[u8]>) -> Option<Self> {
+        if programs.base.len() + programs.head.len() > MOST_BYTES {
+            return None;
+        }
         let parts = Sides { base: Parts::of(programs.base)?, head: Parts::of(programs.head)? };
         let start = parts.base.loaded.max(parts.head.loaded).next_multiple_of(ALIGNMENT);
         let after = |end: usize, side: Side| {
@@ -34,7 +43,7 @@ impl Arrangement {
         };
         let base = after(start, Side::Base);
         let head = after(base + programs.base.len(), Side::Head);
-        Some(Self { parts, start, moved: Sides { base, head } })
+        Some(Self { parts, start, length: head + programs.head.len(), moved: Sides { base, head } })
     }
 
     /// Returns the length of a side's loaded part, in bytes.
@@ -52,7 +61,8 @@ impl Arrangement {
 
     /// Returns the whole file with a side's program.
     pub fn whole(&self, side: Side, programs: Sides<&[u8]>) -> Vec<u8> {
-        let mut file = self.start(side, &programs.get(side)[..self.loaded(side)]);
+        let mut file = Vec::with_capacity(self.length);
+        file.extend(self.start(side, &programs.get(side)[..self.loaded(side)]));
         for side in Side::BOTH {
             let (loaded, moved) = (self.loaded(side), *self.moved.get(side));
             file.resize(loaded + moved, 0);
@@ -84,8 +94,11 @@ impl Parts {
         let header = FileHeader64::<LittleEndian>::parse(program).ok()?;
         let end = |(offset, size): (u64, u64)| usize::try_from(offset.checked_add(size)?).ok();
         let segments = header.program_headers(LittleEndian, program).ok()?;
-        let ends = segments.iter().map(|segment| end(segment.file_range(LittleEndian)));
-        let loaded = ends.collect::<Option<Vec<_>>>()?.into_iter().max()?;
+        // The range that becomes read-only is one of addresses, and can be longer than what the file holds of it.
+        let in_file = segments.iter().filter(|segment| segment.p_type(LittleEndian) != PT_GNU_RELRO);
+        let ends = in_file.map(|segment| end(segment.file_range(LittleEndian)));
+        let of_headers = (header.e_phoff.get(LittleEndian), size_of_val(segments) as u64);
+        let loaded = ends.chain([end(of_headers)]).collect::<Option<Vec<_>>>()?.into_iter().max()?;
         let sections = header.section_headers(LittleEndian, program).ok()?;
         let headers = usize::try_from(header.e_shoff.get(LittleEndian)).ok()?;
         let mut last = headers.checked_add(size_of_val(sections))?;

@@ -5,6 +5,7 @@
 //! although the tests of a layout share its effects.
 
 use super::bench::{Bench, Config};
+use super::classify::longest_call;
 use super::doubt::{doubt_on_mean, least_instructions};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::Task;
@@ -45,12 +46,16 @@ impl<'r> Member<'r> {
     /// places or on drawn layouts.
     pub fn of(config: &Config, subject: &'r Subject<'r>, settled: Settled, ended: &Ended) -> Option<Self> {
         let figures = ended.figures.as_ref()?;
+        let config = config.on(subject.terms);
+        // One slow test would use up the time of all members.
+        let is_quick = figures.seconds_per_pair <= 2.0 * longest_call(config.per_test_budget).as_secs_f64();
         let can_be_pooled = matches!(settled.task, Task::Steady(_))
+            && is_quick
             && settled.matched
             && !settled.starts_processes
             && figures.measured.mode == Mode::Steady
             && figures.measured.bound.is_none();
-        can_be_pooled.then(|| Self { subject, settled, config: config.on(subject.terms), figures: figures.clone() })
+        can_be_pooled.then(|| Self { subject, settled, config, figures: figures.clone() })
     }
 
     fn log_ratio(&self) -> f64 {

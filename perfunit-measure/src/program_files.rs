@@ -122,7 +122,7 @@ impl Program {
             return fs::overwrite(&place, &fs::read(kept)?);
         };
         let loaded = fs::read_start(kept, arrangement.loaded(side))?;
-        if fs::overwrite_start(&place, &arrangement.start(side, &loaded))? {
+        if fs::overwrite_start(&place, &arrangement.start(side, &loaded), arrangement.length)? {
             return Ok(());
         }
         let programs = Sides { base: fs::read(base)?, head: fs::read(head)? };

@@ -39,7 +39,7 @@ const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 const SHARES: u32 = 4;
 /// The number of its budgets that a slow test may use, if there is extra time.
 const MOST_BUDGETS: u32 = 3;
-/// The extra time that all slow tests of a run share, in budgets.
+/// The extra time that all slow tests share, in budgets.
 const EXTRA_BUDGETS: u32 = 6;
 /// The calls that a first look takes.
 const CALLS_OF_FIRST_LOOK: u32 = 32;
@@ -211,19 +211,19 @@ impl<'a> Screening<'a> {
                 batch.put_off.extend(queue);
                 break;
             }
-            let Waiting { place, subject, mut slow, spent } = next;
+            let Waiting { place, subject, slow, spent } = next;
             let began = Instant::now();
             let left = queue.as_slice().iter().chain(&slow_ones).map(|waiting| waiting.slow).chain([slow]);
             let time_left = time_left(started, done, left);
             self.observer.progress.message(format!("{}{time_left}", subject.test));
             self.share = self.share_of(queue.len() + slow_ones.len() + 1);
-            if slow.is_none() {
-                slow = self.is_slow(subject)?;
-                if slow.is_some() && !is_alone {
-                    slow_ones.push(Waiting { slow, spent: began.elapsed(), ..next });
-                    self.observer.progress.put_off();
-                    continue;
-                }
+            if !is_alone
+                && slow.is_none()
+                && let Some(longer_than) = self.is_slow(subject)?
+            {
+                slow_ones.push(Waiting { slow: Some(longer_than), spent: began.elapsed(), ..next });
+                self.observer.progress.put_off();
+                continue;
             }
             done += 1;
             match self.begin(subject, slow.is_some())? {
@@ -288,7 +288,7 @@ impl<'a> Screening<'a> {
         spent: Duration,
     ) {
         let budget = self.config.on(subject.terms).per_test_budget;
-        self.extra = self.extra.saturating_sub(spent.saturating_sub(budget));
+        self.extra += screened.granted.saturating_sub(spent.saturating_sub(budget));
         screened.evidence.spent =
             Spent { seconds: spent.as_secs_f64(), pairs: screened.way.as_ref().map_or(0, |way| way.pairs_run.get()) };
         let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
@@ -318,9 +318,20 @@ impl<'a> Screening<'a> {
 
     /// Measures a test up to its first look. A slow test may take more than its budget.
     fn begin(&mut self, subject: &Subject<'_>, is_slow: bool) -> Result<Begun> {
+        let most = self.extra.min(self.config.on(subject.terms).per_test_budget * (MOST_BUDGETS - 1));
+        let granted = if is_slow { most } else { Duration::ZERO };
+        self.extra -= granted;
+        let begun = self.begin_with(subject, granted)?;
+        if !is_slow && begun.can_be_measured_with(self.config.on(subject.terms).per_test_budget + most) {
+            return self.begin(subject, true);
+        }
+        Ok(begun.granted(granted))
+    }
+
+    /// Measures a test up to its first look, with this time for pairs in addition to its budget.
+    fn begin_with(&mut self, subject: &Subject<'_>, granted: Duration) -> Result<Begun> {
         let config = self.config.on(subject.terms);
-        let extra = if is_slow { self.extra.min(config.per_test_budget * (MOST_BUDGETS - 1)) } else { Duration::ZERO };
-        let of_pairs = Config { per_test_budget: config.per_test_budget + extra, ..config.clone() };
+        let of_pairs = config.plus(granted);
         if interrupt::requested() {
             return Ok(Begun::without_pairs(&config, Err(interrupt::reason())));
         }
@@ -342,7 +353,7 @@ impl<'a> Screening<'a> {
                 let alone = Alone { trial, task, clock: TestClock::True };
                 let end = apart(alone.instead(reason, &mut self.random))?;
                 let always_fails = end.as_ref().is_err_and(|reason| reason.always_fails_on().is_some());
-                let as_built = if first.is_some() && always_fails { self.as_built(subject, &config)? } else { None };
+                let as_built = if first.is_some() && always_fails { self.as_built(subject, &of_pairs)? } else { None };
                 Ok(as_built.unwrap_or_else(|| Begun::without_pairs(&config, end)))
             }
         }
@@ -395,13 +406,13 @@ impl<'a> Screening<'a> {
             let screening = Finding { result: Ok(figures), reason: None, capture: Some(settled.capture) };
             return Ok(Begun::Over(Box::new(Screened::complete(criteria(&config), screening))));
         }
-        let unit = Unit::on_one_layout(self.bench, &config, &settled);
+        let unit = Unit::on_one_layout(self.bench, of_pairs, &settled);
         let mut measurement = Measurement::new(of_pairs, settled.clone(), unit, config.alpha);
         measurement.advance(&trial, None, decide::BEFORE_LAYOUTS, &mut self.random)?;
         let left_open = !measurement.is_over()
             && confirms_all(&config)
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
-        let series = Series { executables, config, settled, measurement };
+        let series = Series { executables, config, settled, measurement, granted: Duration::ZERO };
         if left_open || series.measurement.is_over() {
             return self.complete(subject, series, left_open).map(|screened| Begun::Over(Box::new(screened)));
         }
@@ -419,7 +430,7 @@ impl<'a> Screening<'a> {
     /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls, which get at most its share
     /// of the run's time. The pairs are `left_open` if only drawn layouts can decide.
     fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
-        let Series { executables, config, settled, measurement } = series;
+        let Series { executables, config, settled, measurement, granted } = series;
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
         let mut screening = measurement.finish();
@@ -437,7 +448,7 @@ impl<'a> Screening<'a> {
         }
         let (criteria, places, spent) = (criteria(&config), Placed::Uncertain, Spent::default());
         let evidence = Evidence { criteria, screening, places, confirmation: None, first_calls, spent };
-        Ok(Screened { evidence, way: Some(settled), first_call, left_open })
+        Ok(Screened { evidence, way: Some(settled), first_call, left_open, granted })
     }
 }
 
@@ -454,6 +465,22 @@ impl Begun {
         let finding = Finding { result, reason: None, capture: None };
         Self::Over(Box::new(Screened::complete(criteria(config), finding)))
     }
+
+    /// Notes the time that the test got in addition to its budget.
+    fn granted(mut self, granted: Duration) -> Self {
+        match &mut self {
+            Self::Over(screened) => screened.granted = granted,
+            Self::Open(series) => series.granted = granted,
+        }
+        self
+    }
+
+    /// Returns whether a test was too long, but is not for this budget.
+    fn can_be_measured_with(&self, budget: Duration) -> bool {
+        let Self::Over(screened) = self else { return false };
+        let Err(Reason::TooLong { needed_seconds, .. }) = screened.evidence.screening.result else { return false };
+        needed_seconds <= budget.as_secs_f64()
+    }
 }
 
 /// The first pairs of a test.
@@ -463,6 +490,8 @@ struct Series {
     config: Config,
     settled: Settled,
     measurement: Measurement,
+    /// The time for pairs in addition to the budget.
+    granted: Duration,
 }
 
 /// A test that gets more of its first pairs.

@@ -112,13 +112,19 @@ pub fn overwrite(place: &Path, content: &[u8]) -> Result<()> {
     make_executable(place)
 }
 
-/// Overwrites the start of a file. Returns false if there is no file, or a process runs it.
-pub fn overwrite_start(place: &Path, start: &[u8]) -> Result<bool> {
-    match File::options().write(true).open(place) {
-        Ok(mut file) => file.write_all(start).map(|()| true).map_err(failed("write", place)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ExecutableFileBusy) => Ok(false),
-        Err(error) => Err(failed("write", place)(error)),
+/// Overwrites the start of an executable file of this length. Returns false if there is no such file, or a process runs it.
+pub fn overwrite_start(place: &Path, start: &[u8], length: usize) -> Result<bool> {
+    let mut file = match File::options().write(true).open(place) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ExecutableFileBusy) => {
+            return Ok(false);
+        }
+        file => file.map_err(failed("write", place))?,
+    };
+    let known = file.metadata().map_err(failed("read", place))?;
+    if known.len() != length as u64 || known.permissions().mode() & 0o111 == 0 {
+        return Ok(false);
     }
+    file.write_all(start).map(|()| true).map_err(failed("write", place))
 }
 
 /// Makes `place` a symbolic link to `target`, atomically.

@@ -194,7 +194,7 @@ impl Bench {
 
     /// Watches how long the measured core is idle during calls, or stops it.
     pub fn watch_idle(&self, wanted: bool) {
-        // Without a fixed core, the idle time of one core says nothing.
+        // The idle time of one core is useless unless processes stay on it.
         self.idle.borrow_mut().set(self.cores.before.is_some() && wanted, self.core());
     }
 

@@ -131,7 +131,7 @@ fn cgroup_folders(groups: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the processor time that this process's control group may use, in cores; `None` if there is no limit.
+/// Returns the processor time that this process's control group may use, in cores; `None` without a limit.
 pub fn processor_limit() -> Option<f64> {
     let groups = read("/proc/self/cgroup").unwrap_or_default();
     let folders = cgroup_folders(&groups);

@@ -80,7 +80,7 @@ fn add(bytes: &mut [u8], place: usize, moved: usize) {
     }
 }
 
-/// What is known of one program.
+/// The loaded part of one program, and the references to the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Parts {
     /// Length of the part that the system loads, in bytes.

@@ -318,14 +318,16 @@ impl<'a> Screening<'a> {
 
     /// Measures a test up to its first look. A slow test may take more than its budget.
     fn begin(&mut self, subject: &Subject<'_>, is_slow: bool) -> Result<Begun> {
-        let most = self.extra.min(self.config.on(subject.terms).per_test_budget * (MOST_BUDGETS - 1));
-        let granted = if is_slow { most } else { Duration::ZERO };
-        self.extra -= granted;
-        let begun = self.begin_with(subject, granted)?;
-        if !is_slow && begun.can_be_measured_with(self.config.on(subject.terms).per_test_budget + most) {
-            return self.begin(subject, true);
+        let budget = self.config.on(subject.terms).per_test_budget;
+        let extra = self.extra.min(budget * (MOST_BUDGETS - 1));
+        if !is_slow {
+            let begun = self.begin_with(subject, Duration::ZERO)?;
+            if !begun.can_be_measured_with(budget + extra) {
+                return Ok(begun);
+            }
         }
-        Ok(begun.granted(granted))
+        self.extra -= extra;
+        Ok(self.begin_with(subject, extra)?.granted(extra))
     }
 
     /// Measures a test up to its first look, with this time for pairs in addition to its budget.

@@ -99,32 +99,32 @@ pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 /// Makes `place` an executable file with this content. A file that exists there is overwritten, so that the system keeps
 /// it in the same memory; unless a process runs it: then another file replaces it.
 pub fn overwrite(place: &Path, content: &[u8]) -> Result<()> {
-    let file = File::options().write(true).create(true).truncate(false).open(place);
-    let mut file = match file {
-        Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
-            write_atomically(place, content)?;
-            return make_executable(place);
-        }
-        file => file.map_err(failed("write", place))?,
-    };
-    let written = file.write_all(content).and_then(|()| file.set_len(content.len() as u64));
-    written.map_err(failed("write", place))?;
+    if let Some(mut file) = open_unless_run(File::options().write(true).create(true).truncate(false), place)? {
+        let written = file.write_all(content).and_then(|()| file.set_len(content.len() as u64));
+        written.map_err(failed("write", place))?;
+    } else {
+        write_atomically(place, content)?;
+    }
     make_executable(place)
 }
 
-/// Overwrites the start of an executable file of this length. Returns false if there is no such file, or a process runs it.
+/// Overwrites the start of an executable file of this length. Returns false if the file is another
+/// one or missing, or a process runs it.
 pub fn overwrite_start(place: &Path, start: &[u8], length: usize) -> Result<bool> {
-    let mut file = match File::options().write(true).open(place) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ExecutableFileBusy) => {
-            return Ok(false);
-        }
-        file => file.map_err(failed("write", place))?,
-    };
-    let known = file.metadata().map_err(failed("read", place))?;
-    if known.len() != length as u64 || known.permissions().mode() & 0o111 == 0 {
+    let is_known = |known: fs::Metadata| known.len() == length as u64 && known.permissions().mode() & 0o111 != 0;
+    if !fs::metadata(place).is_ok_and(is_known) {
         return Ok(false);
     }
+    let Some(mut file) = open_unless_run(File::options().write(true), place)? else { return Ok(false) };
     file.write_all(start).map(|()| true).map_err(failed("write", place))
+}
+
+/// Opens a file; `None` if a process runs it.
+fn open_unless_run(options: &fs::OpenOptions, place: &Path) -> Result<Option<File>> {
+    match options.open(place) {
+        Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => Ok(None),
+        file => file.map(Some).map_err(failed("write", place)),
+    }
 }
 
 /// Makes `place` a symbolic link to `target`, atomically.

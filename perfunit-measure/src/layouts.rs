@@ -291,7 +291,7 @@ fn executes(
     }
     let temporary = bench.traced();
     let programs = Arc::default();
-    let executed = trace::in_any_run(|side, seed| {
+    let executed = trace::in_any_run(None, |side, seed| {
         let executable = *subject.executables.get(side);
         let cores = bench.cores_told();
         let variables = &bench.seeds.variables(seed, TestClock::True, cores.as_deref(), &executable.environment());

@@ -214,7 +214,7 @@ impl Tracer<'_> {
             return unknown("the difference is not in a function");
         }
         let symbols = symbols_of(watched.by_test.iter().copied());
-        let executed = trace::in_any_run(|side, seed| {
+        let executed = trace::in_any_run(candidate.capture, |side, seed| {
             self.on_side(candidate, side, symbols.get(side), watched.by_all_tests, seed)
         })?;
         Ok(match executed {

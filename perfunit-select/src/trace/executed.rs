@@ -4,14 +4,14 @@ use super::places::Places;
 use super::programs::Programs;
 use super::unseen::Unseen;
 use perfunit_build::TestExecutable;
-use perfunit_model::Side;
 use perfunit_model::error::Result;
+use perfunit_model::{Capture, Side};
 use perfunit_system::temporary::TestFolder;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The result of running a test under breakpoints at the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,15 +68,38 @@ pub const LONGEST: Duration = Duration::from_secs(10);
 /// random numbers, on the time or on the order of its threads. A test that executes them in every second run is missed
 /// in one case of 64.
 const ROUNDS: u64 = 3;
+/// Shortest run after which one round suffices if each run makes several calls: a round has six calls, as many as the
+/// runs of three rounds, and longer tests mostly wait.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// Returns the first result that is not [`Executed::No`], or `No` if all runs on both sides have this result. Each run
-/// has its own random numbers, but the same ones every time, so that the same versions give the same result.
-pub fn in_any_run(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Executed>) -> Result<Executed> {
-    let runs = (0..ROUNDS).flat_map(|_| [Side::Head, Side::Base]);
-    for (seed, side) in (1..).zip(runs) {
-        match run(side, NonZeroU64::new(seed))? {
-            Executed::No => {}
-            answer => return Ok(answer),
+/// has its own random numbers, but the same ones every time, so that the same versions give the same result. The
+/// capture method tells whether a run makes several calls.
+pub fn in_any_run(
+    capture: Option<Capture>,
+    mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Executed>,
+) -> Result<Executed> {
+    let has_several_calls = capture == Some(Capture::Macro);
+    in_rounds(|side, seed| {
+        let started = Instant::now();
+        let executed = run(side, seed)?;
+        Ok((executed, has_several_calls && started.elapsed() >= SLOW))
+    })
+}
+
+/// Does the work of [`in_any_run`]. A run also says whether one round suffices.
+fn in_rounds(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<(Executed, bool)>) -> Result<Executed> {
+    let mut seeds = (1..).map(NonZeroU64::new);
+    for _ in 0..ROUNDS {
+        let mut suffices = false;
+        for (side, seed) in [Side::Head, Side::Base].into_iter().zip(&mut seeds) {
+            match run(side, seed)? {
+                (Executed::No, one_suffices) => suffices |= one_suffices,
+                (answer, _) => return Ok(answer),
+            }
+        }
+        if suffices {
+            break;
         }
     }
     Ok(Executed::No)
@@ -88,20 +111,22 @@ mod tests {
 
     #[test]
     fn one_run_that_comes_by_or_cannot_be_told_is_enough() {
-        let check = |answer: &Executed, at: usize, expected: &Executed| {
+        let check = |answer: &Executed, at: usize, suffices: bool, most: usize, expected: &Executed| {
             let mut seen = Vec::new();
-            let found = in_any_run(|side, seed| {
+            let found = in_rounds(|side, seed| {
                 seen.push((side, seed));
-                Ok(if seen.len() == at { answer.clone() } else { Executed::No })
+                Ok((if seen.len() == at { answer.clone() } else { Executed::No }, suffices))
             });
-            assert_eq!((&found.unwrap(), seen.len()), (expected, at.min(6)));
+            assert_eq!((&found.unwrap(), seen.len()), (expected, at.min(most)));
             let sides: Vec<Side> = seen.iter().map(|(side, _)| *side).collect();
             assert!(sides.chunks(2).all(|pair| pair.starts_with(&[Side::Head])), "{sides:?}");
         };
         let yes = Executed::Yes(Entered { symbol: "f".to_owned(), program: None });
         let unknown = Executed::Unknown(Unseen::Lost);
-        check(&yes, 5, &yes);
-        check(&unknown, 1, &unknown);
-        check(&yes, 7, &Executed::No);
+        check(&yes, 5, false, 6, &yes);
+        check(&unknown, 1, false, 6, &unknown);
+        check(&yes, 7, false, 6, &Executed::No);
+        check(&yes, 2, true, 2, &yes);
+        check(&yes, 3, true, 2, &Executed::No);
     }
 }

@@ -43,6 +43,16 @@ impl Gauge {
         matches!(self, Gauge::Heap | Gauge::Callgrind | Gauge::CallGraph)
     }
 
+    /// Returns the number of calls between the first call and the readings of later calls, for work that a test does once
+    /// or twice. There are none where a call takes long: system calls hardly depend on such work, and with programs in
+    /// callgrind the first later call is not read.
+    pub fn settling_calls(self) -> u32 {
+        match self {
+            Gauge::SystemCalls | Gauge::ProgramGraphs => 0,
+            _ => 2,
+        }
+    }
+
     /// Returns whether the gauge sees the test's own process only: the kernel's counters and the tracer include the processes
     /// that the test starts; a preloaded library and callgrind do not.
     pub fn misses_started_processes(self) -> bool {

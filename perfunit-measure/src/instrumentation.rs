@@ -15,7 +15,7 @@ use super::work_tables::CountedWork;
 use perfunit_build::SideBuild;
 use perfunit_model::error::{Result, Stop, Tried};
 use perfunit_model::{Harness, NotCounted, Side, Sides, Unsteady};
-use perfunit_runtime::page::{FIRST, SETTLING_CALLS, state};
+use perfunit_runtime::page::{FIRST, state};
 use perfunit_system::interrupt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -79,8 +79,8 @@ impl Drop for ProbedPairs<'_> {
 
 /// The number of later calls of a process: as many as an interval needs.
 const CALLS: u64 = 4;
-/// The number of all calls of a process.
-pub const CALLS_PER_PROCESS: u64 = 1 + SETTLING_CALLS + CALLS;
+/// The largest number of calls of a process.
+pub const CALLS_PER_PROCESS: u64 = 7;
 
 /// Returns the number of later calls that callgrind reads: one more where started processes are followed, because the
 /// end of the first later call separates the processes that the calls before it started.

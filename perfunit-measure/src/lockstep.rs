@@ -109,7 +109,7 @@ pub struct Shape {
     /// Repetitions in a batch.
     pub repetitions: u64,
     pub batches: u32,
-    /// Untimed repetitions before each batch.
+    /// Untimed repetitions before each batch, or before the readings of later calls.
     pub warm: u32,
 }
 
@@ -300,7 +300,7 @@ pub fn write_request(page: &SharedPage, bench: &Bench, task: Task, pads: Pads) {
         Task::Cold | Task::Solo(_) | Task::Process => (COLD, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Growth => (COLD | GROWTH, Shape { repetitions: 1, batches: 0, warm: 0 }),
         Task::Meter(_, gauge, later) | Task::MeterBoth(gauge, later) => {
-            (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: 0 })
+            (meter_flags(gauge, later), Shape { repetitions: later, batches: 0, warm: gauge.settling_calls() })
         }
     };
     page.flags.store(flags, Relaxed);

@@ -19,7 +19,7 @@ use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{
     Basis, Change, Instructions, Metered, Metric, MetricVerdict, Metrics, NoCounter, NotMetered, Side, Sides,
 };
-use perfunit_runtime::page::{FIRST, NOTHING, SETTLING_CALLS, heap, reading, state};
+use perfunit_runtime::page::{FIRST, NOTHING, heap, reading, state};
 use perfunit_system::interrupt;
 use perfunit_system::os::SystemCalls;
 use std::io::ErrorKind;
@@ -205,8 +205,7 @@ impl Pass<'_> {
 
     /// Returns whether the processes of a gauge take too much of the test's budget.
     fn is_too_long(&self, gauge: Gauge, ns: f64) -> bool {
-        let settling = if gauge == Gauge::SystemCalls { 0 } else { SETTLING_CALLS };
-        let calls = if self.later == 0 { 1 } else { 1 + settling + self.later };
+        let calls = if self.later == 0 { 1 } else { 1 + u64::from(gauge.settling_calls()) + self.later };
         let slower = if gauge == Gauge::SystemCalls { TRACER_SLOWS_DOWN } else { 1.0 };
         let seconds = slower * ns / 1e9 * (2 * calls) as f64;
         // A request for callgrind implies patience: callgrind may take as much time as the pairs.

@@ -114,8 +114,6 @@ pub const MAX_READINGS: usize = 8;
 pub const NOTHING: usize = 0;
 /// Index of the reading of the first call; the next indices are those of later calls.
 pub const FIRST: usize = 1;
-/// Calls between the first call and the next reading, so that work which a body does once or twice is over.
-pub const SETTLING_CALLS: u64 = 2;
 
 /// Indices of the figures of a reading.
 pub mod reading {
@@ -294,7 +292,8 @@ pub struct Page {
     pub repetitions: AtomicU64,
     /// Target time of a batch, ns.
     pub batch_ns: AtomicU64,
-    /// Untimed repetitions before each batch (0 or 1).
+    /// Untimed repetitions before each batch (0 or 1); with [`METER`], calls between the first call and the readings of
+    /// later calls.
     pub warm: AtomicU32,
     /// Random shift of the stack, in frames of at least 16 bytes; equal on both sides.
     pub stack_pad: AtomicU32,

@@ -5,7 +5,7 @@ use super::begin::{begin, lock_in, note_processes};
 use super::pilot::prepare;
 use super::seat::{leave, Seat};
 use crate::gauges;
-use crate::page::{state, COLD, FIRST, MAX_BATCHES, MAX_READINGS, PILOT, SETTLING_CALLS, SYSTEM_CALLS};
+use crate::page::{state, COLD, FIRST, MAX_BATCHES, MAX_READINGS, PILOT};
 use crate::probe::Tree;
 use crate::readings::Gauges;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -59,9 +59,7 @@ pub fn serve(seat: &'static Seat, body: Body<'_>, first: Option<bool>) -> ! {
 fn read_later_calls(seat: &Seat, gauges: &Gauges, body: Body<'_>) -> ! {
     let wanted = (seat.page.repetitions.load(Relaxed) as usize).min(MAX_READINGS - 1 - FIRST);
     if seat.page.flags.load(Relaxed) & COLD == 0 {
-        // A traced call takes several times as long, and what settles are caches, which no system call depends on.
-        let settling = if seat.page.flags.load(Relaxed) & SYSTEM_CALLS == 0 { SETTLING_CALLS } else { 0 };
-        let settled = (0..settling).all(|_| call(seat, body));
+        let settled = (0..seat.page.warm.load(Relaxed)).all(|_| call(seat, body));
         let mut later = FIRST + 1..=FIRST + wanted;
         if !settled || !later.all(|at| gauges.read(seat.area(), at, &mut || call(seat, body))) {
             leave(seat, state::FAILED_LATER);

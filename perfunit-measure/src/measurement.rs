@@ -148,6 +148,26 @@ impl Measurement {
         })
     }
 
+    /// Returns whether this much more time may settle a series that its own budget ended, if something is in doubt: a change
+    /// is probable, or one that is worth a statement is not excluded.
+    pub fn is_worth(&self, more: Duration) -> bool {
+        let is_in_doubt = self.pairs.sequential.conclude().is_some_and(|decision| {
+            let is_possible = self.largest_possible() > Threshold::of_inconclusive().fraction();
+            decision.verdict == Verdict::Inconclusive && (decision.change.leans() || is_possible)
+        });
+        let left = (self.budget + more).saturating_sub(self.spent);
+        let pairs = decide::affordable(self.complete(), self.spent.as_secs_f64(), left.as_secs_f64());
+        let (rule, log_ratios) = (self.rule(), self.pairs.sequential.log_ratios());
+        is_in_doubt && self.end == Some(End::Done) && !decide::is_hopeless(rule, log_ratios, self.unit.units(pairs))
+    }
+
+    /// Adds time to a series that its own budget ended.
+    pub fn extend(self, more: Duration) -> Self {
+        let distance = self.rule().distance;
+        let extended = self.continued_to(distance);
+        Self { budget: extended.budget + more, ..extended }
+    }
+
     pub fn is_over(&self) -> bool {
         self.end.is_some() || self.pairs.units() >= self.rule().looks.last()
     }

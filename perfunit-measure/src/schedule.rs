@@ -37,9 +37,9 @@ const PART_OF_LAST_ROUND: f64 = 0.75;
 const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 /// The time of a test that is not put off in a run of limited time, in equal shares of the time left.
 const SHARES: u32 = 4;
-/// The number of its budgets that a slow test may use, if there is extra time.
+/// The number of its budgets that a slow or open test may use, if there is extra time.
 const MOST_BUDGETS: u32 = 3;
-/// The extra time that all slow tests share, in budgets.
+/// The extra time that all slow and open tests share, in budgets.
 const EXTRA_BUDGETS: u32 = 6;
 /// The calls that a first look takes.
 const CALLS_OF_FIRST_LOOK: u32 = 32;
@@ -175,7 +175,7 @@ struct Screening<'a> {
     share: Option<Duration>,
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
-    /// The extra time left for tests that are too slow for their budgets.
+    /// The extra time left for tests that are too slow for their budgets, or that these leave open.
     extra: Duration,
 }
 
@@ -251,7 +251,8 @@ impl<'a> Screening<'a> {
         Some(left.min(left * SHARES / u32::try_from(tests).unwrap_or(u32::MAX)))
     }
 
-    /// Measures more pairs of the tests that are still open, the largest possible change first.
+    /// Measures more pairs of the tests that are still open, the largest possible change first. Tests that their budgets leave
+    /// in doubt get extra time after that.
     fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
         self.share = None;
         let mut open = std::mem::take(&mut self.open);
@@ -261,13 +262,16 @@ impl<'a> Screening<'a> {
         if !open.is_empty() {
             self.observer.progress.proceed("Measuring more", open.len());
         }
-        while let Some(mut next) = take_widest(&mut open) {
+        let mut in_doubt = Vec::new();
+        while let Some(mut next) = take_widest(&mut open).or_else(|| self.extend_widest(&mut in_doubt)) {
             let Open { place, subject, .. } = next;
             let began = Instant::now();
             self.observer.progress.message(subject.test.to_string());
             self.bench.settle();
             self.advance(subject, &mut next.series)?;
-            if next.series.measurement.is_over() {
+            if self.may_extend(&next.series) {
+                in_doubt.push(Open { spent: next.spent + began.elapsed(), ..next });
+            } else if next.series.measurement.is_over() {
                 let screened = self.complete(subject, next.series, false)?;
                 self.end(batch, (place, subject), screened, next.spent + began.elapsed());
                 self.observer.progress.advance();
@@ -277,6 +281,25 @@ impl<'a> Screening<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether extra time may settle a series that is over.
+    fn may_extend(&self, series: &Series) -> bool {
+        series.granted.is_zero() && series.measurement.is_worth(self.extra_for(&series.config))
+    }
+
+    /// Removes the test with the largest possible change, and gives it extra time.
+    fn extend_widest(&mut self, in_doubt: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
+        let next = take_widest(in_doubt)?;
+        let granted = self.extra_for(&next.series.config);
+        self.extra -= granted;
+        let measurement = next.series.measurement.extend(granted);
+        Some(Open { series: Series { measurement, granted, ..next.series }, ..next })
+    }
+
+    /// Returns the extra time that a test with these settings may get.
+    fn extra_for(&self, config: &Config) -> Duration {
+        self.extra.min(config.per_test_budget * (MOST_BUDGETS - 1))
     }
 
     /// Adds a test with complete first evidence to the batch.
@@ -318,8 +341,8 @@ impl<'a> Screening<'a> {
 
     /// Measures a test up to its first look. A slow test may take more than its budget.
     fn begin(&mut self, subject: &Subject<'_>, is_slow: bool) -> Result<Begun> {
-        let budget = self.config.on(subject.terms).per_test_budget;
-        let extra = self.extra.min(budget * (MOST_BUDGETS - 1));
+        let config = self.config.on(subject.terms);
+        let (budget, extra) = (config.per_test_budget, self.extra_for(&config));
         if !is_slow {
             let begun = self.begin_with(subject, Duration::ZERO)?;
             if !begun.can_be_measured_with(budget + extra) {
@@ -415,7 +438,7 @@ impl<'a> Screening<'a> {
             && confirms_all(&config)
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
         let series = Series { executables, config, settled, measurement, granted: Duration::ZERO };
-        if left_open || series.measurement.is_over() {
+        if left_open || series.measurement.is_over() && !self.may_extend(&series) {
             return self.complete(subject, series, left_open).map(|screened| Begun::Over(Box::new(screened)));
         }
         Ok(Begun::Open(Box::new(series)))

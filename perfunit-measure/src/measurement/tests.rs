@@ -129,6 +129,32 @@ fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
 }
 
 #[test]
+fn extra_time_is_worth_it_where_a_change_is_in_doubt() {
+    const BUDGET: Duration = Duration::from_secs(10);
+    let clock = Clock::start(Duration::ZERO, HOUR, None);
+    let config = Config { metering: None, ..config() };
+    let ended = |change: f64, noise: f64, end: End| {
+        let mut series = measured(Unit::Pair, 0, 0.0, &clock);
+        for number in 0..8 {
+            let noise = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
+            series.add(&pair((1.0 + change) * noise), &config, &clock);
+        }
+        Measurement { end: Some(end), budget: BUDGET, spent: BUDGET, ..series }
+    };
+    let probable = ended(0.03, 0.04, End::Done);
+    assert!(probable.is_worth(2 * BUDGET));
+    // 8 of 16 pairs.
+    assert!(!probable.is_worth(BUDGET / 2) && !probable.is_worth(Duration::ZERO));
+    let longer = probable.extend(2 * BUDGET);
+    assert_eq!((longer.is_over(), longer.next_look(), longer.budget), (false, 16, 3 * BUDGET));
+    // Nothing of 10 % is excluded.
+    assert!(ended(0.0, 0.12, End::Done).is_worth(2 * BUDGET));
+    assert!(!ended(0.0, 0.02, End::Done).is_worth(2 * BUDGET));
+    assert!(!ended(0.0, 0.001, End::Done).is_worth(2 * BUDGET));
+    assert!(!ended(0.03, 0.04, End::CutShort(Reason::BudgetUsedUp)).is_worth(2 * BUDGET));
+}
+
+#[test]
 fn of_many_pairs_a_part_may_fail() {
     let end = SideEnd { state: state::FAILED_FIRST, ..SideEnd::default() };
     let shape = Shape { repetitions: 1, batches: 1, warm: 0 };

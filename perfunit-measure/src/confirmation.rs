@@ -10,6 +10,7 @@
 
 use super::bench::{Bench, Config};
 use super::doubt::{Doubt, Instructions, doubt_on_metric, is_flagged, is_small, least_instructions, rests_on_places};
+use super::extra_time::ExtraTime;
 use super::first_calls::{self, Flagged};
 use super::layouts::{Layouts, Placed};
 use super::measurement::{Measurement, Unit};
@@ -65,6 +66,7 @@ pub(super) struct Confirmer<'r, 'a> {
     pub observer: Observer<'r>,
     pub layouts: &'r mut Layouts<'a>,
     pub random: &'r mut fastrand::Rng,
+    pub extra: &'r mut ExtraTime,
 }
 
 /// The calls that are measured again.
@@ -88,6 +90,8 @@ struct Open {
     cost: f64,
     /// The pairs so far.
     measurement: Option<Measurement>,
+    /// The time in addition to the budget that the pairs got because they left the test in doubt.
+    granted: Duration,
     is_over: bool,
 }
 
@@ -148,6 +152,7 @@ impl Confirmer<'_, '_> {
                     pairs_per_layout,
                     cost: pairs_per_layout.sum(decide::FIRST_LOOK) as f64 * figures.seconds_per_pair,
                     measurement: None,
+                    granted: Duration::ZERO,
                     is_over: false,
                     config: if calls == Calls::First { first_calls::judged(&config) } else { config.clone() },
                 });
@@ -214,10 +219,17 @@ impl Confirmer<'_, '_> {
         };
         let units = measurement.next_look();
         self.advance(open, &mut measurement, units)?;
+        let extra = self.extra.of_test(&open.config);
+        if open.granted.is_zero() && screened.granted.is_zero() && measurement.is_worth(extra) {
+            self.extra.take(extra);
+            measurement = measurement.extend(extra);
+            open.granted = extra;
+        }
         if !measurement.is_over() {
             open.measurement = Some(measurement);
             return Ok(true);
         }
+        self.extra.give_back(measurement.time_left().min(open.granted));
         self.complete(open, measurement, screened)?;
         open.is_over = true;
         Ok(true)

@@ -13,6 +13,7 @@ mod column;
 mod confirmation;
 pub mod cores;
 mod doubt;
+mod extra_time;
 mod first_calls;
 mod fork_servers;
 mod gauge;

@@ -161,6 +161,11 @@ impl Measurement {
         is_in_doubt && self.end == Some(End::Done) && !decide::is_hopeless(rule, log_ratios, self.unit.units(pairs))
     }
 
+    /// Returns the time of the budget that is left.
+    pub fn time_left(&self) -> Duration {
+        self.budget.saturating_sub(self.spent)
+    }
+
     /// Adds time to a series that its own budget ended.
     pub fn extend(self, more: Duration) -> Self {
         let distance = self.rule().distance;

@@ -3,6 +3,7 @@
 use super::bench::{Bench, Config};
 use super::classify;
 use super::confirmation::{Confirmer, Screened};
+use super::extra_time::ExtraTime;
 use super::first_calls::{self, Look};
 use super::layouts::{Layouts, Placed};
 use super::lockstep::Task;
@@ -37,10 +38,6 @@ const PART_OF_LAST_ROUND: f64 = 0.75;
 const SHORTEST_ROUND: Duration = Duration::from_secs(2);
 /// The time of a test that is not put off in a run of limited time, in equal shares of the time left.
 const SHARES: u32 = 4;
-/// The number of its budgets that a slow or open test may use, if there is extra time.
-const MOST_BUDGETS: u32 = 3;
-/// The extra time that all slow and open tests share, in budgets.
-const EXTRA_BUDGETS: u32 = 6;
 /// The calls that a first look takes.
 const CALLS_OF_FIRST_LOOK: u32 = 32;
 /// The shortest call that is put off for its share: about half of it is the start of the process.
@@ -83,7 +80,7 @@ pub fn measure_all(
         round: None,
         share: None,
         open: Vec::new(),
-        extra: if config.deadline.is_some() { Duration::ZERO } else { config.per_test_budget * EXTRA_BUDGETS },
+        extra: ExtraTime::of_run(config),
     };
     let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
@@ -100,9 +97,10 @@ pub fn measure_all(
         let part = if put_off.is_empty() { 1.0 } else { PART_OF_ROUND };
         let deadline = config.deadline.map(|deadline| end_of_round(deadline, part));
         let config = &Config { deadline, ..config.clone() };
-        let Screening { layouts, random, .. } = &mut screening;
+        let Screening { layouts, random, extra, .. } = &mut screening;
         let ways: Vec<Option<Settled>> = screened.iter().map(|screened| screened.way.clone()).collect();
-        let mut confirmer = Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random };
+        let mut confirmer =
+            Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random, extra };
         let ends = confirmer.run(screened)?.into_iter().zip(ways);
         places.into_iter().zip(ends).for_each(|(place, end)| tests[place] = Some(end));
         if !put_off.is_empty() {
@@ -175,8 +173,7 @@ struct Screening<'a> {
     share: Option<Duration>,
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
-    /// The extra time left for tests that are too slow for their budgets, or that these leave open.
-    extra: Duration,
+    extra: ExtraTime,
 }
 
 impl<'a> Screening<'a> {
@@ -285,21 +282,16 @@ impl<'a> Screening<'a> {
 
     /// Returns whether extra time may settle a series that is over.
     fn may_extend(&self, series: &Series) -> bool {
-        series.granted.is_zero() && series.measurement.is_worth(self.extra_for(&series.config))
+        series.granted.is_zero() && series.measurement.is_worth(self.extra.of_test(&series.config))
     }
 
     /// Removes the test with the largest possible change, and gives it extra time.
     fn extend_widest(&mut self, in_doubt: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
         let next = take_widest(in_doubt)?;
-        let granted = self.extra_for(&next.series.config);
-        self.extra -= granted;
+        let granted = self.extra.of_test(&next.series.config);
+        self.extra.take(granted);
         let measurement = next.series.measurement.extend(granted);
         Some(Open { series: Series { measurement, granted, ..next.series }, ..next })
-    }
-
-    /// Returns the extra time that a test with these settings may get.
-    fn extra_for(&self, config: &Config) -> Duration {
-        self.extra.min(config.per_test_budget * (MOST_BUDGETS - 1))
     }
 
     /// Adds a test with complete first evidence to the batch.
@@ -311,7 +303,7 @@ impl<'a> Screening<'a> {
         spent: Duration,
     ) {
         let budget = self.config.on(subject.terms).per_test_budget;
-        self.extra += screened.granted.saturating_sub(spent.saturating_sub(budget));
+        self.extra.give_back(screened.granted.saturating_sub(spent.saturating_sub(budget)));
         screened.evidence.spent =
             Spent { seconds: spent.as_secs_f64(), pairs: screened.way.as_ref().map_or(0, |way| way.pairs_run.get()) };
         let of_time = screened.evidence.screening.result.as_ref().ok().map(|figures| figures.verdict);
@@ -342,14 +334,14 @@ impl<'a> Screening<'a> {
     /// Measures a test up to its first look. A slow test may take more than its budget.
     fn begin(&mut self, subject: &Subject<'_>, is_slow: bool) -> Result<Begun> {
         let config = self.config.on(subject.terms);
-        let (budget, extra) = (config.per_test_budget, self.extra_for(&config));
+        let (budget, extra) = (config.per_test_budget, self.extra.of_test(&config));
         if !is_slow {
             let begun = self.begin_with(subject, Duration::ZERO)?;
             if !begun.can_be_measured_with(budget + extra) {
                 return Ok(begun);
             }
         }
-        self.extra -= extra;
+        self.extra.take(extra);
         Ok(self.begin_with(subject, extra)?.granted(extra))
     }
 

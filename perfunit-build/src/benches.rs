@@ -3,8 +3,8 @@
 //! Programs create benchmark names at run time, so the executable runs once without calling any benchmark body. Other
 //! code of the program may take long, so a time limit applies.
 
-use super::kept::TestExecutable;
 use super::listing::{self, ListedTest};
+use super::side_build::TestExecutable;
 use perfunit_model::error::{Stop, Tried};
 use perfunit_model::{Capture, Unlisted};
 use perfunit_runtime::page::LIST_VARIABLE;

@@ -1,9 +1,9 @@
 //! Builds both versions in one tree, one after the other, and retries until both are built or no attempt is left.
 
 use super::invoke::{BuildFailure, BuildTask, Watch};
-use super::kept::SideBuild;
 use super::request::{Options, Request};
 use super::shadow::{Injections, Tree};
+use super::side_build::SideBuild;
 use super::toolchain::{self, Toolchain, Variant};
 use super::unify::Named;
 use super::{configuration, key, lto};

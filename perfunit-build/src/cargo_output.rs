@@ -1,6 +1,6 @@
 //! Reads cargo's output during a build, for progress and for errors.
 
-use super::kept::Artifacts;
+use super::side_build::Artifacts;
 use cargo_metadata::{Message, diagnostic::DiagnosticLevel, diagnostic::DiagnosticSpan};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::guesses::{NOT_COMPILED, OF_TEST_CODE, PROGRESS_VERBS};

@@ -3,8 +3,8 @@
 //! If the copies of the sides differ, a symbolic link replaces the folder. It leads through a file descriptor that
 //! each process inherits for the folder of its own side.
 
-use super::kept::SideBuild;
 use super::out_dir_files::FOLDER;
+use super::side_build::SideBuild;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Side, Sides};
 use perfunit_system::fs;

@@ -3,7 +3,7 @@
 
 use super::capture_role::Invocation;
 use super::cargo_layout;
-use super::compiled::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
+use super::compiled_files::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
 use super::dispatcher;
 use super::link::{self, LIBRARIES};
 use super::out_dir_files::OutDirFiles;

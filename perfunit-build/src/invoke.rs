@@ -6,12 +6,12 @@ use super::configuration::configured_targets;
 use super::disk::full_disk;
 use super::doctests::{self, Order, RUSTDOC_NAME};
 use super::fingerprint::Fingerprint;
-use super::kept::{self, Artifacts, SideBuild};
 use super::key::{self, side_key};
 use super::request::Request;
+use super::side_build::{self, Artifacts, SideBuild};
 use super::toolchain::Toolchain;
 use super::unify::Flags;
-use super::{in_place, undeclared};
+use super::{in_place, undeclared_inputs};
 use perfunit_model::Lto;
 use perfunit_model::error::{Error, ExitCode, Result, Stop, Tried};
 use perfunit_model::guesses::RUNNER_CONFLICT;
@@ -100,7 +100,7 @@ impl<'a> BuildTask<'a> {
     pub fn kept(&self) -> Result<Option<SideBuild>> {
         let kept = self.find_kept();
         if let Some(build) = &kept {
-            kept::stand_in(self.request.ours, build, self.toolchain.dispatcher.as_deref())?;
+            side_build::stand_in(self.request.ours, build, self.toolchain.dispatcher.as_deref())?;
         }
         Ok(kept)
     }
@@ -108,7 +108,7 @@ impl<'a> BuildTask<'a> {
     /// Finds the build of an earlier run, in which it may have been the other side. It may have more targets.
     fn find_kept(&self) -> Option<SideBuild> {
         let Request { ours, targets, .. } = self.request;
-        let of = |key: &str, read: &Fingerprint| kept::load(&ours.join(SIDES), &read.key(key));
+        let of = |key: &str, read: &Fingerprint| side_build::load(&ours.join(SIDES), &read.key(key));
         let load = |key: &str| of(key, &Fingerprint::load(ours, key)?);
         let own = load(&self.own_key).filter(|build| match &self.texts {
             Some(texts) => doctests::texts_key(&build.doctests()).is_ok_and(|own| own == texts.key),
@@ -142,8 +142,8 @@ impl<'a> BuildTask<'a> {
     pub fn forget_stale(&self, repository: &Repository, files: &FileSet, packages: &[Package]) -> Result<()> {
         let read = |path: &PathBuf| std::fs::read_to_string(path).ok();
         let configuration: Vec<String> = self.request.config_files.iter().filter_map(read).collect();
-        let version = undeclared::Version { repository, files, packages, configuration: &configuration };
-        undeclared::forget_stale(self.request.target_dir, &version)
+        let version = undeclared_inputs::Version { repository, files, packages, configuration: &configuration };
+        undeclared_inputs::forget_stale(self.request.target_dir, &version)
     }
 
     /// Runs cargo with these flags, and stores what it built. No requested target may read a file of `empty`.
@@ -178,8 +178,8 @@ impl<'a> BuildTask<'a> {
         let mut read = Fingerprint::of(&artifacts.traces, request.ours, &cargo.sysroot, workspace)?;
         (read.family, read.targets) = (key::family_key(toolchain, request)?, request.targets.clone());
         read.save(request.ours, key)?;
-        let build = kept::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?;
-        kept::stand_in(request.ours, &build, toolchain.dispatcher.as_deref())?;
+        let build = side_build::keep(&request.ours.join(SIDES), &read.key(key), &artifacts, &invocations, &extracted)?;
+        side_build::stand_in(request.ours, &build, toolchain.dispatcher.as_deref())?;
         Ok(build)
     }
 }

@@ -1,7 +1,7 @@
 //! Lists the tests of an executable with our runner or libtest, and how each was captured.
 
 use super::bytes::find;
-use super::kept::TestExecutable;
+use super::side_build::TestExecutable;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{Capture, NotCaptured};
 use perfunit_runtime::page::LIST_VARIABLE;

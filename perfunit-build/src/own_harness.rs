@@ -5,8 +5,8 @@
 //! run anything, so it is called once with a time limit, and never for single tests.
 
 use super::bytes::contains;
-use super::kept::TestExecutable;
 use super::listing::ListedTest;
+use super::side_build::TestExecutable;
 use perfunit_model::error::{Stop, Tried};
 use perfunit_model::{Capture, Unlisted};
 use perfunit_runtime::page::HARNESS_MARKER;

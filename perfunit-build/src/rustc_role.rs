@@ -4,7 +4,7 @@
 //! Cargo fingerprints only the wrapper's *path*. Everything that decides what happens here is therefore in a folder
 //! named by its content, next to the executable; the environment decides nothing.
 
-use super::compiled::note_debug_assertions;
+use super::compiled_files::note_debug_assertions;
 use super::embedded::LIBTEST;
 use super::rustc_call::{Call, DebugInformation};
 use super::wrapper::{HARNESS_SUFFIX, Inlining, Probes, WRAPPER_NAME, WrapperConfig};

@@ -2,9 +2,9 @@
 
 use super::benches;
 use super::doctests::Doctests;
-use super::kept::{TestExecutable, side_of};
 use super::listing::{self, ListedTest};
 use super::own_harness;
+use super::side_build::{TestExecutable, side_of};
 use perfunit_model::error::{Result, Tried};
 use perfunit_model::{Harness, NoDoctest, NotCaptured, Unlisted};
 use perfunit_system::json;

@@ -3,7 +3,7 @@
 //! Both versions are compared at the same lengths, so all other influences on the work are the same. A larger constant,
 //! a larger factor and a logarithm do not count as another power.
 
-use super::added::{Added, WorkAt, added};
+use super::extra_work::{ExtraWork, WorkAt, find_extra_work};
 use super::location::Interval;
 use super::power::{Sized, exponent, most_grown, power_and_logarithm, powers};
 use perfunit_model::Sides;
@@ -72,8 +72,9 @@ fn faster(steps: &[WorkAt], largest: WorkAt) -> Option<Faster> {
     let of_base = values(steps, |at| at.work.base);
     let exponent = Sides { base: exponent(&of_base)?, head: exponent(&values(steps, |at| at.work.head))? };
     let likely = likely(&of_base, exponent.base)?;
-    let term = added(steps, exponent.base, likely).filter(|term| is_more(term.work) && term.exponent.estimate > likely);
-    if let Some(Added { exponent: added, work }) = term {
+    let term = find_extra_work(steps, exponent.base, likely)
+        .filter(|term| is_more(term.work) && term.exponent.estimate > likely);
+    if let Some(ExtraWork { exponent: added, work }) = term {
         // If lengths explain little of base's work, its exponent is open, but the growth that scatter can hide is still
         // limited.
         if added.estimate > exponent.base.high || work >= most_grown(&of_base, added.estimate)? {

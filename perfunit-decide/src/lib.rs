@@ -13,10 +13,10 @@
 //! - Statistics use logarithms, where slower and faster are symmetric; a [`Decision`] contains fractions of base.
 //! - An interval is printed or acted upon only if it has paid for the number of looks taken.
 
-mod added;
 mod effect;
 mod estimate;
 mod exact;
+mod extra_work;
 mod growth;
 mod location;
 mod looks;
@@ -28,10 +28,10 @@ mod sequential;
 #[cfg(test)]
 mod simulation;
 
-pub use added::WorkAt;
 pub use effect::{cohens_d, effect_size};
 pub use estimate::{Estimate, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
+pub use extra_work::WorkAt;
 pub use growth::{Faster, Growing, growth};
 pub use location::{Interval, deviation, mean_interval, mean_of_fastest_half, median, quantile, trimmed_mean, welch};
 pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};

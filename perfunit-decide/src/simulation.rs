@@ -6,9 +6,9 @@
 //! `cargo test --release -p perfunit-decide simulated_tables -- --ignored --nocapture` and of
 //! `cargo test --release -p perfunit-decide simulated_by_shape -- --ignored --nocapture`.
 
-mod confirmed;
 mod noise;
 mod shapes;
+mod whole_rule;
 
 use super::{Decision, Estimate, Looks, Rule, Sequential, Step, conclude, confirmation_alpha, on_fresh_values};
 use noise::{Noise, Shape};
@@ -346,5 +346,5 @@ fn simulated_tables() {
 #[test]
 #[ignore = "minutes in release; for the tables in the docs"]
 fn simulated_tables_of_the_whole_rule() {
-    println!("{}", confirmed::table(2_000));
+    println!("{}", whole_rule::table(2_000));
 }

@@ -24,7 +24,7 @@ use perfunit_model::{
     TargetKind, Unexplained,
 };
 use perfunit_project::git::FileSet;
-use perfunit_select::Selected;
+use perfunit_select::TargetSelection;
 use perfunit_select::code::{self, Inlining, Operations, UnreadableExecutable};
 use perfunit_select::source::{InputKind, extents};
 use perfunit_system::progress::Progress;
@@ -687,7 +687,7 @@ fn written(inquiry: &Inquiry<'_>, tree: &Path, side: Side) -> Vec<Written> {
 }
 
 /// Returns the packages of the repository, and changed external packages.
-fn packages(selected: &Selected) -> BTreeSet<String> {
+fn packages(selected: &TargetSelection) -> BTreeSet<String> {
     let own = selected.workspace.packages.iter().map(|package| package.name.clone());
     let changed = selected.diff.inputs.iter().filter_map(|input| match &input.kind {
         InputKind::LockFile { packages } => Some(packages.iter().cloned()),

@@ -11,7 +11,7 @@ use perfunit_measure::ROOT;
 use perfunit_model::{Cause, ChangeKind, Changed, CodeChange, Explanation, Function, Side};
 use perfunit_project::git::path::parent;
 use perfunit_project::git::{FileSet, Mode, Versions};
-use perfunit_select::Selected;
+use perfunit_select::TargetSelection;
 use perfunit_select::reach::{Graph, PackageNode};
 use perfunit_select::source::{self, ChangedInput, ChangedItem, FileInTarget, InputKind, ItemKind, Place};
 use std::borrow::Cow;
@@ -223,7 +223,7 @@ pub fn text(versions: &Versions, files: &FileSet, path: &str) -> Option<String> 
 }
 
 /// Returns the files of all targets of the workspace by path.
-pub fn sources(selected: &Selected, side: Side) -> BTreeMap<String, SourceFile> {
+pub fn sources(selected: &TargetSelection, side: Side) -> BTreeMap<String, SourceFile> {
     let mut found = BTreeMap::new();
     let folders: BTreeMap<&str, &str> =
         selected.workspace.packages.iter().map(|package| (package.name.as_str(), package.dir.as_str())).collect();
@@ -255,7 +255,7 @@ pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
 }
 
 /// Returns the external packages that differ, by the workspace's lock file.
-fn locked(versions: &Versions, selected: &Selected) -> Vec<source::LockedChange> {
+fn locked(versions: &Versions, selected: &TargetSelection) -> Vec<source::LockedChange> {
     let path = in_folder(&selected.graph.root, "Cargo.lock");
     let read = |side: Side| versions.read_file(versions.files.get(side), &path);
     match (read(Side::Base), read(Side::Head)) {
@@ -387,7 +387,7 @@ fn is_of_another_profile(key: &str, profiles: &[String]) -> bool {
 }
 
 /// Returns changed code outside of tests: items of members, which may have no probe, and packages that never have one.
-fn code(selected: &Selected) -> Vec<Suspect> {
+fn code(selected: &TargetSelection) -> Vec<Suspect> {
     let graph = &selected.graph;
     let mut suspects = Vec::new();
     let mut others: BTreeMap<usize, Vec<CodeChange>> = BTreeMap::new();
@@ -420,12 +420,12 @@ fn code(selected: &Selected) -> Vec<Suspect> {
 
 /// Returns whether an item can affect a measurement. Imports and module declarations do so only through the items that
 /// they name, and test code is the same in both versions.
-fn counts(item: &ChangedItem, selected: &Selected) -> bool {
+fn counts(item: &ChangedItem, selected: &TargetSelection) -> bool {
     !item.test_only && !matches!(item.kind, ItemKind::Use | ItemKind::Module) && !is_of_tests(&item.path, selected)
 }
 
 /// Returns whether only tests contain the file.
-fn is_of_tests(path: &str, selected: &Selected) -> bool {
+fn is_of_tests(path: &str, selected: &TargetSelection) -> bool {
     let mut held = false;
     for (target, files) in &selected.target_files {
         let infos = [&files.base, &files.head].into_iter().filter_map(|files| files.get(path));

@@ -9,7 +9,7 @@ use perfunit_model::{
     SelectedBecause, Sides, Strategy, TargetId, TestId, Unexplained, Warning,
 };
 use perfunit_project::git::Versions;
-use perfunit_select::Selected;
+use perfunit_select::TargetSelection;
 use perfunit_select::reach::{self, TestSource};
 use perfunit_select::source::{self, ChangedItem, ItemKind};
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ const ACCOUNTED: f64 = 0.5;
 #[derive(Clone, Copy)]
 pub struct Inquiry<'a> {
     pub versions: &'a Versions,
-    pub selected: &'a Selected,
+    pub selected: &'a TargetSelection,
     pub built: &'a BuiltSides,
     /// Cargo's options.
     pub build: &'a build::Options,
@@ -96,7 +96,7 @@ impl Inquiry<'_> {
 
     /// Returns the build job for these targets.
     pub fn job<'b>(&'b self, targets: &'b BTreeSet<TargetId>) -> Job<'b> {
-        let Selected { workspace, packages, .. } = self.selected;
+        let TargetSelection { workspace, packages, .. } = self.selected;
         Job { options: self.build, workspace, packages, targets, deadline: self.end() }
     }
 

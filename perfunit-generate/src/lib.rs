@@ -5,15 +5,15 @@
 //! tree ([`place`]), and runs only in the cage until it has passed its trial.
 
 mod calls;
-mod handed_over;
 mod place;
+mod plain_tests;
 mod sources;
 mod store;
 mod trial;
 
 pub use calls::{CrateSources, calls};
-pub use handed_over::written;
 pub use place::{Placing, module_ends, place};
+pub use plain_tests::write_plain_tests;
 pub use sources::{Sources, sources};
 pub use store::{Store, key};
 pub use trial::{Trials, try_calls};

@@ -4,7 +4,7 @@ use perfunit_model::{Function, TargetId, TargetKind};
 use perfunit_project::cargo::Features;
 use perfunit_project::git::Versions;
 use perfunit_project::git::path::is_rust;
-use perfunit_select::Selected;
+use perfunit_select::TargetSelection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub struct Sources {
 }
 
 /// Returns the library or binary whose unit tests can call a function in this file.
-pub fn holder<'a>(selected: &'a Selected, package: &str, file: &str) -> Option<(&'a TargetId, &'a str)> {
+pub fn holder<'a>(selected: &'a TargetSelection, package: &str, file: &str) -> Option<(&'a TargetId, &'a str)> {
     selected.target_files.iter().find_map(|(target, sides)| {
         let known = sides.head.get(file).filter(|known| !known.test_only)?;
         let is_code = matches!(target.kind, TargetKind::Lib | TargetKind::Bin);
@@ -31,7 +31,7 @@ pub fn holder<'a>(selected: &'a Selected, package: &str, file: &str) -> Option<(
 /// Returns the crates with the functions, and the functions that belong to none.
 pub fn sources(
     versions: &Versions,
-    selected: &Selected,
+    selected: &TargetSelection,
     features: Option<&Features>,
     functions: &[Function],
 ) -> (Vec<Sources>, Vec<Function>) {

@@ -8,8 +8,8 @@
 
 use super::classify::longest_call;
 use super::lockstep::{PairEnd, SideEnd, Task};
+use super::measured_process::Pads;
 use super::pair;
-use super::running::Pads;
 use super::trial::Trial;
 use perfunit_build::TestClock;
 use perfunit_model::Side;

@@ -1,7 +1,7 @@
 //! Classification of a test by its pilot: the way to measure it, or the reason why it cannot be measured. Pure.
 
 use super::lockstep::{BATCH_NS, PairEnd, Shape, SideEnd};
-use super::running::how_ended;
+use super::measured_process::how_ended;
 use perfunit_decide as decide;
 use perfunit_model::{FailedOn, Failure, FirstCallsBecause, NotCaptured, Reason, Side, Sides};
 use perfunit_runtime::calibrate::{self, Noise, Plan};

@@ -7,10 +7,10 @@
 
 use super::bench::Bench;
 use super::fork_servers::Kept;
-use super::running::Programs;
+use super::measured_process::Programs;
 use super::shared_memory::size;
 use super::subject::Subject;
-use crate::layout::{Matched, Natural, Unplaced};
+use crate::layout::{MatchedLayout, Natural, Unplaced};
 use perfunit_build::{
     CompiledFiles, EXECUTABLES, LinkRecord, Position, SideBuild, TestClock, TestExecutable, side_of, stand_ins_beside,
 };
@@ -63,7 +63,7 @@ pub enum Placed {
 /// A target that can be linked again.
 #[derive(Debug)]
 struct Target {
-    matched: Matched,
+    matched: MatchedLayout,
     first: Sides<TestExecutable>,
     figures: LayoutMatch,
     /// The tests that can reach code without a common place, once that was computed.
@@ -266,7 +266,8 @@ impl<'a> Layouts<'a> {
             links: Sides { base: base.as_path(), head: head.as_path() },
         };
         let places = outputs.as_ref().map(PathBuf::as_path);
-        let (matched, figures) = Matched::prepare(natural, &self.bench.linkers, &self.folder, places, self.position)?;
+        let (matched, figures) =
+            MatchedLayout::prepare(natural, &self.bench.linkers, &self.folder, places, self.position)?;
         Ok(Target {
             matched,
             first: at(executables, outputs),
@@ -301,7 +302,7 @@ fn executes(
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         trace::executes(&program, executable.known_as(&subject.test.name), functions, trace::LONGEST)
     })?;
-    Ok(executed != trace::Executed::No)
+    Ok(executed != trace::Execution::No)
 }
 
 /// Returns the tests that can reach one of these functions; all tests if that is unknown.

@@ -2,7 +2,7 @@
 
 use super::bench::Bench;
 use super::gauge::Gauge;
-use super::running::{self, Inheritance, Pads, Programs, Running, Start, how_ended};
+use super::measured_process::{self, Inheritance, Pads, Programs, RunningProcess, Start, how_ended};
 use super::shared_memory::SharedPage;
 use super::starts::Use;
 use super::system_calls;
@@ -242,10 +242,10 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, task: Task, pads: Pads, limit
     }
     let mut processes = Vec::with_capacity(2);
     for side in wanted {
-        processes.push(Running::start(bench, programs, *side, start)?);
+        processes.push(RunningProcess::start(bench, programs, *side, start)?);
     }
     drop(inheritance);
-    let timed_out = running::wait(page, &mut processes, limit, running::sleep_until_end);
+    let timed_out = measured_process::wait(page, &mut processes, limit, measured_process::sleep_until_end);
     let mut status = Sides { base: None, head: None };
     for process in processes {
         *status.get_mut(process.side) = process.status;
@@ -277,7 +277,7 @@ pub fn read_end(
         head: read_side(bench, page, Side::Head, batches, status.head),
     };
     let sides = if let Task::Fork(..) | Task::ForkPilot(_) = task { sides.map(with_typical_first_call) } else { sides };
-    PairEnd { sides, shape, starter: running::owner(page, 0), timed_out, took: Duration::ZERO }
+    PairEnd { sides, shape, starter: measured_process::owner(page, 0), timed_out, took: Duration::ZERO }
 }
 
 /// Writes the request to the processes of a pair.

@@ -9,8 +9,8 @@
 use super::column::readings;
 use super::gauge::Gauge;
 use super::lockstep::{PairEnd, Readings, Task};
+use super::measured_process::Pads;
 use super::pair;
-use super::running::Pads;
 use super::system_calls;
 use super::trial::{Settled, Trial};
 use perfunit_build::is_dynamic;

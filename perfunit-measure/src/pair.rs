@@ -3,7 +3,7 @@
 use super::bench::Bench;
 use super::fork_servers::{Origin, Servers};
 use super::lockstep::{self, PairEnd, Task};
-use super::running::{self, Awaited, Inheritance, Pads, Programs, Start};
+use super::measured_process::{self, Awaited, Inheritance, Pads, Programs, Start};
 use super::shared_memory::{SharedPage, identities, size};
 use perfunit_build::{TestClock, TestExecutable};
 use perfunit_model::error::Result;
@@ -90,8 +90,9 @@ fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> 
     page.core.store(lockstep::core_number(core), Relaxed);
     let (pads, inheritance) = (pads.for_server(origin.clock), &inheritance);
     let start = |side: Side| -> Result<Server> {
-        let mut command = running::serving(bench, programs, side, Start { pads, gauge: origin.gauge, inheritance })?;
-        let child = running::spawn_on(bench, side, &mut command)?;
+        let mut command =
+            measured_process::serving(bench, programs, side, Start { pads, gauge: origin.gauge, inheritance })?;
+        let child = measured_process::spawn_on(bench, side, &mut command)?;
         if let Some(core) = core {
             let _ = os::keep_child_on(core, &child);
         }
@@ -127,7 +128,7 @@ fn serve(
         end: None,
     });
     let mut seen = 0;
-    let timed_out = running::wait(page, &mut children, limit, |children, left| {
+    let timed_out = measured_process::wait(page, &mut children, limit, |children, left| {
         let now = page.ended.load(Acquire);
         if now == seen || children.iter_mut().all(|child| !child.has_ended()) {
             os::wait_for_change(&page.ended, now, left);

@@ -5,7 +5,7 @@
 use super::bench::Bench;
 use super::kernel;
 use super::lockstep::{PairEnd, Shape, SideEnd};
-use super::running::{self, Inheritance, Pads, Programs};
+use super::measured_process::{self, Inheritance, Pads, Programs};
 use perfunit_model::error::Result;
 use perfunit_model::{Side, Sides};
 use perfunit_runtime::page::state;
@@ -66,7 +66,7 @@ pub fn command(bench: &Bench, programs: &Programs<'_>, side: Side, asked: Asked,
     let mut command = Command::new(&executable.path);
     command.args(executable.harness.arguments(if asked == Asked::Test { programs.test } else { NO_TEST }));
     command.args(programs.ignored.then_some("--ignored"));
-    running::surround(&mut command, bench, programs, side, pads);
+    measured_process::surround(&mut command, bench, programs, side, pads);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

@@ -7,10 +7,10 @@
 use super::bench::Config;
 use super::classify::first_failure;
 use super::lockstep::Task;
+use super::measured_process::Pads;
 use super::noise::undisturbed;
 use super::pair;
 use super::process_pair;
-use super::running::Pads;
 use super::subject::Figures;
 use super::trial::{Settled, Trial};
 use perfunit_build::TestClock;

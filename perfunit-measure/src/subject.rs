@@ -1,6 +1,6 @@
 //! A test to measure, the figures of one series of its pairs, and its end.
 
-use super::running::Programs;
+use super::measured_process::Programs;
 use perfunit_build::{SideBuild, TestExecutable};
 use perfunit_model::{
     Capture, CrossCheck, EnteredFunction, Measured, Metrics, Note, PossibleChange, Reason, Sides, Spent, TestId,

@@ -1,7 +1,7 @@
 //! System calls of single runs of a test, in its own process and in processes that it starts, counted by a tracer.
 
 use super::bench::Bench;
-use super::running::{self, Programs, Start};
+use super::measured_process::{self, Programs, Start};
 use perfunit_build::stand_ins_beside;
 use perfunit_decide::{ExactRule, exact, median};
 use perfunit_model::error::Result;
@@ -26,12 +26,12 @@ pub struct Counted {
 
 /// Runs a process of a side under the tracer.
 pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>, limit: Duration) -> Result<Counted> {
-    let mut command = running::measured(bench, programs, side, start)?;
+    let mut command = measured_process::measured(bench, programs, side, start)?;
     let deadline = Instant::now() + limit;
     let is_over = || Instant::now() >= deadline || interrupt::requested();
     // Stand-ins that become the side's program do not belong to the test.
     let spared = stand_ins_beside(programs.folders.get(side));
-    let spawn = |command: &mut Command| running::spawn_on(bench, side, command);
+    let spawn = |command: &mut Command| measured_process::spawn_on(bench, side, command);
     let counted = os::count_system_calls(&mut command, spawn, MARK, spared.as_deref(), is_over)?;
     Ok(match counted {
         Ok(counted) => {

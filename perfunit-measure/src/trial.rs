@@ -2,10 +2,10 @@
 
 use super::bench::{Bench, Config};
 use super::lockstep::{PairEnd, Task};
+use super::measured_process::{Pads, Programs};
 use super::pair;
 use super::process_pair::{self, Asked};
-use super::running::{Pads, Programs};
-use super::waiting::Waiting;
+use super::waiting_time::WaitingTime;
 use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::error::Result;
@@ -56,7 +56,7 @@ pub struct Settled {
     /// The number of pairs that ran, which all series of the test share.
     pub pairs_run: Rc<Cell<usize>>,
     /// The waiting of the test, as far as calls show it; all series of the test share it.
-    pub waiting: Rc<RefCell<Waiting>>,
+    pub waiting: Rc<RefCell<WaitingTime>>,
 }
 
 impl Settled {

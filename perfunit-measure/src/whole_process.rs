@@ -5,8 +5,8 @@
 
 use super::classify::{FEWEST_PAIRS, first_failure};
 use super::lockstep::{SideEnd, Task};
+use super::measured_process::{Inheritance, Pads};
 use super::process_pair::{Asked, command, ended, run};
-use super::running::{Inheritance, Pads};
 use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
 use super::work::Comparison;
 use perfunit_build::TestClock;

@@ -1,6 +1,6 @@
 //! The conclusion of a run, on which the exit code, the hook, headlines and output variables are based.
 
-use super::{GeneratedCalls, NotCompared, Outcome, Run, Side, Undecided};
+use super::{GeneratedCalls, NotCompared, Outcome, Run, Side, UndecidedFinding};
 use std::iter;
 
 /// Findings that fail a run in addition to tests that got slower or newly fail (`--deny`, `--no-tests=fail`).
@@ -25,7 +25,7 @@ pub struct Denied {
 
 impl Denied {
     /// Returns the denied findings that could not be checked.
-    pub fn undecided(self, run: &Run) -> Vec<Undecided<'_>> {
+    pub fn undecided(self, run: &Run) -> Vec<UndecidedFinding<'_>> {
         let mut all = Vec::new();
         if self.inconclusive {
             all.extend(run.undecided_tests());

@@ -16,7 +16,7 @@ mod explanation;
 mod explanations;
 mod failure;
 pub mod format;
-mod generated;
+mod generated_workload;
 mod growth;
 pub mod guesses;
 mod history;
@@ -28,7 +28,7 @@ mod metric;
 mod note;
 mod outcome;
 mod partition;
-mod pooled;
+mod pooled_change;
 mod possible;
 mod profile;
 mod ratchet;
@@ -40,9 +40,9 @@ mod sides;
 pub mod suggest;
 mod test;
 mod threshold;
-mod uncovered;
-mod undecided;
-mod unexplained;
+mod uncovered_function;
+mod undecided_finding;
+mod unexplained_reason;
 mod verdict;
 mod warning;
 mod workload;
@@ -60,7 +60,7 @@ pub use environment::{Environment, LtoKind, Spent, Stages};
 pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
 pub use explanations::{Explanations, TestExplained};
 pub use failure::Failure;
-pub use generated::{
+pub use generated_workload::{
     CallFailure, GeneratedCall, GeneratedWorkload, Generation, ModulePlace, NotGenerated, SystemCall, WithoutWorkload,
 };
 pub use growth::{Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Scaling, UnseenBecause};
@@ -79,7 +79,7 @@ pub use metric::{
 pub use note::{Between, FirstCallUnknown, FirstCallsBecause, ForkObstacle, Note};
 pub use outcome::{GeneratedCalls, Measured, Outcome, Ratchet, Repeat, Run, VersionName};
 pub use partition::{Part, Partition, PartitionKind, Sharding};
-pub use pooled::{EnteredFunction, PooledChange};
+pub use pooled_change::{EnteredFunction, PooledChange};
 pub use possible::PossibleChange;
 pub use profile::{Profile, ProfileNode, Profiles};
 pub use ratchet::{AcceptedLoss, AcceptedVersion, NotCompared};
@@ -93,9 +93,9 @@ pub use test::{GENERATED_MODULE, TargetId, TargetKind, TestId};
 pub use threshold::{
     InvalidThreshold, OF_PLACES, OF_PLACES_NS, REACH_OF_CODE, REACH_OF_PLACES, REACH_WITHIN_CODE, Threshold, margin,
 };
-pub use uncovered::{LeftOutBy, Uncovered, UncoveredBecause};
-pub use undecided::Undecided;
-pub use unexplained::{BuiltWith, ExplanationNote, Unexplained, Unprobed, Unsteady};
+pub use uncovered_function::{LeftOutBy, Uncovered, UncoveredBecause};
+pub use undecided_finding::UndecidedFinding;
+pub use unexplained_reason::{BuiltWith, ExplanationNote, Unexplained, Unprobed, Unsteady};
 pub use verdict::{Bound, Change, EffectClass, EffectSize, Mode, Sample, Verdict};
 pub use warning::{
     AcceptanceUnused, Among, Machine, OwnRandomNumbers, Shards, ToolchainsUsed, Unfiltered, Unused, Warning,

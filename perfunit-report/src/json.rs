@@ -5,7 +5,7 @@ use super::explanations::Explanation;
 use super::generate::Calls;
 use super::metrics::{CrossCheck, MetricResult, metrics};
 use super::wire::{Bound, Interval, Reason, SCHEMA_VERSION, Test, Throughput, finite, pretty};
-use super::{acceptance, growth, pooled, ratchet};
+use super::{acceptance, growth, pooled_change, ratchet};
 use perfunit_model as model;
 use perfunit_model::{
     Capture, EffectClass, Function, LayoutMatch, LtoKind, Measured, Mode, NoLayout, Outcome, PartitionKind, Repeat,
@@ -329,7 +329,7 @@ pub struct Document {
     /// Changed functions with the mean change of the tests that enter the changed code there, where no test is slower or
     /// faster alone and the mean may have changed.
     #[serde(default)]
-    pub functions: Vec<pooled::FunctionChange>,
+    pub functions: Vec<pooled_change::FunctionChange>,
     /// Growth of functions' work with the length of their input, if requested.
     #[serde(default)]
     pub growth: Option<growth::Growth>,
@@ -496,7 +496,7 @@ impl From<&Run> for Document {
             interrupted: run.interrupted,
             repeat: run.repeat.clone(),
             sharding: run.sharding.as_ref().map(Sharding::from),
-            functions: run.pooled.iter().map(pooled::FunctionChange::from).collect(),
+            functions: run.pooled.iter().map(pooled_change::FunctionChange::from).collect(),
             growth: run.growth.as_ref().map(growth::Growth::from),
             scaling: run.scaling.iter().map(growth::Scaling::from).collect(),
             ratchet: run.ratchet.as_ref().map(|found| Ratchet::of(found, run)),

@@ -1,6 +1,6 @@
 //! JSON Schemas of our documents: generated from the serialized types and published in `docs/schema`.
 
-use super::{calibration, doctor, explanations, generate, history, json, list, saved};
+use super::{calibration, doctor, explanations, generate, history, json, list, saved_runs};
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -40,7 +40,7 @@ pub fn render(kind: DocumentKind) -> String {
         DocumentKind::Log => schema::<history::LogDocument>("cargo perfunit log"),
         DocumentKind::Releases => schema::<history::ReleasesDocument>("cargo perfunit log --by-tag"),
         DocumentKind::Bisect => schema::<history::BisectDocument>("cargo perfunit bisect"),
-        DocumentKind::Runs => schema::<saved::Document>("cargo perfunit report --list"),
+        DocumentKind::Runs => schema::<saved_runs::Document>("cargo perfunit report --list"),
         DocumentKind::Generate => schema::<generate::GenerateDocument>("cargo perfunit generate"),
         DocumentKind::Doctor => schema::<doctor::DoctorDocument<'_>>("cargo perfunit doctor"),
         DocumentKind::Calibrate => schema::<calibration::Document>("cargo perfunit calibrate"),
@@ -98,9 +98,9 @@ mod tests {
         let run = samples::whole();
         check(DocumentKind::Diff, &json::render(&run));
         check(DocumentKind::Diff, &json::render(&samples::run(Vec::new())));
-        let saved = |run| saved::Saved { id: "1".to_owned(), path: PathBuf::from("1/run.json"), run };
+        let saved = |run| saved_runs::Saved { id: "1".to_owned(), path: PathBuf::from("1/run.json"), run };
         let runs = [saved(Ok(run)), saved(Err(Error::setup("is damaged")))];
-        check(DocumentKind::Runs, &saved::render(&runs, saved::ListFormat::Json));
+        check(DocumentKind::Runs, &saved_runs::render(&runs, saved_runs::ListFormat::Json));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use super::by_cause::{self, Group, Responsible};
 use super::figures::{self, Words, sorted};
-use super::{acceptance, caveats, counts, generated, growth, pooled, ratchet};
+use super::{acceptance, caveats, counts, generated_calls, growth, pooled_change, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
     Denied, Function, LeftOutBy, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered, UncoveredBecause,
-    Undecided, UnmeasuredTarget, Verdict,
+    UndecidedFinding, UnmeasuredTarget, Verdict,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -258,15 +258,15 @@ fn within(run: &Run) -> Option<Section<'_>> {
 
 /// Returns the section of changed functions whose tests changed in the mean.
 fn functions(run: &Run) -> Option<Section<'_>> {
-    let changed = pooled::changed(run);
-    let headline = pooled::headline(&changed);
+    let changed = pooled_change::changed(run);
+    let headline = pooled_change::headline(&changed);
     let items: Vec<_> = changed.into_iter().map(|pooled| of_pooled(pooled, run)).collect();
     let is_bad = items.iter().any(|item| item.is_bad);
     (!items.is_empty()).then(|| Section { is_bad, ..Section::new(Kind::Functions, headline, items) })
 }
 
 fn of_pooled<'a>(pooled: &'a PooledChange, run: &Run) -> Item<'a> {
-    let text = pooled::said(pooled);
+    let text = pooled_change::said(pooled);
     let item = match &pooled.function {
         Some(function) => Item::of_function(function, text),
         None => Item::remark(one_line(&pooled.name), text),
@@ -426,9 +426,9 @@ fn ratchet(run: &Run) -> Option<Section<'_>> {
 
 /// Returns the section of generated calls that got slower or faster.
 fn generated(run: &Run) -> Option<Section<'_>> {
-    let headline = generated::headline(run)?;
-    let items = generated::items(run).into_iter().map(|(call, text)| Item::remark(call, text)).collect();
-    Some(Section { is_bad: generated::is_bad(run), ..Section::new(Kind::Generated, headline, items) })
+    let headline = generated_calls::headline(run)?;
+    let items = generated_calls::items(run).into_iter().map(|(call, text)| Item::remark(call, text)).collect();
+    Some(Section { is_bad: generated_calls::is_bad(run), ..Section::new(Kind::Generated, headline, items) })
 }
 
 /// Returns the section of denied facts without an answer. Tests with the same reason share a line.
@@ -436,7 +436,9 @@ fn undecided(run: &Run, denied: Denied) -> Option<Section<'_>> {
     let (mut lines, mut tests): (Vec<String>, BTreeMap<String, usize>) = Default::default();
     for undecided in denied.undecided(run) {
         match undecided {
-            Undecided::Test { .. } | Undecided::Growth { .. } => *tests.entry(undecided.to_string()).or_default() += 1,
+            UndecidedFinding::Test { .. } | UndecidedFinding::Growth { .. } => {
+                *tests.entry(undecided.to_string()).or_default() += 1;
+            }
             _ => lines.push(one_line(&undecided.to_string())),
         }
     }

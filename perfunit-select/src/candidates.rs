@@ -5,8 +5,8 @@ use super::functions::changed_functions;
 use super::names::Names;
 use super::reach::{self, Files, NameIndex, TestSource};
 use super::rules::TestRules;
-use super::selected::Selected;
 use super::target_code::{ProgramCode, TargetCode};
+use super::target_selection::TargetSelection;
 use super::test_inputs::{self, Libraries};
 use perfunit_build::{BuiltSides, CompiledFiles, ListedTest, SideBuild, TestExecutable, list_tests};
 use perfunit_model::error::{Result, Stop, Tried, apart};
@@ -119,7 +119,7 @@ type Tests = BTreeMap<String, ListedTest>;
 pub fn candidates(
     context: &Context,
     versions: &Versions,
-    selected: &Selected,
+    selected: &TargetSelection,
     names: &Names<'_>,
     built: &BuiltSides,
 ) -> Result<Candidates> {
@@ -240,7 +240,7 @@ impl Candidates {
         target: &TargetId,
         reached_by: &ReachedBy,
         tests: &Sides<Tests>,
-        selected: &Selected,
+        selected: &TargetSelection,
         unchanged_or_incomparable: &dyn Fn(&Self, &TestId) -> Option<Reason>,
     ) {
         let all: BTreeSet<&String> = tests.base.keys().chain(tests.head.keys()).collect();
@@ -296,7 +296,7 @@ impl Candidates {
 
     /// Puts direct tests first, each with its own reason if names lead to the change. For excluded tests, records only
     /// whether names lead there.
-    fn rank(&mut self, names: &Names<'_>, selected: &Selected) {
+    fn rank(&mut self, names: &Names<'_>, selected: &TargetSelection) {
         let none = Files::new();
         let files = |test: &TestId| selected.target_files.get(&test.target).map_or(&none, |sides| &sides.head);
         let tests = self.chosen.iter().map(|candidate| &candidate.test);

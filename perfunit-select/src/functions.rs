@@ -1,8 +1,8 @@
 //! Finds functions by name, whether or not tests execute them.
 
 use super::code::SourceName;
-use super::selected::Selected;
 use super::source::{ChangedItem, ItemKind, SourceDiff, items};
+use super::target_selection::TargetSelection;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{ChangeKind, Function, TargetId, TargetKind, suggest};
 use perfunit_project::git::Versions;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// Returns the functions in head's libraries and binaries in scope with one of these names, or all of them. A name is
 /// the last part of a path, or more of it.
-pub fn functions(versions: &Versions, selected: &Selected, names: &[String]) -> Result<Vec<Function>> {
+pub fn functions(versions: &Versions, selected: &TargetSelection, names: &[String]) -> Result<Vec<Function>> {
     let all = all(versions, selected);
     for name in names {
         if !all.iter().any(|function| is_called(function, name)) {
@@ -25,7 +25,7 @@ pub fn functions(versions: &Versions, selected: &Selected, names: &[String]) -> 
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
-fn all(versions: &Versions, selected: &Selected) -> BTreeSet<Function> {
+fn all(versions: &Versions, selected: &TargetSelection) -> BTreeSet<Function> {
     let is_code = |kind| matches!(kind, TargetKind::Lib | TargetKind::Bin);
     // Libraries with unit tests disabled in the manifest are not in scope. Whether their functions can be called is
     // decided elsewhere.

@@ -1,9 +1,9 @@
 //! Source names of tests in both versions, and in a pairing of them.
 
 use super::reach::{self, NameIndex, Named, TestCode, TestSource};
-use super::selected::Selected;
 use super::source::{self, FileChange, SourceDiff};
 use super::target_files::{TargetFiles, modules};
+use super::target_selection::TargetSelection;
 use perfunit_build::Pairing;
 use perfunit_model::{Side, Sides, TestCodeDifference, TestCodeItem, TestId};
 use perfunit_project::git::path::is_rust;
@@ -21,7 +21,7 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Indexes base and head.
-    pub fn of_versions(versions: &Versions, selected: &'a Selected) -> Self {
+    pub fn of_versions(versions: &Versions, selected: &'a TargetSelection) -> Self {
         let (files, diff) = (Cow::Borrowed(&selected.target_files), Cow::Borrowed(&selected.diff));
         let changed = versions.changed_paths();
         if changed.is_empty() {
@@ -37,7 +37,12 @@ impl<'a> Names<'a> {
     }
 
     /// Indexes the versions of a pairing; `None` if both are unchanged.
-    pub fn of_pairing(&self, versions: &Versions, selected: &Selected, pairing: &Pairing) -> Option<Names<'static>> {
+    pub fn of_pairing(
+        &self,
+        versions: &Versions,
+        selected: &TargetSelection,
+        pairing: &Pairing,
+    ) -> Option<Names<'static>> {
         if pairing.is_plain() {
             return None;
         }

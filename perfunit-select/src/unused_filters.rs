@@ -1,14 +1,19 @@
 //! Finds filters that match no test. They usually contain a typo and are always reported.
 
 use super::scope::{Filter, Scope};
-use super::selected::Selected;
+use super::target_selection::TargetSelection;
 use perfunit_model::suggest;
 use perfunit_model::{Among, Generated, TargetId, TestId, Unused, Warning};
 use std::collections::BTreeSet;
 
 /// Returns a warning for each unused filter. `found` are all tests of the built targets; `calls` says whether generated
 /// workloads are compared too.
-pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&TestId>, calls: Generated) -> Vec<Warning> {
+pub fn unused_filters(
+    selected: &TargetSelection,
+    scope: &Scope,
+    found: &BTreeSet<&TestId>,
+    calls: Generated,
+) -> Vec<Warning> {
     let found: Vec<&TestId> = found.iter().copied().collect();
     if found.is_empty() {
         return Vec::new();
@@ -25,7 +30,7 @@ pub fn unused_filters(selected: &Selected, scope: &Scope, found: &BTreeSet<&Test
 }
 
 /// Checks whether every target of the workspace with tests was built.
-fn is_built(selected: &Selected) -> bool {
+fn is_built(selected: &TargetSelection) -> bool {
     let members = selected.workspace.members();
     let tested: BTreeSet<&TargetId> =
         members.flat_map(|package| &package.targets).filter(|target| target.tested).map(|target| &target.id).collect();

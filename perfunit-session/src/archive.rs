@@ -5,7 +5,7 @@ use super::open::{Opened, open};
 use super::options;
 use super::options::Options;
 use super::pairings::{self, Plan};
-use super::shared::{Session, select_to_build};
+use super::session::{Session, select_to_build};
 use perfunit_build::{BuiltSides, CLOCK_LIBRARY};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{NothingBecause, Sides, VersionName, Warning};
@@ -46,7 +46,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
     if !selected.targets.is_empty() {
         let session = Session::new(&context, &versions, &selected, options).archive(&Archive::Making);
         let prepared = pairings::prepare(&session, &mut builder)?;
-        selection = prepared.describe(selection, &prepared.unseen(&session), &session);
+        selection = prepared.describe(selection, &prepared.find_coverage_gaps(&session), &session);
         plan = Some(prepared);
     }
     interrupt::check()?;

@@ -1,10 +1,10 @@
 //! Compares two versions: opens them, selects and measures tests.
 
-use super::accepted::Acceptances;
+use super::acceptances::Acceptances;
 use super::news::Announce;
 use super::open::{Lock, Opened, open};
 use super::options::Options;
-use super::shared::{Session, select_to_build};
+use super::session::{Session, select_to_build};
 use super::{environment, measure, options, pairings, partition, time_estimate};
 use perfunit_build::Builder;
 use perfunit_explain::parameters;
@@ -12,7 +12,7 @@ use perfunit_model::error::Result;
 use perfunit_model::{Generated, Run, Selection, Sides, Stages, Warning};
 use perfunit_project::cargo::Context;
 use perfunit_project::git::Versions;
-use perfunit_select::{LedTo, Names, Selected, unseen, unused_filters};
+use perfunit_select::{LedTo, Names, TargetSelection, find_coverage_gaps, unused_filters};
 use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ fn measure_all(
     let plan = pairings::prepare(session, builder)?;
     run.stages.select = plan.selecting;
     run.stages.build = started.elapsed().saturating_sub(run.stages.prepare + run.stages.select);
-    let unseen = plan.unseen(session);
+    let unseen = plan.find_coverage_gaps(session);
     run.selection = plan.describe(std::mem::take(&mut run.selection), &unseen, session);
     run.warnings.extend(plan.warnings());
     let unused = unused_filters(session.selected, &session.options.scope, &plan.tests(), session.options.generated);
@@ -113,10 +113,10 @@ fn measure_all(
 }
 
 /// Returns the selection before anything is built. If the change reaches no target, no test executes it.
-pub fn unreached(versions: &Versions, selected: &Selected) -> Selection {
+pub fn unreached(versions: &Versions, selected: &TargetSelection) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {
-        let unseen = unseen(selected, &Names::of_versions(versions, selected), &[]);
+        let unseen = find_coverage_gaps(selected, &Names::of_versions(versions, selected), &[]);
         unseen.describe(&mut selection);
     }
     selection

@@ -1,12 +1,12 @@
 //! `cargo perfunit explain`: explains tests of the last run, from saved explanations or by measuring again, and
 //! profiles them.
 
-use super::generated;
+use super::generated_calls;
 use super::open::{Opened, home, open};
 use super::options::Options;
 use super::pairings;
 use super::runs::{self, Record};
-use super::shared::{Session, select_to_build};
+use super::session::{Session, select_to_build};
 use perfunit_explain::{Answers, Explaining, Goal, Question, check};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
@@ -223,7 +223,7 @@ impl<'a> Comparison<'a> {
     /// because names may point to other commits by now.
     fn options(&self, of_run: &Options) -> Options {
         let mut options = match self.calls {
-            Some(calls) => generated::of_generation(of_run, calls),
+            Some(calls) => generated_calls::of_generation(of_run, calls),
             None => of_run.clone(),
         };
         let head = (!options.request.is_head_live()).then(|| self.run.head.commit.clone());
@@ -338,7 +338,7 @@ fn answer(
         }
     }
     if let Some(calls) = comparison.calls {
-        generated::lay_over(&mut versions, &calls.workloads);
+        generated_calls::lay_over(&mut versions, &calls.workloads);
     }
     let (mut builder, selected) = select_to_build(&context, &mut versions, &options.wanted())?;
     let session = Session::new(&context, &versions, &selected, options).until(deadline);

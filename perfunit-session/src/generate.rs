@@ -1,7 +1,7 @@
 //! `cargo perfunit generate`: generates calls for functions without a comparison.
 
 use super::compare;
-use super::generated::{self, Ground, uncovered_functions};
+use super::generated_calls::{self, Ground, uncovered_functions};
 use super::open::{Opened, open};
 use super::options::Options;
 use perfunit_build::Builder;
@@ -32,7 +32,7 @@ pub struct Generating {
 pub fn generate(request: &GenerateRequest, terminal: Terminal) -> Result<Generating> {
     let request = &without_version(request)?;
     let GenerateRequest { options, .. } = request;
-    generated::check(options)?;
+    generated_calls::check(options)?;
     compare::check(options)?;
     let opened = open(options, terminal, None)?;
     let functions = functions(&opened, request)?;

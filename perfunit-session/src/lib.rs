@@ -1,11 +1,11 @@
 //! One comparison: from the user's options to a [`Run`].
 //!
 //! [`compare`] runs the stages: it opens the repository, selects targets, builds and lists the tests of the
-//! [`pairings`], and measures them. All steps share a [`Session`](shared::Session), which is created once. Only the
+//! [`pairings`], and measures them. All steps share a [`Session`](session::Session), which is created once. Only the
 //! tree of files changes, and a [`Builder`] owns it. A comparison leaves no state in the process, so that any number
 //! can be made in a row; files in our folder are reused.
 
-mod accepted;
+mod acceptances;
 mod archive;
 mod archived;
 mod attempts;
@@ -13,7 +13,7 @@ mod compare;
 mod environment;
 mod explain;
 mod generate;
-mod generated;
+mod generated_calls;
 mod list;
 mod measure;
 mod merge;
@@ -25,7 +25,7 @@ mod partition;
 mod ratchet;
 pub mod runs;
 mod second;
-mod shared;
+mod session;
 mod summary;
 mod time_estimate;
 
@@ -57,7 +57,7 @@ pub fn diff(options: &Options, terminal: Terminal, announce: Announce<'_>) -> Re
     let _span = tracing::info_span!("diff").entered();
     check(options)?;
     if options.generated != Generated::Never {
-        generated::check(options)?;
+        generated_calls::check(options)?;
     }
     if let Some(output) = &options.output {
         runs::make_folder_of_results(output)?;
@@ -88,9 +88,9 @@ fn compare_all(options: &Options, terminal: Terminal, announce: Announce<'_>) ->
     }
     let started = Instant::now();
     let mut compared = compare_both(&second::first(options), terminal, announce)?;
-    let calls = generated::compare_calls(options, started.elapsed(), &compared, terminal, announce);
+    let calls = generated_calls::compare_calls(options, started.elapsed(), &compared, terminal, announce);
     let outcomes = || calls.run().into_iter().flat_map(|run| &run.outcomes);
-    let settled = |warning: &Warning| generated::is_settled(warning, outcomes().map(|outcome| &outcome.test));
+    let settled = |warning: &Warning| generated_calls::is_settled(warning, outcomes().map(|outcome| &outcome.test));
     compared.run.warnings.retain(|warning| !settled(warning));
     compared.run.generated = Some(calls);
     let acceptances = compared.run.acceptances.clone();
@@ -130,15 +130,15 @@ pub fn list(options: &Options, terminal: Terminal) -> Result<Listing> {
     let started = Instant::now();
     let options = &options::adopt_positionals(options, terminal)?;
     if options.generated != Generated::Never {
-        generated::check(options)?;
+        generated_calls::check(options)?;
     }
     let ListOfTests { mut listing, contents, mut unused, lock } =
         list_opened(open(options, terminal, None)?, options, started)?;
     if options.generated != Generated::Never {
         let known = listing.selection.uncovered.clone();
-        let tests = generated::OfTests { contents: &contents, uncovered: &known, lock: lock.as_ref() };
-        let (calls, without) = generated::list_calls(options, &tests, terminal)?;
-        unused.retain(|warning| !generated::is_settled(warning, calls.iter().map(|listed| &listed.test)));
+        let tests = generated_calls::OfTests { contents: &contents, uncovered: &known, lock: lock.as_ref() };
+        let (calls, without) = generated_calls::list_calls(options, &tests, terminal)?;
+        unused.retain(|warning| !generated_calls::is_settled(warning, calls.iter().map(|listed| &listed.test)));
         listing.tests.extend(calls);
         listing.without = without;
     }

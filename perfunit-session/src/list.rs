@@ -4,7 +4,7 @@ use super::compare::{show, unreached};
 use super::open::{Lock, Opened};
 use super::options::Options;
 use super::pairings;
-use super::shared::{Session, select_to_build};
+use super::session::{Session, select_to_build};
 use perfunit_model::error::Result;
 use perfunit_model::{ListSeconds, Listing, Sides, Warning};
 use perfunit_select::unused_filters;
@@ -53,7 +53,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     let seconds = &mut listing.seconds;
     seconds.select = plan.selecting.as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
-    listing.selection = plan.describe(selected.summary(), &plan.unseen(&session), &session);
+    listing.selection = plan.describe(selected.summary(), &plan.find_coverage_gaps(&session), &session);
     (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());
     listing.tests = plan.into_listed();
     Ok(ListOfTests { listing, contents, unused, lock })

@@ -4,7 +4,7 @@
 use super::attempts::{Fallback, may_be_for_other_data, new_code};
 use super::environment;
 use super::options::Options;
-use super::shared::Session;
+use super::session::Session;
 use perfunit_build::{Builder, BuiltSides, InPlace, Linkers, Place, Seeds, TestExecutable, share_libraries};
 use perfunit_explain::{explain_outcomes, growth};
 use perfunit_measure::{

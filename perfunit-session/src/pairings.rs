@@ -6,7 +6,7 @@
 use super::attempts::{Fallback, lacks_common_code, new_code, says_more};
 use super::measure::{Measured, run_pairing};
 use super::partition::{Dealt, deal};
-use super::shared::Session;
+use super::session::Session;
 use super::summary;
 use perfunit_build::{Builder, BuiltSides, Inlining, Job, Pairing, Place, PreparedVersion, Probes, Variant};
 use perfunit_explain::{Answers, Question, explain};
@@ -17,7 +17,8 @@ use perfunit_model::{
 use perfunit_select::reach::Files;
 use perfunit_select::source::{ChangedItem, ItemKind};
 use perfunit_select::{
-    Candidate, Candidates, Selected, Unseen, candidates, leave_out_unexecuted, not_measured, unseen,
+    Candidate, Candidates, CoverageGaps, TargetSelection, candidates, find_coverage_gaps, leave_out_unexecuted,
+    not_measured,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -114,7 +115,7 @@ fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, Test
     if first.candidates.names_of_head.is_none() {
         return BTreeMap::new();
     }
-    let leading = unseen(selected, names, &[&first.candidates]).by_new_code;
+    let leading = find_coverage_gaps(selected, names, &[&first.candidates]).by_new_code;
     let leads = |test: &TestId| {
         let name = |name: &str| TestId { target: test.target.clone(), name: name.to_owned() };
         // A case is named by its function and its own name.
@@ -127,7 +128,7 @@ fn by_new_code(session: &Session<'_>, first: &Prepared) -> BTreeMap<TestId, Test
 }
 
 /// Returns the targets that base can have.
-fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId> {
+fn targets_of_first(selected: &TargetSelection, pairing: &Pairing) -> BTreeSet<TargetId> {
     let files = pairing.files.get(pairing.tests_of);
     // A target without a root in base is new; outdated tests in it may be all that prevents it from compiling.
     let has_root = |target: &&TargetId| selected.root(target).is_some_and(|root| files.may_have(Path::new(root)));
@@ -136,12 +137,12 @@ fn targets_of_first(selected: &Selected, pairing: &Pairing) -> BTreeSet<TargetId
 
 impl Plan {
     /// Returns the functions that no test reveals anything about.
-    pub fn unseen(&self, session: &Session<'_>) -> Unseen {
-        unseen(session.selected, &session.names, &self.candidates().collect::<Vec<_>>())
+    pub fn find_coverage_gaps(&self, session: &Session<'_>) -> CoverageGaps {
+        find_coverage_gaps(session.selected, &session.names, &self.candidates().collect::<Vec<_>>())
     }
 
     /// Adds the results of both pairings to the summary of the selection.
-    pub fn describe(&self, selection: Selection, unseen: &Unseen, session: &Session<'_>) -> Selection {
+    pub fn describe(&self, selection: Selection, unseen: &CoverageGaps, session: &Session<'_>) -> Selection {
         let excluded: Vec<&Outcome> = self.candidates().flat_map(|candidates| &candidates.excluded).collect();
         let mut selection =
             summary::describe(selection, self.tests_to_measure(), &excluded, session.selected.targets.len());
@@ -274,7 +275,7 @@ impl Prepared {
         targets: &BTreeSet<TargetId>,
     ) -> Result<(Self, Duration)> {
         let Session { context, versions, selected, options, names, .. } = session;
-        let Selected { workspace, packages, .. } = selected;
+        let TargetSelection { workspace, packages, .. } = selected;
         // Covers all selected targets, even if fewer are built, because a root that changes between pairings is
         // compiled again.
         let roots = selected.injections();

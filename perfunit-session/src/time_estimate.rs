@@ -2,7 +2,7 @@
 
 use super::options::Accepting;
 use super::runs;
-use super::shared::Session;
+use super::session::Session;
 use perfunit_model::Run;
 use perfunit_model::format::count;
 use perfunit_system::term;

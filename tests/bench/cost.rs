@@ -16,7 +16,7 @@ use perfunit_model::error::apart;
 use perfunit_model::{Placement, Side, Sides, TestId, Threshold};
 use perfunit_select::Units;
 use perfunit_select::code;
-use perfunit_select::trace::{self, Executed, Functions, Places, Program};
+use perfunit_select::trace::{self, Execution, Functions, Places, Program};
 use perfunit_system::cache;
 use perfunit_system::idle;
 use perfunit_system::process;
@@ -211,9 +211,9 @@ fn trace(largest: &Largest, arguments: &Arguments) -> Result<()> {
         )?;
         let took = started.elapsed().as_secs_f64() * 1000.0;
         match executed {
-            Executed::Yes(_) => hit.push(took),
-            Executed::No => idle.push(took),
-            Executed::Unknown(why) => println!("tracing: {test}: {why}"),
+            Execution::Yes(_) => hit.push(took),
+            Execution::No => idle.push(took),
+            Execution::Unknown(why) => println!("tracing: {test}: {why}"),
         }
     }
     println!(

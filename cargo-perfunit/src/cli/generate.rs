@@ -85,7 +85,7 @@ impl GenerateArguments {
         let request = GenerateRequest { options, names, all: self.all };
         let Generating { versions, generation } = session::generate(&request, terminal)?;
         if let Some(file) = file {
-            fs::write(&file, perfunit_generate::written(&generation.workloads))?;
+            fs::write(&file, perfunit_generate::write_plain_tests(&generation.workloads))?;
             // Without rustfmt, only the formatting differs.
             let _ = process::output(Command::new("rustfmt").args(["--edition", "2021"]).arg(&file));
         }

@@ -6,7 +6,7 @@ use clap::{ArgAction, Args};
 use perfunit_model::Run;
 use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_report as report;
-use perfunit_report::{DocumentKind, Format, ListFormat, Rendering, WhenFine, saved, schema};
+use perfunit_report::{DocumentKind, Format, ListFormat, Rendering, WhenFine, saved_runs, schema};
 use perfunit_session as session;
 use perfunit_session::runs;
 use perfunit_system::term::{self, ColorChoice, Terminal};
@@ -86,7 +86,7 @@ impl ReportArguments {
         let saved = SavedRuns::new(self)?;
         if self.list {
             let format = self.list_format()?;
-            term::print(&saved::render(&saved.all()?, format));
+            term::print(&saved_runs::render(&saved.all()?, format));
             return Ok(ExitCode::Success);
         }
         if self.reporting.when_fine != WhenFine::default() && self.format != Format::Markdown {
@@ -185,10 +185,10 @@ impl<'a> SavedRuns<'a> {
     }
 
     /// Returns every saved run, or the error that prevents reading it, the latest first.
-    fn all(&self) -> Result<Vec<saved::Saved>> {
+    fn all(&self) -> Result<Vec<saved_runs::Saved>> {
         let entry = |path: PathBuf| {
             let run = runs::read(&path).map(|record| record.run);
-            saved::Saved { id: runs::id_of(&path), path, run }
+            saved_runs::Saved { id: runs::id_of(&path), path, run }
         };
         Ok(runs::all(&self.home()?)?.into_iter().rev().map(entry).collect())
     }

@@ -12,7 +12,7 @@ mod files;
 mod managers;
 mod manifests;
 mod script;
-pub mod unchecked;
+pub mod unchecked_pushes;
 
 pub use files::{Installed, Removed, State, install, state, uninstall};
 pub use managers::Managing;

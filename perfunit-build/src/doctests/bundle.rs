@@ -1,6 +1,6 @@
 //! The crate that contains all doc tests of a library, each in a module so that its names stay private.
 
-use super::extracted::{Code, Main};
+use super::extraction::{Code, Main};
 use crate::shadow::MACROS;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -124,7 +124,7 @@ pub fn test_in(module: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::extracted::Root;
+    use super::super::extraction::Root;
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@
 //! that is not in a bundle has a reason.
 
 mod bundle;
-mod extracted;
+mod extraction;
 mod order;
 mod role;
 mod rustc;

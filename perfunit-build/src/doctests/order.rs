@@ -1,6 +1,6 @@
 //! Requests from the tool to its rustdoc role, and the results, as files in one folder.
 
-use super::extracted::DocTest;
+use super::extraction::DocTest;
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{NoDoctest, NotExtracted, Sides, TargetId, TestCodeDifference, TestCodeItem};
 use perfunit_system::cache::{self, KeyBuilder};

@@ -1,7 +1,7 @@
 //! The executable as cargo's rustdoc: extracts the doc tests of a library and compiles them as a test executable.
 
 use super::bundle::{Attribute, Bundle, Part, module_for, test_in};
-use super::extracted::{self, DocTest};
+use super::extraction::{self, DocTest};
 use super::order::{Bundled, Doctests, Extracted, Order, RUSTDOC_NAME};
 use super::rustc;
 use crate::capture_role;
@@ -111,7 +111,7 @@ impl Library {
             return Err(Stop::Because(NotExtracted::Refused { error: first_error(&output) }));
         }
         let triple = self.target.as_deref().unwrap_or(&order.host);
-        extracted::read(&String::from_utf8_lossy(&output.stdout), &self.edition, triple).map_err(Stop::Because)
+        extraction::read(&String::from_utf8_lossy(&output.stdout), &self.edition, triple).map_err(Stop::Because)
     }
 
     /// Compiles the doc tests of the version that provides the texts, leaving out those that do not compile.

@@ -1,6 +1,6 @@
 //! Literals in the crate's tests, documentation and sources, by the functions that they are passed to.
 
-use super::constructed::Constructed;
+use super::constructor_calls::ConstructorCalls;
 use perfunit_select::source::bare;
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,7 +40,7 @@ pub struct Literals {
     passed: BTreeMap<Passed, Vec<(Option<String>, Literal)>>,
     /// The strings, in order.
     texts: Vec<Literal>,
-    pub constructed: Constructed,
+    pub constructed: ConstructorCalls,
     /// Literals of variables and constants in the current file.
     bound: BTreeMap<String, Literal>,
     /// Documentation in the current file.

@@ -10,7 +10,7 @@ mod bounds;
 mod callee;
 mod callers;
 mod candidates;
-mod constructed;
+mod constructor_calls;
 mod functions;
 mod implements;
 mod index;

@@ -5,14 +5,14 @@ use crate::sources::holder;
 use perfunit_build as build;
 use perfunit_model::{Function, GeneratedCall, NotGenerated, TargetId};
 use perfunit_project::git::Versions;
-use perfunit_select::Selected;
+use perfunit_select::TargetSelection;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Context of the trials.
 pub struct Trials<'a> {
     pub versions: &'a Versions,
-    pub selected: &'a Selected,
+    pub selected: &'a TargetSelection,
     pub options: &'a build::Options,
     /// Time after which no further function is begun.
     pub deadline: Option<Instant>,
@@ -32,7 +32,7 @@ pub struct Candidate {
 
 /// Assigns calls to the targets whose unit tests can contain them.
 pub fn candidates(
-    selected: &Selected,
+    selected: &TargetSelection,
     calls: Vec<GeneratedCall>,
     failures: &mut Vec<(Function, NotGenerated)>,
 ) -> Vec<Candidate> {

@@ -10,18 +10,18 @@
 //! The pieces: an [`Image`] holds an executable's functions; blocks are functions of both versions that belong together;
 //! an *anchor* is the shift that places a changed function's loops at the addresses of the other version's; a plan is an
 //! order of blocks with gaps between them, which a linker takes as a list or as a script; data that prevents equal
-//! addresses *leaves* for a separate section. Everything except [`Matched`] is pure.
+//! addresses *leaves* for a separate section. Everything except [`MatchedLayout`] is pure.
 
 mod blocks;
 mod data;
 mod image;
 mod linker_input;
 mod loops;
-mod matched;
+mod matching;
 mod plan;
 
 pub use blocks::Unplaced;
-pub use matched::{Matched, Natural, try_layout};
+pub use matching::{MatchedLayout, Natural, try_layout};
 
 /// The section of the executable that holds the functions ordered by GNU ld.
 const ORDERED: &str = ".text.perfunit";

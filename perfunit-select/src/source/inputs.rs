@@ -1,7 +1,7 @@
 //! Classifies changed files other than Rust code: whether the change can affect a build or a run.
 
 use super::change::{FileChange, InputKind};
-use super::locked::changes;
+use super::lock_file::changes;
 use perfunit_model::Irrelevance;
 use perfunit_model::guesses::{
     DOCUMENT_EXTENSIONS, DOCUMENT_FOLDERS, DOCUMENTS, PICTURE_EXTENSIONS, RUNNER_SETTINGS, TOOLING_FILES,

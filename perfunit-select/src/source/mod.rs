@@ -9,15 +9,15 @@
 //! and line shifts are never changes; a file that cannot be parsed is compared more coarsely, never skipped.
 
 mod attributes;
+mod cfg_strip;
 mod change;
 mod compare;
-mod compiled;
 mod condition;
 mod holds_tests;
 mod inputs;
 mod items;
 mod keys;
-mod locked;
+mod lock_file;
 mod macros;
 mod modules;
 mod normalise;
@@ -29,15 +29,15 @@ mod surroundings;
 mod test_attributes;
 
 pub use attributes::is_test;
+pub use cfg_strip::strip_inactive_code;
 pub use change::{ChangedInput, ChangedItem, FileChange, InputKind, ItemKind, SourceDiff};
 pub use compare::diff;
-pub use compiled::compiled;
 pub use condition::{Condition, Configuration};
 pub use holds_tests::{holds_tests, may_hold_tests};
 pub use inputs::is_document;
 pub use items::{Item, items};
 pub use keys::changed_keys;
-pub use locked::{LockedChange, locked_changes, packages_with_path};
+pub use lock_file::{LockedChange, locked_changes, packages_with_path};
 pub use modules::{FileInTarget, ModuleTree, modules};
 pub use normalise::Code;
 pub use normalise::bare;

@@ -1,7 +1,7 @@
 //! Tracing on systems other than Linux: nothing is traced, so no test is left out.
 
-use super::executed::{Executed, Functions, Program};
-use super::unseen::Unseen;
+use super::failure::TraceFailure;
+use super::traced_run::{Execution, Functions, Program};
 use perfunit_model::Untraceable;
 use perfunit_model::error::Result;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub fn available() -> std::result::Result<(), Untraceable> {
     Err(Untraceable::OtherSystem)
 }
 
-pub fn executes(program: &Program<'_>, _: &str, functions: Functions<'_>, _: Duration) -> Result<Executed> {
+pub fn executes(program: &Program<'_>, _: &str, functions: Functions<'_>, _: Duration) -> Result<Execution> {
     let nothing = functions.are_none() && program.programs.is_unchanged();
-    Ok(if nothing { Executed::No } else { Executed::Unknown(Unseen::OtherSystem) })
+    Ok(if nothing { Execution::No } else { Execution::Unknown(TraceFailure::OtherSystem) })
 }

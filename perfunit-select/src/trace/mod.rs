@@ -1,16 +1,16 @@
 //! Decides if one run of a test executes any of a set of functions.
 //!
 //! Input: a test executable with its symbol addresses, the programs that its tests may start, the name of a test,
-//! linker symbols. Output: [`Executed`]. The test runs once, with a given seed, under breakpoints (ptrace) at the
+//! linker symbols. Output: [`Execution`]. The test runs once, with a given seed, under breakpoints (ptrace) at the
 //! entries of the functions. The first hit, in any thread or process that runs one of these executables, decides the
-//! result and ends the run. Invariants: [`Executed::No`] is returned only for a run that succeeded and was traced
+//! result and ends the run. Invariants: [`Execution::No`] is returned only for a run that succeeded and was traced
 //! completely; only the test's own processes are waited for, stopped or killed.
 
 #[cfg(target_os = "linux")]
 mod available;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
-mod executed;
+mod failure;
 #[cfg(target_os = "linux")]
 mod opens;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a tracer needs what it finds"))]
@@ -21,17 +21,17 @@ mod programs;
 mod run;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
+mod traced_run;
 #[cfg(target_os = "linux")]
 mod tracer;
-mod unseen;
 
 #[cfg(target_os = "linux")]
 pub use available::available;
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{available, executes};
-pub use executed::{Entered, Executed, Functions, LONGEST, Program, in_any_run};
+pub use failure::TraceFailure;
 pub use places::Places;
 pub use programs::Programs;
 #[cfg(target_os = "linux")]
 pub use run::executes;
-pub use unseen::Unseen;
+pub use traced_run::{Entered, Execution, Functions, LONGEST, Program, in_any_run};

@@ -4,8 +4,8 @@
 //! untraced: a server that was started earlier, the dynamic linker as a program, an emulator. Such a run gives no
 //! result.
 
+use super::failure::TraceFailure;
 use super::programs::ChangedProgram;
-use super::unseen::Unseen;
 use nix::errno::Errno;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 
@@ -28,8 +28,8 @@ struct Count {
 
 impl Opens {
     /// Watches the files of these programs.
-    pub fn watch(programs: &[ChangedProgram]) -> Result<Self, Unseen> {
-        Self::try_watch(programs).map_err(|errno| Unseen::Unwatched(errno as i32))
+    pub fn watch(programs: &[ChangedProgram]) -> Result<Self, TraceFailure> {
+        Self::try_watch(programs).map_err(|errno| TraceFailure::Unwatched(errno as i32))
     }
 
     fn try_watch(programs: &[ChangedProgram]) -> Result<Self, Errno> {

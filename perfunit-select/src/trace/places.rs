@@ -1,6 +1,6 @@
 //! Finds the addresses of an executable's functions.
 
-use super::unseen::Unseen;
+use super::failure::TraceFailure;
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use perfunit_build::side_of;
 use perfunit_model::error::Result;
@@ -19,7 +19,7 @@ pub struct Places {
     /// The side's folder, which contains the package's binaries.
     pub(super) folder: Option<PathBuf>,
     /// The reason why no function can be found.
-    unreadable: Option<Unseen>,
+    unreadable: Option<TraceFailure>,
 }
 
 /// Device and inode of a file.
@@ -35,9 +35,9 @@ impl From<&std::fs::Metadata> for FileId {
 impl Places {
     /// Reads the symbol table of the executable at `path`, once for all its tests.
     ///
-    /// An executable without a symbol table is not an error here: every request for it returns [`Executed::Unknown`].
+    /// An executable without a symbol table is not an error here: every request for it returns [`Execution::Unknown`].
     ///
-    /// [`Executed::Unknown`]: super::Executed::Unknown
+    /// [`Execution::Unknown`]: super::Execution::Unknown
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = fs::read(path)?;
         // The path as the kernel reports it.
@@ -45,8 +45,8 @@ impl Places {
         let mut places = Self { addresses: BTreeMap::new(), entry: 0, folder, unreadable: None };
         match object::File::parse(&*bytes) {
             Ok(parsed) if is_native(parsed.architecture()) => places.fill(&parsed),
-            Ok(_) => places.unreadable = Some(Unseen::OtherProcessor),
-            Err(_) => places.unreadable = Some(Unseen::OtherSystem),
+            Ok(_) => places.unreadable = Some(TraceFailure::OtherProcessor),
+            Err(_) => places.unreadable = Some(TraceFailure::OtherSystem),
         }
         Ok(places)
     }
@@ -68,20 +68,20 @@ impl Places {
             }
         }
         if self.addresses.is_empty() {
-            self.unreadable = Some(Unseen::NoSymbols);
+            self.unreadable = Some(TraceFailure::NoSymbols);
         }
     }
 
     /// Returns the addresses, as linked, of all these functions, or the reason why some have none. Merged functions
     /// share an address.
-    pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeMap<u64, String>, Unseen> {
+    pub(super) fn find(&self, symbols: &BTreeSet<String>) -> std::result::Result<BTreeMap<u64, String>, TraceFailure> {
         if let Some(why) = self.unreadable.as_ref().filter(|_| !symbols.is_empty()) {
             return Err(why.clone());
         }
         let mut found = BTreeMap::new();
         for symbol in symbols {
             let Some(addresses) = self.addresses.get(symbol) else {
-                return Err(Unseen::NoFunction(symbol.clone()));
+                return Err(TraceFailure::NoFunction(symbol.clone()));
             };
             for address in addresses {
                 found.entry(*address).or_insert_with(|| symbol.clone());

@@ -4,8 +4,8 @@
 //! by content if a test started a copy. A run fails to give a result if it executes a file that is neither known nor
 //! older than the runs.
 
+use super::failure::TraceFailure;
 use super::places::{FileId, Places};
-use super::unseen::Unseen;
 use crate::target_code::Unlocated;
 use perfunit_model::error::Result;
 use perfunit_system::cache::KeyBuilder;
@@ -55,7 +55,7 @@ pub(super) struct ChangedProgram {
     pub entry: u64,
     /// Addresses and symbols of the functions where the versions can begin to differ, or the reason why they are not
     /// known.
-    pub watched: std::result::Result<BTreeMap<u64, String>, Unseen>,
+    pub watched: std::result::Result<BTreeMap<u64, String>, TraceFailure>,
 }
 
 /// The programs of a side, without the test executable. None are known by default.
@@ -101,10 +101,10 @@ impl Programs {
         let places = Places::read(path)?;
         let name = name.to_owned();
         let watched = match symbols {
-            Ok(symbols) => {
-                places.find(symbols).map_err(|why| Unseen::StartsUnwatched { name: name.clone(), why: Box::new(why) })
-            }
-            Err(why) => Err(Unseen::StartsUnlocated { name: name.clone(), why }),
+            Ok(symbols) => places
+                .find(symbols)
+                .map_err(|why| TraceFailure::StartsUnwatched { name: name.clone(), why: Box::new(why) }),
+            Err(why) => Err(TraceFailure::StartsUnlocated { name: name.clone(), why }),
         };
         // Read before the runs, because each open of the file during a run counts.
         let file = ProgramFile { content: Some(content(path)?), ..ProgramFile::at(path)? };

@@ -1,8 +1,8 @@
 //! Runs a test once under breakpoints.
 
-use super::executed::{Executed, Functions, Program};
+use super::failure::TraceFailure;
+use super::traced_run::{Execution, Functions, Program};
 use super::tracer::{self, End, Watch};
-use super::unseen::Unseen;
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{Resource, setrlimit};
 use perfunit_model::error::{Error, Result};
@@ -26,9 +26,9 @@ const LOOK: Duration = Duration::from_millis(100);
 ///
 /// `test` must be a name that the executable itself listed: for another name libtest runs nothing. Must be called from
 /// the main thread, while no child process is needed anymore (see [`process::kill_leftovers`]).
-pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, limit: Duration) -> Result<Executed> {
+pub fn executes(program: &Program<'_>, test: &str, functions: Functions<'_>, limit: Duration) -> Result<Execution> {
     if functions.are_none() && program.programs.is_unchanged() {
-        return Ok(Executed::No);
+        return Ok(Execution::No);
     }
     process::spare_children();
     let executed = run(program, test, functions, limit, |command| {
@@ -46,15 +46,15 @@ pub(super) fn run(
     functions: Functions<'_>,
     limit: Duration,
     start: impl FnOnce(&mut Command) -> Result<Child>,
-) -> Result<Executed> {
+) -> Result<Execution> {
     let addresses = match program.places.find(functions.of_test) {
         Ok(addresses) => addresses,
-        Err(why) => return Ok(Executed::Unknown(why)),
+        Err(why) => return Ok(Execution::Unknown(why)),
     };
     let Program { executable, places, programs, .. } = program;
     let watch = match Watch::new(&executable.path, places, addresses, functions.of_all_tests, programs)? {
         Ok(watch) => watch,
-        Err(why) => return Ok(Executed::Unknown(why)),
+        Err(why) => return Ok(Execution::Unknown(why)),
     };
     program.temporary.empty()?;
     let failed = |error: std::io::Error| Error::setup(format!("cannot trace {}: {error}", program.executable.target));
@@ -70,7 +70,7 @@ pub(super) fn run(
     let answer = match started {
         Ok(child) => answer(&receiver, child, limit),
         Err(error) => match receiver.recv() {
-            Ok(End::Refused(errno)) => Ok(Executed::Unknown(Unseen::Refused(errno as i32))),
+            Ok(End::Refused(errno)) => Ok(Execution::Unknown(TraceFailure::Refused(errno as i32))),
             _ => Err(error),
         },
     };
@@ -114,20 +114,20 @@ fn prepare(command: &mut Command, theirs: UnixStream, ours: &UnixStream) {
 }
 
 /// Waits for the tracer and combines its result with the exit status of the test.
-fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<Executed> {
+fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<Execution> {
     let deadline = Instant::now() + limit;
     let mut cut_short = None;
     let end = loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match tracer.recv_timeout(left.min(LOOK)) {
             Ok(end) => break end,
-            Err(RecvTimeoutError::Disconnected) => break End::Unseen(Unseen::TracerFailed),
+            Err(RecvTimeoutError::Disconnected) => break End::Unseen(TraceFailure::TracerFailed),
             Err(RecvTimeoutError::Timeout) => {}
         }
         if interrupt::requested() {
-            cut_short = Some(Unseen::Interrupted);
+            cut_short = Some(TraceFailure::Interrupted);
         } else if Instant::now() >= deadline {
-            cut_short = Some(Unseen::TimedOut(limit));
+            cut_short = Some(TraceFailure::TimedOut(limit));
         }
         if cut_short.is_some() {
             // The tracer sees that, too.
@@ -137,10 +137,10 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
     // When the tracer ends, everything that it still traced is killed.
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for a traced test: {error}")))?;
     Ok(match (end, cut_short) {
-        (End::Hit(entered), _) => Executed::Yes(entered),
-        (_, Some(why)) | (End::Unseen(why), _) => Executed::Unknown(why),
-        (End::NotStarted | End::Refused(_), _) => Executed::Unknown(Unseen::NotStarted(status)),
-        (End::Over, _) if !status.success() => Executed::Unknown(Unseen::Fails(status)),
-        (End::Over, _) => Executed::No,
+        (End::Hit(entered), _) => Execution::Yes(entered),
+        (_, Some(why)) | (End::Unseen(why), _) => Execution::Unknown(why),
+        (End::NotStarted | End::Refused(_), _) => Execution::Unknown(TraceFailure::NotStarted(status)),
+        (End::Over, _) if !status.success() => Execution::Unknown(TraceFailure::Fails(status)),
+        (End::Over, _) => Execution::No,
     })
 }

@@ -1,7 +1,7 @@
 //! Runs single tests of `tests/stories.rs` under breakpoints.
 
 use super::run::run;
-use super::{Entered, Executed, Functions, Places, Program, Programs, Unseen, available};
+use super::{Entered, Execution, Functions, Places, Program, Programs, TraceFailure, available};
 use crate::target_code::Unlocated;
 use perfunit_build::TestExecutable;
 use perfunit_model::error::{Error, Result};
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// The result if the test executable itself executes `target`.
-fn yes() -> Executed {
-    Executed::Yes(Entered { symbol: "target".to_owned(), program: None })
+fn yes() -> Execution {
+    Execution::Yes(Entered { symbol: "target".to_owned(), program: None })
 }
 
 /// Enough time for every story that ends.
@@ -53,7 +53,7 @@ impl Stories {
 
     /// Runs the story under a breakpoint at `target` and checks the result.
     #[track_caller]
-    fn check(&self, story: &str, expected: &Executed) {
+    fn check(&self, story: &str, expected: &Execution) {
         assert_eq!(self.run(story, &["target"], LONG).0, *expected, "{story}");
     }
 
@@ -62,19 +62,19 @@ impl Stories {
     fn check_unknown(&self, story: &str, symbols: &[&str], limit: Duration, why: &str) {
         let (executed, _) = self.run(story, symbols, limit);
         assert!(
-            matches!(&executed, Executed::Unknown(reason) if reason.to_string().contains(why)),
+            matches!(&executed, Execution::Unknown(reason) if reason.to_string().contains(why)),
             "{story}: {executed:?}"
         );
     }
 
     /// Runs a story with breakpoints at `symbols`; also returns the folder of its `TMPDIR`, where it leaves notes.
-    fn run(&self, test: &str, symbols: &[&str], limit: Duration) -> (Executed, TestFolder) {
+    fn run(&self, test: &str, symbols: &[&str], limit: Duration) -> (Execution, TestFolder) {
         let (executed, temporary) = self.try_run(&self.executable, test, symbols, limit);
         (executed.unwrap(), temporary)
     }
 
     /// Does the same from another path.
-    fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Executed>, TestFolder) {
+    fn try_run(&self, path: &Path, test: &str, symbols: &[&str], limit: Duration) -> (Result<Execution>, TestFolder) {
         let symbols: BTreeSet<String> = symbols.iter().map(|symbol| (*symbol).to_owned()).collect();
         let functions = Functions { of_test: &symbols, of_all_tests: Some(&symbols) };
         self.run_with(path, test, functions, limit, |_| ())
@@ -88,7 +88,7 @@ impl Stories {
         functions: Functions<'_>,
         limit: Duration,
         add: impl FnOnce(&mut Programs),
-    ) -> (Result<Executed>, TestFolder) {
+    ) -> (Result<Execution>, TestFolder) {
         let temporary = TestFolder::create("notes").unwrap();
         temporary.empty().unwrap();
         let mut programs = Programs::new(temporary.path()).unwrap();
@@ -152,24 +152,24 @@ fn a_call_is_seen_whatever_happened_before() {
 #[test]
 fn a_test_that_does_not_call_says_no() {
     let Some(stories) = stories() else { return };
-    stories.check("calls_neither", &Executed::No);
-    stories.check("many_threads", &Executed::No);
-    stories.check("forks", &Executed::No);
-    stories.check("catches_a_panic", &Executed::No);
-    stories.check("should_panic", &Executed::No);
-    stories.check("starts_another_program", &Executed::No);
-    stories.check("becomes_another_program", &Executed::No);
-    stories.check("becomes_another_program_in_a_thread", &Executed::No);
+    stories.check("calls_neither", &Execution::No);
+    stories.check("many_threads", &Execution::No);
+    stories.check("forks", &Execution::No);
+    stories.check("catches_a_panic", &Execution::No);
+    stories.check("should_panic", &Execution::No);
+    stories.check("starts_another_program", &Execution::No);
+    stories.check("becomes_another_program", &Execution::No);
+    stories.check("becomes_another_program_in_a_thread", &Execution::No);
 }
 
 #[test]
 fn signals_of_the_test_reach_it() {
     let Some(stories) = stories() else { return };
-    stories.check("traps_itself", &Executed::No);
-    stories.check("gets_a_real_time_signal", &Executed::No);
-    stories.check("stops_its_child", &Executed::No);
-    stories.check("kills_its_child", &Executed::No);
-    stories.check("has_children_that_crash", &Executed::No);
+    stories.check("traps_itself", &Execution::No);
+    stories.check("gets_a_real_time_signal", &Execution::No);
+    stories.check("stops_its_child", &Execution::No);
+    stories.check("kills_its_child", &Execution::No);
+    stories.check("has_children_that_crash", &Execution::No);
 }
 
 #[test]
@@ -177,15 +177,15 @@ fn merged_functions_share_a_breakpoint() {
     let Some(stories) = stories() else { return };
     let both = ["target", "alias_of_target"];
     assert_eq!(stories.run("calls_by_alias", &["target"], LONG).0, yes());
-    let of_alias = Executed::Yes(Entered { symbol: "alias_of_target".to_owned(), program: None });
+    let of_alias = Execution::Yes(Entered { symbol: "alias_of_target".to_owned(), program: None });
     assert_eq!(stories.run("calls", &both, LONG).0, of_alias);
-    assert_eq!(stories.run("calls_neither", &both, LONG).0, Executed::No);
+    assert_eq!(stories.run("calls_neither", &both, LONG).0, Execution::No);
 }
 
 #[test]
 fn only_the_functions_in_question_count() {
     let Some(stories) = stories() else { return };
-    assert_eq!(stories.run("calls", &["bystander"], LONG).0, Executed::No);
+    assert_eq!(stories.run("calls", &["bystander"], LONG).0, Execution::No);
     assert_eq!(stories.run("calls", &["bystander", "target"], LONG).0, yes());
 }
 
@@ -222,7 +222,7 @@ fn what_a_binary_of_the_package_executes_cannot_be_seen() {
     assert!(shell.arg(stories.folder.path().join("binary")).status().unwrap().success());
     let (executed, _) = stories.run("starts_a_binary_of_its_package", &["target"], LONG);
     assert!(
-        matches!(&executed, Executed::Unknown(why) if matches!(why, Unseen::Starts(path) if path.ends_with("binary"))),
+        matches!(&executed, Execution::Unknown(why) if matches!(why, TraceFailure::Starts(path) if path.ends_with("binary"))),
         "{executed:?}"
     );
 }
@@ -244,7 +244,7 @@ impl WithProgram {
     }
 
     /// Runs the story with breakpoints at these functions of the program.
-    fn run(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration) -> Executed {
+    fn run(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration) -> Execution {
         let Self(stories, program) = self;
         let none = BTreeSet::new();
         let functions = Functions { of_test: &none, of_all_tests: Some(&none) };
@@ -258,7 +258,7 @@ impl WithProgram {
 
     fn check_unknown(&self, story: &str, symbols: std::result::Result<&[&str], Unlocated>, limit: Duration, why: &str) {
         let executed = self.run(story, symbols, limit);
-        assert!(matches!(&executed, Executed::Unknown(reason) if reason.to_string() == why), "{story}: {executed:?}");
+        assert!(matches!(&executed, Execution::Unknown(reason) if reason.to_string() == why), "{story}: {executed:?}");
     }
 }
 
@@ -274,10 +274,10 @@ fn programs_are_watched_however_they_are_linked() {
             let _ = writeln!(std::io::stderr(), "skipped: {}: {options:?} do not link here", module_path!());
             continue;
         };
-        let entered = Executed::Yes(Entered { symbol: "target".to_owned(), program: Some("program".to_owned()) });
+        let entered = Execution::Yes(Entered { symbol: "target".to_owned(), program: Some("program".to_owned()) });
         assert_eq!(stories.run("starts_a_program_that_calls", Ok(&["target"]), LONG), entered, "{options:?}");
-        assert_eq!(stories.run("starts_a_program_that_calls", Ok(&["bystander"]), LONG), Executed::No, "{options:?}");
-        assert_eq!(stories.run("starts_an_idle_program", Ok(&["target"]), LONG), Executed::No, "{options:?}");
+        assert_eq!(stories.run("starts_a_program_that_calls", Ok(&["bystander"]), LONG), Execution::No, "{options:?}");
+        assert_eq!(stories.run("starts_an_idle_program", Ok(&["target"]), LONG), Execution::No, "{options:?}");
     }
 }
 
@@ -290,7 +290,7 @@ fn a_program_that_cannot_be_watched_tells_nothing_once_it_is_started() {
     let story = "starts_an_idle_program";
     let why = "it starts program, which only one version has";
     stories.check_unknown(story, Err(Unlocated::OneVersionOnly), LONG, why);
-    assert_eq!(stories.run("calls_neither", Err(Unlocated::OneVersionOnly), LONG), Executed::No);
+    assert_eq!(stories.run("calls_neither", Err(Unlocated::OneVersionOnly), LONG), Execution::No);
     let why = "it starts program, the executable has no function nowhere";
     stories.check_unknown(story, Ok(&["target", "nowhere"]), LONG, why);
     let why = "it did not end within 0.5 s";
@@ -306,8 +306,8 @@ fn many_processes_are_followed() {
         return;
     }
     let stories = WithProgram::compile(&[]).unwrap();
-    let entered = Executed::Yes(Entered { symbol: "target".to_owned(), program: Some("program".to_owned()) });
-    assert_eq!(stories.run("starts_many_idle_programs", Ok(&["target"]), LONG), Executed::No);
+    let entered = Execution::Yes(Entered { symbol: "target".to_owned(), program: Some("program".to_owned()) });
+    assert_eq!(stories.run("starts_many_idle_programs", Ok(&["target"]), LONG), Execution::No);
     assert_eq!(stories.run("starts_many_programs_of_which_the_last_call", Ok(&["target"]), LONG), entered);
 }
 
@@ -331,7 +331,7 @@ fn programs_that_are_left_running_tell_nothing() {
     let why = "it leaves processes behind, which may start programs";
     stories.check_unknown("leaves_an_endless_program", Ok(&["target"]), LONG, why);
     stories.check_unknown("leaves_a_daemon", Ok(&["target"]), LONG, why);
-    assert_eq!(stories.run("kills_an_endless_program", Ok(&["target"]), LONG), Executed::No);
+    assert_eq!(stories.run("kills_an_endless_program", Ok(&["target"]), LONG), Execution::No);
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn an_executable_without_a_symbol_table_tells_nothing() {
         return;
     }
     let (executed, _) = Stories::compile(&["-Cstrip=symbols"]).run("calls", &["target"], LONG);
-    assert_eq!(executed, Executed::Unknown(Unseen::NoSymbols));
+    assert_eq!(executed, Execution::Unknown(TraceFailure::NoSymbols));
 }
 
 #[test]
@@ -350,13 +350,13 @@ fn an_executable_may_be_linked_to_a_fixed_address() {
     }
     let stories = Stories::compile(&["-Crelocation-model=static"]);
     assert_eq!(stories.run("calls", &["target"], LONG).0, yes());
-    assert_eq!(stories.run("calls_neither", &["target"], LONG).0, Executed::No);
+    assert_eq!(stories.run("calls_neither", &["target"], LONG).0, Execution::No);
 }
 
 #[test]
 fn daemons_end_with_the_test() {
     let Some(stories) = stories() else { return };
-    for (story, expected) in [("leaves_a_daemon", Executed::No), ("leaves_a_daemon_and_calls", yes())] {
+    for (story, expected) in [("leaves_a_daemon", Execution::No), ("leaves_a_daemon_and_calls", yes())] {
         let (executed, temporary) = stories.run(story, &["target"], LONG);
         assert_eq!(executed, expected, "{story}");
         let daemon = std::fs::read_to_string(temporary.path().join("daemon")).unwrap();

@@ -7,11 +7,11 @@
 //! Breakpoints are written into every process that begins to run the test executable or a program that differs, and
 //! recognized when hit. The kernel is asked, each time it matters, what a thread runs and at which address.
 
-use super::executed::Entered;
+use super::failure::TraceFailure;
 use super::opens::Opens;
 use super::places::{FileId, Places};
 use super::programs::{ProgramFile, Programs};
-use super::unseen::Unseen;
+use super::traced_run::Entered;
 use nix::errno::Errno;
 use nix::unistd::Pid;
 use perfunit_system::os::ptrace::{self, Event};
@@ -34,7 +34,7 @@ pub enum End {
     /// The test ended without a hit, and all of its code was watched. Its parent learns how it ended.
     Over,
     /// The test ended without a hit, but might have executed the functions where we could not see it.
-    Unseen(Unseen),
+    Unseen(TraceFailure),
 }
 
 /// Traces the process that introduces itself at the other end of `line`. Leaves the exit status for its parent.
@@ -53,8 +53,8 @@ pub fn follow(line: UnixStream, mut watch: Watch) -> End {
     loop {
         let (id, event) = match ptrace::wait() {
             Ok(Some(happened)) => happened,
-            Ok(None) => return End::Unseen(Unseen::Lost),
-            Err(errno) => return End::Unseen(Unseen::Wait(errno as i32)),
+            Ok(None) => return End::Unseen(TraceFailure::Lost),
+            Err(errno) => return End::Unseen(TraceFailure::Wait(errno as i32)),
         };
         if id == test && event == Event::Ended {
             // Not reaped: std waits for it itself, and panics if it cannot after a failed exec.
@@ -110,7 +110,7 @@ enum Executes {
     /// A program that is the same in both versions.
     Same,
     /// A program that may differ.
-    Unknown(Unseen),
+    Unknown(TraceFailure),
 }
 
 /// An executed file and its state: a new file with the same inode number has another change time.
@@ -123,7 +123,7 @@ pub struct Watch {
     folder: Option<PathBuf>,
     entry: u64,
     of_test: BTreeMap<u64, String>,
-    of_all_tests: Result<BTreeMap<u64, String>, Unseen>,
+    of_all_tests: Result<BTreeMap<u64, String>, TraceFailure>,
     programs: Arc<Programs>,
     opens: Opens,
     known: BTreeMap<Version, Executes>,
@@ -137,14 +137,14 @@ impl Watch {
         of_test: BTreeMap<u64, String>,
         of_all_tests: Option<&BTreeSet<String>>,
         programs: &Arc<Programs>,
-    ) -> perfunit_model::error::Result<Result<Self, Unseen>> {
+    ) -> perfunit_model::error::Result<Result<Self, TraceFailure>> {
         let opens = match Opens::watch(&programs.changed) {
             Ok(opens) => opens,
             Err(why) => return Ok(Err(why)),
         };
         let of_all_tests = match of_all_tests {
             Some(symbols) => places.find(symbols),
-            None => Err(Unseen::Starts(executable.to_owned())),
+            None => Err(TraceFailure::Starts(executable.to_owned())),
         };
         Ok(Ok(Self {
             executable: ProgramFile::at(executable)?,
@@ -160,14 +160,14 @@ impl Watch {
 
     /// Sets the breakpoints after exec, or returns why later events are not seen; the first program must be the test
     /// executable.
-    fn arm(&mut self, id: Pid, first: bool) -> Result<(), Unseen> {
+    fn arm(&mut self, id: Pid, first: bool) -> Result<(), TraceFailure> {
         let executes = self.executes(id).map_err(|error| failed("see the program", &error))?;
         if let Executes::Changed { position, is_copy: false } = executes {
             self.opens.note_execution(position);
         }
         let (addresses, entry) = match &executes {
             Executes::TestExecutable if first => (&self.of_test, self.entry),
-            _ if first => return Err(Unseen::OtherProgram),
+            _ if first => return Err(TraceFailure::OtherProgram),
             Executes::TestExecutable => (self.of_all_tests.as_ref().map_err(Clone::clone)?, self.entry),
             Executes::Changed { position, .. } => {
                 let program = &self.programs.changed[*position];
@@ -222,11 +222,11 @@ impl Watch {
             return Executes::Same;
         }
         if self.folder.iter().chain(built).any(|folder| path.starts_with(folder)) {
-            return Executes::Unknown(Unseen::Starts(path));
+            return Executes::Unknown(TraceFailure::Starts(path));
         }
         // If no program differs, nothing that tests make of programs differs either.
         if !changed.is_empty() && changed_at > *since {
-            return Executes::Unknown(Unseen::StartsMade(path));
+            return Executes::Unknown(TraceFailure::StartsMade(path));
         }
         Executes::Same
     }
@@ -254,24 +254,24 @@ impl Watch {
 
     /// Returns why a run without a hit gives no result; `None` if it gives one. `threads` are those that have not
     /// ended.
-    fn after_end(&mut self, threads: &BTreeSet<Pid>) -> Option<Unseen> {
+    fn after_end(&mut self, threads: &BTreeSet<Pid>) -> Option<TraceFailure> {
         if self.programs.is_unchanged() {
             return None;
         }
         let deadline = Instant::now() + ENDING;
         while threads.iter().any(|thread| is_running(*thread)) {
             if Instant::now() >= deadline {
-                return Some(Unseen::LeavesProcesses);
+                return Some(TraceFailure::LeavesProcesses);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
         let position = self.opens.first_unexplained()?;
-        Some(Unseen::Opened(self.programs.changed[position].name.clone()))
+        Some(TraceFailure::Opened(self.programs.changed[position].name.clone()))
     }
 }
 
-fn failed(what: &'static str, error: &dyn std::fmt::Display) -> Unseen {
-    Unseen::Process { what, why: error.to_string() }
+fn failed(what: &'static str, error: &dyn std::fmt::Display) -> TraceFailure {
+    TraceFailure::Process { what, why: error.to_string() }
 }
 
 /// Returns true if a thread has neither ended nor been killed.

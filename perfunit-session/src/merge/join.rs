@@ -7,7 +7,7 @@ use perfunit_model::{
     Environment, Growth, LayoutMatch, NoLayout, NotCompared, Outcome, Partition, Ratchet, Reason, Run, Selection,
     Sharding, Shards, Stages, TargetId, TestId, Verdict, Warning,
 };
-use perfunit_select::Unseen;
+use perfunit_select::CoverageGaps;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Joins the shards, which are sorted.
@@ -99,10 +99,10 @@ fn selection(runs: &[&Run], outcomes: &[Outcome], sharding: Option<&Sharding>) -
     let fewest = runs.iter().map(|run| &run.selection).min_by_key(|selection| selection.effects.len());
     let mut selection = fewest.cloned().unwrap_or_default();
     selection.left_out.clear();
-    let unseen = Unseen {
+    let unseen = CoverageGaps {
         uncovered: runs.iter().flat_map(|run| &run.selection.uncovered).cloned().collect(),
         led_to: sharding.iter().flat_map(|sharding| &sharding.led_to).cloned().collect(),
-        ..Unseen::default()
+        ..CoverageGaps::default()
     };
     selection.uncovered = unseen.uncovered_after(outcomes.iter());
     if outcomes.is_empty() {

@@ -8,12 +8,12 @@ use super::super::diff::DiffRequest;
 use super::super::exit_code;
 use super::super::output::{self, RunOutput};
 use super::check::{CheckArguments, only_manifest};
-use crate::hook::{OnFailure, unchecked};
+use crate::hook::{OnFailure, unchecked_pushes};
 use clap::Args;
 use perfunit_model::error::{Error, ExitCode, Result};
 use perfunit_model::format;
 use perfunit_model::{Conclusion, Run};
-use perfunit_project::git::{LOCAL_VARIABLES, Pushed, PushedPair, PushedVersions, Repository};
+use perfunit_project::git::{LOCAL_VARIABLES, PushedPair, PushedRef, PushedVersions, Repository};
 use perfunit_report::{push, text};
 use perfunit_session as session;
 use perfunit_system::bug;
@@ -171,7 +171,7 @@ impl Push<'_> {
         let repository = Repository::discover(&self.folder)?;
         let (tracked, refs) = match source {
             PushSource::Lines(lines) => {
-                (None, lines.lines().filter(|line| !line.is_empty()).map(Pushed::parse).collect::<Result<Vec<_>>>()?)
+                (None, lines.lines().filter(|line| !line.is_empty()).map(PushedRef::parse).collect::<Result<Vec<_>>>()?)
             }
             PushSource::Branch => {
                 repository.next_push()?.map(|(remote, pushed)| (Some(remote), vec![pushed])).unwrap_or_default()
@@ -238,7 +238,7 @@ impl Push<'_> {
         }
         if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) {
             // A failed reset of the counter must not fail a push.
-            let _ = self.ours().and_then(|ours| unchecked::forget(&ours));
+            let _ = self.ours().and_then(|ours| unchecked_pushes::forget(&ours));
         }
         if code != ExitCode::Success || reporting.rendering.text.verbose {
             term::print(&text::render(run, &reporting.rendering.text, reporting.rendering.denied));
@@ -263,7 +263,7 @@ impl Push<'_> {
     /// Reports the number of unchecked pushes, if this push is one.
     fn count_unchecked(&self) {
         if let Some(base) = &*self.unchecked.borrow() {
-            let pushes = self.ours().and_then(|ours| unchecked::add(&ours)).unwrap_or(1);
+            let pushes = self.ours().and_then(|ours| unchecked_pushes::add(&ours)).unwrap_or(1);
             self.terminal.warning(&push::unchecked(pushes, base));
         }
     }

@@ -2,7 +2,7 @@
 
 mod choice;
 mod contents;
-mod pushing;
+mod push;
 
 use perfunit_model::error::{Error, ExitCode};
 use std::path::Path;

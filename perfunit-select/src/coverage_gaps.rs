@@ -9,9 +9,9 @@ use super::code::FunctionCode;
 use super::functions::{changed_functions, key};
 use super::names::Names;
 use super::reach::{Callers, Files, NameIndex, Named};
-use super::selected::Selected;
-use super::source::{ChangedItem, Configuration, Item, ItemKind, compiled};
+use super::source::{ChangedItem, Configuration, Item, ItemKind, strip_inactive_code};
 use super::target_code::{TargetCode, TestCode};
+use super::target_selection::TargetSelection;
 use perfunit_model::guesses::CALLED_FROM_ELSEWHERE;
 use perfunit_model::{
     ChangeKind, Function, LeftOutBy, Outcome, Reason, Selection, Sides, TargetId, TargetKind, TestId, Uncovered,
@@ -23,7 +23,7 @@ use std::rc::Rc;
 
 /// Changed functions without information from tests.
 #[derive(Debug, Default)]
-pub struct Unseen {
+pub struct CoverageGaps {
     /// Functions that no test executes.
     pub uncovered: Vec<Uncovered>,
     /// Functions that a condition excludes from the build, entirely or in their changed part.
@@ -61,7 +61,7 @@ enum Leads {
     Tests(BTreeSet<TestId>),
 }
 
-impl Unseen {
+impl CoverageGaps {
     /// Adds the functions that are known without outcomes to the summary of the selection.
     pub fn describe(&self, selection: &mut Selection) {
         selection.uncovered.clone_from(&self.uncovered);
@@ -82,10 +82,10 @@ impl Unseen {
 }
 
 /// Finds the changed functions that no test executes. `found` are the traced tests of all pairings.
-pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> Unseen {
+pub fn find_coverage_gaps(selected: &TargetSelection, names: &Names<'_>, found: &[&Candidates]) -> CoverageGaps {
     let changed = changed_functions(&selected.diff);
     if changed.is_empty() {
-        return Unseen::default();
+        return CoverageGaps::default();
     }
     let excluded = found.iter().flat_map(|candidates| &candidates.excluded);
     let idle = excluded.filter(|outcome| matches!(outcome.reason, Some(Reason::NotExecuted { .. })));
@@ -134,7 +134,7 @@ pub fn unseen(selected: &Selected, names: &Names<'_>, found: &[&Candidates]) -> 
         }
     }
     let is_known = not_compiled.values().all(|by| !by.is_empty());
-    Unseen {
+    CoverageGaps {
         uncovered: uncovered.into_iter().collect(),
         left_out_by: not_compiled.values().filter(|_| is_known).flatten().copied().collect(),
         not_compiled: not_compiled.into_keys().collect(),
@@ -148,7 +148,7 @@ fn codes<'a>(found: &'a [&Candidates]) -> impl Iterator<Item = (&'a TargetId, &'
 }
 
 struct Coverage<'a> {
-    selected: &'a Selected,
+    selected: &'a TargetSelection,
     found: &'a [&'a Candidates],
     pairings: Vec<Paired<'a>>,
     /// Tests with runs that executed no change.
@@ -394,8 +394,10 @@ impl Coverage<'_> {
         if base.text == head.text || !(base.mentions("cfg") || head.mentions("cfg")) {
             return false;
         }
-        let is_same =
-            |build| compiled(&base.text, &build).is_some_and(|base| Some(base) == compiled(&head.text, &build));
+        let is_same = |build| {
+            strip_inactive_code(&base.text, &build)
+                .is_some_and(|base| Some(base) == strip_inactive_code(&head.text, &build))
+        };
         let mut builds = self.builds(&in_head.path, open).peekable();
         builds.peek().is_some() && builds.all(is_same)
     }

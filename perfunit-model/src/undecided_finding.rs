@@ -8,7 +8,7 @@ use std::fmt;
 
 /// A finding that could not be checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Undecided<'a> {
+pub enum UndecidedFinding<'a> {
     /// A test without time for it, compared with this version unless that is base.
     Test { against: Option<&'a VersionName>, why: &'a Reason },
     /// The tests that execute the change are unknown, and so are functions without tests.
@@ -27,7 +27,7 @@ pub enum Undecided<'a> {
     CallsWithoutFigures { function: &'a Function, why: &'a Reason },
 }
 
-impl<'a> Undecided<'a> {
+impl<'a> UndecidedFinding<'a> {
     /// Returns the same for a comparison with this version.
     #[must_use]
     pub fn against(self, version: &'a VersionName) -> Self {
@@ -47,30 +47,30 @@ impl Run {
     }
 
     /// Returns the tests that would have a verdict with longer limits.
-    pub fn undecided_tests(&self) -> impl Iterator<Item = Undecided<'_>> {
+    pub fn undecided_tests(&self) -> impl Iterator<Item = UndecidedFinding<'_>> {
         self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured).filter_map(|outcome| {
             let why = outcome.reason.as_ref()?;
             let is_late = matches!(
                 why,
                 Reason::BudgetUsedUp | Reason::Interrupted | Reason::TooLong { .. } | Reason::TimedOut { .. }
             );
-            is_late.then_some(Undecided::Test { against: None, why })
+            is_late.then_some(UndecidedFinding::Test { against: None, why })
         })
     }
 
     /// Returns the reason why functions without tests may be unknown.
-    pub fn undecided_coverage(&self) -> impl Iterator<Item = Undecided<'_>> {
+    pub fn undecided_coverage(&self) -> impl Iterator<Item = UndecidedFinding<'_>> {
         self.warnings.iter().filter_map(|warning| match warning {
-            Warning::NotTraced { why } => Some(Undecided::Coverage(*why)),
+            Warning::NotTraced { why } => Some(UndecidedFinding::Coverage(*why)),
             _ => None,
         })
     }
 
     /// Returns the tests without counted functions. Failing tests are reported elsewhere.
-    pub fn undecided_growth(&self) -> Vec<Undecided<'_>> {
+    pub fn undecided_growth(&self) -> Vec<UndecidedFinding<'_>> {
         let Some(growth) = &self.growth else {
             let is_asked = self.outcomes.iter().any(|outcome| outcome.measured.is_some());
-            return is_asked.then_some(Undecided::GrowthNotAsked).into_iter().collect();
+            return is_asked.then_some(UndecidedFinding::GrowthNotAsked).into_iter().collect();
         };
         let fails = |reason: &Reason| Side::BOTH.iter().any(|side| reason.fails_on(*side));
         let has_failed = |test: &TestId| {
@@ -78,11 +78,11 @@ impl Run {
             outcome.and_then(|outcome| outcome.reason.as_ref()).is_some_and(fails)
         };
         let open = growth.not_counted.iter().filter(|(test, _)| !has_failed(test));
-        open.map(|(_, why)| Undecided::Growth { why }).collect()
+        open.map(|(_, why)| UndecidedFinding::Growth { why }).collect()
     }
 
     /// Returns the changed functions with too narrow lengths, or with work after they returned.
-    pub fn undecided_growth_of_functions(&self) -> impl Iterator<Item = Undecided<'_>> {
+    pub fn undecided_growth_of_functions(&self) -> impl Iterator<Item = UndecidedFinding<'_>> {
         let unseen = self.growth.iter().flat_map(|growth| &growth.unseen);
         let is_open = |unseen: &&GrowthUnseen| match unseen.because {
             UnseenBecause::NarrowLengths { .. }
@@ -92,18 +92,18 @@ impl Run {
             // There is nothing to compare.
             UnseenBecause::NoLength | UnseenBecause::New => false,
         };
-        unseen.filter(is_open).map(Undecided::GrowthOf)
+        unseen.filter(is_open).map(UndecidedFinding::GrowthOf)
     }
 
     /// Returns the functions without tests that no generated call has figures for.
-    pub fn undecided_calls(&self) -> Vec<Undecided<'_>> {
+    pub fn undecided_calls(&self) -> Vec<UndecidedFinding<'_>> {
         let Some(generated) = &self.generated else {
             let is_asked = !self.selection.uncovered.is_empty();
-            return is_asked.then_some(Undecided::CallsNotAsked).into_iter().collect();
+            return is_asked.then_some(UndecidedFinding::CallsNotAsked).into_iter().collect();
         };
         let Generation { workloads, without } = &generated.generation;
         let missing = without.iter().filter(|without| without.because != NotGenerated::NotOnBase);
-        let mut all: Vec<Undecided<'_>> = missing.map(Undecided::WithoutCall).collect();
+        let mut all: Vec<UndecidedFinding<'_>> = missing.map(UndecidedFinding::WithoutCall).collect();
         let Some(compared) = generated.run() else { return all };
         let mut functions: Vec<&Function> = Vec::new();
         for function in workloads.iter().map(|workload| &workload.call.function) {
@@ -119,7 +119,7 @@ impl Run {
                 continue;
             }
             let why = calls.iter().find_map(|outcome| outcome.reason.as_ref());
-            all.extend(why.map(|why| Undecided::CallsWithoutFigures { function, why }));
+            all.extend(why.map(|why| UndecidedFinding::CallsWithoutFigures { function, why }));
         }
         all
     }
@@ -133,7 +133,7 @@ fn says_something(call: &Outcome) -> bool {
     call.measured.is_some() || call.reason.as_ref().is_none_or(is_settled)
 }
 
-impl fmt::Display for Undecided<'_> {
+impl fmt::Display for UndecidedFinding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Test { against: None, why } => write!(f, "not measured: {why}"),
@@ -173,13 +173,13 @@ mod tests {
         let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said(String::new()), intermittent: false };
         let failing = unmeasured("fails", Some(fails));
         let mut run = samples::run(vec![outcome("sums", Verdict::Same, Some(measured(1e3, 0.0))), failing]);
-        assert_eq!(run.undecided_growth(), [Undecided::GrowthNotAsked]);
+        assert_eq!(run.undecided_growth(), [UndecidedFinding::GrowthNotAsked]);
         run.growth = Some(Growth::default());
         assert_eq!(run.undecided_growth(), []);
         let why = NotCounted::OwnHarness;
         let not_counted = ["sums", "fails"].map(|name| (samples::test(name), why.clone())).to_vec();
         run.growth = Some(Growth { not_counted, ..Growth::default() });
-        assert_eq!(run.undecided_growth(), [Undecided::Growth { why: &why }]);
+        assert_eq!(run.undecided_growth(), [UndecidedFinding::Growth { why: &why }]);
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let unseen = [UnseenBecause::Future, UnseenBecause::NoLength, UnseenBecause::New].map(unseen);
         let growth = Growth { unseen: unseen.to_vec(), ..Growth::default() };
         let run = Run { growth: Some(growth), ..samples::run(Vec::new()) };
-        assert_eq!(run.undecided_growth_of_functions().collect::<Vec<_>>(), [Undecided::GrowthOf(&unseen[0])]);
+        assert_eq!(run.undecided_growth_of_functions().collect::<Vec<_>>(), [UndecidedFinding::GrowthOf(&unseen[0])]);
     }
 
     #[test]
@@ -199,10 +199,10 @@ mod tests {
         let mut run = samples::run(Vec::new());
         assert_eq!(run.undecided_calls(), []);
         run.selection.uncovered = vec![samples::uncovered()];
-        assert_eq!(run.undecided_calls(), [Undecided::CallsNotAsked]);
+        assert_eq!(run.undecided_calls(), [UndecidedFinding::CallsNotAsked]);
         let generation = Generation { workloads: Vec::new(), without: without.to_vec() };
         run.generated = Some(GeneratedCalls { generation, comparison: None });
-        assert_eq!(run.undecided_calls(), [Undecided::WithoutCall(&without[0])]);
+        assert_eq!(run.undecided_calls(), [UndecidedFinding::WithoutCall(&without[0])]);
     }
 
     #[test]

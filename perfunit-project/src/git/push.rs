@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// A line that git writes to a `pre-push` hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
+pub struct PushedRef {
     /// Pushed revision as typed: `refs/heads/main`, `HEAD~1`, `(delete)`.
     pub local_ref: String,
     /// Object to push; all zeros for a deletion.
@@ -43,16 +43,16 @@ pub struct PushedPair {
     pub same_files: bool,
 }
 
-impl Pushed {
+impl PushedRef {
     /// Parses a line `<local ref> <local object> <remote ref> <remote object>`.
-    pub fn parse(line: &str) -> Result<Pushed> {
+    pub fn parse(line: &str) -> Result<PushedRef> {
         // Split from the right, because the local "ref" may contain spaces (`:/fix the parser`).
         let mut words = line.rsplitn(4, ' ');
         let mut word = || words.next().unwrap_or_default();
         let (remote, remote_ref, local, local_ref) = (word(), word(), word(), word());
         match (Oid::from_str(local), Oid::from_str(remote)) {
             (Ok(local), Ok(remote)) if !local_ref.is_empty() && !remote_ref.is_empty() => {
-                Ok(Pushed { local_ref: local_ref.to_owned(), local, remote_ref: remote_ref.to_owned(), remote })
+                Ok(PushedRef { local_ref: local_ref.to_owned(), local, remote_ref: remote_ref.to_owned(), remote })
             }
             _ => Err(Error::usage(format!("invalid pushed ref `{line}`")).hint(
                 "git writes `<local ref> <local object> <remote ref> <remote object>` to a pre-push hook; \
@@ -70,7 +70,7 @@ impl Pushed {
 impl Repository {
     /// Selects the versions to compare for a pushed ref. Base is the merge base with `base` if given, otherwise the
     /// newest commit that the remote has.
-    pub fn pushed(&self, pushed: &Pushed, remote: &str, base: Option<&str>) -> Result<PushedVersions> {
+    pub fn pushed(&self, pushed: &PushedRef, remote: &str, base: Option<&str>) -> Result<PushedVersions> {
         let nothing = |why: &str| Ok(PushedVersions::Nothing(why.to_owned()));
         if pushed.local.is_zero() {
             return nothing("is deleted");
@@ -117,7 +117,7 @@ impl Repository {
 
     /// Returns what `git push` would push now, as git would tell a hook, and the remote. Returns `None` if no branch is
     /// checked out.
-    pub fn next_push(&self) -> Result<Option<(String, Pushed)>> {
+    pub fn next_push(&self) -> Result<Option<(String, PushedRef)>> {
         let head = self.inner.head().map_err(|error| match error.code() {
             ErrorCode::UnbornBranch => problem::no_commits(),
             _ => problem::failed("read HEAD")(error),
@@ -131,7 +131,7 @@ impl Repository {
         let local = head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))?.id();
         let name = format!("refs/heads/{branch}");
         let remote_oid = tracking.unwrap_or(Oid::ZERO_SHA1);
-        Ok(Some((remote, Pushed { local_ref: name.clone(), local, remote_ref: name, remote: remote_oid })))
+        Ok(Some((remote, PushedRef { local_ref: name.clone(), local, remote_ref: name, remote: remote_oid })))
     }
 
     /// Returns the remote-tracking branches of a remote with their commits. If `remote` is a URL, returns those of all

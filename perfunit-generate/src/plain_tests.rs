@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Writes the tests as Rust source: one test module for each module of the project.
-pub fn written(workloads: &[GeneratedWorkload]) -> String {
+pub fn write_plain_tests(workloads: &[GeneratedWorkload]) -> String {
     let mut by_module: BTreeMap<_, Vec<&GeneratedWorkload>> = BTreeMap::new();
     for workload in workloads {
         by_module.entry(&workload.call.module).or_default().push(workload);
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_test_asserts_what_base_returns_where_that_is_known() {
-        let text = written(&[workload(&[], Some("Some(\"x\")")), workload(&["a", "b"], None)]);
+        let text = write_plain_tests(&[workload(&[], Some("Some(\"x\")")), workload(&["a", "b"], None)]);
         syn::parse_file(&text).unwrap();
         assert!(text.starts_with("// For src/lib.rs, where private items are in scope.\n"), "{text}");
         assert!(text.contains("assert_eq!(std::format!(\"{:?}\", f(&lent.0)), \"Some(\\\"x\\\")\");"), "{text}");

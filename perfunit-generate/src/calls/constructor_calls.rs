@@ -13,11 +13,11 @@ const MOST: usize = 8;
 
 /// Calls after the name of a type: `new(1, 2)`, `parse("x").unwrap()`.
 #[derive(Debug, Default)]
-pub struct Constructed {
+pub struct ConstructorCalls {
     by_type: BTreeMap<String, Vec<String>>,
 }
 
-impl Constructed {
+impl ConstructorCalls {
     /// Returns the calls for a type of this name, in source order.
     pub fn of(&self, name: &str) -> &[String] {
         self.by_type.get(name).map(Vec::as_slice).unwrap_or_default()
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use syn::visit::Visit as _;
 
-    struct Calls(Constructed);
+    struct Calls(ConstructorCalls);
 
     impl syn::visit::Visit<'_> for Calls {
         fn visit_expr_call(&mut self, call: &ExprCall) {
@@ -102,7 +102,7 @@ mod tests {
             Some::thing::else_(1);
             Variant::Of(1);
         });
-        let mut calls = Calls(Constructed::default());
+        let mut calls = Calls(ConstructorCalls::default());
         calls.visit_block(&body);
         assert_eq!(calls.0.of("Point2D"), ["new(1.0 , - 2.5)", "splat([1 , 2])"]);
         assert_eq!(calls.0.of("Date"), ["from_day(& \"x\").unwrap()"]);

@@ -10,7 +10,7 @@ use perfunit_model::{Reason, Side, Warning};
 use perfunit_project::cargo::Context;
 use perfunit_project::config::StepKind;
 use perfunit_project::git::Versions;
-use perfunit_select::{Names, Selected, Tracing, Wanted, select};
+use perfunit_select::{Names, TargetSelection, Tracing, Wanted, select};
 use perfunit_system::interrupt;
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ pub struct Session<'a> {
     pub context: &'a Context,
     /// The versions, with the same lock file policy.
     pub versions: &'a Versions,
-    pub selected: &'a Selected,
+    pub selected: &'a TargetSelection,
     pub options: &'a Options,
     pub names: Names<'a>,
     /// Deadline of the whole run.
@@ -34,7 +34,7 @@ pub fn select_to_build<'a>(
     context: &'a Context,
     versions: &mut Versions,
     wanted: &Wanted<'_>,
-) -> Result<(Builder<'a>, Selected)> {
+) -> Result<(Builder<'a>, TargetSelection)> {
     let mut builder = Builder::open(context, versions)?;
     let warnings = before_builds(&mut builder, versions, wanted)?;
     let mut selected = select(&mut builder, versions, wanted)?;
@@ -77,7 +77,12 @@ fn needs_builds(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<
 
 impl<'a> Session<'a> {
     /// Creates a session without a deadline, archive or announcements.
-    pub fn new(context: &'a Context, versions: &'a Versions, selected: &'a Selected, options: &'a Options) -> Self {
+    pub fn new(
+        context: &'a Context,
+        versions: &'a Versions,
+        selected: &'a TargetSelection,
+        options: &'a Options,
+    ) -> Self {
         let names = Names::of_versions(versions, selected);
         Self {
             context,

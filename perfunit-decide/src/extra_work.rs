@@ -30,7 +30,7 @@ pub struct WorkAt {
 
 /// A term that is present in head's work and absent from base's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Added {
+pub struct ExtraWork {
     pub exponent: Interval,
     /// Work of the term at the largest length, in basic blocks.
     pub work: f64,
@@ -38,7 +38,7 @@ pub struct Added {
 
 /// Returns the added term of another power, if nothing else explains the difference. `likely` is the largest exponent
 /// that base's work is likely to have.
-pub fn added(steps: &[WorkAt], base: Interval, likely: f64) -> Option<Added> {
+pub fn find_extra_work(steps: &[WorkAt], base: Interval, likely: f64) -> Option<ExtraWork> {
     let difference = Difference::of(steps);
     let fits: Vec<(f64, Fit)> = powers()
         .map(|power| (power, difference.with(&|at| difference.part(at).powf(power))))
@@ -60,7 +60,7 @@ pub fn added(steps: &[WorkAt], base: Interval, likely: f64) -> Option<Added> {
     let inside = || fits.iter().filter(|(_, fit)| fit.error <= limit * best.error).map(|(power, _)| *power);
     let exponent =
         Interval { estimate: power, low: inside().fold(power, f64::min), high: inside().fold(power, f64::max) };
-    Some(Added { exponent, work: best.slope })
+    Some(ExtraWork { exponent, work: best.slope })
 }
 
 /// Fit of a term to the difference, in addition to a constant and a factor.

@@ -90,7 +90,7 @@ pub struct Start<'a> {
 }
 
 /// A process of a pair, from its start to its end.
-pub struct Running {
+pub struct RunningProcess {
     pub side: Side,
     child: Child,
     /// A descriptor that is readable once the process has ended.
@@ -102,7 +102,7 @@ pub struct Running {
     is_independent: bool,
 }
 
-impl Running {
+impl RunningProcess {
     /// Starts a process on the bench's core.
     pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
         let gauge = start.gauge;
@@ -118,7 +118,7 @@ impl Running {
     }
 }
 
-impl Awaited for Running {
+impl Awaited for RunningProcess {
     fn side(&self) -> Side {
         self.side
     }
@@ -261,7 +261,7 @@ pub fn owner(page: &Page, turn: usize) -> Side {
 }
 
 /// Sleeps until a process ends.
-pub fn sleep_until_end(running: &mut [Running], left: Duration) {
+pub fn sleep_until_end(running: &mut [RunningProcess], left: Duration) {
     let waited_for = running.iter().filter(|process| !process.over);
     EndOf::wait_for_one(waited_for.filter_map(|process| process.ended.as_ref()), left);
 }

@@ -25,7 +25,7 @@ const MOSTLY_WAITS: f64 = 0.5;
 
 /// The waiting of a test, as far as its calls show it.
 #[derive(Debug, Clone, Default)]
-pub struct Waiting {
+pub struct WaitingTime {
     /// Idle time in each undisturbed call, as a share of its time without others. The sides may wait differently.
     shares: Sides<Vec<f64>>,
     /// Time of each call without others, relative to the pilot.
@@ -62,7 +62,7 @@ impl Call {
     }
 }
 
-impl Waiting {
+impl WaitingTime {
     /// Subtracts the time of others from the calls of a complete pair. `pilot_ns` are the times of calls in the pilot.
     pub fn correct(&mut self, pair: &mut PairEnd, pilot_ns: Sides<f64>) {
         if !pair.complete() {
@@ -147,7 +147,7 @@ mod tests {
 
     /// Returns the corrected times of the last of these pairs, ms.
     fn corrected(pairs: impl IntoIterator<Item = PairEnd>) -> [f64; 2] {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingTime::default();
         let mut times = [0.0; 2];
         for mut pair in pairs {
             waiting.correct(&mut pair, PILOT);
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_test_that_is_slower_beside_the_idle_process_is_measured_without_it() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingTime::default();
         for _ in 0..3 {
             waiting.correct(&mut pair([10.0, 2.0, 0.0], [10.0, 2.0, 0.0]), PILOT);
         }
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn where_the_idle_time_is_unknown_nothing_is_subtracted() {
         let shares = Sides { base: vec![0.0; 8], head: vec![0.0; 8] };
-        let mut waiting = Waiting { shares, times: vec![1.0; 8] };
+        let mut waiting = WaitingTime { shares, times: vec![1.0; 8] };
         let mut unknown = pair([10.0, 0.0, 5.0], [10.0, 0.0, 0.0]);
         unknown.sides.base.idle_times = vec![None];
         waiting.correct(&mut unknown, PILOT);

@@ -2,7 +2,7 @@
 
 use super::bytes::contains;
 use super::capture_role::{Invocation, users_environment};
-use super::compiled::NOTE as COMPILED;
+use super::compiled_files::NOTE as COMPILED;
 use super::dispatcher::{self, SIDE_VARIABLE};
 use super::doctests::{self, Doctests, Extracted};
 use super::fingerprint::Traces;

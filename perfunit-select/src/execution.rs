@@ -4,10 +4,10 @@
 use super::candidates::{Candidate, Candidates, not_measured};
 use super::code::{self, stable_name};
 use super::functions::{changed_functions, name};
-use super::selected::Selected;
 use super::selection_cache::{RunAnswer, SelectionCache};
 use super::target_code::{Place, ProgramCode, Watched};
-use super::trace::{self, Executed, Functions, Places, Program, Programs};
+use super::target_selection::TargetSelection;
+use super::trace::{self, Execution, Functions, Places, Program, Programs};
 use perfunit_build as build;
 use perfunit_build::{Builder, BuiltSides, InPlace, Seeds, SideBuild, TestClock, TestExecutable, stand_in_of};
 use perfunit_model::error::Result;
@@ -39,7 +39,7 @@ pub struct Tracing {
 pub fn leave_out_unexecuted(
     builder: &mut Builder<'_>,
     built: &BuiltSides,
-    selected: &Selected,
+    selected: &TargetSelection,
     candidates: &mut Candidates,
     tracing: Tracing,
 ) -> Result<Option<Warning>> {
@@ -218,9 +218,9 @@ impl Tracer<'_> {
             self.on_side(candidate, side, symbols.get(side), watched.by_all_tests, seed)
         })?;
         Ok(match executed {
-            Executed::No => RunAnswer::Nothing,
-            Executed::Unknown(why) => RunAnswer::Unknown { why: why.to_string() },
-            Executed::Yes(trace::Entered { symbol, program }) => {
+            Execution::No => RunAnswer::Nothing,
+            Execution::Unknown(why) => RunAnswer::Unknown { why: why.to_string() },
+            Execution::Yes(trace::Entered { symbol, program }) => {
                 let mut places: Box<dyn Iterator<Item = &Place>> = match &program {
                     None => Box::new(watched.by_test.iter().copied()),
                     Some(name) => {
@@ -243,10 +243,10 @@ impl Tracer<'_> {
         of_test: &BTreeSet<String>,
         by_all_tests: Option<&[Place]>,
         seed: Option<NonZeroU64>,
-    ) -> Result<Executed> {
+    ) -> Result<Execution> {
         let target = &candidate.test.target;
         let Some(executable) = executable(self.built, side, target) else {
-            return Ok(Executed::Unknown(trace::Unseen::NotBuilt));
+            return Ok(Execution::Unknown(trace::TraceFailure::NotBuilt));
         };
         let key = (target.clone(), side);
         if !self.executables.contains_key(&key) {
@@ -283,7 +283,7 @@ impl Candidates {
     }
 
     /// Moves the candidates that executed no changed place to the excluded tests, and records those found in programs.
-    fn apply(&mut self, mut answers: BTreeMap<usize, Answered>, selected: &Selected) {
+    fn apply(&mut self, mut answers: BTreeMap<usize, Answered>, selected: &TargetSelection) {
         let chosen = std::mem::take(&mut self.chosen);
         for (index, mut candidate) in chosen.into_iter().enumerate() {
             match answers.remove(&index) {
@@ -325,7 +325,7 @@ impl Candidate {
 }
 
 /// Returns the changed item that the symbol of a function names, if it is the only one.
-fn changed_item(symbol: &str, selected: &Selected) -> Option<CodeChange> {
+fn changed_item(symbol: &str, selected: &TargetSelection) -> Option<CodeChange> {
     let changed = changed_functions(&selected.diff);
     let names: Vec<_> = changed.iter().map(|item| name(item)).collect();
     match code::named_by(symbol, &names)[..] {

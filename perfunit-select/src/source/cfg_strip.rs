@@ -8,7 +8,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::{Block, ExprMatch, ExprStruct, ImplItemFn};
 
 /// Returns the code of a function or method in such a build, from its tokens; `None` if they cannot be parsed.
-pub fn compiled(function: &str, build: &Configuration<'_>) -> Option<String> {
+pub fn strip_inactive_code(function: &str, build: &Configuration<'_>) -> Option<String> {
     let mut function: ImplItemFn = syn::parse_str(function).ok()?;
     LeaveOut { build }.visit_impl_item_fn_mut(&mut function);
     Some(Code::of(function).text)
@@ -51,7 +51,7 @@ mod tests {
         let code = |text: &str| Code::of(syn::parse_str::<ImplItemFn>(text).unwrap()).text;
         let features = ["std".to_owned()].into();
         let build = Configuration { features: Some(&features), ..Configuration::of_any_build() };
-        assert_eq!(compiled(&code(function), &build).as_deref(), Some(code(expected).as_str()));
+        assert_eq!(strip_inactive_code(&code(function), &build).as_deref(), Some(code(expected).as_str()));
     }
 
     #[test]
@@ -70,6 +70,6 @@ mod tests {
     fn what_is_compiled_or_may_be_stays() {
         let all = "#[inline] pub fn f<'a>(x: &'a u8) { #[cfg(feature = \"std\")] a(); #[cfg(ours)] b(); c!(x) }";
         check(all, all);
-        assert_eq!(compiled("fn f(", &Configuration::of_any_build()), None);
+        assert_eq!(strip_inactive_code("fn f(", &Configuration::of_any_build()), None);
     }
 }

@@ -1,17 +1,17 @@
 //! Choice of the base for a pushed ref.
 
 use crate::git::fixture::Fixture;
-use crate::git::{Pushed, PushedVersions};
+use crate::git::{PushedRef, PushedVersions};
 use git2::Oid;
 
 const NONE: Oid = Oid::ZERO_SHA1;
 
-fn pushed(local: Oid, name: &str, remote: Oid) -> Pushed {
-    Pushed { local_ref: "HEAD".to_owned(), local, remote_ref: name.to_owned(), remote }
+fn pushed(local: Oid, name: &str, remote: Oid) -> PushedRef {
+    PushedRef { local_ref: "HEAD".to_owned(), local, remote_ref: name.to_owned(), remote }
 }
 
 /// Describes the comparison: the base and `same files`, or the reason why there is none.
-fn compared(fixture: &Fixture, pushed: &Pushed, base: Option<&str>) -> String {
+fn compared(fixture: &Fixture, pushed: &PushedRef, base: Option<&str>) -> String {
     match fixture.open().pushed(pushed, "origin", base).unwrap() {
         PushedVersions::Two(pair) => format!("{}{}", pair.base_name, if pair.same_files { ", same files" } else { "" }),
         PushedVersions::Nothing(why) => why,
@@ -23,7 +23,7 @@ fn short(id: Oid) -> String {
 }
 
 #[track_caller]
-fn check(fixture: &Fixture, pushed: &Pushed, expected: &str) {
+fn check(fixture: &Fixture, pushed: &PushedRef, expected: &str) {
     assert_eq!(compared(fixture, pushed, None), expected);
 }
 
@@ -31,10 +31,10 @@ fn check(fixture: &Fixture, pushed: &Pushed, expected: &str) {
 fn lines_of_git_are_read_from_the_right() {
     let id = "1".repeat(40);
     let line = format!(":/fix the parser {id} refs/heads/main {}", "0".repeat(40));
-    let read = Pushed::parse(&line).unwrap();
+    let read = PushedRef::parse(&line).unwrap();
     assert_eq!((read.local_ref.as_str(), read.name(), read.remote), (":/fix the parser", "main", NONE));
     for wrong in ["", "refs/heads/main", &format!("a {id} refs/heads/main"), &format!("a x refs/heads/main {id}")] {
-        assert!(Pushed::parse(wrong).unwrap_err().to_string().contains("standard input"), "{wrong}");
+        assert!(PushedRef::parse(wrong).unwrap_err().to_string().contains("standard input"), "{wrong}");
     }
 }
 

@@ -61,7 +61,7 @@ const REPAIRS: usize = 4;
 
 /// Two executables that can be linked again with matched layouts.
 #[derive(Debug)]
-pub struct Matched {
+pub struct MatchedLayout {
     links: Sides<PathBuf>,
     /// The functions that may begin at any byte.
     freed: Sides<Freed>,
@@ -91,7 +91,7 @@ pub struct Natural<'a> {
     pub links: Sides<&'a Path>,
 }
 
-impl Matched {
+impl MatchedLayout {
     /// Links the first layout, in base's order, to `outputs`, with the first suitable linker. Leaves out functions that
     /// cannot be placed. Uses the position as built if a fixed one is not possible. Returns the reason if no layout is
     /// possible.
@@ -341,7 +341,7 @@ pub fn try_layout(sample: &Sample, linkers: &Linkers, folder: &Path) -> Tried<Me
         Natural { executables: Sides { base: executable, head: executable }, links: Sides { base: link, head: link } };
     let outputs = Sides { base: folder.join("base"), head: folder.join("head") };
     let outputs = outputs.as_ref().map(PathBuf::as_path);
-    let (_, layout) = Matched::prepare(natural, linkers, folder, outputs, Position::AsBuilt)?;
+    let (_, layout) = MatchedLayout::prepare(natural, linkers, folder, outputs, Position::AsBuilt)?;
     Ok(layout.linker)
 }
 

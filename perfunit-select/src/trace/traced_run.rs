@@ -1,8 +1,8 @@
 //! The input and the result of traced runs, and the repetition of runs: the result of one run holds for that run only.
 
+use super::failure::TraceFailure;
 use super::places::Places;
 use super::programs::Programs;
-use super::unseen::Unseen;
 use perfunit_build::TestExecutable;
 use perfunit_model::error::Result;
 use perfunit_model::{Capture, Side};
@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 /// The result of running a test under breakpoints at the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Executed {
+pub enum Execution {
     /// The test executed this function first.
     Yes(Entered),
     /// The test passed and executed none of them.
     No,
-    Unknown(Unseen),
+    Unknown(TraceFailure),
 }
 
 /// A function in question that was executed.
@@ -72,13 +72,13 @@ const ROUNDS: u64 = 3;
 /// runs of three rounds, and longer tests mostly wait.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// Returns the first result that is not [`Executed::No`], or `No` if all runs on both sides have this result. Each run
+/// Returns the first result that is not [`Execution::No`], or `No` if all runs on both sides have this result. Each run
 /// has its own random numbers, but the same ones every time, so that the same versions give the same result. The
 /// capture method tells whether a run makes several calls.
 pub fn in_any_run(
     capture: Option<Capture>,
-    mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Executed>,
-) -> Result<Executed> {
+    mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Execution>,
+) -> Result<Execution> {
     let has_several_calls = capture == Some(Capture::Macro);
     in_rounds(|side, seed| {
         let started = Instant::now();
@@ -88,13 +88,13 @@ pub fn in_any_run(
 }
 
 /// Does the work of [`in_any_run`]. A run also says whether one round suffices.
-fn in_rounds(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<(Executed, bool)>) -> Result<Executed> {
+fn in_rounds(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<(Execution, bool)>) -> Result<Execution> {
     let mut seeds = (1..).map(NonZeroU64::new);
     for _ in 0..ROUNDS {
         let mut suffices = false;
         for (side, seed) in [Side::Head, Side::Base].into_iter().zip(&mut seeds) {
             match run(side, seed)? {
-                (Executed::No, one_suffices) => suffices |= one_suffices,
+                (Execution::No, one_suffices) => suffices |= one_suffices,
                 (answer, _) => return Ok(answer),
             }
         }
@@ -102,7 +102,7 @@ fn in_rounds(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<(Executed, 
             break;
         }
     }
-    Ok(Executed::No)
+    Ok(Execution::No)
 }
 
 #[cfg(test)]
@@ -111,22 +111,22 @@ mod tests {
 
     #[test]
     fn one_run_that_comes_by_or_cannot_be_told_is_enough() {
-        let check = |answer: &Executed, at: usize, suffices: bool, most: usize, expected: &Executed| {
+        let check = |answer: &Execution, at: usize, suffices: bool, most: usize, expected: &Execution| {
             let mut seen = Vec::new();
             let found = in_rounds(|side, seed| {
                 seen.push((side, seed));
-                Ok((if seen.len() == at { answer.clone() } else { Executed::No }, suffices))
+                Ok((if seen.len() == at { answer.clone() } else { Execution::No }, suffices))
             });
             assert_eq!((&found.unwrap(), seen.len()), (expected, at.min(most)));
             let sides: Vec<Side> = seen.iter().map(|(side, _)| *side).collect();
             assert!(sides.chunks(2).all(|pair| pair.starts_with(&[Side::Head])), "{sides:?}");
         };
-        let yes = Executed::Yes(Entered { symbol: "f".to_owned(), program: None });
-        let unknown = Executed::Unknown(Unseen::Lost);
+        let yes = Execution::Yes(Entered { symbol: "f".to_owned(), program: None });
+        let unknown = Execution::Unknown(TraceFailure::Lost);
         check(&yes, 5, false, 6, &yes);
         check(&unknown, 1, false, 6, &unknown);
-        check(&yes, 7, false, 6, &Executed::No);
+        check(&yes, 7, false, 6, &Execution::No);
         check(&yes, 2, true, 2, &yes);
-        check(&yes, 3, true, 2, &Executed::No);
+        check(&yes, 3, true, 2, &Execution::No);
     }
 }

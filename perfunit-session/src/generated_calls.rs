@@ -8,7 +8,7 @@ use super::open::{Lock, Opened, open};
 use super::options::{Accepting, Options};
 use super::pairings;
 use super::second::{self, not_compared};
-use super::shared::{Session, select_to_build};
+use super::session::{Session, select_to_build};
 use perfunit_build::{Builder, with_code_settings};
 use perfunit_generate as generate;
 use perfunit_generate::{CrateSources, Placing, Sources, Store, Trials};
@@ -19,7 +19,7 @@ use perfunit_model::{
 };
 use perfunit_project::config::Rules;
 use perfunit_project::git::{Entry, Versions};
-use perfunit_select::{Filter, Names, Scope, Selected, Wanted, unseen};
+use perfunit_select::{Filter, Names, Scope, TargetSelection, Wanted, find_coverage_gaps};
 use perfunit_system::cache::KeyBuilder;
 use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
@@ -162,11 +162,11 @@ pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Fun
     let mut versions = versions.clone();
     let (mut builder, selected) = select_to_build(context, &mut versions, &options.wanted())?;
     let found = if selected.targets.is_empty() {
-        unseen(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
+        find_coverage_gaps(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
     } else {
         let session = Session::new(context, &versions, &selected, options);
         let plan = pairings::prepare(&session, &mut builder)?;
-        plan.describe(selected.summary(), &plan.unseen(&session), &session).uncovered
+        plan.describe(selected.summary(), &plan.find_coverage_gaps(&session), &session).uncovered
     };
     Ok(found.into_iter().map(|uncovered| uncovered.function).collect())
 }
@@ -255,10 +255,10 @@ impl Ground {
         &self,
         builder: &mut Builder<'_>,
         versions: &Versions,
-        selected: &Selected,
+        selected: &TargetSelection,
         functions: &[Function],
     ) -> Result<Generation> {
-        let Selected { workspace, packages, .. } = selected;
+        let TargetSelection { workspace, packages, .. } = selected;
         let enabled = builder.features(versions, workspace, &self.options.build, packages)?;
         let (crates, homeless) = generate::sources(versions, selected, enabled.as_ref(), functions);
         let mut failures: Vec<_> = homeless.into_iter().map(|function| (function, NotGenerated::NoTarget)).collect();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The reason why a run of a test gives no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unseen {
+pub enum TraceFailure {
     #[error("it was not built")]
     NotBuilt,
     #[error("the executable is for another processor")]
@@ -33,7 +33,7 @@ pub enum Unseen {
     StartsUnlocated { name: String, why: Unlocated },
     /// A program of the workspace that differs at functions that cannot have a breakpoint.
     #[error("it starts {name}, {why}")]
-    StartsUnwatched { name: String, why: Box<Unseen> },
+    StartsUnwatched { name: String, why: Box<TraceFailure> },
     /// The program may be, or contain, a program of the workspace.
     #[error("it starts {}, which was made while the test ran", .0.display())]
     StartsMade(PathBuf),

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 /// Targets to build, and facts about the change.
 #[derive(Debug)]
-pub struct Selected {
+pub struct TargetSelection {
     /// Head's workspace.
     pub workspace: Workspace,
     pub diff: SourceDiff,
@@ -62,7 +62,7 @@ pub struct Selected {
     on_request: Vec<UnmeasuredTarget>,
 }
 
-impl Selected {
+impl TargetSelection {
     /// Returns the root files of all targets.
     pub fn roots(&self) -> BTreeSet<String> {
         let targets = self.workspace.packages.iter().flat_map(|package| &package.targets);
@@ -127,7 +127,7 @@ impl Selected {
     }
 }
 
-impl Selected {
+impl TargetSelection {
     /// Returns what happened to the changes that reach no target.
     fn effects(&self) -> Vec<Effect> {
         let irrelevant = self.diff.irrelevant.iter();
@@ -145,7 +145,7 @@ impl Selected {
 }
 
 /// Compares the sources and selects the targets to build. Renames moved files of base to their paths in head.
-pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wanted<'_>) -> Result<Selected> {
+pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wanted<'_>) -> Result<TargetSelection> {
     let _span = tracing::info_span!("select").entered();
     let code = OnceCell::new();
     let (mut workspace, root) = load_workspace(builder, versions, wanted)?;
@@ -166,7 +166,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
     let taken_in = taken_in(versions, &workspace, &mut diff);
     let InScope { packages, targets: in_scope } = scope::find(&builder.context().location, wanted.scope, &workspace)?;
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
-    let mut selected = Selected {
+    let mut selected = TargetSelection {
         workspace,
         diff,
         targets: BTreeMap::new(),
@@ -211,7 +211,7 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
     Ok(selected)
 }
 
-impl Selected {
+impl TargetSelection {
     /// Drops the targets in which the filters match no test.
     fn leave_out_unwanted(&mut self) {
         if self.in_scope.is_empty() {
@@ -357,8 +357,8 @@ fn changes(diff: &SourceDiff) -> impl Iterator<Item = ChangedPart> {
     items.chain(diff.inputs.iter().map(|input| ChangedPart::File(input.path.clone())))
 }
 
-fn nothing_because(versions: &Versions, selected: &Selected) -> NothingBecause {
-    let Selected { diff, in_scope, ignored, without_tests, .. } = selected;
+fn nothing_because(versions: &Versions, selected: &TargetSelection) -> NothingBecause {
+    let TargetSelection { diff, in_scope, ignored, without_tests, .. } = selected;
     if in_scope.is_empty() {
         return NothingBecause::NoTargets;
     }

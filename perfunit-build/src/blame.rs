@@ -95,7 +95,7 @@ mod tests {
         names.iter().map(ToString::to_string).collect()
     }
 
-    fn blamed(lines: &[usize]) -> Blamed {
+    fn blame_lines(lines: &[usize]) -> Blamed {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("lib.rs");
         std::fs::write(&file, FILE).unwrap();
@@ -105,16 +105,16 @@ mod tests {
 
     #[test]
     fn an_error_is_that_of_the_function_or_call_around_it() {
-        assert_eq!(blamed(&[5]).functions, names(&["first"]));
-        assert!(blamed(&[5]).is_exact());
-        let call = blamed(&[8]);
+        assert_eq!(blame_lines(&[5]).functions, names(&["first"]));
+        assert!(blame_lines(&[5]).is_exact());
+        let call = blame_lines(&[8]);
         assert_eq!((call.near, call.words), (names(&["a", "second"]), names(&["a", "second", "third"])));
-        assert_eq!(blamed(&[1, 2, 100]), Blamed::default());
+        assert_eq!(blame_lines(&[1, 2, 100]), Blamed::default());
     }
 
     #[test]
     fn the_nearest_names_are_tried_first() {
-        let both = blamed(&[5, 8]);
+        let both = blame_lines(&[5, 8]);
         assert_eq!(both.next(&names(&[])), Some(names(&["a", "first", "second"])));
         assert_eq!(both.next(&names(&["a", "first", "second"])), Some(names(&["third"])));
         assert_eq!(both.next(&names(&["a", "first", "second", "third"])), None);

@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
     /// Opens the tree in our state folder.
     pub fn open(context: &'a Context, versions: &Versions) -> Result<Self> {
         let tree = open_tree(context, versions.repository.root(), "shadow")?;
-        let names = Sides { base: versions.described(Side::Base), head: versions.described(Side::Head) };
+        let names = Sides { base: versions.describe(Side::Base), head: versions.describe(Side::Head) };
         Ok(Self { context, repository: Rc::clone(&versions.repository), names, tree, probed: None })
     }
 
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
     /// Writes the files of a version into a tree.
     pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
         let _span = tracing::debug_span!("files").entered();
-        self.write(place, &files.placed(), &injections.placed(files))
+        self.write(place, &files.placed(), &injections.place_roots(files))
     }
 
     /// Writes files into a tree at their current paths.
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
     /// paths.
     pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
         let _span = tracing::debug_span!("files").entered();
-        self.tree.restore(&self.repository, &files.placed(), &injections.placed(files))
+        self.tree.restore(&self.repository, &files.placed(), &injections.place_roots(files))
     }
 
     /// Returns the paths that a program changed in the measured tree since the last checkout.
@@ -267,7 +267,7 @@ impl<'a> Builder<'a> {
             step.again = true;
             let tree = self.root(attempt.place())?;
             let files = attempt.files(side);
-            let known = failure.clone().renamed(&|file| {
+            let known = failure.clone().rename_files(&|file| {
                 file.strip_prefix(&tree).map_or_else(|_| file.to_owned(), |place| tree.join(files.name(place)))
             });
             match attempt.after(side, &known, &tree)? {
@@ -333,7 +333,7 @@ impl<'a> Builder<'a> {
             return Ok(SideBuild::empty(ours));
         }
         let files = &*attempt.files(side).placed();
-        let injections = &attempt.injections().placed(attempt.files(side));
+        let injections = &attempt.injections().place_roots(attempt.files(side));
         let target_dir = ours.join(match attempt.place() {
             Place::Measured | Place::Probed { apart: false } => TARGET_DIR,
             Place::Probed { apart: true } => APART,
@@ -352,7 +352,7 @@ impl<'a> Builder<'a> {
             .collect();
         let built: BTreeSet<&str> = wanted.iter().map(|target| target.package.as_str()).collect();
         let built = packages_of_all.iter().filter(|package| built.contains(package.name.as_str()));
-        let built: Vec<&Target> = built.flat_map(tested).collect();
+        let built: Vec<&Target> = built.flat_map(tested_targets).collect();
         let is_only_named = |target: &Target| target.id.kind == TargetKind::Bench && !target.benched;
         let request = Request {
             options: job.options,
@@ -383,7 +383,7 @@ impl<'a> Builder<'a> {
         };
         let task = BuildTask::new(toolchain, request, watch)?;
         let side_files = SideFiles { packages: packages_of_all, place: attempt.place(), files, injections };
-        let built = task.kept()?.map_or_else(|| self.build(&side_files, side, &task), Ok)?;
+        let built = task.load_kept()?.map_or_else(|| self.build(&side_files, side, &task), Ok)?;
         Ok(built.named_by_head(job.workspace, side))
     }
 
@@ -480,7 +480,7 @@ impl<'a> SideJob<'a> {
         let here: BTreeSet<TargetId> = wanted.iter().filter_map(theirs).collect();
         let asked = job.packages.iter().filter_map(|name| base.package(name)).filter(|package| package.member);
         let packages = asked
-            .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+            .map(|package| (package.name.clone(), tested_targets(package).map(|target| target.id.clone()).collect()))
             .collect();
         Self { workspace: &base.workspace, there: here.clone(), wanted: here, packages }
     }
@@ -505,10 +505,10 @@ fn packages(files: &FileSet, job: &Job<'_>) -> BTreeMap<String, BTreeSet<TargetI
     let asked = job.workspace.members().filter(|package| job.packages.contains(&package.name));
     asked
         .filter(has)
-        .map(|package| (package.name.clone(), tested(package).map(|target| target.id.clone()).collect()))
+        .map(|package| (package.name.clone(), tested_targets(package).map(|target| target.id.clone()).collect()))
         .collect()
 }
 
-fn tested(package: &Package) -> impl Iterator<Item = &Target> {
+fn tested_targets(package: &Package) -> impl Iterator<Item = &Target> {
     package.targets.iter().filter(|target| target.tested)
 }

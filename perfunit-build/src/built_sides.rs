@@ -235,7 +235,7 @@ impl AsMeasured {
     /// Excludes the tests with errors from our `#[test]`; if they are unknown, excludes all tests of the crates with
     /// errors. Returns false if that was tried before.
     fn leave_tests(&mut self, failure: &BuildFailure, tree: &Path) -> bool {
-        let failed = self.injected(failure, tree);
+        let failed = self.injected_roots(failure, tree);
         let Some(first) = failed.first() else { return false };
         let error = failure.roots.get(&tree.join(first)).cloned().unwrap_or_default();
         let blamed = Blamed::of(&failure.places);
@@ -269,7 +269,7 @@ impl AsMeasured {
     }
 
     /// Returns the crate roots with errors that have our `#[test]`.
-    fn injected(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
+    fn injected_roots(&self, failure: &BuildFailure, tree: &Path) -> BTreeSet<String> {
         let failed = failure.roots.keys().filter_map(|path| path.strip_prefix(tree).ok());
         let failed = failed.filter(|path| self.injections.get(path) == Some(Injected::Macro));
         failed.map(|path| path.to_string_lossy().into_owned()).collect()

@@ -23,10 +23,10 @@ const BUILD: &str = "build";
 /// Returns the file that rustc wrote for a file that cargo reports. Rustc's list of source files (`.d`) and our notes
 /// are next to that file.
 pub(super) fn written_by_rustc(reported: &Path, package: &str) -> Result<PathBuf> {
-    let (mut same_name, name) = (Vec::new(), unhashed(reported));
+    let (mut same_name, name) = (Vec::new(), strip_hash(reported));
     for folder in output_folders(reported, package)? {
         // `my-bin` may be written as `my_bin-<hash>`.
-        let has_name = |path: &PathBuf| unhashed(path).starts_with(&name) && path.extension() == reported.extension();
+        let has_name = |path: &PathBuf| strip_hash(path).starts_with(&name) && path.extension() == reported.extension();
         same_name.extend(fs::list_dir(&folder)?.into_iter().filter(|path| has_name(path) && path != reported));
     }
     // Cargo creates a hard link, or a copy if that is not possible.
@@ -52,7 +52,7 @@ fn output_folders(reported: &Path, package: &str) -> Result<Vec<PathBuf>> {
     Ok(folders)
 }
 
-fn unhashed(path: &Path) -> String {
+fn strip_hash(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().replace('-', "_")
 }
 

@@ -148,7 +148,7 @@ pub(super) fn has_debug_assertions(written: &Path) -> Option<bool> {
 }
 
 /// Parses the file names in a dep-info file.
-pub(super) fn listed(text: &str) -> BTreeSet<String> {
+pub(super) fn parse_file_names(text: &str) -> BTreeSet<String> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(|line| line.split_once(": ")).flat_map(|(_, files)| split(files)).collect()
 }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn files_are_listed_with_white_space_in_their_names() {
         let text = "/t/deps/it-1f.d: a\\ b/it.rs src/c.rs\n\n/t/deps/it-1f: a\\ b/it.rs src/c.rs\n\na\\ b/it.rs:\n\n# env-dep:A=b: c\n";
-        assert_eq!(listed(text), BTreeSet::from(["a b/it.rs".to_owned(), "src/c.rs".to_owned()]));
+        assert_eq!(parse_file_names(text), BTreeSet::from(["a b/it.rs".to_owned(), "src/c.rs".to_owned()]));
     }
 
     #[test]

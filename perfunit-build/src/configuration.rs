@@ -89,7 +89,7 @@ fn read(
     let table = std::str::from_utf8(&content).ok().and_then(|text| text.parse::<Table>().ok());
     let folder = file.parent().unwrap_or(Path::new("/"));
     let include = table.as_ref().and_then(|table| table.get("include"));
-    for included in include.map(included).unwrap_or_default().into_iter().filter(|_| depth > 0) {
+    for included in include.map(included_paths).unwrap_or_default().into_iter().filter(|_| depth > 0) {
         read(&folder.join(included), reader, depth - 1, found)?;
     }
     found.push(Configuration { content, table });
@@ -97,11 +97,11 @@ fn read(
 }
 
 /// Extracts the included paths: `include` is a path, or a list of paths or of tables with a path.
-fn included(include: &Value) -> Vec<&str> {
+fn included_paths(include: &Value) -> Vec<&str> {
     match include {
         Value::String(path) => vec![path],
         Value::Table(table) => table.get("path").and_then(Value::as_str).into_iter().collect(),
-        Value::Array(list) => list.iter().flat_map(included).collect(),
+        Value::Array(list) => list.iter().flat_map(included_paths).collect(),
         _ => Vec::new(),
     }
 }

@@ -62,7 +62,7 @@ impl Traces {
     /// Adds a build script, with cargo's ID of its package.
     pub fn add_script(&mut self, out_dir: PathBuf, package: &str) {
         let folder = package.strip_prefix("path+file://").and_then(|url| url.split('#').next());
-        self.scripts.insert(out_dir, folder.map(decoded));
+        self.scripts.insert(out_dir, folder.map(decode_path));
     }
 }
 
@@ -74,7 +74,7 @@ fn manifest_of(file: &Path) -> Option<PathBuf> {
 }
 
 /// Decodes the percent-encoded bytes in the path of a URL.
-fn decoded(path: &str) -> PathBuf {
+fn decode_path(path: &str) -> PathBuf {
     let mut parts = path.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
@@ -123,7 +123,7 @@ impl Fingerprint {
             key = key.with(name).with([u8::from(value.is_some())]).with(value.unwrap_or_default());
         }
         for file in &self.files {
-            key = stamped(key.with(file.as_os_str().as_encoded_bytes()), file);
+            key = add_stamps(key.with(file.as_os_str().as_encoded_bytes()), file);
         }
         key.finish()
     }
@@ -196,7 +196,7 @@ fn place(ours: &Path, key: &str) -> PathBuf {
 }
 
 /// Adds the time and size of a file to the key, as cargo does, or of all files in a folder.
-fn stamped(key: KeyBuilder, path: &Path) -> KeyBuilder {
+fn add_stamps(key: KeyBuilder, path: &Path) -> KeyBuilder {
     let Ok(data) = path.metadata() else { return key.with("gone") };
     let key = key.with(data.mtime().to_le_bytes()).with(data.mtime_nsec().to_le_bytes()).with(data.len().to_le_bytes());
     let below = if data.is_dir() { fs::list_dir(path).unwrap_or_default() } else { Vec::new() };
@@ -204,7 +204,7 @@ fn stamped(key: KeyBuilder, path: &Path) -> KeyBuilder {
     below
         .into_iter()
         .filter(|path| !path.is_symlink())
-        .fold(key, |key, path| stamped(key.with(path.as_os_str().as_encoded_bytes()), &path))
+        .fold(key, |key, path| add_stamps(key.with(path.as_os_str().as_encoded_bytes()), &path))
 }
 
 impl Covered {
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn paths_in_urls_are_decoded() {
-        let check = |url: &str, path: &str| assert_eq!(decoded(url), Path::new(path));
+        let check = |url: &str, path: &str| assert_eq!(decode_path(url), Path::new(path));
         check("/a/b", "/a/b");
         check("/a%20b/%C3%A4%", "/a b/ä%");
         check("/50%/x", "/50%/x");

@@ -3,7 +3,7 @@
 
 use super::capture_role::Invocation;
 use super::cargo_layout;
-use super::compiled_files::{Compilation, Compilations, CompiledFiles, has_debug_assertions, listed, lists};
+use super::compiled_files::{Compilation, Compilations, CompiledFiles, has_debug_assertions, lists, parse_file_names};
 use super::dispatcher;
 use super::link::{self, LIBRARIES};
 use super::out_dir_files::OutDirFiles;
@@ -77,7 +77,7 @@ impl Reported {
     }
 
     /// Returns the path of rustc's output for this file.
-    pub fn written<'a>(&'a self, path: &'a Path) -> &'a Path {
+    pub fn output_path<'a>(&'a self, path: &'a Path) -> &'a Path {
         self.built.iter().find(|built| built.path == path).map_or(path, |built| &built.written)
     }
 
@@ -90,7 +90,7 @@ impl Reported {
 
     /// Returns one of these files that a compilation read, if there is one.
     pub fn one_read(&self, files: &BTreeSet<PathBuf>) -> Result<Option<PathBuf>> {
-        let read = self.compiled()?;
+        let read = self.list_compiled_files()?;
         Ok(read.iter().map(|name| fs::normal(&self.workspace.join(name))).find(|path| files.contains(path)))
     }
 
@@ -103,12 +103,12 @@ impl Reported {
     }
 
     /// Returns the files that were compiled, as rustc and cargo name them.
-    fn compiled(&self) -> Result<BTreeSet<String>> {
+    fn list_compiled_files(&self) -> Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         let lists: BTreeSet<PathBuf> = self.built.iter().flat_map(|built| lists(&built.written)).collect();
         for list in lists {
             let text = fs::read_if_exists(&list)?.unwrap_or_default();
-            names.extend(listed(&String::from_utf8_lossy(&text)));
+            names.extend(parse_file_names(&String::from_utf8_lossy(&text)));
         }
         Ok(names)
     }
@@ -155,7 +155,7 @@ impl Inputs {
 
     /// Copies the inputs of a build into a side's folder, where its link records already are.
     pub(super) fn keep(reported: &Reported, invocations: &[Invocation], folder: &Path, links: &Path) -> Result<Self> {
-        let compiled = reported.compiled()?;
+        let compiled = reported.list_compiled_files()?;
         let files = CompiledFiles::of(&compiled, &reported.workspace);
         let is_generated = |name: &&String| is_below(Path::new(name), &reported.out_dirs);
         let files = files.with_generated(compiled.iter().filter(is_generated));
@@ -174,7 +174,7 @@ impl Inputs {
             } else {
                 fs::copy(&path, &kept)?;
             }
-            let link = link::carry(reported.written(&path), links.join(&name))?;
+            let link = link::carry(reported.output_path(&path), links.join(&name))?;
             inputs.libraries.insert(name, Library { path: kept, link });
         }
         for out_dir in &reported.own_out_dirs {
@@ -218,7 +218,7 @@ impl Inputs {
         }
         if !self.libraries.is_empty() {
             let before = env.get(Self::SEARCH).cloned().unwrap_or_default();
-            env.insert(Self::SEARCH.to_owned(), searched(&before, folder));
+            env.insert(Self::SEARCH.to_owned(), replace_search_folder(&before, folder));
         }
         env
     }
@@ -231,7 +231,7 @@ pub(super) fn places(side: &Path, name: &Path) -> [PathBuf; 3] {
 }
 
 /// Returns the search path with the side's libraries instead of those in cargo's folder.
-fn searched(before: &str, folder: &Path) -> String {
+fn replace_search_folder(before: &str, folder: &Path) -> String {
     let build = build_folder(folder);
     let others = before.split(':').filter(|entry| !entry.is_empty() && !Path::new(entry).starts_with(&build));
     let own = folder.join(LIBRARIES).to_string_lossy().into_owned();

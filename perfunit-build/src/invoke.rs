@@ -56,7 +56,7 @@ pub struct BuildFailure {
 impl BuildFailure {
     /// Renames the files in the failure.
     #[must_use]
-    pub fn renamed(self, name: &dyn Fn(&Path) -> PathBuf) -> Self {
+    pub fn rename_files(self, name: &dyn Fn(&Path) -> PathBuf) -> Self {
         let place = |place: ErrorPlace| ErrorPlace { file: name(&place.file), ..place };
         Self {
             roots: self.roots.into_iter().map(|(root, error)| (name(&root), error)).collect(),
@@ -97,7 +97,7 @@ impl<'a> BuildTask<'a> {
     }
 
     /// Returns the build from an earlier run, and installs stand-ins for its binaries.
-    pub fn kept(&self) -> Result<Option<SideBuild>> {
+    pub fn load_kept(&self) -> Result<Option<SideBuild>> {
         let kept = self.find_kept();
         if let Some(build) = &kept {
             side_build::stand_in(self.request.ours, build, self.toolchain.dispatcher.as_deref())?;

@@ -38,18 +38,18 @@ pub struct ListedTest {
 /// Lists the tests of an executable that our runner drives.
 pub(super) fn by_runner(executable: &TestExecutable, scratch: &Path) -> Result<Vec<ListedTest>> {
     match ask_runner(executable, scratch)? {
-        Some(found) => captured(executable, found, Some(Capture::Runner)),
+        Some(found) => set_capture_methods(executable, found, Some(Capture::Runner)),
         None => by_libtest(executable),
     }
 }
 
 /// Lists the tests of an executable that libtest drives.
 pub(super) fn by_libtest(executable: &TestExecutable) -> Result<Vec<ListedTest>> {
-    captured(executable, ask_libtest(executable)?, None)
+    set_capture_methods(executable, ask_libtest(executable)?, None)
 }
 
 /// Sets the capture method of each test: the macro if it left a marker, else `otherwise`.
-fn captured(
+fn set_capture_methods(
     executable: &TestExecutable,
     found: Vec<ListedTest>,
     otherwise: Option<Capture>,

@@ -151,7 +151,7 @@ impl Artifacts {
     /// Adds the files that cargo built for a target.
     pub fn add_artifact(&mut self, artifact: &Artifact) -> Result<()> {
         self.reported.add_artifact(artifact)?;
-        let written = artifact.filenames.iter().map(|path| self.reported.written(path.as_std_path()));
+        let written = artifact.filenames.iter().map(|path| self.reported.output_path(path.as_std_path()));
         self.traces.add_compiled(written);
         Ok(())
     }
@@ -210,7 +210,7 @@ pub(super) fn keep(
     let links = folder.join(LINKS);
     for binary in &artifacts.binaries {
         fs::copy(binary, &folder.join(file_name(binary)))?;
-        link::carry(artifacts.reported.written(binary), links.join(file_name(binary)))?;
+        link::carry(artifacts.reported.output_path(binary), links.join(file_name(binary)))?;
     }
     let (mut executables, mut commands) = (Vec::new(), Vec::new());
     for invocation in invocations {

@@ -45,7 +45,7 @@ impl<'a> Named<'a> {
             let resolver = FeatureResolver::open(cargo, &request.manifest, &request.options.arguments);
             resolver.inspect_err(|error| tracing::debug!(%error, "features cannot be resolved here")).ok()
         });
-        packages(request, &mut |packages| resolved(cargo, request, packages), &mut |packages| {
+        packages(request, &mut |packages| resolve_features(cargo, request, packages), &mut |packages| {
             resolver.as_ref().and_then(|resolver| resolver.resolve(packages).ok())
         })
     }
@@ -55,7 +55,7 @@ impl<'a> Named<'a> {
         let is_doctest = |target: &TargetId| target.kind == TargetKind::Doctest;
         let tests = request.targets.iter().any(|target| !is_doctest(target)).then(|| flags(request, &self.packages));
         let doctests = request.targets.iter().any(is_doctest).then(|| {
-            let mut flags = named(request, &self.packages);
+            let mut flags = package_flags(request, &self.packages);
             flags.push("--doc".to_owned());
             flags
         });
@@ -186,7 +186,7 @@ fn costs(request: &Request<'_>, package: &str) -> bool {
     request.packages.get(package).is_some_and(|targets| targets.iter().any(is_built))
 }
 
-fn resolved(cargo: &Cargo, request: &Request<'_>, packages: &BTreeSet<&str>) -> Result<Option<Features>> {
+fn resolve_features(cargo: &Cargo, request: &Request<'_>, packages: &BTreeSet<&str>) -> Result<Option<Features>> {
     let mut command = cargo.command();
     command.args(["tree", "--color", "never", "--prefix", "none", "--format", "{p}\t{f}"]);
     request.configure(&mut command)?;
@@ -215,7 +215,7 @@ fn features(lines: &str) -> Features {
 }
 
 fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
-    let mut flags = named(request, packages);
+    let mut flags = package_flags(request, packages);
     let needs_all = packages.iter().all(|package| request.targets.iter().any(|target| target.package == *package));
     // Cargo's `--tests` omits targets with `test = false`, which may contain benchmarks.
     let is_no_test = |target: &TargetId| {
@@ -251,7 +251,7 @@ fn flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     flags
 }
 
-fn named(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
+fn package_flags(request: &Request<'_>, packages: &BTreeSet<&str>) -> Vec<String> {
     packages.iter().flat_map(|package| ["--package".to_owned(), specification(request, package)]).collect()
 }
 
@@ -328,7 +328,7 @@ mod tests {
 
         /// Returns the selected packages, the idle ones, and the number of cargo calls, if `needy` enables such a
         /// feature and `demo` depends on `other`. A wrong simulation finds every package dispensable.
-        fn named(&self, feature: &str, simulation_errs: bool) -> (Vec<&str>, Vec<&str>, usize) {
+        fn select_with(&self, feature: &str, simulation_errs: bool) -> (Vec<&str>, Vec<&str>, usize) {
             let features = |packages: &BTreeSet<&str>, feature: &str| -> Features {
                 let has = |name: &str| packages.contains(name);
                 let demo = if has("needy") { feature } else { "" };
@@ -354,14 +354,14 @@ mod tests {
     #[test]
     fn who_enables_features_is_named_as_well() {
         let story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
-        assert_eq!(story.named("", false), (vec!["demo"], vec![], 2));
+        assert_eq!(story.select_with("", false), (vec!["demo"], vec![], 2));
         // The third call confirms the simulation.
-        assert_eq!(story.named("fast", false), (vec!["demo", "needy"], vec!["needy"], 3));
+        assert_eq!(story.select_with("fast", false), (vec!["demo", "needy"], vec!["needy"], 3));
         // Cargo contradicts the simulation. The next calls try without both, without `needy`, and without `other`.
-        assert_eq!(story.named("fast", true), (vec!["demo", "needy"], vec!["needy"], 6));
+        assert_eq!(story.select_with("fast", true), (vec!["demo", "needy"], vec!["needy"], 6));
         // Cargo builds nothing of the others.
         let story = Story::new(&[id("demo", TargetKind::Test, "it")]);
-        assert_eq!(story.named("fast", false), (vec!["demo", "needy", "other"], vec!["needy"], 2));
+        assert_eq!(story.select_with("fast", false), (vec!["demo", "needy", "other"], vec!["needy"], 2));
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
     fn nothing_is_asked_where_all_packages_are_built() {
         let mut story = Story::new(&[id("demo", TargetKind::Lib, "demo")]);
         story.packages.retain(|package, _| package == "demo");
-        assert_eq!(story.named("fast", false), (vec!["demo"], vec![], 0));
+        assert_eq!(story.select_with("fast", false), (vec!["demo"], vec![], 0));
     }
 
     #[test]
@@ -504,7 +504,8 @@ mod tests {
             let simulation = FeatureResolver::open(&cargo, &request.manifest, &story.options.arguments).unwrap();
             for packages in [&all[..], &["engine", "chooser", "tester"], &["builder", "chooser"]] {
                 let packages = packages.iter().copied().collect();
-                let of_cargo = resolved(&cargo, &request, &packages).unwrap().expect("cargo takes these packages");
+                let of_cargo =
+                    resolve_features(&cargo, &request, &packages).unwrap().expect("cargo takes these packages");
                 // Cargo prints the folder of each package.
                 let without_folder = |(package, features): (String, String)| {
                     (package.split(' ').take(2).collect::<Vec<_>>().join(" "), features)

@@ -22,7 +22,7 @@ pub fn list_tests(executable: &TestExecutable, scratch: &Path) -> Tried<Vec<List
         Harness::Bench => return benches::list(executable),
     };
     Ok(match &executable.doctests {
-        Some(doctests) => named(doctests, &found),
+        Some(doctests) => name_doctests(doctests, &found),
         None => found,
     })
 }
@@ -46,7 +46,7 @@ fn known_to_executable(executable: &TestExecutable, scratch: &Path) -> Result<Ve
 }
 
 /// Returns doc tests under their names. Other tests that libtest finds are inside of a doc test.
-fn named(doctests: &Doctests, found: &[ListedTest]) -> Vec<ListedTest> {
+fn name_doctests(doctests: &Doctests, found: &[ListedTest]) -> Vec<ListedTest> {
     let by_name: BTreeMap<&str, &ListedTest> = found.iter().map(|test| (test.name.as_str(), test)).collect();
     let bundled = doctests.known_as.iter().filter_map(|(name, known_as)| {
         let found = *by_name.get(known_as.as_str())?;

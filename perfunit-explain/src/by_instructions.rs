@@ -427,7 +427,7 @@ fn programs(
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         let Some(object) = real.to_str().filter(|object| executed.contains(object)) else { continue };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let described = counting.described(&name)?;
+        let described = counting.describe(&name)?;
         let code = attributed(counting.lined, side, &real, described.get(side));
         found.insert(object.to_owned(), (code, counting.main(side, &name)));
     }
@@ -436,7 +436,7 @@ fn programs(
 
 impl Counting<'_> {
     /// Returns the code of a program: nothing of it where the linker makes other code.
-    fn described(&self, name: &str) -> Result<Sides<Described>> {
+    fn describe(&self, name: &str) -> Result<Sides<Described>> {
         if let Some(known) = self.programs.borrow().get(name) {
             return Ok(known.clone());
         }

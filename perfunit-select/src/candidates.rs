@@ -71,7 +71,7 @@ pub struct Candidates {
 
 impl Candidates {
     /// Returns warnings about targets with machine code that could not be compared.
-    pub fn uncompared(&self) -> impl Iterator<Item = Warning> {
+    pub fn warn_uncompared(&self) -> impl Iterator<Item = Warning> {
         let unknown = self.code.iter().filter_map(|(target, code)| Some((target, code.unknown.as_ref()?)));
         unknown.map(|(target, why)| Warning::NotCompared { target: target.clone(), why: why.clone() })
     }
@@ -159,10 +159,10 @@ pub fn candidates(
         candidates.note_data_files(target, &tests, &data_files, &selected.rules);
         candidates.add_target(target, reached_by, &tests, selected, &|candidates, test| {
             if same {
-                return Some(candidates.unchanged(Reason::SameExecutable, test));
+                return Some(candidates.reason_without_change(Reason::SameExecutable, test));
             }
             if candidates.code.get(target).is_some_and(|code| code.is_same(&test.name)) {
-                return Some(candidates.unchanged(Reason::SameCode, test));
+                return Some(candidates.reason_without_change(Reason::SameCode, test));
             }
             let item = paired.changed_code(test)?;
             Some(Reason::TestChanged { item: names.changed_code(test).unwrap_or(item) })
@@ -249,7 +249,8 @@ impl Candidates {
             let capture = found.head.or(found.base).and_then(|found| found.capture);
             let test = TestId { target: target.clone(), name: name.clone() };
             let because = SelectedBecause::Target(reached_by.clone());
-            let excluded = excluded(&test, found, &selected.rules).or_else(|| unchanged_or_incomparable(self, &test));
+            let excluded =
+                exclusion_reason(&test, found, &selected.rules).or_else(|| unchanged_or_incomparable(self, &test));
             if let Some(reason) = excluded {
                 self.excluded.push(not_measured(test, reason, capture, Some(because)));
             } else {
@@ -290,7 +291,7 @@ impl Candidates {
     }
 
     /// Returns the reason for a test with the same machine code. Its data may still differ.
-    pub fn unchanged(&self, reason: Reason, test: &TestId) -> Reason {
+    pub fn reason_without_change(&self, reason: Reason, test: &TestId) -> Reason {
         self.data_files.get(test).map_or(reason, |path| Reason::DataChanged { path: path.clone() })
     }
 
@@ -403,12 +404,12 @@ fn are_binaries_same(sides: &Sides<SideBuild>) -> Result<bool> {
 }
 
 /// Returns reasons that follow from the lists and the user's request.
-fn excluded(test: &TestId, found: Sides<Option<&ListedTest>>, rules: &TestRules) -> Option<Reason> {
+fn exclusion_reason(test: &TestId, found: Sides<Option<&ListedTest>>, rules: &TestRules) -> Option<Reason> {
     let filter = &rules.filter;
     if !filter.takes(&test.name) {
         return Some(Reason::Filtered);
     }
-    if let Some(reason) = rules.excluded(test) {
+    if let Some(reason) = rules.exclusion_reason(test) {
         return Some(reason);
     }
     let (base, head) = match (found.base, found.head) {

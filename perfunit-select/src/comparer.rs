@@ -109,11 +109,11 @@ impl<'a> Comparer<'a> {
         if let Some(why) = links.base.incomparable(&links.head)? {
             return Err(Stop::Because(why));
         }
-        let programs = self.linked(&links, libraries.links.as_ref().map(Vec::as_slice));
+        let programs = self.read_programs(&links, libraries.links.as_ref().map(Vec::as_slice));
         programs.map_err(|stop| stop.map(|why| Uncompared::Unreadable { why: why.to_string() }))
     }
 
-    fn linked(
+    fn read_programs(
         &mut self,
         links: &Sides<LinkRecord>,
         libraries: Sides<&[LinkRecord]>,
@@ -132,7 +132,7 @@ impl<'a> Comparer<'a> {
         for (name, paths, links) in libraries.opened {
             let shown = paths.try_map(|_, path| exports(&path))?;
             let symbols: Vec<&str> = shown.base.union(&shown.head).map(String::as_str).collect();
-            let programs = apart(self.linked(&links, Sides::default()))?;
+            let programs = apart(self.read_programs(&links, Sides::default()))?;
             let same = programs.is_ok_and(|programs| code::compare_symbols(&programs, &symbols) == Code::Same);
             if !same {
                 changed.push(name);

@@ -41,7 +41,7 @@ pub struct CoverageGaps {
 pub type LedTo = Vec<(Function, BTreeSet<TestId>)>;
 
 /// Returns the tests with outcomes that do not show which code they would execute.
-pub fn hidden<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> BTreeSet<&'a TestId> {
+pub fn tests_hiding_code<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> BTreeSet<&'a TestId> {
     let hides_code = |outcome: &&Outcome| outcome.reason.as_ref().is_some_and(Reason::hides_code);
     let (hidden, others): (Vec<_>, Vec<_>) = outcomes.partition(hides_code);
     let others: BTreeSet<&TestId> = others.iter().map(|outcome| &outcome.test).collect();
@@ -71,7 +71,7 @@ impl CoverageGaps {
 
     /// Returns the functions that no test executes, or no test that can be measured, according to the outcomes.
     pub fn uncovered_after<'a>(&self, outcomes: impl Iterator<Item = &'a Outcome>) -> Vec<Uncovered> {
-        let hidden = hidden(outcomes);
+        let hidden = tests_hiding_code(outcomes);
         let is_hidden = |tests: &BTreeSet<TestId>| tests.iter().all(|test| hidden.contains(test));
         let not_measured = self.led_to.iter().filter(|(_, tests)| is_hidden(tests));
         let because = UncoveredBecause::NotMeasured;

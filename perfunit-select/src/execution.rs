@@ -47,7 +47,7 @@ pub fn leave_out_unexecuted(
     let ours = &builder.context().ours;
     let numbered = candidates.chosen.iter().enumerate();
     let in_question: BTreeMap<usize, String> = numbered
-        .filter(|(_, candidate)| candidates.watched(candidate).is_some())
+        .filter(|(_, candidate)| candidates.watched_places(candidate).is_some())
         .map(|(index, candidate)| (index, surroundings(built, &candidate.test.target)))
         .collect();
     if in_question.is_empty() {
@@ -58,7 +58,7 @@ pub fn leave_out_unexecuted(
     }
     let mut cache = SelectionCache::load(ours, &built.sides)?;
     let is_known = |(index, surroundings): (&usize, &String)| {
-        cache.executed(&candidates.chosen[*index].test, surroundings).is_some()
+        cache.run_answer(&candidates.chosen[*index].test, surroundings).is_some()
     };
     let fresh = !in_question.iter().all(is_known);
     if fresh {
@@ -186,8 +186,8 @@ impl Tracer<'_> {
             }
             let candidate = &candidates.chosen[index];
             progress.message(candidate.test.to_string());
-            let Some(watched) = candidates.watched(candidate) else { continue };
-            let answer = match cache.executed(&candidate.test, &surroundings) {
+            let Some(watched) = candidates.watched_places(candidate) else { continue };
+            let answer = match cache.run_answer(&candidate.test, &surroundings) {
                 Some(known) => known.clone(),
                 None => self.answer(candidate, &watched, &candidates.programs)?,
             };
@@ -278,8 +278,8 @@ fn are_functions<'a>(mut places: impl Iterator<Item = &'a Place>) -> bool {
 impl Candidates {
     /// Returns the places that a candidate must execute in its executable to count as changed, if they are known.
     /// Changes in programs are separate.
-    fn watched(&self, candidate: &Candidate) -> Option<Watched<'_>> {
-        self.code.get(&candidate.test.target)?.watched(&candidate.test.name)
+    fn watched_places(&self, candidate: &Candidate) -> Option<Watched<'_>> {
+        self.code.get(&candidate.test.target)?.watched_places(&candidate.test.name)
     }
 
     /// Moves the candidates that executed no changed place to the excluded tests, and records those found in programs.
@@ -290,7 +290,7 @@ impl Candidates {
                 Some((RunAnswer::Nothing, functions)) => {
                     let programs = self.programs.iter().map(|program| program.name.clone()).collect();
                     let reason = Reason::NotExecuted { functions, programs };
-                    let reason = self.unchanged(reason, &candidate.test);
+                    let reason = self.reason_without_change(reason, &candidate.test);
                     let mut outcome = not_measured(candidate.test, reason, candidate.capture, Some(candidate.because));
                     outcome.why = candidate.why;
                     self.excluded.push(outcome);

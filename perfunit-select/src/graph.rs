@@ -74,7 +74,7 @@ pub fn graph(
         });
     }
     let outside = outside_packages(&versions.files.head, workspace);
-    let (external, refeatured) = resolved(builder, versions, workspace, diff)?;
+    let (external, refeatured) = resolve_external(builder, versions, workspace, diff)?;
     let (root, taken_in, decisive) = (workspace.root.clone(), taken_in.clone(), decisive(versions, diff));
     let mut graph = Graph { root, packages, external, refeatured, decisive, outside, taken_in, ..Graph::default() };
     (graph.named_by, graph.started_by) = test_inputs::named_in_code(versions, &graph, diff);
@@ -122,7 +122,7 @@ struct Resolution {
 /// Returns the external packages that each package depends on, and the packages with other features than in base, with
 /// the file that may be the cause. Runs cargo only if a manifest or lock file has a relevant change, and once per
 /// content.
-fn resolved(
+fn resolve_external(
     builder: &mut Builder<'_>,
     versions: &Versions,
     workspace: &Workspace,

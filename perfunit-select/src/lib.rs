@@ -29,7 +29,7 @@ mod unused_filters;
 mod without_tests;
 
 pub use candidates::{Candidate, Candidates, candidates, not_measured};
-pub use coverage_gaps::{CoverageGaps, LedTo, find_coverage_gaps, hidden};
+pub use coverage_gaps::{CoverageGaps, LedTo, find_coverage_gaps, tests_hiding_code};
 pub use execution::{Tracing, leave_out_unexecuted};
 pub use functions::{changed_functions, functions};
 pub use names::Names;

@@ -32,7 +32,7 @@ impl<'a> Names<'a> {
             sources(versions, versions.files.get(side), side, &files, wanted)
         };
         let head = reach::index(&sources(Side::Head, &|_| true));
-        let base = head.revised(&changed, &sources(Side::Base, &|path| changed.contains(path)));
+        let base = head.replace_files(&changed, &sources(Side::Base, &|path| changed.contains(path)));
         Self { sides: Sides { base, head }, files, diff }
     }
 
@@ -59,7 +59,7 @@ impl<'a> Names<'a> {
             }
         }
         let sources = sources(versions, files, side, &target_files, &|path| revised.contains(path));
-        let index = self.sides.get(side).revised(&revised, &sources);
+        let index = self.sides.get(side).replace_files(&revised, &sources);
         let own = self.sides.get(pairing.tests_of).clone();
         let sides = match side {
             Side::Base => Sides { base: index, head: own },

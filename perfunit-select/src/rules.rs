@@ -83,7 +83,7 @@ impl TestRules {
     ) -> Result<Self> {
         let Rules { default_filter, overrides, skips, data, steps, .. } = wanted.rules;
         let typed = &wanted.filter.expressions;
-        let reaches = data.iter().filter_map(reached);
+        let reaches = data.iter().filter_map(test_expression);
         let of_file = default_filter.iter().chain(overrides.iter().map(|rule| &rule.filter));
         let of_file = of_file.chain(skips.iter().map(|rule| &rule.filter)).chain(reaches);
         let of_file = of_file.chain(steps.iter().flat_map(|step| &step.filters));
@@ -114,7 +114,7 @@ impl TestRules {
                 let universe = universe.as_ref()?;
                 Some(universe.parse(&filter.value, &filter.from.to_string()))
             };
-            let reaches = reached(rule).and_then(parse).transpose()?;
+            let reaches = test_expression(rule).and_then(parse).transpose()?;
             rules.data.push(FileRule { paths: patterns(rule)?, reaches, from: rule.from.clone() });
         }
         for step in steps.iter().filter(|step| step.kind == StepKind::Test) {
@@ -199,7 +199,7 @@ impl TestRules {
     }
 
     /// Returns the reason why a test is excluded, if it is.
-    pub fn excluded(&self, test: &TestId) -> Option<Reason> {
+    pub fn exclusion_reason(&self, test: &TestId) -> Option<Reason> {
         self.excluded_by_filter(test).or_else(|| {
             self.directives(test).iter().find_map(|LocatedAttribute { what, place }| match what {
                 Directive::Skip { reason } => {
@@ -321,7 +321,7 @@ fn first<T>(rules: &[&Override], part: impl Fn(&Override) -> Option<T>) -> Optio
 }
 
 /// Returns the expression of a data rule for the tests that may read the files.
-fn reached(rule: &DataRule) -> Option<&Sourced<String>> {
+fn test_expression(rule: &DataRule) -> Option<&Sourced<String>> {
     match &rule.fate {
         DataFate::Ignored => None,
         DataFate::Reaches(filter) => Some(filter),

@@ -155,7 +155,7 @@ fn unknown(kind: TargetKind, name: &str, known: &[&str]) -> Error {
 }
 
 /// Returns the doc tests and benchmarks of these packages that were not requested.
-pub fn unmeasured<'a>(
+pub fn unmeasured_targets<'a>(
     versions: &Versions,
     files: &TargetFiles,
     packages: impl Iterator<Item = &'a Package>,

@@ -103,7 +103,7 @@ impl SelectionCache {
     }
 
     /// Returns the result of tracing this test in this environment.
-    pub fn executed(&self, test: &TestId, surroundings: &str) -> Option<&RunAnswer> {
+    pub fn run_answer(&self, test: &TestId, surroundings: &str) -> Option<&RunAnswer> {
         let traced = self.answers.executed.get(&test.to_string())?;
         (traced.surroundings == surroundings).then_some(&traced.answer)
     }

@@ -157,7 +157,7 @@ impl TargetCode {
 
     /// Returns the places in the executable that a test must execute to count as changed, apart from changes in
     /// programs; `None` if it can reach a change in another way.
-    pub fn watched(&self, test: &str) -> Option<Watched<'_>> {
+    pub fn watched_places(&self, test: &str) -> Option<Watched<'_>> {
         let is_binary = |input: &OtherInput| matches!(input, OtherInput::Binary { .. });
         if self.in_libraries || !self.others.iter().all(is_binary) {
             return None;

@@ -283,7 +283,7 @@ impl TargetSelection {
         let reached = self.targets.keys().chain(&self.without_tests);
         let reached: BTreeSet<&String> = reached.map(|target| &target.package).collect();
         let packages = self.workspace.packages.iter().filter(|package| reached.contains(&package.name));
-        scope::unmeasured(versions, &self.target_files, packages, asks_for)
+        scope::unmeasured_targets(versions, &self.target_files, packages, asks_for)
     }
 
     /// Also selects the targets that changed data files reach by the configuration.
@@ -345,7 +345,7 @@ fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wante
     let git_root = builder.root(Place::Measured)?;
     let manifest = git_root.join(workspace).join("Cargo.toml");
     if !manifest.exists() {
-        let name = versions.described(Side::Head);
+        let name = versions.describe(Side::Head);
         return Err(Error::setup(format!("head ({name}) has no {}", workspace.join("Cargo.toml").display())));
     }
     Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))

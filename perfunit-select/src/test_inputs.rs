@@ -233,7 +233,7 @@ pub fn taken_in(versions: &Versions, workspace: &Workspace, diff: &mut SourceDif
     each_rust_file(versions, |path, text| {
         let code = String::from_utf8_lossy(&text);
         let script = workspace.packages.iter().find(|package| package.build_script.as_deref() == Some(path));
-        let included = included(path, &code);
+        let included = included_files(path, &code);
         let names = script.map(|package| ScriptNames::new(package, &code));
         let is_taken = |other: &&&str| {
             included.iter().any(|included| included == **other)
@@ -280,7 +280,7 @@ impl<'a> ScriptNames<'a> {
 
 /// Returns the files that this one includes as data, relative to the repository's root. For a path relative to the
 /// package's folder, tries all folders above the file.
-pub fn included(path: &str, code: &str) -> Vec<String> {
+pub fn included_files(path: &str, code: &str) -> Vec<String> {
     let of = |name: &&str| code.split(*name).skip(1).flat_map(|rest| paths(parent(path), rest)).collect::<Vec<_>>();
     INCLUDING.iter().flat_map(of).collect()
 }
@@ -320,7 +320,7 @@ pub fn source_input_warnings<'a>(
             for path in sides.get(side).keys() {
                 let read = known.entry((side, path)).or_insert_with(|| {
                     let text = versions.read_file(versions.files.get(side), path).unwrap_or_default();
-                    let mut read = included(path, &String::from_utf8_lossy(&text));
+                    let mut read = included_files(path, &String::from_utf8_lossy(&text));
                     read.retain(|read| changed.contains(read));
                     read
                 });
@@ -507,11 +507,11 @@ mod tests {
             const MADE: &str = include_str!(concat!(env!("OUT_DIR"), "/made.rs"));
             mod lib;
         "#;
-        assert_eq!(included("hex/benches/hex.rs", code), ["hex/src/lib.rs", "hex/benches/data/words.rs"]);
-        assert_eq!(included("lib.rs", "include_str!(\"../../x.rs\")"), Vec::<String>::new());
-        assert_eq!(included("lib.rs", "include_str!(\"/x.rs\")"), Vec::<String>::new());
+        assert_eq!(included_files("hex/benches/hex.rs", code), ["hex/src/lib.rs", "hex/benches/data/words.rs"]);
+        assert_eq!(included_files("lib.rs", "include_str!(\"../../x.rs\")"), Vec::<String>::new());
+        assert_eq!(included_files("lib.rs", "include_str!(\"/x.rs\")"), Vec::<String>::new());
         let code = "include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/../x\", \".rs\"));";
-        assert_eq!(included("a/p/src/lib.rs", code), ["a/p/x.rs", "a/x.rs", "x.rs"]);
+        assert_eq!(included_files("a/p/src/lib.rs", code), ["a/p/x.rs", "a/x.rs", "x.rs"]);
     }
 
     #[test]

@@ -183,7 +183,7 @@ impl Plan {
     pub fn warnings(&self) -> Vec<Warning> {
         let builds = self.built().flat_map(|built| &built.warnings);
         let mut all: Vec<Warning> = Vec::new();
-        for warning in builds.chain(&self.warnings).cloned().chain(self.first.candidates.uncompared()) {
+        for warning in builds.chain(&self.warnings).cloned().chain(self.first.candidates.warn_uncompared()) {
             if !all.contains(&warning) {
                 all.push(warning);
             }

@@ -4,7 +4,7 @@
 //! shards see the same candidates, so that each test is in exactly one shard.
 
 use perfunit_model::{Part, Partition, PartitionKind, Reason, Run, Sharding, TestId};
-use perfunit_select::{Candidate, Candidates, LedTo, hidden, not_measured};
+use perfunit_select::{Candidate, Candidates, LedTo, not_measured, tests_hiding_code};
 use siphasher::sip::SipHasher13;
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
@@ -48,7 +48,7 @@ pub fn sharding(partition: Option<Partition>, dealt: Option<Dealt>, led_to: LedT
         stages: run.stages,
         interrupted: run.interrupted,
     };
-    let hidden = hidden(run.outcomes.iter());
+    let hidden = tests_hiding_code(run.outcomes.iter());
     let led_to = led_to.into_iter().filter(|(_, tests)| tests.iter().any(|test| hidden.contains(test))).collect();
     Some(Sharding { kind, shards, candidates, parts: vec![part], led_to })
 }

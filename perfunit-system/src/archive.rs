@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(archive: &Path, words: &str) {
+    fn check_refusal(archive: &Path, words: &str) {
         let folder = tempfile::tempdir().unwrap();
         let error = note(archive).and_then(|_| unpack(archive, folder.path())).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
@@ -194,16 +194,16 @@ mod tests {
         let middle = bytes.len() / 2;
         for cut in [bytes.len() - 1, bytes.len() - 4, middle] {
             fs::write(&other, &bytes[..cut]).unwrap();
-            refused(&other, "damaged or truncated");
+            check_refusal(&other, "damaged or truncated");
         }
         let mut flipped = bytes.clone();
         flipped[middle] ^= 0x10;
         fs::write(&other, &flipped).unwrap();
-        refused(&other, "damaged or truncated");
+        check_refusal(&other, "damaged or truncated");
         fs::write(&other, "something else altogether").unwrap();
-        refused(&other, "other is not an archive of cargo-perfunit");
+        check_refusal(&other, "other is not an archive of cargo-perfunit");
         fs::write(&other, "").unwrap();
-        refused(&other, "not an archive");
+        check_refusal(&other, "not an archive");
     }
 
     /// Creates an archive with an entry that [`pack`] would not write.
@@ -226,10 +226,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let names: [&[u8]; 3] = [b"../outside", b"/tmp/outside", b"sides/../../outside"];
         for name in names {
-            refused(&crafted(folder.path(), name, tar::EntryType::Regular), "was not created by cargo-perfunit");
+            check_refusal(&crafted(folder.path(), name, tar::EntryType::Regular), "was not created by cargo-perfunit");
         }
         for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo, tar::EntryType::Char] {
-            refused(&crafted(folder.path(), b"sides/a", kind), "entry `sides/a` is not a file");
+            check_refusal(&crafted(folder.path(), b"sides/a", kind), "entry `sides/a` is not a file");
         }
     }
 }

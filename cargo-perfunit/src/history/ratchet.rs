@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused<T>(result: Result<T>, words: &[&str]) {
+    fn check_refusal<T>(result: Result<T>, words: &[&str]) {
         let error = result.err().expect("not refused").to_string();
         for word in ["hint: "].iter().chain(words) {
             assert!(error.contains(word), "no `{word}` in: {error}");
@@ -158,13 +158,13 @@ mod tests {
     fn the_comparison_with_the_accepted_version_is_the_run_or_its_second() {
         let mut run = samples::run(vec![slower("a")]);
         assert!(against(&run, &accepted(&run.base.commit)).is_ok());
-        refused(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
+        check_refusal(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
         let version = VersionName { label: "v1".to_owned(), commit: "1f".to_owned(), dirty: false };
         let second = Run { base: version.clone(), ..run.clone() };
         run.ratchet = Some(Ratchet { version: version.clone(), comparison: Ok(Box::new(second)) });
         assert_eq!(against(&run, &accepted("1f")).unwrap().base.commit, "1f");
         run.ratchet = Some(Ratchet { version, comparison: Err(NotCompared::Interrupted) });
-        refused(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
+        check_refusal(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
     }
 
     #[test]
@@ -175,8 +175,8 @@ mod tests {
         assert_eq!(name("parse::long"), Ok("parse::long".to_owned()));
         assert_eq!(name("longer"), Ok("parse::longer".to_owned()));
         assert_eq!(name("parse::short"), Ok("parse::short".to_owned()));
-        refused(name("long"), &["`long` matches 2 tests", "parse::longer"]);
-        refused(name("parse::lng"), &["no slower test of the last run matches `parse::lng`"]);
+        check_refusal(name("long"), &["`long` matches 2 tests", "parse::longer"]);
+        check_refusal(name("parse::lng"), &["no slower test of the last run matches `parse::lng`"]);
     }
 
     #[test]
@@ -184,9 +184,9 @@ mod tests {
         let found = loss(&slower("a"), "v1").unwrap();
         assert!((found.0 - 0.25).abs() < 1e-12 && found.1 == Mode::Steady);
         let same = samples::outcome("a", Verdict::Same, Some(samples::measured(1e3, 0.001)));
-        refused(loss(&same, "v1"), &["`mycrate a` is not slower than v1: +0.1 %"]);
-        refused(loss(&samples::unmeasured("a", Some(Reason::Ignored)), "v1"), &["was not measured", "ignored"]);
+        check_refusal(loss(&same, "v1"), &["`mycrate a` is not slower than v1: +0.1 %"]);
+        check_refusal(loss(&samples::unmeasured("a", Some(Reason::Ignored)), "v1"), &["was not measured", "ignored"]);
         let by_others = Outcome { metrics: [].into(), ..slower("a") };
-        refused(loss(&by_others, "v1"), &["by other metrics than time"]);
+        check_refusal(loss(&by_others, "v1"), &["by other metrics than time"]);
     }
 }

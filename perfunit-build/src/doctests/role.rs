@@ -219,7 +219,7 @@ impl<'a> Compiler<'a> {
         let diagnostics = text.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
         let mut error = BundleError { first: String::new(), parts: BTreeMap::new() };
         for diagnostic in diagnostics.filter(|diagnostic| diagnostic.level == DiagnosticLevel::Error) {
-            let message = described(&diagnostic);
+            let message = describe(&diagnostic);
             for part in self.places(&diagnostic).flat_map(|line| bundle.parts_at(line)) {
                 error.parts.entry(part).or_insert_with(|| message.clone());
             }
@@ -244,7 +244,7 @@ impl<'a> Compiler<'a> {
 }
 
 /// Formats an error like rustc: `error[E0425]: cannot find value`.
-fn described(diagnostic: &Diagnostic) -> String {
+fn describe(diagnostic: &Diagnostic) -> String {
     let code = diagnostic.code.as_ref().map(|code| format!("[{}]", code.code)).unwrap_or_default();
     format!("error{code}: {}", diagnostic.message)
 }
@@ -260,7 +260,7 @@ fn first_error(output: &Output) -> String {
     // Old rustdoc versions print errors as JSON, which the arguments request.
     let mut diagnostics = text.lines().filter_map(|line| serde_json::from_str::<Diagnostic>(line).ok());
     if let Some(error) = diagnostics.find(|diagnostic| diagnostic.level == DiagnosticLevel::Error) {
-        return described(&error);
+        return describe(&error);
     }
     let line = text.lines().find(|line| line.starts_with("error")).or_else(|| text.lines().next());
     line.map_or_else(|| output.status.to_string(), str::to_owned)

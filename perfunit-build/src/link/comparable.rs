@@ -11,7 +11,7 @@ impl LinkRecord {
     /// Returns the stored texts that control the linker: linker scripts, version scripts, lists of symbols, and the
     /// linker itself if it is a script.
     pub fn scripts(&self) -> Vec<PathBuf> {
-        self.kept(|input| input.kind == InputKind::Script && !is_list_of_rustc(&input.path))
+        self.kept_inputs(|input| input.kind == InputKind::Script && !is_list_of_rustc(&input.path))
     }
 
     /// Returns the command line without parts that may differ between two links of the same program: stored inputs, the

@@ -70,7 +70,7 @@ impl<'a> Keeper<'a> {
                 let Some(path) = candidates.map(|folder| folder.join(&word)).find(|path| path.is_file()) else {
                     return plain(&word);
                 };
-                (text, Named::Input(self.script(path)))
+                (text, Named::Input(self.store_script(path)))
             }
             Meaning::Library { name, is_static } => match self.library(&name, is_static) {
                 Some(path) => {
@@ -115,14 +115,14 @@ impl<'a> Keeper<'a> {
             [0x7f, b'E', b'L', b'F', ..] | [b'B', b'C', 0xc0, 0xde, ..] | [0xde, 0xc0, 0x17, 0x0b, ..] => {
                 InputKind::Object
             }
-            _ => return self.script(path),
+            _ => return self.store_script(path),
         };
         let kept = self.file(&path);
         self.note(kind, path, kept)
     }
 
     /// Stores a text for the linker and returns its index.
-    fn script(&mut self, path: PathBuf) -> usize {
+    fn store_script(&mut self, path: PathBuf) -> usize {
         if let Some(kind) = self.foreign(&path) {
             return self.note(kind, path, None);
         }
@@ -324,7 +324,7 @@ mod tests {
     }
 
     /// Creates an executable in `deps` with a record of its link. Rustc has left its one object behind.
-    fn linked(dir: &Path) -> PathBuf {
+    fn create_linked_executable(dir: &Path) -> PathBuf {
         let executable = dir.join("deps/own_name-0123456789abcdef");
         fs::write(&executable, "executable").unwrap();
         let (object, folder) = (dir.join("deps/a.rcgu.o"), folder_of(&executable));
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn what_rustc_writes_again_does_not_change_a_side() {
         let dir = tempfile::tempdir().unwrap();
-        let executable = linked(dir.path());
+        let executable = create_linked_executable(dir.path());
         let place = carry(&executable, dir.path().join("side")).unwrap().unwrap();
         fs::write(&dir.path().join("deps/a.rcgu.o"), "another").unwrap();
         let record = LinkRecord::load(&place).unwrap();
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn another_executable_has_no_link() {
         let dir = tempfile::tempdir().unwrap();
-        let executable = linked(dir.path());
+        let executable = create_linked_executable(dir.path());
         fs::write(&executable, "of another link").unwrap();
         assert_eq!(carry(&executable, dir.path().join("side")).unwrap(), None);
     }

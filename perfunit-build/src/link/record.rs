@@ -165,7 +165,7 @@ impl LinkRecord {
         libraries.map(|input| input.path.clone()).collect()
     }
 
-    pub(super) fn kept(&self, wanted: impl Fn(&Input) -> bool) -> Vec<PathBuf> {
+    pub(super) fn kept_inputs(&self, wanted: impl Fn(&Input) -> bool) -> Vec<PathBuf> {
         let wanted = self.inputs.iter().filter(|input| wanted(input));
         wanted.filter_map(|input| Some(self.folder.join(input.kept.as_ref()?))).collect()
     }

@@ -165,7 +165,7 @@ impl Injections {
 
     /// Returns the injections with the roots' paths in the version itself.
     #[must_use]
-    pub fn placed(&self, files: &FileSet) -> Injections {
+    pub fn place_roots(&self, files: &FileSet) -> Injections {
         let place = |root: &str| files.place(Path::new(root)).to_string_lossy().into_owned();
         Injections {
             roots: self.roots().map(|(root, what)| (files.place(root), what)).collect(),
@@ -194,7 +194,7 @@ impl<P: Into<PathBuf>> FromIterator<(P, Injected)> for Injections {
 /// crate. Rustc searches modules next to the path that it was given, so nothing else changes.
 ///
 /// `prefix` is the path from the root of the tree to the repository.
-pub(super) fn injected(
+pub(super) fn inject(
     repository: &Repository,
     files: &FileSet,
     (path, what, injections): (&Path, Injected, &Injections),

@@ -46,7 +46,7 @@ pub(super) fn plan(wanted: &BTreeMap<PathBuf, Entry>, state: &State, scan: &Scan
             .cloned()
             .collect(),
         write: wanted.iter().filter(|(path, entry)| !is_right(path, entry)).map(|(path, _)| path.clone()).collect(),
-        disturbed: if state.complete { disturbed(state, scan) } else { Vec::new() },
+        disturbed: if state.complete { find_disturbed(state, scan) } else { Vec::new() },
     }
 }
 
@@ -56,7 +56,7 @@ fn is_intact(state: &State, scan: &Scan, path: &Path) -> bool {
 }
 
 /// Returns the paths that others changed, added or removed since the last checkout.
-pub(super) fn disturbed(state: &State, scan: &Scan) -> Vec<PathBuf> {
+pub(super) fn find_disturbed(state: &State, scan: &Scan) -> Vec<PathBuf> {
     // Paths that are not UTF-8 have no record, so their changes are unknown.
     let there = scan.files.keys().filter(|path| path.to_str().is_some());
     let recorded = state.files.keys().map(PathBuf::from);

@@ -86,7 +86,7 @@ impl Tree {
 
     /// Makes the tree contain exactly this version.
     pub fn checkout(&mut self, repository: &Repository, files: &FileSet, injections: &Injections) -> Result<Stats> {
-        let (wanted, not_injected) = self.wanted(repository, files, injections)?;
+        let (wanted, not_injected) = self.collect_entries(repository, files, injections)?;
         let mut state = State::load(&self.state_file)?;
         let plan = plan::plan(&wanted, &state, &disk::scan(&self.root)?);
         if !plan.is_empty() || !state.complete {
@@ -121,13 +121,13 @@ impl Tree {
         let scan = disk::scan(&self.root)?;
         let caches: BTreeSet<PathBuf> = scan.files.keys().filter(|path| path.ends_with(CACHE_TAG)).cloned().collect();
         let in_cache = |path: &Path| path.ancestors().skip(1).any(|folder| caches.contains(&folder.join(CACHE_TAG)));
-        let disturbed = plan::disturbed(&State::load(&self.state_file)?, &scan);
+        let disturbed = plan::find_disturbed(&State::load(&self.state_file)?, &scan);
         let ours = disturbed.into_iter().filter(|path| !in_cache(path));
         Ok(ours.filter_map(|path| path.strip_prefix(&self.prefix).ok().map(Path::to_owned)).collect())
     }
 
     /// Returns the content of the whole tree, and the crate roots that could not be changed.
-    fn wanted(
+    fn collect_entries(
         &self,
         repository: &Repository,
         files: &FileSet,
@@ -140,7 +140,7 @@ impl Tree {
             .collect::<BTreeMap<_, _>>();
         let mut not_injected = Vec::new();
         for (path, what) in injections.roots() {
-            match inject::injected(repository, files, (path, what, injections), &self.prefix)? {
+            match inject::inject(repository, files, (path, what, injections), &self.prefix)? {
                 Some(entry) => drop(wanted.insert(self.prefix.join(path), entry)),
                 None => not_injected.push(path.to_owned()),
             }

@@ -302,7 +302,7 @@ impl Reader<'_> {
 
     /// Returns the last segments of the derived traits' names.
     fn derives(&self, attributes: &[Attribute]) -> Vec<String> {
-        let applied = self.build.applied(attributes);
+        let applied = self.build.applicable_attributes(attributes);
         let lists = applied.iter().filter_map(|meta| match meta {
             Meta::List(list) if list.path.is_ident("derive") => {
                 list.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated).ok()

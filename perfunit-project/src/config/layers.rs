@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refused(text: &str, words: &[&str]) {
+    fn check_refusal(text: &str, words: &[&str]) {
         let error = File::read(".config/perfunit.toml", text).unwrap_err().to_string();
         let missing: Vec<_> = ["hint: "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
         assert!(missing.is_empty(), "without {missing:?}:\n{error}");
@@ -96,19 +96,19 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_line() {
-        refused("[profile.default\n", &[".config/perfunit.toml:1:"]);
-        refused(
+        check_refusal("[profile.default\n", &[".config/perfunit.toml:1:"]);
+        check_refusal(
             "[profile.default]\nthreshold = \"200%\"\n",
             &["toml:2:13: threshold `200%` must be", "threshold = \"200%\""],
         );
-        refused("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
-        refused("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);
-        refused("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
-        refused("[profile.ci]\nmetrics = []\n", &["toml:2:", "needs at least one metric"]);
-        refused("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
-        refused("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "expected one of inconclusive"]);
-        refused("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);
-        refused("[profile.ci]\ntimeout = \"1s\"\ntimeout = \"2s\"\n", &["toml:3:1", "duplicate key"]);
+        check_refusal("[profile.ci]\n\nthreshold = true\n", &["toml:3:13", "expected a change like \"2%\" or 0.02"]);
+        check_refusal("[profile.ci]\nbudget = \"1 parsec\"\n", &["toml:2:10", "unknown unit `parsec`"]);
+        check_refusal("[profile.ci]\nmetrics = [\"tme\"]\n", &["toml:2:", "did you mean time?"]);
+        check_refusal("[profile.ci]\nmetrics = []\n", &["toml:2:", "needs at least one metric"]);
+        check_refusal("[profile.ci]\nexplain = \"alwys\"\n", &["toml:2:11", "did you mean always?"]);
+        check_refusal("[profile.ci]\ndeny = [\"slower\"]\n", &["toml:2:", "expected one of inconclusive"]);
+        check_refusal("[[skip]]\nfilter = \"all()\"\n", &["toml:1:1", "missing field `reason`"]);
+        check_refusal("[profile.ci]\ntimeout = \"1s\"\ntimeout = \"2s\"\n", &["toml:3:1", "duplicate key"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Compares two programs and returns a result for each test.
 
 use super::digest::{Hash, Table, hash};
-use super::names::entered;
+use super::names::entered_function;
 use super::pairs::{Node, Pair, Pairs};
 use super::program::Program;
 use super::trace::{Touched, Trace};
@@ -191,7 +191,11 @@ fn describe(pairs: &Pairs<'_>, Touched { frontier, by }: Touched) -> ChangedCode
         let Some(atom) = atom else { return BTreeSet::new() };
         // A list of constructors is not executed, but its entries are.
         let places = if by.is_some() { vec![atom] } else { program.functions_in(atom) };
-        places.iter().flat_map(|place| program.symbols(*place)).map(|symbol| entered(symbol).to_owned()).collect()
+        places
+            .iter()
+            .flat_map(|place| program.symbols(*place))
+            .map(|symbol| entered_function(symbol).to_owned())
+            .collect()
     };
     ChangedCode {
         name: own_name(by.unwrap_or(frontier)),

@@ -29,7 +29,7 @@ fn without_suffix(symbol: &str) -> &str {
 
 /// Returns the function that is entered before the code of this symbol runs. gcc moves rarely executed parts into
 /// symbols of their own (`foo.cold`, in older versions `foo.cold.3`), and the function jumps into their middle.
-pub(super) fn entered(symbol: &str) -> &str {
+pub(super) fn entered_function(symbol: &str) -> &str {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     match symbol.rsplit_once(".cold") {
         Some((function, "")) => function,
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn a_cold_part_is_entered_by_its_function() {
-        assert_eq!(entered("foo.cold"), "foo");
-        assert_eq!(entered("foo.constprop.0.cold.3"), "foo.constprop.0");
+        assert_eq!(entered_function("foo.cold"), "foo");
+        assert_eq!(entered_function("foo.constprop.0.cold.3"), "foo.constprop.0");
         for other in ["foo", "foo.coldest", "a.cold.b", "_RNvCs1234_7mycrate4cold"] {
-            assert_eq!(entered(other), other);
+            assert_eq!(entered_function(other), other);
         }
     }
 

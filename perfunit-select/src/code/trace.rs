@@ -61,7 +61,7 @@ impl<'a> Trace<'a> {
             }
         }
         let frontiers = queue.into_iter().filter(|node| self.pairs.is_frontier(*node));
-        frontiers.flat_map(|frontier| self.touched(frontier)).collect()
+        frontiers.flat_map(|frontier| self.find_touched(frontier)).collect()
     }
 
     fn enqueue(&mut self, node: Node, from: Option<Node>, queue: &mut Vec<Node>) {
@@ -72,7 +72,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    fn touched(&self, frontier: Node) -> Vec<Touched> {
+    fn find_touched(&self, frontier: Node) -> Vec<Touched> {
         let Some(owners) = self.owners.get(&frontier) else {
             return vec![Touched { frontier, by: Some(frontier) }];
         };

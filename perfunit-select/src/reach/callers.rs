@@ -4,7 +4,7 @@
 //! Names are looked up without types, so the result may contain too much, but not too little. Code that calls something
 //! without naming it, such as an operator or formatting, at least names the type.
 
-use super::names::{NameIndex, Named, defined};
+use super::names::{NameIndex, Named, defined_names};
 use crate::source::ItemKind;
 use std::collections::{BTreeSet, HashMap};
 
@@ -33,7 +33,7 @@ impl<'a> Callers<'a> {
     pub fn of(&self, item: &'a Named) -> Vec<&'a Named> {
         let mut seen: BTreeSet<String> = BTreeSet::new();
         let mut found: BTreeSet<usize> = BTreeSet::new();
-        let mut queue = self.called(item);
+        let mut queue = self.referring_names(item);
         while let Some(name) = queue.pop() {
             if !seen.insert(name.clone()) {
                 continue;
@@ -41,7 +41,7 @@ impl<'a> Callers<'a> {
             queue.extend(self.renamed.get(name.as_str()).into_iter().flatten().map(|name| (*name).to_owned()));
             for position in self.naming.get(name.as_str()).into_iter().flatten() {
                 if found.insert(*position) {
-                    queue.extend(self.called(&self.index.entries[*position]));
+                    queue.extend(self.referring_names(&self.index.entries[*position]));
                 }
             }
         }
@@ -50,12 +50,12 @@ impl<'a> Callers<'a> {
     }
 
     /// Returns the names by which other code refers to an item.
-    fn called(&self, entry: &Named) -> Vec<String> {
+    fn referring_names(&self, entry: &Named) -> Vec<String> {
         let item = &entry.item;
         if matches!(item.kind, ItemKind::Use | ItemKind::Module | ItemKind::Attributes) || item.is_test {
             return Vec::new();
         }
-        let mut names = defined(item);
+        let mut names = defined_names(item);
         if !item.implements.is_empty() {
             let is_ours = |name: &str| self.index.by_ident(name).any(|entry| entry.item.kind == ItemKind::Type);
             if is_ours(&item.owner) {

@@ -47,7 +47,7 @@ pub fn index(files: &[(String, String, Vec<u8>)]) -> NameIndex {
 
 /// Returns the names that an item defines: its own; for a macro call the words after `static`, `struct` and similar
 /// ones.
-pub(super) fn defined(item: &Item) -> Vec<String> {
+pub(super) fn defined_names(item: &Item) -> Vec<String> {
     if item.kind != ItemKind::MacroCall {
         return vec![item.ident.clone()];
     }
@@ -72,7 +72,7 @@ impl NameIndex {
     /// Builds the index of another version: these files replace those at `paths`, everything else is the same. Two
     /// versions share most files, and parsing is the largest cost.
     #[must_use]
-    pub fn revised(&self, paths: &BTreeSet<String>, files: &[(String, String, Vec<u8>)]) -> NameIndex {
+    pub fn replace_files(&self, paths: &BTreeSet<String>, files: &[(String, String, Vec<u8>)]) -> NameIndex {
         let mut index = NameIndex::default();
         for named in self.entries.iter().filter(|named| !paths.contains(&named.path)) {
             index.add(named.clone());
@@ -94,7 +94,7 @@ impl NameIndex {
     fn add(&mut self, named: Named) {
         let position = self.entries.len();
         self.by_full_name.entry(named.full_name.clone()).or_default().push(position);
-        for ident in defined(&named.item) {
+        for ident in defined_names(&named.item) {
             self.by_ident.entry(ident).or_default().push(position);
         }
         if named.item.kind == ItemKind::MacroCall {

@@ -43,9 +43,9 @@ pub fn reach(graph: &Graph, diff: &SourceDiff) -> Reached {
         }
     }
     for (package, path) in &graph.refeatured {
-        sources.refeatured(package, path);
+        sources.record_features(package, path);
     }
-    sources.reached()
+    sources.finish()
 }
 
 type CauseSet = BTreeSet<usize>;
@@ -306,7 +306,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Records a package with changed features. The cause may be a file of another package.
-    fn refeatured(&mut self, name: &str, path: &str) {
+    fn record_features(&mut self, name: &str, path: &str) {
         let cause = self.cause(ReachedBy::File { path: path.to_owned() });
         for (position, package) in self.graph.packages.iter().enumerate() {
             if package.name == name {
@@ -318,7 +318,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    fn reached(self) -> Reached {
+    fn finish(self) -> Reached {
         let mut targets = BTreeMap::new();
         for (position, package) in self.graph.packages.iter().enumerate().filter(|(_, package)| package.member) {
             let here = &self.packages[position];

@@ -63,7 +63,7 @@ fn is_conditional_beside_the_work(attribute: &Attribute) -> bool {
 }
 
 /// Returns the names of an item's attributes, including those in `cfg_attr(..)` and `unsafe(..)`.
-pub fn applied(attributes: &[Attribute]) -> Vec<Path> {
+pub fn attribute_names(attributes: &[Attribute]) -> Vec<Path> {
     let mut paths = Vec::new();
     for attribute in attributes {
         add_applied(&attribute.meta, &mut paths);
@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn what_is_applied_may_stand_inside_of_a_condition() {
-        let applied = |attribute: Attribute| applied(&[attribute]).iter().map(|path| path.segments.len()).collect();
+        let applied =
+            |attribute: Attribute| attribute_names(&[attribute]).iter().map(|path| path.segments.len()).collect();
         let counts: Vec<Vec<usize>> = vec![
             applied(parse_quote!(#[unsafe(naked)])),
             applied(parse_quote!(#[cfg_attr(a, inline, unsafe(no_mangle), a::b)])),

@@ -56,7 +56,7 @@ fn rust_file(change: &FileChange, diff: &mut SourceDiff) -> Unmatched {
     if found.is_empty() && unmatched.removed.is_empty() && unmatched.added.is_empty() {
         diff.irrelevant.push((change.path.clone(), Irrelevance::OnlyCommentsOrFormatting));
     }
-    diff.items.extend(found.into_iter().map(|item| changed(&change.path, item, ChangeKind::Changed)));
+    diff.items.extend(found.into_iter().map(|item| changed_item(&change.path, item, ChangeKind::Changed)));
     unmatched
 }
 
@@ -172,21 +172,21 @@ fn match_moved(removed: Vec<(String, Item)>, added: Vec<(String, Item)>, found: 
         if can_move(&item) {
             sources.entry(content(&item)).or_default().push_back((path, item));
         } else {
-            found.push(changed(&path, item, ChangeKind::Removed));
+            found.push(changed_item(&path, item, ChangeKind::Removed));
         }
     }
     for (path, item) in added {
         let source =
             if can_move(&item) { sources.get_mut(&content(&item)).and_then(VecDeque::pop_front) } else { None };
-        let mut entry = changed(&path, item, if source.is_some() { ChangeKind::Moved } else { ChangeKind::Added });
+        let mut entry = changed_item(&path, item, if source.is_some() { ChangeKind::Moved } else { ChangeKind::Added });
         entry.from = source.map(|(from, _)| from).filter(|from| *from != path);
         found.push(entry);
     }
     let gone = sources.into_values().flatten();
-    found.extend(gone.map(|(path, item)| changed(&path, item, ChangeKind::Removed)));
+    found.extend(gone.map(|(path, item)| changed_item(&path, item, ChangeKind::Removed)));
 }
 
-fn changed(path: &str, item: Item, change: ChangeKind) -> ChangedItem {
+fn changed_item(path: &str, item: Item, change: ChangeKind) -> ChangedItem {
     ChangedItem {
         path: path.to_owned(),
         line: item.line,

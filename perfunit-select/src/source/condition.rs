@@ -122,7 +122,7 @@ impl<'a> Configuration<'a> {
     }
 
     /// Returns the attributes that apply. Those in `cfg_attr(..)` apply only if its condition may hold.
-    pub fn applied(&self, attributes: &[Attribute]) -> Vec<Meta> {
+    pub fn applicable_attributes(&self, attributes: &[Attribute]) -> Vec<Meta> {
         let mut found = Vec::new();
         for attribute in attributes {
             self.add_applied(&attribute.meta, &mut found);
@@ -321,7 +321,7 @@ mod tests {
             parse_quote!(#[cfg_attr(test, inline, cfg_attr(debug_assertions, cold))]),
             parse_quote!(#[cfg_attr(windows, path = "windows.rs")]),
         ];
-        let applied = Configuration::of_unit_tests(Some(&BTreeSet::new())).applied(&attributes);
+        let applied = Configuration::of_unit_tests(Some(&BTreeSet::new())).applicable_attributes(&attributes);
         let names: Vec<String> = applied.iter().map(|meta| meta.path().to_token_stream().to_string()).collect();
         assert_eq!(names, ["derive", "inline", "cold"]);
     }

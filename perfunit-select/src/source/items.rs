@@ -111,8 +111,8 @@ macro_rules! associated_item {
                 let test_only = is_test_only(&attributes);
                 $collector.any_function(ItemKind::Method, &ident, &attributes, test_only, item.into_token_stream());
             }
-            $kind::Const(item) => $collector.named(ItemKind::Const, &item.ident, &item.attrs, &item),
-            $kind::Type(item) => $collector.named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            $kind::Const(item) => $collector.collect_named(ItemKind::Const, &item.ident, &item.attrs, &item),
+            $kind::Type(item) => $collector.collect_named(ItemKind::Type, &item.ident, &item.attrs, &item),
             $kind::Macro(item) => $collector.macro_call(&item.mac.path, &item.attrs, &item),
             other => $collector.other(other.to_token_stream()),
         }
@@ -146,7 +146,7 @@ impl Collector {
         self.found.last_mut().expect("just pushed")
     }
 
-    fn named(&mut self, kind: ItemKind, ident: &Ident, attributes: &[Attribute], tokens: &dyn ToTokens) {
+    fn collect_named(&mut self, kind: ItemKind, ident: &Ident, attributes: &[Attribute], tokens: &dyn ToTokens) {
         let test_only = self.around.test_only || is_test_only(attributes);
         let code = self.around.code(attributes, tokens.to_token_stream());
         self.add(kind, bare(ident), line(ident.span()), code).test_only = test_only;
@@ -173,14 +173,14 @@ impl Collector {
             syn::Item::Mod(item) => self.module(item),
             syn::Item::Use(item) => self.import(&item),
             syn::Item::Macro(item) => self.macro_item(item),
-            syn::Item::Const(item) => self.named(ItemKind::Const, &item.ident, &item.attrs, &item),
-            syn::Item::Static(item) => self.named(ItemKind::Static, &item.ident, &item.attrs, &item),
-            syn::Item::Enum(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
-            syn::Item::Struct(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
-            syn::Item::Union(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
-            syn::Item::Type(item) => self.named(ItemKind::Type, &item.ident, &item.attrs, &item),
-            syn::Item::TraitAlias(item) => self.named(ItemKind::Trait, &item.ident, &item.attrs, &item),
-            syn::Item::ExternCrate(item) => self.named(ItemKind::Use, &item.ident, &item.attrs, &item),
+            syn::Item::Const(item) => self.collect_named(ItemKind::Const, &item.ident, &item.attrs, &item),
+            syn::Item::Static(item) => self.collect_named(ItemKind::Static, &item.ident, &item.attrs, &item),
+            syn::Item::Enum(item) => self.collect_named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::Struct(item) => self.collect_named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::Union(item) => self.collect_named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::Type(item) => self.collect_named(ItemKind::Type, &item.ident, &item.attrs, &item),
+            syn::Item::TraitAlias(item) => self.collect_named(ItemKind::Trait, &item.ident, &item.attrs, &item),
+            syn::Item::ExternCrate(item) => self.collect_named(ItemKind::Use, &item.ident, &item.attrs, &item),
             other => self.other(other.to_token_stream()),
         }
     }
@@ -247,7 +247,7 @@ impl Collector {
     fn trait_block(&mut self, mut item: ItemTrait) {
         let inside = std::mem::take(&mut item.items);
         let (around, owner) = (self.around.below(&item.attrs), Owner::of_trait(&item));
-        self.within(around, |collector| collector.named(ItemKind::Trait, &item.ident, &[], &item));
+        self.within(around, |collector| collector.collect_named(ItemKind::Trait, &item.ident, &[], &item));
         self.within(self.around.below(&item.attrs).owned_by(owner), |collector| {
             for item in inside {
                 associated_item!(collector, item, TraitItem);
@@ -260,7 +260,7 @@ impl Collector {
         // Without its content an inline module looks like a declaration, so moving `mod a {}` to a file does not change
         // it.
         self.within(self.around.below(&item.attrs), |collector| {
-            collector.named(ItemKind::Module, &item.ident, &[], &item);
+            collector.collect_named(ItemKind::Module, &item.ident, &[], &item);
             if let Some((_, items)) = inside {
                 let around = collector.around.inside(&bare(&item.ident));
                 collector.within(around, |collector| collector.items(items));
@@ -274,7 +274,7 @@ impl Collector {
         before.push(Code::of(&item.vis));
         let prefix = if item.leading_colon.is_some() { "::" } else { "" };
         let (line, mut leaves) = (line(item.use_token.span), Vec::new());
-        imported(&item.tree, prefix, &mut leaves);
+        collect_imports(&item.tree, prefix, &mut leaves);
         self.within(self.around.below(&item.attrs), |collector| {
             for (ident, path) in leaves {
                 let mut code = before.clone();
@@ -286,7 +286,7 @@ impl Collector {
 
     fn macro_item(&mut self, mut item: ItemMacro) {
         if let Some(ident) = item.ident.clone() {
-            return self.named(ItemKind::Macro, &ident, &item.attrs, &item);
+            return self.collect_named(ItemKind::Macro, &ident, &item.attrs, &item);
         }
         let (functions, rest) = take_functions(std::mem::take(&mut item.mac.tokens));
         item.mac.tokens = rest;
@@ -316,15 +316,15 @@ impl Collector {
 
     fn macro_call(&mut self, path: &syn::Path, attributes: &[Attribute], tokens: &dyn ToTokens) {
         if let Some(last) = path.segments.last() {
-            self.named(ItemKind::MacroCall, &last.ident, attributes, tokens);
+            self.collect_named(ItemKind::MacroCall, &last.ident, attributes, tokens);
         }
     }
 }
 
 /// Collects the names that a `use` imports, each with its full path.
-fn imported(tree: &UseTree, prefix: &str, leaves: &mut Vec<(String, String)>) {
+fn collect_imports(tree: &UseTree, prefix: &str, leaves: &mut Vec<(String, String)>) {
     match tree {
-        UseTree::Path(path) => imported(&path.tree, &format!("{prefix}{}::", bare(&path.ident)), leaves),
+        UseTree::Path(path) => collect_imports(&path.tree, &format!("{prefix}{}::", bare(&path.ident)), leaves),
         UseTree::Name(name) if name.ident == "self" => {
             let path = prefix.trim_end_matches("::").to_owned();
             leaves.push((path.rsplit("::").next().unwrap_or(&path).to_owned(), path));
@@ -335,7 +335,7 @@ fn imported(tree: &UseTree, prefix: &str, leaves: &mut Vec<(String, String)>) {
             leaves.push((bare(&rename.rename), path));
         }
         UseTree::Glob(_) => leaves.push(("*".to_owned(), format!("{prefix}*"))),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| imported(tree, prefix, leaves)),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| collect_imports(tree, prefix, leaves)),
     }
 }
 

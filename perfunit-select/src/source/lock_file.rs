@@ -112,7 +112,7 @@ impl Locked {
                     dependency.as_str().map(|text| text.split_once(' ').unwrap_or((text, ""))).unwrap_or_default();
                 // Versions of workspace packages do not matter.
                 if let Some(versions) = found.packages.get(name) {
-                    known.entry(name.to_owned()).or_default().insert(resolved(versions, rest));
+                    known.entry(name.to_owned()).or_default().insert(resolve_dependency(versions, rest));
                 }
             }
         }
@@ -121,7 +121,7 @@ impl Locked {
 }
 
 /// Returns `version source` of a dependency. The file contains only as much of it as is needed to be unique.
-fn resolved(versions: &BTreeSet<[String; 3]>, rest: &str) -> String {
+fn resolve_dependency(versions: &BTreeSet<[String; 3]>, rest: &str) -> String {
     let (version, source) = rest.split_once(' ').unwrap_or((rest, ""));
     let source = source.trim_start_matches('(').trim_end_matches(')');
     let is_meant =

@@ -161,7 +161,7 @@ impl Watch {
     /// Sets the breakpoints after exec, or returns why later events are not seen; the first program must be the test
     /// executable.
     fn arm(&mut self, id: Pid, first: bool) -> Result<(), TraceFailure> {
-        let executes = self.executes(id).map_err(|error| failed("see the program", &error))?;
+        let executes = self.executes(id).map_err(|error| process_failure("see the program", &error))?;
         if let Executes::Changed { position, is_copy: false } = executes {
             self.opens.note_execution(position);
         }
@@ -179,9 +179,10 @@ impl Watch {
         if addresses.is_empty() {
             return Ok(());
         }
-        let shift = shift(id, entry).map_err(|error| failed("find the addresses", &error))?;
+        let shift = shift(id, entry).map_err(|error| process_failure("find the addresses", &error))?;
         for address in addresses.keys() {
-            ptrace::plant(id, address.wrapping_add(shift)).map_err(|error| failed("change the code", &error))?;
+            ptrace::plant(id, address.wrapping_add(shift))
+                .map_err(|error| process_failure("change the code", &error))?;
         }
         Ok(())
     }
@@ -270,7 +271,7 @@ impl Watch {
     }
 }
 
-fn failed(what: &'static str, error: &dyn std::fmt::Display) -> TraceFailure {
+fn process_failure(what: &'static str, error: &dyn std::fmt::Display) -> TraceFailure {
     TraceFailure::Process { what, why: error.to_string() }
 }
 

@@ -47,7 +47,7 @@ fn merged(shards: Vec<Shard>) -> Result<Run> {
 }
 
 #[track_caller]
-fn refused(shards: Vec<Shard>, words: &[&str]) {
+fn check_refusal(shards: Vec<Shard>, words: &[&str]) {
     let error = merged(shards).expect_err("not refused").to_string();
     for word in words {
         assert!(error.contains(word), "no `{word}` in: {error}");
@@ -118,15 +118,21 @@ fn what_one_shard_measured_is_not_lost_where_another_saw_no_change() {
 
 #[test]
 fn a_missing_shard_is_named() {
-    refused(vec![shard(1, 3), shard(3, 3)], &["shard 2 of 3 is missing: 2 of 3 were given", "--partition slice:2/3"]);
-    refused(vec![shard(2, 4)], &["shards 1, 3, 4 of 4 are missing"]);
-    refused(Vec::new(), &["no runs to merge"]);
+    check_refusal(
+        vec![shard(1, 3), shard(3, 3)],
+        &["shard 2 of 3 is missing: 2 of 3 were given", "--partition slice:2/3"],
+    );
+    check_refusal(vec![shard(2, 4)], &["shards 1, 3, 4 of 4 are missing"]);
+    check_refusal(Vec::new(), &["no runs to merge"]);
 }
 
 #[test]
 fn a_doubled_shard_is_named_with_both_files() {
     let again = Shard { path: "again/run.json".into(), ..shard(1, 2) };
-    refused(vec![shard(1, 2), again, shard(2, 2)], &["shard slice:1/2 occurs twice", "shard-1/run.json", "again/"]);
+    check_refusal(
+        vec![shard(1, 2), again, shard(2, 2)],
+        &["shard slice:1/2 occurs twice", "shard-1/run.json", "again/"],
+    );
 }
 
 #[test]
@@ -137,17 +143,20 @@ fn what_is_of_another_run_is_named_with_what_differs() {
         vec![shard(1, 2), other]
     };
     let content = |record: &mut Record| record.contents.head = "3".to_owned();
-    refused(
+    check_refusal(
         with(&content),
         &["shard-2/run.json is not of the same run as shard-1/run.json", "head differs", "content 3"],
     );
-    refused(
+    check_refusal(
         with(&|record| record.options.measuring.threshold = "50%".parse().unwrap()),
         &["--threshold differs (50% there, 1% here)"],
     );
-    refused(with(&|record| record.tool = "9.9.9".to_owned()), &["the version of cargo-perfunit differs (9.9.9 there"]);
-    refused(with(&|record| record.run.environment.rustc = "rustc 1.80".to_owned()), &["the compiler differs"]);
-    refused(vec![shard(1, 2), shard(2, 3)], &["the partition differs (slice:2/3 there, slice:1/2 here)"]);
+    check_refusal(
+        with(&|record| record.tool = "9.9.9".to_owned()),
+        &["the version of cargo-perfunit differs (9.9.9 there"],
+    );
+    check_refusal(with(&|record| record.run.environment.rustc = "rustc 1.80".to_owned()), &["the compiler differs"]);
+    check_refusal(vec![shard(1, 2), shard(2, 3)], &["the partition differs (slice:2/3 there, slice:1/2 here)"]);
 }
 
 #[test]
@@ -162,11 +171,11 @@ fn budgets_may_differ() {
 fn what_is_no_shard_is_refused() {
     let mut whole = shard(1, 2);
     whole.record.run.sharding = None;
-    refused(vec![whole, shard(2, 2)], &["shard-1/run.json is not a shard, but a run of all tests"]);
+    check_refusal(vec![whole, shard(2, 2)], &["shard-1/run.json is not a shard, but a run of all tests"]);
     let mut joined = shard(1, 2);
     let part = joined.record.run.sharding.as_ref().unwrap().parts[0].clone();
     joined.record.run.sharding.as_mut().unwrap().parts.push(part);
-    refused(vec![joined], &["is not a shard, but a merged run"]);
+    check_refusal(vec![joined], &["is not a shard, but a merged run"]);
 }
 
 #[test]
@@ -182,7 +191,7 @@ fn slices_of_different_lists_do_not_go_together_and_hashed_shards_do() {
             shard
         })
     };
-    refused(other(PartitionKind::Slice).into(), &["disagree", "mycrate a is one in shard-1/run.json"]);
+    check_refusal(other(PartitionKind::Slice).into(), &["disagree", "mycrate a is one in shard-1/run.json"]);
     let run = merged(other(PartitionKind::Hash).into()).unwrap();
     assert!(run.warnings.contains(&Warning::Shards(Shards::Disagree)), "{:?}", run.warnings);
     assert_eq!(run.sharding.unwrap().candidates.len(), 5);
@@ -231,8 +240,8 @@ fn the_comparisons_with_the_ratchet_are_joined_too() {
     };
     let run = merged(vec![with(1, "1f"), with(2, "1f")]).unwrap();
     assert_eq!((run.count(Verdict::Same), run.cumulative_losses().len()), (5, 5));
-    refused(vec![with(1, "1f"), with(2, "2f")], &["--ratchet differs"]);
-    refused(vec![with(1, "1f"), shard(2, 2)], &["--ratchet differs", "none"]);
+    check_refusal(vec![with(1, "1f"), with(2, "2f")], &["--ratchet differs"]);
+    check_refusal(vec![with(1, "1f"), shard(2, 2)], &["--ratchet differs", "none"]);
     let mut stopped = with(2, "1f");
     stopped.record.run.ratchet.as_mut().unwrap().comparison = Err(NotCompared::Interrupted);
     let run = merged(vec![with(1, "1f"), stopped]).unwrap();

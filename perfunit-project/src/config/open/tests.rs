@@ -107,7 +107,7 @@ fn skips_and_data_rules_hold_in_every_profile() {
 }
 
 #[track_caller]
-fn refused(text: &str, profile: &str, words: &[&str]) {
+fn check_refusal(text: &str, profile: &str, words: &[&str]) {
     let error = configuration(text).resolve_with(Some(profile), Layer::default(), Layer::default()).unwrap_err();
     let error = error.to_string();
     let missing: Vec<_> = ["hint: "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
@@ -116,18 +116,18 @@ fn refused(text: &str, profile: &str, words: &[&str]) {
 
 #[test]
 fn contradictions_and_rules_that_say_nothing_are_refused() {
-    refused(TEXT, "nightli", &["unknown profile `nightli`", "did you mean nightly?"]);
-    refused("", "x", &["the profiles are ci, default, hook"]);
-    refused("[[profile.ci.overrides]]\nfilter = \"all()\"\n", "ci", &["p.toml:2: this override sets nothing"]);
-    refused("[[skip]]\nfilter = \"all()\"\nreason = \" \"\n", "ci", &["p.toml:3: the reason is empty"]);
-    refused("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule has neither `ignore` nor `reaches`"]);
-    refused("[[data]]\npaths = []\nignore = true\n", "ci", &["p.toml:2: this rule has no paths"]);
-    refused(
+    check_refusal(TEXT, "nightli", &["unknown profile `nightli`", "did you mean nightly?"]);
+    check_refusal("", "x", &["the profiles are ci, default, hook"]);
+    check_refusal("[[profile.ci.overrides]]\nfilter = \"all()\"\n", "ci", &["p.toml:2: this override sets nothing"]);
+    check_refusal("[[skip]]\nfilter = \"all()\"\nreason = \" \"\n", "ci", &["p.toml:3: the reason is empty"]);
+    check_refusal("[[data]]\npaths = [\"a\"]\n", "ci", &["p.toml:2: this rule has neither `ignore` nor `reaches`"]);
+    check_refusal("[[data]]\npaths = []\nignore = true\n", "ci", &["p.toml:2: this rule has no paths"]);
+    check_refusal(
         "[[data]]\npaths = [\"a\"]\nignore = true\nreaches = \"all()\"\n",
         "ci",
         &["p.toml:4", "both `ignore` and `reaches`"],
     );
-    refused("[[data]]\npaths = [\"a[\"]\nignore = true\n", "ci", &["p.toml:2", "invalid pattern `a[`"]);
+    check_refusal("[[data]]\npaths = [\"a[\"]\nignore = true\n", "ci", &["p.toml:2", "invalid pattern `a[`"]);
 }
 
 #[test]
@@ -135,9 +135,9 @@ fn accepted_slowdowns_have_a_size_a_reason_and_an_end() {
     let entry = |size: &str, because: &str, until: &str| {
         format!("[[accept]]\nname = \"tests::a\"\nat-most = \"{size}\"\nbecause = \"{because}\"\nuntil = \"{until}\"\n")
     };
-    refused(&entry("5", "x", "2026-12-31"), "ci", &["p.toml:2", "`5` is not a percentage"]);
-    refused(&entry("5%", " ", "2026-12-31"), "ci", &["p.toml:2", "the reason is empty"]);
-    refused(&entry("5%", "x", "2026-2-31"), "ci", &["p.toml:5: `2026-2-31` is not a day"]);
+    check_refusal(&entry("5", "x", "2026-12-31"), "ci", &["p.toml:2", "`5` is not a percentage"]);
+    check_refusal(&entry("5%", " ", "2026-12-31"), "ci", &["p.toml:2", "the reason is empty"]);
+    check_refusal(&entry("5%", "x", "2026-2-31"), "ci", &["p.toml:5: `2026-2-31` is not a day"]);
     let text = entry("5%", "x", "2026-12-31") + &entry("7%", "y", "2026-11-30");
     let mut resolved = configuration(&text).resolve_with(None, Layer::default(), Layer::default()).unwrap();
     resolved.drop_expired("2026-11-30");

@@ -1,6 +1,6 @@
 //! Code for aarch64, compiled here for tests where the standard library for it is installed.
 
-use super::support::{between, changed, changed_by, rust_object, rustc, same, unit};
+use super::support::{between, changed_by, changed_code, rust_object, rustc, same, unit};
 use crate::code::elf::{Elf, Role};
 use crate::code::unit::Kind;
 use crate::code::{Comparison, What, decode};
@@ -64,7 +64,7 @@ const TESTS: [&str; 8] = [
 ];
 
 /// Compiles a test crate for aarch64; says so and returns nothing if the standard library for it is not installed.
-fn compiled(source: &str, arguments: &[&str]) -> Option<Vec<u8>> {
+fn compile(source: &str, arguments: &[&str]) -> Option<Vec<u8>> {
     libraries()?;
     Some(rust_object(source, &[&["--test", "--target", TARGET], arguments].concat()))
 }
@@ -81,20 +81,20 @@ fn libraries() -> Option<PathBuf> {
 }
 
 /// Compares the story with an edited copy.
-fn edited(from: &str, to: &str) -> Option<Comparison> {
+fn compare_edit(from: &str, to: &str) -> Option<Comparison> {
     assert!(STORY.contains(from), "{from}");
     let head = STORY.replace(from, to);
-    let (base, head) = (unit(STORY, &compiled(STORY, &[])?), unit(&head, &compiled(&head, &[])?));
+    let (base, head) = (unit(STORY, &compile(STORY, &[])?), unit(&head, &compile(&head, &[])?));
     Some(between(&[&base], &[&head], &TESTS))
 }
 
 /// Checks that exactly these tests reach the edited code.
 #[track_caller]
 fn check(from: &str, to: &str, expected: &[&str]) {
-    let Some(comparison) = edited(from, to) else { return };
+    let Some(comparison) = compare_edit(from, to) else { return };
     for test in TESTS {
         let name = test.trim_start_matches("tests::");
-        if expected.contains(&name) { drop(changed(&comparison, test).clone()) } else { same(&comparison, test) }
+        if expected.contains(&name) { drop(changed_code(&comparison, test).clone()) } else { same(&comparison, test) }
     }
 }
 
@@ -119,7 +119,7 @@ fn shifted_lines_and_renamed_code_change_nothing() {
 
 #[test]
 fn entries_of_a_jump_table_are_compared_although_they_have_no_relocation() {
-    let Some(mut object) = compiled(STORY, &[]) else { return };
+    let Some(mut object) = compile(STORY, &[]) else { return };
     let base = unit(STORY, &object);
     let (at, size) = {
         let file = object::File::parse(&*object).unwrap();
@@ -132,7 +132,7 @@ fn entries_of_a_jump_table_are_compared_although_they_have_no_relocation() {
     assert!(size >= 11, "{size}");
     object[at as usize + 4] ^= 1;
     let comparison = between(&[&base], &[&unit(STORY, &object)], &TESTS);
-    let code = &changed(&comparison, "tests::by_jump_table").frontier[0];
+    let code = &changed_code(&comparison, "tests::by_jump_table").frontier[0];
     assert_eq!(code.name, "story::command");
     assert!(matches!(code.what, What::Data(_)), "{:?}", code.what);
     same(&comparison, "tests::by_table");
@@ -153,7 +153,7 @@ mod tests {
 
 #[test]
 fn numbers_of_outlined_functions_mean_nothing() {
-    let outlined = |source: &str| compiled(source, &["-Copt-level=s", "-Cllvm-args=--enable-machine-outliner=always"]);
+    let outlined = |source: &str| compile(source, &["-Copt-level=s", "-Cllvm-args=--enable-machine-outliner=always"]);
     let Some(object) = outlined(OUTLINED) else { return };
     let text = String::from_utf8_lossy(&object);
     assert!(text.contains("OUTLINED_FUNCTION_0"), "the compiler outlines nothing");
@@ -171,7 +171,7 @@ fn numbers_of_outlined_functions_mean_nothing() {
     same(&comparison, "tests::of_two");
     let head = OUTLINED.replace("+ 4", "+ 40");
     let comparison = between(&[&base], &[&unit(&head, &outlined(&head).unwrap())], &["tests::of_one", "tests::of_two"]);
-    changed(&comparison, "tests::of_one");
+    changed_code(&comparison, "tests::of_one");
     let head = OUTLINED.replace("+ 200", "+ 201");
     let comparison = between(&[&base], &[&unit(&head, &outlined(&head).unwrap())], &["tests::of_one", "tests::of_two"]);
     same(&comparison, "tests::of_one");

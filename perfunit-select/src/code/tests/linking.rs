@@ -1,6 +1,6 @@
 //! Several objects: C, constructors, collected sections, duplicates.
 
-use super::support::{between, c, changed, changed_by, programs, rust, rust_with, same};
+use super::support::{between, c, changed_by, changed_code, programs, rust, rust_with, same};
 use crate::code::compare::NotFound;
 use crate::code::{Code, What, compare_symbols};
 use perfunit_model::Side;
@@ -29,7 +29,7 @@ fn a_c_file_is_one_atom_and_all_its_functions_are_watched() {
     let caller = rust(CALLER);
     let file = |n: u32| c(&format!("int before(int x) {{ return x / {n}; }} int helper(int x) {{ return x * 41; }}"));
     let comparison = between(&[&caller, &file(8)], &[&caller, &file(1000)], &TESTS);
-    let changed = changed(&comparison, "calls");
+    let changed = changed_code(&comparison, "calls");
     assert!(changed.frontier[0].symbols.head.contains("helper"), "{changed:?}");
     assert!(changed.frontier[0].symbols.base.contains("before"), "{changed:?}");
 }
@@ -40,7 +40,7 @@ fn without_a_definition_the_name_is_all_there_is() {
     let other = rust(&CALLER.replace("helper", "another"));
     same(&between(&[&caller], &[&caller], &TESTS), "calls");
     let comparison = between(&[&caller], &[&other], &TESTS);
-    assert_eq!(changed(&comparison, "calls").path, ["calls"]);
+    assert_eq!(changed_code(&comparison, "calls").path, ["calls"]);
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn a_constructor_runs_in_every_test() {
     };
     let none = c("int ready; int helper(int x) { return x + 1; }");
     let comparison = between(&[&caller, &constructor(1)], &[&caller, &constructor(2)], &TESTS);
-    assert_eq!(changed(&comparison, "does_not").frontier[0].name, "prepare");
+    assert_eq!(changed_code(&comparison, "does_not").frontier[0].name, "prepare");
     let comparison = between(&[&caller, &none], &[&caller, &constructor(1)], &TESTS);
-    let added = &changed(&comparison, "does_not").frontier[0];
+    let added = &changed_code(&comparison, "does_not").frontier[0];
     assert_eq!(added.what, What::Added);
     assert!(added.symbols.head.contains("prepare") && added.symbols.base.is_empty(), "{added:?}");
     same(&between(&[&caller, &constructor(1)], &[&caller, &constructor(1)], &TESTS), "does_not");
@@ -112,7 +112,7 @@ fn sections_with_bounds_are_followed_to_all_their_members() {
     same(&comparison, "runs_none");
     let more = r#"#[used] #[unsafe(link_section = "steps")] static TWO: Step = triple;"#;
     let comparison = between(&[&base], &[&rust(&COLLECTED.replace("// more", more))], &tests);
-    assert!(changed(&comparison, "runs_all").frontier.iter().any(|code| code.name == "story::all"));
+    assert!(changed_code(&comparison, "runs_all").frontier.iter().any(|code| code.name == "story::all"));
     same(&comparison, "runs_none");
     same(&between(&[&base], &[&base], &tests), "runs_all");
 }

@@ -11,18 +11,18 @@ fn read(name: &str, bytes: &[u8]) -> Result<Unit, Unreadable> {
 }
 
 #[track_caller]
-fn refused(bytes: &[u8], why: &str) {
+fn check_refusal(bytes: &[u8], why: &str) {
     let error = read("some.o", bytes).unwrap_err();
     assert_eq!(error.to_string(), format!("some.o: {why}"));
 }
 
 #[test]
 fn what_is_no_object_is_refused() {
-    refused(b"", "neither an ELF object nor an archive");
-    refused(b"GROUP ( libfoo.a )", "neither an ELF object nor an archive");
-    refused(b"BC\xc0\xde\x35\x14\0\0", "LLVM bitcode, to be compiled by the linker");
-    refused(b"!<thin>\n", "a thin archive, whose objects are elsewhere");
-    refused(b"\x7fELF\x01\x01\x01", "not a 64-bit little-endian object");
+    check_refusal(b"", "neither an ELF object nor an archive");
+    check_refusal(b"GROUP ( libfoo.a )", "neither an ELF object nor an archive");
+    check_refusal(b"BC\xc0\xde\x35\x14\0\0", "LLVM bitcode, to be compiled by the linker");
+    check_refusal(b"!<thin>\n", "a thin archive, whose objects are elsewhere");
+    check_refusal(b"\x7fELF\x01\x01\x01", "not a 64-bit little-endian object");
 }
 
 #[test]
@@ -33,9 +33,9 @@ fn a_damaged_object_is_refused_and_never_panics() {
     // A shared library for a supported machine.
     header[16] = 3;
     header[18] = 62;
-    refused(&header, "a shared library, linked already");
+    check_refusal(&header, "a shared library, linked already");
     header[18] = 243;
-    refused(&header, "for another machine (ELF machine 243)");
+    check_refusal(&header, "for another machine (ELF machine 243)");
 }
 
 #[test]

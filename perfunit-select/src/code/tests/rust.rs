@@ -1,6 +1,6 @@
 //! Edits of Rust code.
 
-use super::support::{between, changed, changed_by, edit, programs, rust, same};
+use super::support::{between, changed_by, changed_code, edit, programs, rust, same};
 use crate::code::compare::NotFound;
 use crate::code::{Code, What};
 use perfunit_model::Side;
@@ -51,10 +51,10 @@ fn a_constant_in_the_form_of_a_source_location_is_data() {
         #[inline(never)] fn mix(plan: &Plan) -> u32 { plan.rounds ^ plan.seed ^ plan.name.len() as u32 }
         mod tests { #[test] fn mixes() { assert_ne!(super::mix(std::hint::black_box(super::plan())), 0); } }
     "#;
-    changed(&edit(base, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
+    changed_code(&edit(base, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
     // The compiled file has fewer lines.
     let far = base.replace("mix.rs", "story.rs");
-    changed(&edit(&far, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
+    changed_code(&edit(&far, "rounds: 10", "rounds: 20", &["tests::mixes"]), "tests::mixes");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn comments_and_shifted_lines_change_nothing() {
 fn a_constant_changes_the_tests_that_reach_its_function() {
     let comparison = edit(TWO, "+ 100", "+ 101", &BOTH);
     changed_by(&comparison, "tests::one", &[("story::first", What::Code)]);
-    assert_eq!(changed(&comparison, "tests::one").path, ["tests::one", "story::first"]);
+    assert_eq!(changed_code(&comparison, "tests::one").path, ["tests::one", "story::first"]);
     same(&comparison, "tests::two");
 }
 
@@ -78,14 +78,14 @@ fn a_shared_function_changes_both_tests_and_the_path_leads_there() {
     let comparison = edit(TWO, "^ 17", "^ 18", &BOTH);
     for (test, function) in [("tests::one", "story::first"), ("tests::two", "story::second")] {
         changed_by(&comparison, test, &[("story::shared", What::Code)]);
-        assert_eq!(changed(&comparison, test).path, [test, function, "story::shared"]);
+        assert_eq!(changed_code(&comparison, test).path, [test, function, "story::shared"]);
     }
 }
 
 #[test]
 fn a_test_s_own_body_is_the_test() {
     let comparison = edit(TWO, "125", "126", &BOTH);
-    assert_eq!(changed(&comparison, "tests::one").path, ["tests::one"]);
+    assert_eq!(changed_code(&comparison, "tests::one").path, ["tests::one"]);
     same(&comparison, "tests::two");
 }
 
@@ -202,7 +202,7 @@ fn thread_locals_have_their_initial_value_compared() {
         #[test] fn reads() { assert_ne!(depth(), 0); DEPTH.with(|depth| depth.set(1)); assert_eq!(depth(), 1); }
     ";
     let comparison = edit(base, "77", "78", &["reads"]);
-    let changed = changed(&comparison, "reads");
+    let changed = changed_code(&comparison, "reads");
     let depth = changed.frontier.iter().find(|code| code.name == "story::depth").expect("a frontier");
     assert!(matches!(&depth.what, What::Data(name) if name.contains("DEPTH")), "{changed:?}");
 }
@@ -222,7 +222,7 @@ fn a_jump_table_belongs_to_its_function() {
         )
     };
     let comparison = between(&[&rust(&source(20))], &[&rust(&source(21))], &["chooses"]);
-    let changed = changed(&comparison, "chooses");
+    let changed = changed_code(&comparison, "chooses");
     assert!(changed.frontier.iter().all(|code| code.name == "story::choose"), "{changed:#?}");
     let shifted = format!("\n\n{}", source(20));
     same(&between(&[&rust(&source(20))], &[&rust(&shifted)], &["chooses"]), "chooses");
@@ -242,7 +242,7 @@ fn the_user_s_allocator_is_in_every_test() {
     ";
     let larger = "System.alloc(Layout::from_size_align_unchecked(layout.size() + 64, layout.align()))";
     let comparison = edit(base, "System.alloc(layout)", larger, &["any"]);
-    let changed = changed(&comparison, "any");
+    let changed = changed_code(&comparison, "any");
     assert!(changed.frontier.iter().any(|code| code.name == "__rustc::__rust_alloc"), "{changed:#?}");
 }
 

@@ -83,7 +83,7 @@ pub fn same(comparison: &Comparison, test: &str) {
 }
 
 #[track_caller]
-pub fn changed<'a>(comparison: &'a Comparison, test: &str) -> &'a Changed {
+pub fn changed_code<'a>(comparison: &'a Comparison, test: &str) -> &'a Changed {
     let Code::Changed(changed) = &comparison.tests[test] else { panic!("{test}: {:?}", comparison.tests[test]) };
     assert!(!changed.frontier.is_empty() && changed.path[0] == test, "{changed:#?}");
     changed
@@ -92,7 +92,7 @@ pub fn changed<'a>(comparison: &'a Comparison, test: &str) -> &'a Changed {
 /// Checks that the test has changed through exactly these functions.
 #[track_caller]
 pub fn changed_by(comparison: &Comparison, test: &str, expected: &[(&str, What)]) {
-    let changed = changed(comparison, test);
+    let changed = changed_code(comparison, test);
     let found: Vec<(&str, What)> =
         changed.frontier.iter().map(|code| (code.name.as_str(), code.what.clone())).collect();
     assert_eq!(found, expected, "{changed:#?}");

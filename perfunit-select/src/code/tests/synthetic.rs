@@ -1,6 +1,6 @@
 //! Objects that the available compilers do not create reliably: certain relocations, another machine.
 
-use super::support::{between, changed, same};
+use super::support::{between, changed_code, same};
 use crate::code::{Unit, What, read};
 use object::elf;
 use object::write::{Object, Relocation, SectionId, Symbol, SymbolSection};
@@ -82,7 +82,7 @@ fn means(machine: Architecture, code: &[u8], field: Field, index: usize) {
         constants[at] += 1;
         let comparison = between(&[&base], &[&with(constants)], &["a_test"]);
         if at == index {
-            let code = &changed(&comparison, "a_test").frontier[0];
+            let code = &changed_code(&comparison, "a_test").frontier[0];
             assert_eq!((code.name.as_str(), &code.what), ("shim", &What::Data("a constant".to_owned())));
         } else {
             same(&comparison, "a_test");
@@ -122,6 +122,6 @@ fn where_the_constant_meant_is_unknown_all_of_them_are() {
         object(Architecture::X86_64, &code, &[10, last], Field { at: 2, kind: elf::R_X86_64_PC32.0, addend: 0 })
     };
     let comparison = between(&[&with(20)], &[&with(21)], &["a_test"]);
-    assert_eq!(changed(&comparison, "a_test").frontier[0].what, What::Code);
+    assert_eq!(changed_code(&comparison, "a_test").frontier[0].what, What::Code);
     same(&between(&[&with(20)], &[&with(20)], &["a_test"]), "a_test");
 }

@@ -59,7 +59,7 @@ fn graph() -> Graph {
     }
 }
 
-fn reached(changes: &[(&str, &str, &str)]) -> Reached {
+fn reach_in_sample(changes: &[(&str, &str, &str)]) -> Reached {
     reached_in(&graph(), changes)
 }
 
@@ -77,7 +77,7 @@ fn reached_in(graph: &Graph, changes: &[(&str, &str, &str)]) -> Reached {
 
 #[track_caller]
 fn check(path: &str, base: &str, head: &str, expected: &[&str]) {
-    let reached = reached(&[(path, base, head)]);
+    let reached = reach_in_sample(&[(path, base, head)]);
     assert_eq!(reached.targets.keys().map(ToString::to_string).collect::<Vec<_>>(), expected);
 }
 
@@ -157,7 +157,7 @@ fn the_lock_file_reaches_who_depends_on_what_changed() {
     check("Cargo.lock", &lock(""), &lock("libc"), ALL);
     check("Cargo.lock", &lock(""), "= broken", ALL);
     check("core/Cargo.lock", &lock(""), &lock("libc"), &[]);
-    let reached = reached(&[("Cargo.lock", &lock(""), &lock("serde"))]);
+    let reached = reach_in_sample(&[("Cargo.lock", &lock(""), &lock("serde"))]);
     assert!(reached.targets.values().all(|causes| causes[0].to_string() == "Cargo.lock: serde changed"));
 }
 
@@ -251,18 +251,21 @@ fn a_binary_reaches_the_tests_of_packages_that_name_it() {
         assert!(reached.targets.keys().any(|target| target.package == "helper"), "{path}: {reached:?}");
     }
     assert!(
-        !reached(&[("app/src/main.rs", "fn f() {}", "fn f() { 1 }")]).targets.keys().any(|t| t.package == "helper")
+        !reach_in_sample(&[("app/src/main.rs", "fn f() {}", "fn f() { 1 }")])
+            .targets
+            .keys()
+            .any(|t| t.package == "helper")
     );
 }
 
 #[test]
 fn what_reaches_nothing_is_named() {
-    assert_eq!(reached(&[("fuzz/main.rs", "fn f() {}", "fn f() { 1 }")]).nowhere, ["fuzz/main.rs"]);
+    assert_eq!(reach_in_sample(&[("fuzz/main.rs", "fn f() {}", "fn f() { 1 }")]).nowhere, ["fuzz/main.rs"]);
 }
 
 #[test]
 fn causes_are_in_words_and_most_telling_first() {
-    let reached = reached(&[
+    let reached = reach_in_sample(&[
         ("core/data/a.json", "1", "2"),
         ("core/src/lib.rs", "impl P {\nfn f() {}\n}", "fn g() {}\nimpl P {\nfn f() { 1 }\n}"),
         ("core/build.rs", "fn main() {}", "fn main() { f() }"),

@@ -2,7 +2,7 @@
 //! timed.
 
 use super::site::Returns;
-use crate::source::attributes::{applied, is_attribute_macro};
+use crate::source::attributes::{attribute_names, is_attribute_macro};
 use crate::source::normalise::bare;
 use perfunit_model::Unprobed;
 use std::collections::BTreeSet;
@@ -140,11 +140,11 @@ impl Context {
 }
 
 fn has(attributes: &[Attribute], names: &[&str]) -> bool {
-    applied(attributes).iter().any(|path| names.iter().any(|name| path.is_ident(name)))
+    attribute_names(attributes).iter().any(|path| names.iter().any(|name| path.is_ident(name)))
 }
 
 /// Returns the reason why a function cannot have a probe, if there is one.
-pub(super) fn unprobed(function: &Function<'_>, implements: &str, context: Context) -> Option<Unprobed> {
+pub(super) fn probe_obstacle(function: &Function<'_>, implements: &str, context: Context) -> Option<Unprobed> {
     let Function { attributes, visibility, sig, .. } = function;
     // A library's function with this name takes arguments, is public, or is called only from elsewhere in the file.
     let is_main = || {
@@ -172,7 +172,7 @@ pub(super) fn unprobed(function: &Function<'_>, implements: &str, context: Conte
 /// Checks whether a macro gets the item before the probe. `#[instrument]` keeps an `async fn`.
 fn is_rewritten(attributes: &[Attribute]) -> bool {
     let keeps = |path: &syn::Path| path.segments.last().is_some_and(|last| last.ident == "instrument");
-    applied(attributes).iter().any(|path| is_attribute_macro(path) && !keeps(path))
+    attribute_names(attributes).iter().any(|path| is_attribute_macro(path) && !keeps(path))
 }
 
 /// Checks whether the function does almost nothing, as defined by [`Site::trivial`](super::Site::trivial).

@@ -11,7 +11,7 @@ fn with_all(text: &str) -> Instrumented {
 }
 
 /// Returns the text with `@ ` for each probe.
-fn marked(instrumented: &Instrumented) -> String {
+fn mark_probes(instrumented: &Instrumented) -> String {
     let probes = instrumented.sites.iter().map(|site| attribute(site.key));
     probes.fold(instrumented.text.clone(), |text, probe| text.replacen(&probe, "@ ", 1))
 }
@@ -19,7 +19,7 @@ fn marked(instrumented: &Instrumented) -> String {
 #[track_caller]
 fn check(source: &str, expected: &str) {
     let instrumented = with_all(source);
-    assert_eq!(marked(&instrumented), expected);
+    assert_eq!(mark_probes(&instrumented), expected);
     assert_eq!(instrumented.left_out, []);
 }
 
@@ -174,7 +174,7 @@ fn unwanted_functions_are_left_out() {
     assert_eq!(sites, []);
     assert_eq!(left_out.iter().map(|it| it.why).collect::<Vec<_>>(), [Unprobed::Trivial, Unprobed::Unwanted]);
     let instrumented = instrument("fn f() {}\nfn g() { f(); f() }", &PLACE, &|site| !site.trivial);
-    assert_eq!(marked(&instrumented), "fn f() {}\n@ fn g() { f(); f() }");
+    assert_eq!(mark_probes(&instrumented), "fn f() {}\n@ fn g() { f(); f() }");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Finds all functions of a file, with names, keys and positions.
 
-use super::function::{self, Context, Function, is_trivial, unprobed};
+use super::function::{self, Context, Function, is_trivial, probe_obstacle};
 use super::site::{Extent, LeftOut, Place, Site};
 use crate::source::attributes::is_test;
 use crate::source::macros::{InnerFn, makes_tests, names_in_definition, take_functions};
@@ -68,7 +68,7 @@ impl Walker {
             last: body.brace_token.span.close().end().line,
             is_test,
         });
-        match unprobed(function, &self.around.owner.implements, self.context) {
+        match probe_obstacle(function, &self.around.owner.implements, self.context) {
             _ if is_test => {}
             Some(why) => self.leave_out(name, sig.ident.span(), why),
             None => {

@@ -87,7 +87,7 @@ fn a_target_that_the_graph_does_not_know_still_has_a_name() {
 }
 
 #[track_caller]
-fn refused(text: &str, words: &[&str]) {
+fn check_refusal(text: &str, words: &[&str]) {
     let error = universe().parse(text, "-E").unwrap_err().to_string();
     let missing: Vec<_> =
         ["hint: ", "-E, column "].iter().chain(words).filter(|word| !error.contains(**word)).collect();
@@ -96,18 +96,18 @@ fn refused(text: &str, words: &[&str]) {
 
 #[test]
 fn errors_show_the_place_and_what_may_be_meant() {
-    refused("package(parsr)", &["column 9", "any packages", "^^^^^", "did you mean parser?"]);
-    refused("deps(nothing_like_it)", &["the packages are app, derive, parser"]);
-    refused("binary(whol)", &["did you mean whole?"]);
-    refused("binary_id(parser::whol)", &["did you mean parser::whole?"]);
-    refused("test(long) & tset(short)", &["column 14", "did you mean test?"]);
-    refused("test(/(/)", &["invalid regex", "unclosed group"]);
-    refused("test(a) && test(b)", &["column 9", "write `&` or `and`"]);
-    refused("test(a) AND test(b)", &["column 9"]);
-    refused("test(long", &["expected close parenthesis"]);
-    refused("group(serial)", &["group(..) refers to nextest's configuration"]);
-    refused("", &["an expression consists of"]);
-    refused("test(ä) & nope(x)", &["column 11"]);
+    check_refusal("package(parsr)", &["column 9", "any packages", "^^^^^", "did you mean parser?"]);
+    check_refusal("deps(nothing_like_it)", &["the packages are app, derive, parser"]);
+    check_refusal("binary(whol)", &["did you mean whole?"]);
+    check_refusal("binary_id(parser::whol)", &["did you mean parser::whole?"]);
+    check_refusal("test(long) & tset(short)", &["column 14", "did you mean test?"]);
+    check_refusal("test(/(/)", &["invalid regex", "unclosed group"]);
+    check_refusal("test(a) && test(b)", &["column 9", "write `&` or `and`"]);
+    check_refusal("test(a) AND test(b)", &["column 9"]);
+    check_refusal("test(long", &["expected close parenthesis"]);
+    check_refusal("group(serial)", &["group(..) refers to nextest's configuration"]);
+    check_refusal("", &["an expression consists of"]);
+    check_refusal("test(ä) & nope(x)", &["column 11"]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn exponent(at: [f64; 3], times: [f64; 3]) -> f64 {
 mod tests {
     use super::*;
 
-    fn judged(parameters: &[f64], base: impl Fn(f64) -> f64, head: impl Fn(f64) -> f64) -> Option<Sides<Interval>> {
+    fn judge(parameters: &[f64], base: impl Fn(f64) -> f64, head: impl Fn(f64) -> f64) -> Option<Sides<Interval>> {
         let at = |parameter: &f64| TimeAt {
             parameter: *parameter,
             ns: Sides { base: base(*parameter), head: head(*parameter) },
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn another_power_is_told_with_its_exponents() {
         for sizes in SIZES {
-            let found = judged(sizes, |n| 20.0 + 3.0 * n, |n| 20.0 + 3.0 * n * n).unwrap();
+            let found = judge(sizes, |n| 20.0 + 3.0 * n, |n| 20.0 + 3.0 * n * n).unwrap();
             assert!((found.base.estimate - 1.0).abs() < 0.02 && (found.head.estimate - 2.0).abs() < 0.02, "{found:?}");
             assert!(found.head.low < 2.0 && found.head.high > 2.0 && found.base.low < 1.0, "{found:?}");
         }
@@ -113,12 +113,12 @@ mod tests {
         for sizes in SIZES {
             for offset in [0.0, 50.0, 5000.0] {
                 let base = |n: f64| offset + 3.0 * n;
-                assert_eq!(judged(sizes, base, base), None);
-                assert_eq!(judged(sizes, base, |n| offset + 30.0 * n), None);
-                assert_eq!(judged(sizes, base, |n| 10.0 * base(n)), None);
-                assert_eq!(judged(sizes, base, |n| base(n) + 9000.0), None);
-                assert_eq!(judged(sizes, base, |n| offset + 3.0 * n * (1.0 + n.log2())), None);
-                assert_eq!(judged(sizes, |n| offset + n * n, |n| offset + 4.0 * n * n), None);
+                assert_eq!(judge(sizes, base, base), None);
+                assert_eq!(judge(sizes, base, |n| offset + 30.0 * n), None);
+                assert_eq!(judge(sizes, base, |n| 10.0 * base(n)), None);
+                assert_eq!(judge(sizes, base, |n| base(n) + 9000.0), None);
+                assert_eq!(judge(sizes, base, |n| offset + 3.0 * n * (1.0 + n.log2())), None);
+                assert_eq!(judge(sizes, |n| offset + n * n, |n| offset + 4.0 * n * n), None);
             }
         }
     }
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn two_parameters_or_near_ones_say_nothing() {
         let square = |n: f64| n * n;
-        assert_eq!(judged(&[10.0, 1000.0], |n| n, square), None);
-        assert_eq!(judged(&[100.0, 200.0, 400.0, 800.0], |n| n, square), None);
-        assert_eq!(judged(&[10.0, 11.0, 1000.0], |n| n, square), None);
-        assert_eq!(judged(&[0.0, 10.0, 1000.0], |n| n, square), None);
+        assert_eq!(judge(&[10.0, 1000.0], |n| n, square), None);
+        assert_eq!(judge(&[100.0, 200.0, 400.0, 800.0], |n| n, square), None);
+        assert_eq!(judge(&[10.0, 11.0, 1000.0], |n| n, square), None);
+        assert_eq!(judge(&[0.0, 10.0, 1000.0], |n| n, square), None);
     }
 }

@@ -39,13 +39,13 @@ pub fn questions(outcomes: &[Outcome], explain: Explain) -> Vec<Question> {
             let changed = of(&[Verdict::Slower, Verdict::Faster]);
             changed.into_iter().chain(of_programs(outcomes, &[])).collect()
         }
-        Explain::Auto => unasked(outcomes),
+        Explain::Auto => questions_of_run(outcomes),
     }
 }
 
 /// Returns the questions of a run with `--explain auto`. Many tests mostly have few causes, so the slowest test of each
 /// cause comes first, and tests with quickly counted instructions before others.
-fn unasked(outcomes: &[Outcome]) -> Vec<Question> {
+fn questions_of_run(outcomes: &[Outcome]) -> Vec<Question> {
     let slower = outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Slower);
     let asked = slower.filter_map(|outcome| Some((Question::about(outcome)?, outcome.why.as_ref())));
     let (mut soon, mut late): (Vec<_>, Vec<_>) =
@@ -129,7 +129,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
         None if goal == Goal::Responsible && strategy.is_none() && find_valgrind().is_some() => {
             Ok(counted_first(builder, inquiry, questions))
         }
-        _ => timed(builder, inquiry, questions),
+        _ => explain_by_time(builder, inquiry, questions),
     }
 }
 
@@ -149,7 +149,7 @@ fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[
     let open: Vec<Question> = questions.iter().filter(|question| !answers.settle(question)).cloned().collect();
     if !open.is_empty() && !interrupt::requested() {
         // An error in timing does not lose the counts.
-        match timed(builder, inquiry, &open) {
+        match explain_by_time(builder, inquiry, &open) {
             Ok(timed) => answers.take_timed(&open, timed),
             Err(error) => answers.warnings.push(Warning::NothingMoreExplained { why: error.message().to_owned() }),
         }
@@ -158,7 +158,7 @@ fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[
 }
 
 /// Explains tests by time, as far as they are short enough.
-fn timed(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
+fn explain_by_time(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
     let (long, short): (Vec<Question>, Vec<Question>) = questions.iter().cloned().partition(Question::is_too_long);
     let mut answers = Answers::default();
     if !short.is_empty() {

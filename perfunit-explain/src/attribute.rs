@@ -314,15 +314,15 @@ pub fn differences(merged: &Merged, alpha: f64) -> Option<Differences> {
             calls: medians(&node.calls),
             self_cost: medians(&node.self_cost),
             total_cost: medians(total),
-            self_change: difference(&paired(&node.self_cost), each)?,
-            total_change: difference(&paired(total), each)?,
+            self_change: difference(&pair_differences(&node.self_cost), each)?,
+            total_change: difference(&pair_differences(total), each)?,
         });
     }
     Some(Differences { nodes, alpha: each })
 }
 
 /// Returns head minus base for each pair.
-pub(super) fn paired(values: &Sides<Vec<f64>>) -> Vec<f64> {
+pub(super) fn pair_differences(values: &Sides<Vec<f64>>) -> Vec<f64> {
     values.head.iter().zip(&values.base).map(|(head, base)| head - base).collect()
 }
 
@@ -432,7 +432,7 @@ mod tests {
         Recorded { nodes }
     }
 
-    fn attributed(base: &str, head: &str) -> Attribution {
+    fn attribute_sample(base: &str, head: &str) -> Attribution {
         let mut merged = Merged::default();
         (0..4).for_each(|_| merged.add(&Sides { base: tree(base), head: tree(head) }));
         attribute(&merged, 0.01).unwrap()
@@ -441,7 +441,7 @@ mod tests {
     /// Checks the attributed parts in ns, without those that are 0.
     #[track_caller]
     fn check(base: &str, head: &str, expected: &[(&str, f64)]) {
-        let attribution = attributed(base, head);
+        let attribution = attribute_sample(base, head);
         let all = attribution.parts.iter().map(|part| (NAMES[part.key as usize], part.change.estimate));
         let found: Vec<_> = all.filter(|(_, ns)| ns.abs() > 1e-9).collect();
         assert_eq!(found.len(), expected.len(), "{found:?}");
@@ -487,7 +487,7 @@ mod tests {
     fn what_is_most_of_a_charge_is_calls_of_all_together_or_its_own() {
         let first = |own: f64| {
             let head = format!("a 1 x {own}, a>b 2 x 25, a>c 2 x 24");
-            attributed("a 1 x 5, a>b 1 x 25, a>c 1 x 24", &head).parts[0].called_otherwise()
+            attribute_sample("a 1 x 5, a>b 1 x 25, a>c 1 x 24", &head).parts[0].called_otherwise()
         };
         assert_eq!(first(5.0), Some(3));
         assert_eq!(first(45.0), Some(3));
@@ -501,7 +501,7 @@ mod tests {
         for (shallow, deep) in [(1.0, 1.0), (1.0, 3.0), (1.7, 40.0), (3.0, 1.0), (0.0, 3.0), (-0.2, 3.0)] {
             let (shallow_tree, deep_tree) = (format!("b 21/20 x {shallow}"), format!("b 401/400 x {deep}"));
             let parts = |part: &Part| (part.own_cost, part.calling_cost.values().sum::<f64>());
-            let attributed_to = |base, head| attributed(base, head).parts.swap_remove(0);
+            let attributed_to = |base, head| attribute_sample(base, head).parts.swap_remove(0);
             let attributed = attributed_to(&shallow_tree, &deep_tree);
             let (own, calls) = parts(&attributed);
             assert!((own - 21.0 * (deep - shallow)).abs() < 1e-9 && (calls - 380.0 * deep).abs() < 1e-9);
@@ -552,7 +552,7 @@ mod tests {
     #[test]
     fn the_largest_in_the_direction_of_the_whole_comes_first() {
         let order = |base, head| -> Vec<_> {
-            let attribution = attributed(base, head).parts;
+            let attribution = attribute_sample(base, head).parts;
             attribution.iter().map(|part| NAMES[part.key as usize]).collect()
         };
         assert_eq!(order("a 1 x 10, b 1 x 10", "a 1 x 30, b 1 x 5"), ["a", "test", "b"]);
@@ -561,7 +561,7 @@ mod tests {
 
     #[test]
     fn what_a_function_is_charged_with_is_told_apart() {
-        let attribution = attributed("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").parts;
+        let attribution = attribute_sample("a 1 x 5, a>b 2 x 10, a>c 1 x 4", "a 1 x 7, a>b 4 x 10, a>c 2 x 4").parts;
         let a = &attribution[0];
         assert_eq!((NAMES[a.key as usize], a.own_cost), ("a", 2.0));
         assert_eq!(a.calling_cost, BTreeMap::from([(3, 20.0), (4, 4.0)]));
@@ -578,7 +578,7 @@ mod tests {
     const LEAF: u64 = 3;
 
     /// The test calls the caller once, and the caller calls the leaf this many times; costs are self costs.
-    fn merged(calls: f64, base: [f64; 3], head: [f64; 3]) -> Merged {
+    fn merge_sample(calls: f64, base: [f64; 3], head: [f64; 3]) -> Merged {
         let tree = |[own, caller, leaf]: [f64; 3]| {
             let node =
                 |key, parent, calls, self_cost| RecordedNode { parent, calls, self_cost, ..RecordedNode::root(key) };
@@ -590,7 +590,7 @@ mod tests {
     }
 
     fn found(calls: f64, base: [f64; 3], head: [f64; 3], changed: &[u64]) -> Joined {
-        let merged = merged(calls, base, head);
+        let merged = merge_sample(calls, base, head);
         leaks(&merged, &attribute(&merged, 0.01).unwrap(), |key| changed.contains(&key))
     }
 
@@ -598,7 +598,7 @@ mod tests {
     fn what_a_caller_of_short_calls_is_charged_with_may_be_its_callees() {
         let (base, head) = ([50.0, 20.0, 10.0], [50.0, 29.0, 14.0]);
         assert_eq!(found(1.0, base, head, &[LEAF]), Joined::from([(CALLER, LEAF)]));
-        let merged = merged(1.0, base, head);
+        let merged = merge_sample(1.0, base, head);
         let joined = attribute_joined(&merged, 0.01, &Joined::from([(CALLER, LEAF)])).unwrap();
         let first = &joined.parts[0];
         assert_eq!((first.key, &first.not_apart[..]), (LEAF, &[CALLER][..]));

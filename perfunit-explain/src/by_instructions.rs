@@ -6,7 +6,7 @@ use super::attribute::{Attribution, Differences, Part, attribute_estimated, diff
 use super::causes;
 use super::causes::{Facts, add_causes, sources, text};
 use super::instructions::{Code, Event, Owners, Profile, Top, objects, parse, tree};
-use super::merge::{Merged, renamed};
+use super::merge::{Merged, match_renamed};
 use super::question::{ALPHA, Answers, Explaining, Inquiry, Question};
 use perfunit_build as build;
 use perfunit_build::shadow::Injections;
@@ -101,7 +101,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let targets = questions.iter().map(|question| question.test.target.clone()).collect();
     let context = builder.context();
     let mut bench = Bench::open(&context.ours)?;
-    let lined = match measured(builder, inquiry, &targets, &bench.lined())? {
+    let lined = match relink_measured(builder, inquiry, &targets, &bench.debug_info_folder())? {
         Some(lined) => lined,
         None => match apart(build(builder, inquiry, &targets))? {
             Ok(lined) => lined,
@@ -113,7 +113,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     bench.made = Some(InPlace::put(&lined.sides, &context.ours)?);
     let config = inquiry.config(LONGEST, inquiry.end());
     let facts = causes::facts(inquiry);
-    let (programs, folder) = (RefCell::default(), bench.lined());
+    let (programs, folder) = (RefCell::default(), bench.debug_info_folder());
     let counting = Counting { inquiry, bench: &bench, lined: &lined, facts: &facts, programs, folder };
     let progress = Progress::bar(context.terminal, "Explaining", questions.len());
     let mut answers = Answers::default();
@@ -162,7 +162,7 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
     let counterparts =
         profiles(bench, config, &sides, &subject, gauge).map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
     let mut codes = Sides { base: Side::Base, head: Side::Head }.try_map(|_, side| {
-        let test = attributed(lined, side, &run.get(side).path, described.get(side));
+        let test = assign_code(lined, side, &run.get(side).path, described.get(side));
         Ok::<_, Error>(Codes { test, programs: programs(counting, side, &counterparts)? })
     })?;
     let events: &[Event] =
@@ -170,11 +170,11 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
     let counted: Vec<(Event, Merged, Option<Merged>)> = events
         .iter()
         .map(|event| {
-            let mut calls = parsed(&counterparts, &codes, *event);
-            let all = merged(&calls, &mut codes, &lined.renamed);
+            let mut calls = parse_counts(&counterparts, &codes, *event);
+            let all = merge_calls(&calls, &mut codes, &lined.renamed);
             let steady = (follows && *event != Event::SystemTime).then(|| {
                 retain_steady(&mut calls);
-                merged(&calls, &mut codes, &lined.renamed)
+                merge_calls(&calls, &mut codes, &lined.renamed)
             });
             (*event, all, steady)
         })
@@ -197,15 +197,15 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
         functions: &functions,
         without_probe: BTreeMap::new(),
         overflow: 0,
-        changed: &|function| inquiry.changed(function),
+        changed: &|function| inquiry.source_change(function),
         names: &|function| inquiry.names(function),
         of_test: &|| inquiry.of_test(test),
     };
-    let (named, parts_of) = told.named(question, &has_changed);
+    let (named, parts_of) = told.responsible_parts(question, &has_changed);
     let mut explanation = told_of((&named, parts_of), &told.merged, &told.differences, &told.attribution, &known);
     add_causes(&mut explanation, &told.attribution, &known, facts);
     if follows && !explanation.responsible.iter().any(|named| named.changed.is_some()) {
-        explanation.notes.extend(judged[0].executed(&functions, &has_changed));
+        explanation.notes.extend(judged[0].note_executed(&functions, &has_changed));
     }
     explanation.instructions = Some(judged[0].change());
     if matches!(lined.sides, Cow::Owned(_)) {
@@ -235,7 +235,7 @@ impl Codes {
     }
 
     /// Returns the tree of a call, with those of the programs that the test started.
-    fn recorded(&mut self, call: &Counts) -> Recorded {
+    fn record(&mut self, call: &Counts) -> Recorded {
         let mut recorded = tree(&call.test, &mut self.test, Top::Test, 1.0);
         for (path, profile) in &call.started {
             if let Some((code, main)) = self.programs.get_mut(path) {
@@ -265,7 +265,7 @@ impl Counts {
 }
 
 /// Parses the counts of an event in all calls.
-fn parsed(counterparts: &[Sides<CallProfiles>], codes: &Sides<Codes>, event: Event) -> Vec<Sides<Counts>> {
+fn parse_counts(counterparts: &[Sides<CallProfiles>], codes: &Sides<Codes>, event: Event) -> Vec<Sides<Counts>> {
     let of = |call: &Sides<CallProfiles>| Sides {
         base: Counts::of(&call.base, &codes.base, event),
         head: Counts::of(&call.head, &codes.head, event),
@@ -307,10 +307,10 @@ fn retain_steady(calls: &mut [Sides<Counts>]) {
 }
 
 /// Merges the trees of all calls.
-fn merged(calls: &[Sides<Counts>], codes: &mut Sides<Codes>, renamed: &BTreeMap<u64, u64>) -> Merged {
+fn merge_calls(calls: &[Sides<Counts>], codes: &mut Sides<Codes>, renamed: &BTreeMap<u64, u64>) -> Merged {
     let mut merged = Merged::default();
     for Sides { base, head } in calls {
-        let mut trees = Sides { base: codes.base.recorded(base), head: codes.head.recorded(head) };
+        let mut trees = Sides { base: codes.base.record(base), head: codes.head.record(head) };
         trees.head.rename(renamed);
         merged.add(&trees);
     }
@@ -351,7 +351,7 @@ impl Evidence {
 
     /// Returns the changed functions with a part of the difference, if that is certain; not against a certain change of time.
     /// The whole need not be certain.
-    fn changed<'a>(
+    fn changed_parts<'a>(
         &'a self,
         question: &'a Question,
         has_changed: &'a dyn Fn(u64) -> bool,
@@ -363,21 +363,21 @@ impl Evidence {
     }
 
     /// Returns how much of base's costs changed functions account for.
-    fn accounted(&self, question: &Question, has_changed: &dyn Fn(u64) -> bool) -> f64 {
-        let parts = self.changed(question, has_changed).map(|part| part.change.estimate.abs());
+    fn accounted_share(&self, question: &Question, has_changed: &dyn Fn(u64) -> bool) -> f64 {
+        let parts = self.changed_parts(question, has_changed).map(|part| part.change.estimate.abs());
         parts.fold(0.0, f64::max) / self.differences.nodes[0].total_cost.base.max(1.0)
     }
 
     /// Returns the responsible functions and the attribution that they are parts of. In a test that starts programs, changed
     /// ones alone if there are some.
-    fn named<'a>(
+    fn responsible_parts<'a>(
         &'a self,
         question: &'a Question,
         has_changed: &'a dyn Fn(u64) -> bool,
     ) -> (Vec<&'a Part>, &'a Attribution) {
         let mut named: Vec<&Part> = Vec::new();
         if question.starts > 0.0 {
-            named.extend(self.changed(question, has_changed));
+            named.extend(self.changed_parts(question, has_changed));
             named.sort_by(|a, b| b.change.estimate.abs().total_cmp(&a.change.estimate.abs()));
         }
         if named.is_empty() {
@@ -387,7 +387,7 @@ impl Evidence {
     }
 
     /// Returns the note that names the changed functions that are executed, if there are some.
-    fn executed(
+    fn note_executed(
         &self,
         functions: &Sides<BTreeMap<u64, Function>>,
         has_changed: &dyn Fn(u64) -> bool,
@@ -404,7 +404,7 @@ impl Evidence {
 /// for a larger part; the time in system calls, which varies, only where neither names one.
 fn telling<'a>(judged: &'a [Evidence], question: &Question, has_changed: &dyn Fn(u64) -> bool) -> &'a Evidence {
     let counts = judged.iter().filter(|evidence| evidence.event != Event::SystemTime);
-    let accounted = |evidence: &&Evidence| evidence.accounted(question, has_changed);
+    let accounted = |evidence: &&Evidence| evidence.accounted_share(question, has_changed);
     let most = counts.max_by(|a, b| accounted(a).total_cmp(&accounted(b))).filter(|most| accounted(most) > 0.0);
     let timed = || judged.iter().find(|evidence| accounted(evidence) > 0.0);
     most.or_else(timed).unwrap_or(&judged[0])
@@ -428,7 +428,7 @@ fn programs(
         let Some(object) = real.to_str().filter(|object| executed.contains(object)) else { continue };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let described = counting.describe(&name)?;
-        let code = attributed(counting.lined, side, &real, described.get(side));
+        let code = assign_code(counting.lined, side, &real, described.get(side));
         found.insert(object.to_owned(), (code, counting.main(side, &name)));
     }
     Ok(found)
@@ -468,7 +468,7 @@ impl Counting<'_> {
 }
 
 /// Assigns the code of an executable to its owners.
-fn attributed(lined: &Lined<'_>, side: Side, executable: &Path, described: &Described) -> Code {
+fn assign_code(lined: &Lined<'_>, side: Side, executable: &Path, described: &Described) -> Code {
     let mut owners = Owners::below(lined.tree.clone());
     for written in lined.written.get(side) {
         match &written.function {
@@ -552,7 +552,7 @@ pub fn executables<'b>(sides: &'b Sides<SideBuild>, target: &TargetId) -> Option
 
 /// Links the measured executables again in a folder, with their debug information. Returns `None` if the objects have
 /// none, or if the linker produces other code.
-pub fn measured<'a>(
+pub fn relink_measured<'a>(
     builder: &mut Builder<'_>,
     inquiry: &Inquiry<'a>,
     targets: &BTreeSet<TargetId>,
@@ -570,7 +570,7 @@ pub fn measured<'a>(
         }
         described.insert(target.clone(), Ok(found));
     }
-    Ok(Some(lined(inquiry, tree, Cow::Borrowed(&inquiry.built.sides), described)))
+    Ok(Some(index_functions(inquiry, tree, Cow::Borrowed(&inquiry.built.sides), described)))
 }
 
 /// Links an executable of each side again, by the folder of its link record, and returns its code; `None` unless that is the
@@ -619,21 +619,21 @@ pub fn build<'a>(
             Described::read(&bytes.base).and_then(|base| Ok(Sides { base, head: Described::read(&bytes.head)? }));
         described.insert(target.clone(), found);
     }
-    Ok(lined(inquiry, tree, Cow::Owned(sides), described))
+    Ok(index_functions(inquiry, tree, Cow::Owned(sides), described))
 }
 
-fn lined<'a>(
+fn index_functions<'a>(
     inquiry: &Inquiry<'a>,
     tree: PathBuf,
     sides: Cow<'a, Sides<SideBuild>>,
     described: BTreeMap<TargetId, std::result::Result<Sides<Described>, UnreadableExecutable>>,
 ) -> Lined<'a> {
-    let written = Sides { base: Side::Base, head: Side::Head }.map(|side| written(inquiry, &tree, side));
+    let written = Sides { base: Side::Base, head: Side::Head }.map(|side| find_functions(inquiry, &tree, side));
     let known = written.as_ref().map(|written| {
         let functions = written.iter().filter_map(|written| Some((written.key, written.function.clone()?)));
         functions.collect::<BTreeMap<_, _>>()
     });
-    let (renamed, packages) = (renamed(&known), packages(inquiry.selected));
+    let (renamed, packages) = (match_renamed(&known), packages(inquiry.selected));
     Lined { sides, described, tree, written, renamed, packages }
 }
 
@@ -671,7 +671,7 @@ impl Attempt for WithLines<'_> {
 }
 
 /// Returns the functions in all files of the project.
-fn written(inquiry: &Inquiry<'_>, tree: &Path, side: Side) -> Vec<Written> {
+fn find_functions(inquiry: &Inquiry<'_>, tree: &Path, side: Side) -> Vec<Written> {
     let files = inquiry.built.pairing.files.get(side);
     let mut found = Vec::new();
     for (path, source) in sources(inquiry.selected, side) {

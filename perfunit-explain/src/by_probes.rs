@@ -4,7 +4,7 @@ use super::assemble::{Known, told, unless_contrary};
 use super::attribute::{Attribution, Differences, PROBE_NS, attribute, attribute_joined, differences, leaks, medians};
 use super::causes;
 use super::causes::{Facts, add_causes, sources, text};
-use super::merge::{Merged, renamed};
+use super::merge::{Merged, match_renamed};
 use super::probe_cost::attribute_corrected;
 use super::question::{ALPHA, Answers, Goal, Inquiry, LONGEST, Question};
 use perfunit_build::shadow::{self, Injections};
@@ -189,7 +189,7 @@ impl Examiner<'_> {
             let is_enough = found.as_ref().is_ok_and(|finding| finding.is_enough(question));
             let is_better = match (&best, &found) {
                 (None | Some(Err(_)), _) => true,
-                (Some(Ok(best)), Ok(found)) => found.explained(question) > best.explained(question),
+                (Some(Ok(best)), Ok(found)) => found.explained_share(question) > best.explained_share(question),
                 (Some(Ok(_)), Err(_)) => false,
             };
             if is_better {
@@ -257,18 +257,18 @@ impl Examiner<'_> {
         let (probed, inquiry) = (self.probed, self.inquiry);
         let is_enough = |merged: &Merged| {
             LOOKS.contains(&merged.pairs)
-                && (attributed(merged, question, probed, inquiry)
-                    .is_some_and(|(_, attribution)| explained(&attribution, question) >= EXPLAINED)
+                && (attribute_to_functions(merged, question, probed, inquiry)
+                    .is_some_and(|(_, attribution)| explained_share(&attribution, question) >= EXPLAINED)
                     || merged.pairs == LOOKS[LOOKS.len() - 1])
         };
-        self.pairs(question, request, deadline, is_enough)?.judged(question, strategy, probed, inquiry)
+        self.pairs(question, request, deadline, is_enough)?.judge(question, strategy, probed, inquiry)
     }
 
     /// Profiles both versions without looking for responsible functions.
     fn profile(&mut self, question: &Question, deadline: Instant) -> Told<Explanation> {
         let started = Instant::now();
         let pairs = self.pairs(question, ALL, deadline, |merged| merged.pairs == PROFILE_PAIRS)?;
-        let finding = pairs.judged(question, Strategy::Complete, self.probed, self.inquiry)?;
+        let finding = pairs.judge(question, Strategy::Complete, self.probed, self.inquiry)?;
         Ok(self.told(question, &finding, started.elapsed()))
     }
 
@@ -320,7 +320,7 @@ impl Examiner<'_> {
             functions: &self.probed.functions,
             without_probe: self.probed.without_probe.clone(),
             overflow: finding.overflow,
-            changed: &|function| self.inquiry.changed(function),
+            changed: &|function| self.inquiry.source_change(function),
             names: &|function| self.inquiry.names(function),
             of_test: &|| self.inquiry.of_test(&question.test),
         };
@@ -331,8 +331,8 @@ impl Examiner<'_> {
 }
 
 impl Pairs {
-    fn judged(self, question: &Question, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Told<Finding> {
-        let found = attributed(&self.merged, question, probed, inquiry);
+    fn judge(self, question: &Question, strategy: Strategy, probed: &Probed, inquiry: &Inquiry<'_>) -> Told<Finding> {
+        let found = attribute_to_functions(&self.merged, question, probed, inquiry);
         let (merged, attribution) = found.ok_or(Stop::Because(Unexplained::TooFewPairs))?;
         let differences = differences(&merged, level()).ok_or(Stop::Because(Unexplained::TooFewPairs))?;
         let cost = probe_cost(&merged);
@@ -341,18 +341,18 @@ impl Pairs {
 }
 
 impl Finding {
-    fn explained(&self, question: &Question) -> f64 {
-        explained(&self.attribution, question)
+    fn explained_share(&self, question: &Question) -> f64 {
+        explained_share(&self.attribution, question)
     }
 
     fn is_enough(&self, question: &Question) -> bool {
-        self.explained(question) >= EXPLAINED
+        self.explained_share(question) >= EXPLAINED
     }
 }
 
 /// Attributes the difference to functions, and to groups that timing cannot separate. Also returns the tree after the
 /// correction for the probes' cost.
-fn attributed(
+fn attribute_to_functions(
     merged: &Merged,
     question: &Question,
     probed: &Probed,
@@ -390,7 +390,7 @@ fn level() -> f64 {
 
 /// Returns the share of the difference that is certainly attributed; 0 if the difference has another direction than
 /// without probes.
-fn explained(attribution: &Attribution, question: &Question) -> f64 {
+fn explained_share(attribution: &Attribution, question: &Question) -> f64 {
     if attribution.whole.estimate.signum() != question.change.signum() {
         return 0.0;
     }
@@ -502,7 +502,7 @@ pub fn build(
 ) -> Tried<Probed, Unexplained> {
     let place = Place::Probed { apart: !has_only_members(inquiry) };
     let without = BTreeSet::new();
-    let instrumented = instrumented(inquiry, &builder.root(place)?, &without)?;
+    let instrumented = instrument_files(inquiry, &builder.root(place)?, &without)?;
     let mut attempt = WithProbes { inquiry, place, probes, without, instrumented };
     let with = if probes == Probes::Counting { BuiltWith::Counters } else { BuiltWith::Probes };
     let both = builder.both_sides(&inquiry.job(targets), &mut attempt);
@@ -514,7 +514,7 @@ pub fn build(
     let own = files.get(inquiry.built.pairing.tests_of);
     let data = own.for_both(&files.base).map_or(Cow::Borrowed(own), Cow::Owned);
     builder.checkout(place, &*inquiry.built.pairing.with_steps(data)?, &inquiry.built.injections)?;
-    let renamed = renamed(&functions);
+    let renamed = match_renamed(&functions);
     for (new, old) in &renamed {
         functions.head.remove(new).into_iter().for_each(|function| drop(functions.head.insert(*old, function)));
         sites.remove(new).into_iter().for_each(|site| drop(sites.insert(*old, site)));
@@ -557,7 +557,7 @@ impl Attempt for WithProbes<'_> {
             return Ok(Next::Stop);
         }
         self.without.extend(responsible);
-        self.instrumented = instrumented(self.inquiry, tree, &self.without)?;
+        self.instrumented = instrument_files(self.inquiry, tree, &self.without)?;
         Ok(Next::BothSides)
     }
 }
@@ -571,7 +571,7 @@ struct Instrumentation {
 }
 
 /// Adds probes to all files of both versions except `without`.
-fn instrumented(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) -> Result<Instrumentation> {
+fn instrument_files(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<String>) -> Result<Instrumentation> {
     let Inquiry { versions, selected, built: plain, .. } = *inquiry;
     let sources = Sides { base: sources(selected, Side::Base), head: sources(selected, Side::Head) };
     let trivial = sources.try_map(|side, sources| {

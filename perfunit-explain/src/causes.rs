@@ -103,7 +103,7 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
         return;
     }
     let of_test = (known.of_test)();
-    let mut parts = unchanged(attribution, known, of_test.as_ref());
+    let mut parts = unchanged_parts(attribution, known, of_test.as_ref());
     for part in &mut parts {
         part.callers = part.function.map_or_else(Vec::new, |function| changed_callers(explanation, function, known));
     }
@@ -146,7 +146,11 @@ struct Unchanged<'a> {
 }
 
 /// Returns the certain parts of functions with unchanged source, and of the test, whose code both versions share.
-fn unchanged<'a>(attribution: &Attribution, known: &'a Known<'_>, of_test: Option<&'a OfTest>) -> Vec<Unchanged<'a>> {
+fn unchanged_parts<'a>(
+    attribution: &Attribution,
+    known: &'a Known<'_>,
+    of_test: Option<&'a OfTest>,
+) -> Vec<Unchanged<'a>> {
     let certain = attribution.parts.iter().filter(|part| part.change.is_certain());
     certain
         .filter_map(|part| {
@@ -246,7 +250,7 @@ pub fn sources(selected: &TargetSelection, side: Side) -> BTreeMap<String, Sourc
 pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
     let Inquiry { versions, selected, .. } = *inquiry;
     let graph = &selected.graph;
-    let locked = locked(versions, selected);
+    let locked = compare_lock_files(versions, selected);
     let inputs = Inputs { versions, graph, locked, profile: &inquiry.build.profile };
     let mut suspects = inputs.dependencies();
     suspects.extend(selected.diff.inputs.iter().filter_map(|input| inputs.suspect(input)));
@@ -255,7 +259,7 @@ pub fn facts(inquiry: &Inquiry<'_>) -> Facts {
 }
 
 /// Returns the external packages that differ, by the workspace's lock file.
-fn locked(versions: &Versions, selected: &TargetSelection) -> Vec<source::LockedChange> {
+fn compare_lock_files(versions: &Versions, selected: &TargetSelection) -> Vec<source::LockedChange> {
     let path = in_folder(&selected.graph.root, "Cargo.lock");
     let read = |side: Side| versions.read_file(versions.files.get(side), &path);
     match (read(Side::Base), read(Side::Head)) {
@@ -450,7 +454,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// Explains self times on base and head by key: the test 0; `app::run` 2 calls `app::parse` 3 and `codec::read` 4.
-    fn explained(times: [[f64; 2]; 4], changed: &str, facts: &Facts) -> Explanation {
+    fn explain_sample(times: [[f64; 2]; 4], changed: &str, facts: &Facts) -> Explanation {
         let tree = |side: usize| {
             let node = |key: u64, parent: usize, calls: f64, index: usize| RecordedNode {
                 parent,
@@ -539,7 +543,7 @@ mod tests {
     #[test]
     fn a_dependency_can_be_behind_those_that_depend_on_it() {
         let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), dependency("serde", &["app"])] };
-        let found = explained(SLOWER, "", &facts);
+        let found = explain_sample(SLOWER, "", &facts);
         check(&found, &[("memchr", 1.0), ("serde", 0.4)]);
         assert_eq!(found.code_changed, Some(false));
     }
@@ -547,7 +551,7 @@ mod tests {
     #[test]
     fn who_changed_pays_for_himself() {
         let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "parse")] };
-        let found = explained(SLOWER, "text::parse", &facts);
+        let found = explain_sample(SLOWER, "text::parse", &facts);
         check(&found, &[("memchr", 0.7)]);
         assert_eq!(found.code_changed, Some(true));
     }
@@ -556,13 +560,13 @@ mod tests {
     fn a_changed_caller_of_unchanged_functions_is_the_cause() {
         let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "run")] };
         // The test calls `run`, not the other way.
-        check(&explained(SLOWER, "run", &facts), &[("changed run", 0.9), ("memchr", 1.0)]);
+        check(&explain_sample(SLOWER, "run", &facts), &[("changed run", 0.9), ("memchr", 1.0)]);
     }
 
     #[test]
     fn code_without_a_probe_can_be_behind_it() {
         let facts = Facts { suspects: vec![code("app/src/lib.rs", "LIMIT"), code("app/src/other.rs", "parse")] };
-        check(&explained(SLOWER, "", &facts), &[("changed LIMIT", 0.4), ("changed parse", 0.4)]);
+        check(&explain_sample(SLOWER, "", &facts), &[("changed LIMIT", 0.4), ("changed parse", 0.4)]);
     }
 
     /// The times of `run` and `parse` differ; `run` names `LIMIT`.
@@ -577,7 +581,7 @@ mod tests {
         ];
         let times = [[10.0, 10.0], [5.0, 65.0], [10.0, 40.0], [10.0, 10.0]];
         let expected = [("added LIMIT", 1.0), ("removed beside", 1.0), ("changed other", 1.0), ("removed gone", 1.0)];
-        check(&explained(times, "", &Facts { suspects }), &expected);
+        check(&explain_sample(times, "", &Facts { suspects }), &expected);
     }
 
     /// The time of the test differs, and the test names `checked`.
@@ -590,13 +594,13 @@ mod tests {
         ];
         let times = [[10.0, 70.0], [5.0, 5.0], [10.0, 10.0], [10.0, 10.0]];
         let expected = [("changed checked", 1.0), ("changed beside", 1.0), ("changed LIMIT", 1.0)];
-        check(&explained(times, "", &Facts { suspects }), &expected);
+        check(&explain_sample(times, "", &Facts { suspects }), &expected);
     }
 
     #[test]
     fn a_difference_that_goes_the_other_way_explains_nothing() {
         let explanation =
-            || explained(SLOWER, "text::parse", &Facts { suspects: vec![dependency("memchr", &["codec"])] });
+            || explain_sample(SLOWER, "text::parse", &Facts { suspects: vec![dependency("memchr", &["codec"])] });
         assert_eq!(unless_contrary(explanation(), 0.01), explanation());
         let contrary = unless_contrary(explanation(), -0.01);
         assert!(contrary.why_nobody().is_some() && !explanation().responsible.is_empty(), "{contrary:?}");
@@ -606,13 +610,13 @@ mod tests {
     #[test]
     fn what_cannot_reach_the_test_is_not_named() {
         let facts = Facts { suspects: vec![dependency("other", &["codec"])] };
-        check(&explained(SLOWER, "", &facts), &[]);
+        check(&explain_sample(SLOWER, "", &facts), &[]);
     }
 
     #[test]
     fn without_a_difference_nothing_is_behind_it() {
         let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"])] };
-        check(&explained([[10.0; 2]; 4], "", &facts), &[]);
+        check(&explain_sample([[10.0; 2]; 4], "", &facts), &[]);
     }
 
     #[test]

@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn equal_ways_of_all_tests_are_one_node() {
-        let merged = forest(&timed([
+        let merged = forest(&profiles_by_time([
             profile("1", 10.0, "a 1 20, a>b 2 30"),
             profile("2", 0.0, "b 1 10, a 1 10, a>b 1 10, a>c 1 10"),
         ]));
@@ -280,11 +280,11 @@ mod tests {
 
     #[test]
     fn nothing_makes_no_tree() {
-        assert_eq!(forest(&timed([])), Forest::default());
+        assert_eq!(forest(&profiles_by_time([])), Forest::default());
     }
 
     fn profiles() -> Profiles {
-        timed([
+        profiles_by_time([
             profile("small", 10.0, "Parser::line 1 30, Parser::line>Parser::word 4 60"),
             profile("large", 500.0, "Parser::word 10 500, lexer::Lexer::line 1 0"),
             profile("other", 1.0, "lexer::Lexer::next 1 5"),
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn the_shares_of_the_papers_example_rank_as_there() {
         // Shares of 0.9, 0.2, 0.2 and of 0.6, 0.5, 0.5: even shares rank higher than uneven ones.
-        let profiles = timed([
+        let profiles = profiles_by_time([
             profile("1", 0.0, "uneven 1 90, rest 1 10"),
             profile("2", 0.0, "uneven 1 20, rest 1 80"),
             profile("3", 0.0, "uneven 1 20, rest 1 80"),
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn only_tests_that_call_it_count() {
-        let profiles = timed([profile("1", 50.0, "a 1 50"), profile("2", 50.0, "b 1 50")]);
+        let profiles = profiles_by_time([profile("1", 50.0, "a 1 50"), profile("2", 50.0, "b 1 50")]);
         assert_eq!(ranking(&profiles).iter().map(|ranked| ranked.tests).collect::<Vec<_>>(), [1, 1]);
     }
 
@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(score(&[]), None);
     }
 
-    pub fn timed<const N: usize>(tests: [Profile; N]) -> Profiles {
+    pub fn profiles_by_time<const N: usize>(tests: [Profile; N]) -> Profiles {
         Profiles { engine: Engine::Probes, tests: tests.into() }
     }
 

@@ -30,5 +30,5 @@ pub use attribute::{attribute, differences};
 pub use by_instructions::check;
 pub use growth::{growth, parameters};
 pub use hot_spots::{ends_with, forest, impact, is_named, ranking};
-pub use merge::{Merged, renamed};
+pub use merge::{Merged, match_renamed};
 pub use question::{Answers, Explaining, Goal, Inquiry, Question};

@@ -117,7 +117,7 @@ type Known = BTreeMap<u64, Function>;
 
 /// Returns head's keys of functions with another key in base, with base's keys. The names must be equal and unique in a
 /// package: first with modules, then only type and function.
-pub fn renamed(known: &Sides<Known>) -> BTreeMap<u64, u64> {
+pub fn match_renamed(known: &Sides<Known>) -> BTreeMap<u64, u64> {
     let mut found = BTreeMap::new();
     for name in [whole_name, short_name] {
         let gone =
@@ -215,7 +215,7 @@ mod tests {
 
     #[track_caller]
     fn check(base: &[(u64, &str)], head: &[(u64, &str)], expected: &[(u64, u64)]) {
-        let found = renamed(&Sides { base: known(base), head: known(head) });
+        let found = match_renamed(&Sides { base: known(base), head: known(head) });
         assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
     }
 

@@ -10,7 +10,7 @@
 //! head - base without probes  =  (head - base with probes)  -  f * (cost in head - cost in base)
 //! ```
 
-use super::attribute::{Attribution, difference, paired};
+use super::attribute::{Attribution, difference, pair_differences};
 use super::merge::{Merged, MergedNode};
 use perfunit_measure::THREADS;
 use perfunit_model::{Difference, Sides};
@@ -59,7 +59,7 @@ impl Costs {
         }
         let probes = sum(merged, |node| &node.probe_cost);
         let own = sum(merged, |node| &node.self_cost);
-        let [probes_more, own_more] = [&probes, &own].map(paired);
+        let [probes_more, own_more] = [&probes, &own].map(pair_differences);
         let mean = difference(&probes_more, 1.0)?.estimate;
         let most = probes.base.iter().chain(&probes.head).copied().fold(plain.estimate.abs(), f64::max);
         let is_alike = |more: &f64| more.signum() == mean.signum() && more.abs() >= 0.5 * mean.abs();
@@ -118,7 +118,7 @@ mod tests {
             500.0 + self.fold.0 * self.fold.1 + self.spin.0 * self.spin.1
         }
 
-        fn recorded(self, processor: Processor, noise: f64) -> Recorded {
+        fn record(self, processor: Processor, noise: f64) -> Recorded {
             let node = |key, parent, (calls, each): (f64, f64), recursions| RecordedNode {
                 parent,
                 calls,
@@ -134,11 +134,11 @@ mod tests {
         }
     }
 
-    fn merged(versions: [Version; 2], processor: Processor) -> Merged {
+    fn merge_sample(versions: [Version; 2], processor: Processor) -> Merged {
         let mut merged = Merged::default();
         for pair in 0..8 {
             let noise = f64::from(pair % 3) - 1.0;
-            let [base, head] = versions.map(|version| version.recorded(processor, noise));
+            let [base, head] = versions.map(|version| version.record(processor, noise));
             merged.add(&Sides { base, head: Recorded { nodes: head.nodes } });
         }
         merged
@@ -150,8 +150,8 @@ mod tests {
         Difference { estimate, low: estimate - 0.02 * base.time(), high: estimate + 0.02 * base.time() }
     }
 
-    fn corrected(versions: [Version; 2], processor: Processor) -> (Merged, Attribution) {
-        let merged = merged(versions, processor);
+    fn correct_sample(versions: [Version; 2], processor: Processor) -> (Merged, Attribution) {
+        let merged = merge_sample(versions, processor);
         attribute_corrected(&merged, &plain(versions), |merged| attribute(merged, 0.01)).unwrap()
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn deeper_recursion_is_responsible_whatever_the_processor_makes_of_probes() {
         for processor in processors() {
             for versions in [[SHALLOW, DEEP], [DEEP, SHALLOW]] {
-                let (_, attribution) = corrected(versions, processor);
+                let (_, attribution) = correct_sample(versions, processor);
                 let named: Vec<u64> = attribution.responsible().map(|part| part.key).collect();
                 let Processor { costs, measured } = processor;
                 assert_eq!(named, [FOLD], "{costs} for {measured}: {attribution:?}");
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn without_the_correction_a_slower_version_would_seem_quicker() {
         let processor = Processor { costs: 16.5, measured: 18.0 };
-        let measured = attribute(&merged([SHALLOW, DEEP], processor), 0.01).unwrap();
+        let measured = attribute(&merge_sample([SHALLOW, DEEP], processor), 0.01).unwrap();
         assert!(measured.whole.high < 0.0, "{measured:?}");
     }
 
@@ -194,7 +194,7 @@ mod tests {
         // Deeper, which costs 456 ns, while `spin` is faster by 900 ns: the test is faster because of `spin`.
         let head = Version { spin: (3.0, 600.0), ..DEEP };
         for processor in processors() {
-            let (_, attribution) = corrected([SHALLOW, head], processor);
+            let (_, attribution) = correct_sample([SHALLOW, head], processor);
             let named: Vec<u64> = attribution.responsible().map(|part| part.key).collect();
             assert_eq!(named, [SPIN], "{} for {}: {attribution:?}", processor.costs, processor.measured);
         }
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn the_error_of_the_time_without_probes_is_the_corrections() {
         let processor = Processor { costs: 9.0, measured: 18.0 };
-        let merged = merged([SHALLOW, DEEP], processor);
+        let merged = merge_sample([SHALLOW, DEEP], processor);
         let within = |margin: f64| {
             let estimate = plain([SHALLOW, DEEP]).estimate;
             let plain = Difference { estimate, low: estimate - margin, high: estimate + margin };
@@ -219,7 +219,7 @@ mod tests {
     fn equally_many_calls_need_no_correction() {
         let processor = Processor { costs: 9.0, measured: 18.0 };
         let versions = [SHALLOW, Version { spin: (3.0, 1000.0), ..SHALLOW }];
-        let merged = merged(versions, processor);
+        let merged = merge_sample(versions, processor);
         let as_measured = attribute(&merged, 0.01).unwrap();
         // The time without probes does not matter.
         for ns in [300.0, 3000.0, -300.0] {
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn threads_and_an_unknown_difference_leave_what_was_measured() {
         let processor = Processor { costs: 9.0, measured: 18.0 };
-        let merged = merged([SHALLOW, DEEP], processor);
+        let merged = merge_sample([SHALLOW, DEEP], processor);
         assert!(Costs::of(&merged, &plain([SHALLOW, DEEP])).is_some());
         let unknown = Difference { estimate: 1.0, low: f64::NEG_INFINITY, high: f64::INFINITY };
         assert!(Costs::of(&merged, &unknown).is_none());

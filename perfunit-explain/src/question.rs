@@ -101,7 +101,7 @@ impl Inquiry<'_> {
     }
 
     /// Returns the change of a function's source.
-    pub fn changed(&self, function: &Function) -> Option<ChangeKind> {
+    pub fn source_change(&self, function: &Function) -> Option<ChangeKind> {
         // Both lines are those of the name. Other items may have the same name: `use std::fmt`, and methods of other
         // types.
         let is = |item: &&ChangedItem| {
@@ -113,7 +113,7 @@ impl Inquiry<'_> {
 
     /// Returns whether the source of the function with this key changed.
     pub fn has_changed(&self, functions: &Sides<BTreeMap<u64, Function>>, key: u64) -> bool {
-        function_of(functions, key).is_some_and(|function| self.changed(function).is_some())
+        function_of(functions, key).is_some_and(|function| self.source_change(function).is_some())
     }
 
     /// Returns the names in a function's source, sorted, including those of its type and trait.

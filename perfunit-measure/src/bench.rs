@@ -292,12 +292,12 @@ impl Bench {
     }
 
     /// Returns the `TMPDIR` of traced tests.
-    pub fn traced(&self) -> TestFolder {
+    pub fn traced_folder(&self) -> TestFolder {
         self.temporary.base.beside("traced")
     }
 
     /// Returns the folder for executables with debug information.
-    pub fn lined(&self) -> PathBuf {
+    pub fn debug_info_folder(&self) -> PathBuf {
         self.folder.join("lined")
     }
 

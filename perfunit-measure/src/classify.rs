@@ -96,12 +96,12 @@ pub fn per_run(end: &SideEnd, shape: Shape) -> f64 {
     if shape.batches == 0 {
         return end.first_ns;
     }
-    undisturbed(&end.times) / shape.repetitions.max(1) as f64
+    undisturbed_time(&end.times) / shape.repetitions.max(1) as f64
 }
 
 /// Returns the time of a batch without interruptions: the 10 % quantile of many batches; the mean of the faster half of
 /// a few long ones.
-pub fn undisturbed(batches: &[f64]) -> f64 {
+pub fn undisturbed_time(batches: &[f64]) -> f64 {
     let mut batches = batches.to_vec();
     if batches.len() >= FEW_BATCHES as usize {
         decide::quantile(&mut batches, 0.1)

@@ -65,7 +65,7 @@ impl Column {
     }
 
     /// Returns the figures and the verdict.
-    pub fn metered(&self, rule: &Rule) -> Result<Metered, NotMetered> {
+    pub fn judge(&self, rule: &Rule) -> Result<Metered, NotMetered> {
         if !self.is_known() {
             return Err(NotMetered::NotCounted);
         }

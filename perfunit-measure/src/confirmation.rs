@@ -154,7 +154,7 @@ impl Confirmer<'_, '_> {
                     measurement: None,
                     granted: Duration::ZERO,
                     is_over: false,
-                    config: if calls == Calls::First { first_calls::judged(&config) } else { config.clone() },
+                    config: if calls == Calls::First { first_calls::judging_config(&config) } else { config.clone() },
                 });
             };
             let is_flagged = is_flagged(screening, &criteria.gates);
@@ -291,14 +291,14 @@ impl Confirmer<'_, '_> {
         } else if let (Some(doubt), Ok(figures)) = (question.doubt_on(pairs), &pairs.result) {
             let Measured { change, base_ns, .. } = figures.measured;
             confirmation.instructions = Some(self.instructions(open, &change, doubt)?);
-            let reach = doubt.reach(question.placed(), base_ns);
+            let reach = doubt.reach(question.agreement(), base_ns);
             if confirmation.is_in_doubt() && change.estimate.abs() > reach {
                 let mut further = measurement.continued_to(reach);
                 self.advance(open, &mut further, usize::MAX)?;
                 confirmation.replace_pairs(further.continued_to(0.0).finish());
             }
         }
-        let in_doubt = doubt_on_metric(confirmation.decisive(), Metric::CpuTime, question.placed());
+        let in_doubt = doubt_on_metric(confirmation.decisive(), Metric::CpuTime, question.agreement());
         if let Some((change, doubt)) = in_doubt.filter(|_| cpu_time_decides && question != Question::Small) {
             confirmation.cpu_instructions = Some(self.instructions(open, &change, doubt)?);
         }

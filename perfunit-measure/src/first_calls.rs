@@ -74,9 +74,9 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         matched: way.matched,
         starts_processes: way.starts_processes,
         pairs_run: Rc::clone(&way.pairs_run),
-        ..pilot.settled(task, Vec::new())
+        ..pilot.build_settled(task, Vec::new())
     };
-    let judged = judged(config);
+    let judged = judging_config(config);
     let trial = Trial { config: &judged, ..*trial };
     let unit = Unit::on_one_layout(trial.bench, &judged, &settled);
     let measurement = Measurement::new(&judged, settled.clone(), unit, config.alpha);
@@ -109,7 +109,7 @@ fn pairs_show_apart(config: &Config, later: &Figures) -> bool {
 }
 
 /// Returns the terms of first calls that are compared alongside later ones.
-pub fn judged(config: &Config) -> Config {
+pub fn judging_config(config: &Config) -> Config {
     Config { threshold: threshold_of_first_calls(config.threshold), metering: None, ..config.clone() }
 }
 
@@ -131,9 +131,9 @@ pub fn settle(
     let is_forked = obstacle.is_none();
     let notes = vec![Note::FirstCalls { because, obstacle }];
     if is_forked {
-        return Ok(pilot.settled(Task::Fork(capture, pilot.end.shape), notes));
+        return Ok(pilot.build_settled(Task::Fork(capture, pilot.end.shape), notes));
     }
-    let cold = Settled { ns: Sides::default(), ..pilot.settled(Task::Cold, notes) };
+    let cold = Settled { ns: Sides::default(), ..pilot.build_settled(Task::Cold, notes) };
     let end = cold.pair(trial, random)?;
     if interrupt::requested() {
         return Err(Stop::Because(interrupt::reason()));
@@ -167,7 +167,7 @@ pub fn if_they_hold_work(trial: &Trial<'_>, capture: Capture, random: &mut fastr
         return Ok(None);
     }
     let note = Note::FirstCalls { because: FirstCallsBecause::OnlyFirstHoldsWork, obstacle: None };
-    Ok(Some(pilot.settled(Task::Fork(capture, pilot.end.shape), vec![note])))
+    Ok(Some(pilot.build_settled(Task::Fork(capture, pilot.end.shape), vec![note])))
 }
 
 /// A pair that shows whether calls can be forked and how many fit.
@@ -194,7 +194,7 @@ impl Pilot {
         Ok(Self { end: if has_passed { apart } else { end }, capture, equal_seeds: !has_passed, clock })
     }
 
-    pub fn settled(&self, task: Task, notes: Vec<Note>) -> Settled {
+    pub fn build_settled(&self, task: Task, notes: Vec<Note>) -> Settled {
         Settled {
             task,
             capture: self.capture,
@@ -231,7 +231,7 @@ impl Pilot {
 mod tests {
     use super::super::lockstep::{Shape, SideEnd};
     use super::*;
-    use crate::single_calls::tests::{config, settled};
+    use crate::single_calls::tests::{config, settle};
     use perfunit_model::{FailedOn, Side};
     use std::time::Duration;
 
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_cold_call_that_became_much_slower_is_too_long_and_not_noisy() {
         let config = config();
-        let after = |end: &PairEnd| after_cold_pair(settled(0.0, 0.0), end, &config);
+        let after = |end: &PairEnd| after_cold_pair(settle(0.0, 0.0), end, &config);
         let budget = config.per_test_budget;
         let ns = Sides { base: 1e6, head: 8e7 };
         assert_eq!(after(&end(state::DONE, budget / 20)).map(|settled| settled.ns), Ok(ns));

@@ -204,7 +204,7 @@ fn parts(bench: &Bench, side: Side, gauge: Gauge) -> Tried<Vec<CallProfiles>, Un
 
 /// Returns the work of the functions of both sides in the first call of a test, with equal random numbers. The bench has the
 /// tables.
-pub fn counted(
+pub fn count_work(
     bench: &Bench,
     config: &Config,
     sides: &Sides<&SideBuild>,

@@ -160,7 +160,7 @@ fn limit_in(text: &str) -> Option<f64> {
 
 /// Returns how often this process's control group used up its processor time and had to wait; `None` if there is no
 /// limit.
-pub fn throttled() -> Option<u64> {
+pub fn count_throttling() -> Option<u64> {
     throttled_in(&cgroup_file("cpu.stat")?)
 }
 
@@ -169,7 +169,7 @@ fn throttled_in(text: &str) -> Option<u64> {
 }
 
 /// Returns how often a core was slowed down because of its heat.
-pub fn overheated(core: usize) -> Option<u64> {
+pub fn count_overheating(core: usize) -> Option<u64> {
     let count = read(format!("/sys/devices/system/cpu/cpu{core}/thermal_throttle/core_throttle_count"))?;
     count.trim().parse().ok()
 }

@@ -290,7 +290,7 @@ fn executes(
     if is_left_out || trace::available().is_err() {
         return Ok(true);
     }
-    let temporary = bench.traced();
+    let temporary = bench.traced_folder();
     let programs = Arc::default();
     let executed = trace::in_any_run(None, |side, seed| {
         let executable = *subject.executables.get(side);

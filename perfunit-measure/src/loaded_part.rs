@@ -47,7 +47,7 @@ impl Arrangement {
     }
 
     /// Returns the length of a side's loaded part, in bytes.
-    pub fn loaded(&self, side: Side) -> usize {
+    pub fn loaded_len(&self, side: Side) -> usize {
         self.parts.get(side).loaded
     }
 
@@ -62,9 +62,9 @@ impl Arrangement {
     /// Returns the whole file with a side's program.
     pub fn whole(&self, side: Side, programs: Sides<&[u8]>) -> Vec<u8> {
         let mut file = Vec::with_capacity(self.length);
-        file.extend(self.start(side, &programs.get(side)[..self.loaded(side)]));
+        file.extend(self.start(side, &programs.get(side)[..self.loaded_len(side)]));
         for side in Side::BOTH {
-            let (loaded, moved) = (self.loaded(side), *self.moved.get(side));
+            let (loaded, moved) = (self.loaded_len(side), *self.moved.get(side));
             file.resize(loaded + moved, 0);
             file.extend_from_slice(&programs.get(side)[loaded..]);
             self.parts.get(side).offsets.iter().for_each(|place| add(&mut file, place + moved, moved));
@@ -153,7 +153,7 @@ mod tests {
         let arrangement = Arrangement::of(programs).unwrap();
         let mut file = arrangement.whole(Side::Base, programs);
         assert_eq!(contents(&file), contents(&base));
-        let start = arrangement.start(Side::Head, &head[..arrangement.loaded(Side::Head)]);
+        let start = arrangement.start(Side::Head, &head[..arrangement.loaded_len(Side::Head)]);
         file[..start.len()].copy_from_slice(&start);
         assert_eq!(contents(&file), contents(&head));
         assert_eq!(file, arrangement.whole(Side::Head, programs));

@@ -106,7 +106,7 @@ impl RunningProcess {
     /// Starts a process on the bench's core.
     pub fn start(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Self> {
         let gauge = start.gauge;
-        let mut command = measured(bench, programs, side, start)?;
+        let mut command = measured_command(bench, programs, side, start)?;
         let child = spawn_on(bench, side, &mut command)?;
         // The process moves itself to the core, too, before its test begins.
         if let Some(core) = bench.core_of(gauge) {
@@ -146,14 +146,14 @@ impl Awaited for RunningProcess {
 }
 
 /// Returns the command that starts a process of a pair.
-pub fn measured(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
-    let mut command = serving(bench, programs, side, start)?;
+pub fn measured_command(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
+    let mut command = serving_command(bench, programs, side, start)?;
     command.env(TEST_VARIABLE, programs.test);
     Ok(command)
 }
 
 /// Returns the command that starts a side's executable for our protocol; without a test the process is a fork server.
-pub fn serving(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
+pub fn serving_command(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>) -> Result<Command> {
     let Start { pads, gauge, inheritance } = start;
     let mut command = bench.gauges.command(gauge, side, &programs.executables.get(side).path);
     // The arguments are read only if libtest and not our runner is in charge.
@@ -292,12 +292,12 @@ impl Inheritance {
         // A program has probes of only one kind.
         let file = |side: Side| {
             let tree = trees.as_ref().map(|trees| trees.file(side));
-            tree.or_else(|| tables.as_ref().map(|tables| tables.file(side))).map(inherited).transpose()
+            tree.or_else(|| tables.as_ref().map(|tables| tables.file(side))).map(inherit).transpose()
         };
         let fixed = bench.paired_address_space.then(FixedAddresses::switch_on).transpose();
         Ok(Self {
-            page: inherited(page.file())?,
-            common: common.map(inherited).transpose()?,
+            page: inherit(page.file())?,
+            common: common.map(inherit).transpose()?,
             probed: Sides { base: file(Side::Base)?, head: file(Side::Head)? },
             _addresses: fixed
                 .map_err(|error| Error::setup(format!("cannot switch off address space randomisation: {error}")))?,
@@ -322,6 +322,6 @@ impl Inheritance {
     }
 }
 
-fn inherited(file: &File) -> Result<Inherited> {
+fn inherit(file: &File) -> Result<Inherited> {
     Inherited::copy(file).map_err(|error| Error::setup(format!("cannot hand over shared memory: {error}")))
 }

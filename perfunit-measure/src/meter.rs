@@ -197,7 +197,7 @@ impl Pass<'_> {
             }
         }
         let metered = |((metric, _), counted): ((Metric, usize), std::result::Result<Counterparts, NotMetered>)| {
-            let metered = counted.and_then(|counted| self.metered(metric, &counted));
+            let metered = counted.and_then(|counted| self.judge_metric(metric, &counted));
             (metric, metered.map(|metered| Metered { names: system_calls::differing(&traced), ..metered }))
         };
         Ok(wanted.into_iter().zip(counted).map(metered).collect())
@@ -217,7 +217,7 @@ impl Pass<'_> {
     fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
         let executables = self.trial.programs.executables;
         if interrupt::requested() {
-            Some(stopped())
+            Some(stop_reason())
         } else if self.settled.starts_processes && gauge.misses_started_processes() {
             Some(NotMetered::StartsProcesses)
         } else if self.trial.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -272,7 +272,7 @@ impl Pass<'_> {
     /// Returns the readings of a side's process.
     fn readings(&self, end: &PairEnd, side: Side, gauge: Gauge) -> Tried<Readings, NotMetered> {
         if interrupt::requested() {
-            return Err(Stop::Because(stopped()));
+            return Err(Stop::Because(stop_reason()));
         }
         if end.timed_out.is_some() {
             return Err(Stop::Because(NotMetered::TimedOut { seconds: self.limit(gauge).as_secs() }));
@@ -306,7 +306,7 @@ impl Pass<'_> {
         }
     }
 
-    fn metered(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
+    fn judge_metric(&self, metric: Metric, counted: &Counterparts) -> std::result::Result<Metered, NotMetered> {
         let verdict = judge(metric, counted).ok_or(NotMetered::ReadNothing)?;
         let readings = counted.as_ref().map(|values| readings(values));
         let (base, head) = (readings.base.value, readings.head.value);
@@ -331,7 +331,7 @@ impl Pass<'_> {
 }
 
 /// Returns the reason why reading ends after a stop.
-fn stopped() -> NotMetered {
+fn stop_reason() -> NotMetered {
     if interrupt::by_clock() { NotMetered::BudgetUsedUp } else { NotMetered::Interrupted }
 }
 

@@ -75,7 +75,7 @@ impl Stretch {
 }
 
 /// Runs some work; returns the part of its wall time in which neither other programs nor the host had the core.
-pub fn undisturbed<T>(core: usize, work: impl FnOnce() -> T) -> (T, Duration) {
+pub fn time_work<T>(core: usize, work: impl FnOnce() -> T) -> (T, Duration) {
     let before = Counters::read(core);
     let done = work();
     let stretch = Stretch::between(&before, &Counters::read(core));
@@ -103,8 +103,8 @@ impl Watch {
             last,
             sum: Stretch::default(),
             moves: 0,
-            throttled: kernel::throttled(),
-            overheated: kernel::overheated(core),
+            throttled: kernel::count_throttling(),
+            overheated: kernel::count_overheating(core),
         }
     }
 
@@ -129,7 +129,7 @@ impl Watch {
         self.moves += u32::from(core != self.core);
         self.core = core;
         self.last = Counters::read(core);
-        self.overheated = self.overheated.and(kernel::overheated(core));
+        self.overheated = self.overheated.and(kernel::count_overheating(core));
     }
 
     /// Returns the remarks for the user after the last test.
@@ -139,8 +139,8 @@ impl Watch {
         let more = |now: Option<u64>, before: Option<u64>| {
             now.zip(before).map_or(0, |(now, before)| now.saturating_sub(before))
         };
-        let throttled = more(kernel::throttled(), self.throttled);
-        let overheated = more(kernel::overheated(self.core), self.overheated);
+        let throttled = more(kernel::count_throttling(), self.throttled);
+        let overheated = more(kernel::count_overheating(self.core), self.overheated);
         remarks(&sum, self.moves, throttled, overheated)
     }
 }

@@ -91,7 +91,7 @@ fn start(bench: &Bench, programs: &Programs<'_>, origin: Origin, pads: Pads) -> 
     let (pads, inheritance) = (pads.for_server(origin.clock), &inheritance);
     let start = |side: Side| -> Result<Server> {
         let mut command =
-            measured_process::serving(bench, programs, side, Start { pads, gauge: origin.gauge, inheritance })?;
+            measured_process::serving_command(bench, programs, side, Start { pads, gauge: origin.gauge, inheritance })?;
         let child = measured_process::spawn_on(bench, side, &mut command)?;
         if let Some(core) = core {
             let _ = os::keep_child_on(core, &child);

@@ -96,27 +96,27 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
             drop((visit, inheritance));
             let _ = child.kill();
             let _ = child.wait();
-            return Ok(ended(None));
+            return Ok(end_of_process(None));
         }
     };
     drop((visit, inheritance));
     // The kernel keeps the data of a process until its status is collected.
     let first_thread = kernel::RunDelay::of(&child.id().to_string());
     let (status, cpu) = process::reap(&child)?;
-    let first_ns = undisturbed(took, cpu, first_thread.by_others(cpu) + late).as_nanos() as f64;
+    let first_ns = subtract_waits(took, cpu, first_thread.by_others(cpu) + late).as_nanos() as f64;
     let programs = bench.starts.get(side).read(1);
-    Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, programs, ..ended(Some(status)) })
+    Ok(SideEnd { first_ns, first_cpu_ns: cpu.as_nanos() as f64, programs, ..end_of_process(Some(status)) })
 }
 
 /// Returns the time of a process without the time in which it was ready to run and others had the core. Only the first
 /// thread counts, because the kernel forgets the waits of other threads. The result is never less than the processor
 /// time.
-fn undisturbed(took: Duration, cpu: Duration, waited: Duration) -> Duration {
+fn subtract_waits(took: Duration, cpu: Duration, waited: Duration) -> Duration {
     took.saturating_sub(waited.min(took.saturating_sub(cpu)))
 }
 
 /// Returns the end of a process in the form of one that serves.
-pub fn ended(status: Option<ExitStatus>) -> SideEnd {
+pub fn end_of_process(status: Option<ExitStatus>) -> SideEnd {
     let state = match status {
         Some(status) if status.success() => state::DONE,
         Some(status) if status.code().is_some() => state::FAILED_FIRST,
@@ -136,7 +136,7 @@ mod tests {
     fn others_on_the_core_do_not_count_but_computing_does() {
         let check = |took, cpu, waited, expected| {
             let [took, cpu, waited, expected] = [took, cpu, waited, expected].map(Duration::from_millis);
-            assert_eq!(undisturbed(took, cpu, waited), expected);
+            assert_eq!(subtract_waits(took, cpu, waited), expected);
         };
         check(10, 4, 0, 10);
         check(10, 4, 5, 5);
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_exit_status_is_a_failure_and_a_signal_a_crash() {
-        let end = |status| ended(Some(ExitStatus::from_raw(status)));
+        let end = |status| end_of_process(Some(ExitStatus::from_raw(status)));
         assert!(first_failure(&end(0), Side::Head).is_none());
         let fails = Reason::Fails { side: FailedOn::Head, how: Failure::Exited { code: 101 }, intermittent: false };
         assert_eq!(first_failure(&end(101 << 8), Side::Head), Some(fails));

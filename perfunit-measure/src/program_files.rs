@@ -121,7 +121,7 @@ impl Program {
         let (Some(arrangement), Sides { base: Some(base), head: Some(head) }) = (&self.arrangement, &self.kept) else {
             return fs::overwrite(&place, &fs::read(kept)?);
         };
-        let loaded = fs::read_start(kept, arrangement.loaded(side))?;
+        let loaded = fs::read_start(kept, arrangement.loaded_len(side))?;
         if fs::overwrite_start(&place, &arrangement.start(side, &loaded), arrangement.length)? {
             return Ok(());
         }

@@ -86,7 +86,7 @@ impl Programs {
     }
 
     /// Returns the time of all programs together; `None` if the test starts none, unless the metric `decides`.
-    pub fn metered(&self, rule: &Rule, decides: bool) -> Option<Result<Metered, NotMetered>> {
+    pub fn judge(&self, rule: &Rule, decides: bool) -> Option<Result<Metered, NotMetered>> {
         if self.each.is_empty() {
             return decides.then(|| self.all.without_times(rule));
         }
@@ -131,7 +131,7 @@ impl Times {
 
     /// Returns both times; `None` if they are not known of each pair.
     fn times(&self, rule: &Rule) -> Option<ProgramTimes> {
-        let (wall, cpu) = (self.wall.metered(rule).ok()?, self.cpu.metered(rule).ok()?);
+        let (wall, cpu) = (self.wall.judge(rule).ok()?, self.cpu.judge(rule).ok()?);
         let by_cpu =
             is_explained(&wall, &cpu, Sides { base: self.waiting(Side::Base), head: self.waiting(Side::Head) });
         (!self.is_incomplete).then_some(ProgramTimes { wall, cpu, by_cpu })
@@ -195,7 +195,7 @@ mod tests {
         Rule { alpha: 0.01, alpha_of_change: 0.01, threshold: 0.01, distance: 0.0, bias: 0.0, looks: Looks::OF_PAIRS };
 
     /// Returns the use of a program that computes and waits for this long in one run, ms.
-    fn used(computes: f64, waits: f64) -> Use {
+    fn program_use(computes: f64, waits: f64) -> Use {
         let (cpu_ns, wall_ns) = (computes * 1e6, (computes + waits) * 1e6);
         let waits = f64::from(waits > 0.0);
         Use {
@@ -231,21 +231,23 @@ mod tests {
 
     /// Returns the verdict on a program and whether CPU time gave it.
     fn verdict(programs: &Programs) -> (MetricVerdict, bool) {
-        let metered = programs.metered(&RULE, false).unwrap().unwrap();
+        let metered = programs.judge(&RULE, false).unwrap().unwrap();
         let times = metered.programs[0].times.clone().unwrap();
         (times.deciding().verdict, times.by_cpu)
     }
 
     #[test]
     fn cpu_time_decides_on_a_program_that_hardly_waits() {
-        let busy = |base, head| verdict(&programs(&[("a", used(base, 0.0))], &[("a", used(head, 0.0))], 2.0));
+        let busy =
+            |base, head| verdict(&programs(&[("a", program_use(base, 0.0))], &[("a", program_use(head, 0.0))], 2.0));
         assert_eq!(busy(1.0, 0.95), (MetricVerdict::Less, true));
         assert_eq!(busy(1.0, 1.0), (MetricVerdict::Same, true));
     }
 
     #[test]
     fn wall_time_decides_on_a_program_that_waits() {
-        let waiting = |base, head| verdict(&programs(&[("a", used(1.0, base))], &[("a", used(1.0, head))], 0.001));
+        let waiting =
+            |base, head| verdict(&programs(&[("a", program_use(1.0, base))], &[("a", program_use(1.0, head))], 0.001));
         assert_eq!(waiting(2.0, 3.0), (MetricVerdict::More, false));
         // The program waits little, but the change of wall time differs from the change of CPU time.
         assert_eq!(waiting(0.05, 0.1), (MetricVerdict::More, false));
@@ -254,23 +256,23 @@ mod tests {
 
     #[test]
     fn programs_of_one_version_are_told_without_times() {
-        let a = ("a", used(1.0, 0.0));
-        let of = |base: &[(&str, Use)], head: &[(&str, Use)]| programs(base, head, 0.0).metered(&RULE, false);
+        let a = ("a", program_use(1.0, 0.0));
+        let of = |base: &[(&str, Use)], head: &[(&str, Use)]| programs(base, head, 0.0).judge(&RULE, false);
         let new = of(&[], &[a]).unwrap().unwrap();
         assert_eq!((new.verdict, new.change, &new.programs[0].times), (MetricVerdict::More, None, &None));
         assert_eq!(new.programs[0].starts, Sides { base: 0.0, head: 1.0 });
-        let gone = of(&[a, ("b", used(1.0, 0.0))], &[a]).unwrap().unwrap();
+        let gone = of(&[a, ("b", program_use(1.0, 0.0))], &[a]).unwrap().unwrap();
         assert_eq!((gone.verdict, &gone.programs[1].times), (MetricVerdict::Less, &None));
         assert!(gone.programs[0].times.is_some());
         assert!(of(&[], &[]).is_none());
-        let decides = programs(&[], &[], 0.0).metered(&RULE, true).unwrap().unwrap();
+        let decides = programs(&[], &[], 0.0).judge(&RULE, true).unwrap().unwrap();
         assert_eq!(decides.verdict, MetricVerdict::Same);
     }
 
     #[test]
     fn an_end_that_nobody_saw_makes_the_sum_unknown() {
-        let lost = Use { is_complete: false, ..used(1.0, 0.0) };
-        let metered = programs(&[("a", lost)], &[("a", lost)], 0.0).metered(&RULE, false);
+        let lost = Use { is_complete: false, ..program_use(1.0, 0.0) };
+        let metered = programs(&[("a", lost)], &[("a", lost)], 0.0).judge(&RULE, false);
         assert_eq!(metered, Some(Err(NotMetered::EndNotSeen)));
     }
 }

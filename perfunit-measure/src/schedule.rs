@@ -342,7 +342,7 @@ impl<'a> Screening<'a> {
             }
         }
         self.extra.take(extra);
-        Ok(self.begin_with(subject, extra)?.granted(extra))
+        Ok(self.begin_with(subject, extra)?.grant(extra))
     }
 
     /// Measures a test up to its first look, with this time for pairs in addition to its budget.
@@ -484,7 +484,7 @@ impl Begun {
     }
 
     /// Notes the time that the test got in addition to its budget.
-    fn granted(mut self, granted: Duration) -> Self {
+    fn grant(mut self, granted: Duration) -> Self {
         match &mut self {
             Self::Over(screened) => screened.granted = granted,
             Self::Open(series) => series.granted = granted,

@@ -4,7 +4,7 @@
 //! pair finds the machine in a different state than the side that follows, so two pairs, one begun by each side, make one
 //! value. Metrics that do not decide are not confirmed, so they are judged at the level of confirmations from the start.
 
-use super::classify::undisturbed;
+use super::classify::undisturbed_time;
 use super::column::Column;
 use super::lockstep::{PairEnd, SideEnd};
 use super::programs::Programs;
@@ -103,9 +103,9 @@ impl Beside {
 
     /// Returns the final metrics.
     pub fn metrics(&self, rules: &Rules<'_>) -> Metrics {
-        let metered = |(metric, column): (&Metric, &Column)| (*metric, column.metered(&rules.of(*metric)));
+        let metered = |(metric, column): (&Metric, &Column)| (*metric, column.judge(&rules.of(*metric)));
         let decides = rules.gates.contains(&Metric::ProgramTime);
-        let of_programs = self.programs.metered(&rules.of(Metric::ProgramTime), decides);
+        let of_programs = self.programs.judge(&rules.of(Metric::ProgramTime), decides);
         let of_programs = of_programs.map(|metered| (Metric::ProgramTime, metered));
         self.columns.iter().map(metered).chain(of_programs).collect()
     }
@@ -119,7 +119,7 @@ fn value(metric: Metric, side: &SideEnd, pair: &PairEnd) -> f64 {
             // The processor time of many short batches includes the untimed run before each batch.
             let is_many = side.cpu_times.len() >= FEW_BATCHES as usize;
             let runs = pair.shape.repetitions + if is_many { u64::from(pair.shape.warm) } else { 0 };
-            undisturbed(&side.cpu_times) / runs.max(1) as f64
+            undisturbed_time(&side.cpu_times) / runs.max(1) as f64
         }
     }
 }

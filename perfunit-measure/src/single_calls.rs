@@ -8,7 +8,7 @@ use super::bench::Config;
 use super::classify::first_failure;
 use super::lockstep::Task;
 use super::measured_process::Pads;
-use super::noise::undisturbed;
+use super::noise::time_work;
 use super::pair;
 use super::process_pair;
 use super::subject::Figures;
@@ -108,7 +108,7 @@ impl Alone<'_> {
                 let mode = if task == Task::Process { Mode::Process } else { Mode::Steady };
                 (slower(ns), ns.map(Some), mode)
             }
-            _ => return Err(Stop::Because(self.repeated(reason, random)?)),
+            _ => return Err(Stop::Because(self.repeat_failure(reason, random)?)),
         };
         let config = self.trial.config;
         let room = room(config);
@@ -116,7 +116,7 @@ impl Alone<'_> {
         let room = if matches!(reason, Reason::TimedOut { .. }) { room.max(config.timeout) } else { room };
         match self.bound(slow, &known, mode, room, random)? {
             Found::Bound(figures) => Ok(*figures),
-            Found::Reason(reason) => Err(Stop::Because(self.repeated(reason, random)?)),
+            Found::Reason(reason) => Err(Stop::Because(self.repeat_failure(reason, random)?)),
             Found::Nothing => Err(Stop::Because(reason)),
             Found::NoRoom { needed, quick } => match reason {
                 Reason::TimedOut { side, seconds, .. } => {
@@ -367,7 +367,7 @@ impl Alone<'_> {
     pub fn call(&self, side: Side, limit: Duration, random: &mut fastrand::Rng) -> Result<Call> {
         let Trial { bench, programs, .. } = &self.trial;
         let pads = Pads::draw(random).with_clock(self.clock);
-        let (end, own) = undisturbed(bench.core(), || match self.task {
+        let (end, own) = time_work(bench.core(), || match self.task {
             Task::Process => process_pair::alone(bench, programs, side, pads, limit),
             _ => pair::run(bench, programs, Task::Solo(side), pads, limit),
         });
@@ -393,7 +393,7 @@ impl Alone<'_> {
 
     /// Repeats a test that failed on one side only, in random order as far as the budget allows. Returns the same reason if it
     /// fails each time on that side and passes each time on the other one; otherwise it fails by chance.
-    pub fn repeated(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<Reason> {
+    pub fn repeat_failure(&self, reason: Reason, random: &mut fastrand::Rng) -> Result<Reason> {
         let Some(failing) = reason.failing_side() else { return Ok(reason) };
         // A failure and a success cost about the same.
         let Some(Calls { slow, quick }) = Calls::cheapest(self.level(), 1.0, 1.0) else { return Ok(reason) };

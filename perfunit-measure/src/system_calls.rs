@@ -26,7 +26,7 @@ pub struct Counted {
 
 /// Runs a process of a side under the tracer.
 pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>, limit: Duration) -> Result<Counted> {
-    let mut command = measured_process::measured(bench, programs, side, start)?;
+    let mut command = measured_process::measured_command(bench, programs, side, start)?;
     let deadline = Instant::now() + limit;
     let is_over = || Instant::now() >= deadline || interrupt::requested();
     // Stand-ins that become the side's program do not belong to the test.

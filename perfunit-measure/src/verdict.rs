@@ -89,7 +89,7 @@ pub enum Question {
 }
 
 impl Question {
-    pub fn placed(self) -> Placed {
+    pub fn agreement(self) -> Placed {
         match self {
             Self::Pairs(placed) => placed,
             Self::Small => Placed::Matched,
@@ -195,7 +195,7 @@ fn by_pairs<'e>(first: &'e Figures, evidence: &'e Evidence) -> Decision<'e> {
     };
     let Some(confirmation) = &evidence.confirmation else { return screened };
     let fresh = confirmation.fresh();
-    let placed = confirmation.question.placed();
+    let placed = confirmation.question.agreement();
     // The verdict that fresh pairs are to show again.
     let seen = if first.verdict.is_change() || placed != Placed::Matched {
         Some(first.verdict)
@@ -209,7 +209,7 @@ fn by_pairs<'e>(first: &'e Figures, evidence: &'e Evidence) -> Decision<'e> {
     let metrics = confirmation.metrics(&first.metrics, &fresh);
     let screened = Decision { metrics, ..screened };
     let Some(seen) = seen else { return screened };
-    let mut decision = confirmed(seen, screened, fresh, confirmation);
+    let mut decision = join_fresh(seen, screened, fresh, confirmation);
     let layouts = decision.figures.measured.layouts;
     if placed != Placed::Matched && layouts > 1 {
         decision.notes.push(Note::Layouts { layouts });
@@ -219,7 +219,7 @@ fn by_pairs<'e>(first: &'e Figures, evidence: &'e Evidence) -> Decision<'e> {
 
 /// Joins a verdict that was seen on first pairs with that of fresh pairs. The fresh pairs alone give the reported figures:
 /// the first ones were selected for being extreme.
-fn confirmed<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmation: &Confirmation) -> Decision<'e> {
+fn join_fresh<'e>(seen: Verdict, first: Decision<'e>, fresh: Fresh<'e>, confirmation: &Confirmation) -> Decision<'e> {
     let (was_changed, agrees) = (seen.is_change(), fresh.agrees_with(first.figures));
     let unconfirmed = Reason::Unconfirmed { seen };
     let figures = match fresh.figures {
@@ -308,7 +308,7 @@ impl Confirmation {
 
     /// Returns the change that the placement of code can hide or fake in fresh pairs.
     fn placement(&self, fresh: &Fresh<'_>, figures: &Figures) -> f64 {
-        let (placed, base_ns) = (self.question.placed(), figures.measured.base_ns);
+        let (placed, base_ns) = (self.question.agreement(), figures.measured.base_ns);
         match &self.instructions {
             Some(instructions) if figures.verdict != fresh.verdict => instructions.doubt.reach(placed, base_ns),
             _ if placed == Placed::Uncertain => usual_effect(placed, base_ns),
@@ -331,7 +331,7 @@ impl Confirmation {
     fn metrics(&self, first: &Metrics, fresh: &Fresh<'_>) -> Metrics {
         let of_fresh = |metric: Metric| fresh.figures.ok()?.metrics.get(&metric)?.as_ref().ok();
         let joined = |(metric, before): (&Metric, &Result<Metered, NotMetered>)| {
-            let rests_on_places = self.question.placed() != Placed::Matched && *metric == Metric::CpuTime;
+            let rests_on_places = self.question.agreement() != Placed::Matched && *metric == Metric::CpuTime;
             // Few pairs cannot claim a change of a metric that does not decide; the fresh ones are more.
             let is_open = matches!(before, Ok(known) if known.verdict == MetricVerdict::Inconclusive);
             let is_checked = OF_PAIRS.contains(metric) && (is_flagged_metric(before) || is_open || rests_on_places);

@@ -52,7 +52,7 @@ impl Call {
     }
 
     /// Returns the share of its own time that the test waited, if the call was undisturbed.
-    fn waited(self) -> Option<f64> {
+    fn waiting_share(self) -> Option<f64> {
         (self.own() > 0.0 && self.others() <= UNDISTURBED * self.wall).then_some(self.idle / self.own())
     }
 
@@ -73,7 +73,7 @@ impl WaitingTime {
             // The first call may be the only one, and is then among the later ones, too.
             let seen = calls(end).into_iter().skip(usize::from(!end.times.is_empty()));
             let seen: Vec<Call> = seen.flatten().collect();
-            self.shares.get_mut(side).extend(seen.iter().filter_map(|call| call.waited()));
+            self.shares.get_mut(side).extend(seen.iter().filter_map(|call| call.waiting_share()));
             self.times.extend(seen.iter().map(|call| call.own() / pilot_ns.get(side)));
         }
         let Some(waiting) = self.waiting() else { return };
@@ -146,7 +146,7 @@ mod tests {
     const PILOT: Sides<f64> = Sides { base: 10e6, head: 10e6 };
 
     /// Returns the corrected times of the last of these pairs, ms.
-    fn corrected(pairs: impl IntoIterator<Item = PairEnd>) -> [f64; 2] {
+    fn correct_last(pairs: impl IntoIterator<Item = PairEnd>) -> [f64; 2] {
         let mut waiting = WaitingTime::default();
         let mut times = [0.0; 2];
         for mut pair in pairs {
@@ -159,7 +159,7 @@ mod tests {
 
     #[track_caller]
     fn check(quiet: [f64; 3], last: PairEnd, expected: [f64; 2]) {
-        let found = corrected([pair(quiet, quiet), pair(quiet, quiet), pair(quiet, quiet), last]);
+        let found = correct_last([pair(quiet, quiet), pair(quiet, quiet), pair(quiet, quiet), last]);
         assert_near(found, expected);
     }
 
@@ -179,13 +179,13 @@ mod tests {
     fn waiting_of_one_side_only_is_kept() {
         let quiet = || pair([10.0, 0.0, 0.0], [10.0, 3.0, 0.0]);
         let last = pair([10.0, 0.0, 10.0], [10.0, 0.0, 13.0]);
-        assert_near(corrected([quiet(), quiet(), quiet(), last]), [10.0, 13.0]);
+        assert_near(correct_last([quiet(), quiet(), quiet(), last]), [10.0, 13.0]);
     }
 
     #[test]
     fn without_undisturbed_calls_of_both_sides_nothing_is_subtracted() {
         let pairs = (0..5).map(|_| pair([10.0, 0.0, 0.5], [10.0, 0.0, 4.0]));
-        assert_near(corrected(pairs), [10.5, 14.0]);
+        assert_near(correct_last(pairs), [10.5, 14.0]);
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn without_undisturbed_calls_nothing_is_subtracted() {
         let disturbed = || pair([1.0, 0.0, 3.0], [1.0, 0.0, 6.0]);
-        assert_near(corrected([disturbed(), disturbed(), disturbed()]), [4.0, 7.0]);
+        assert_near(correct_last([disturbed(), disturbed(), disturbed()]), [4.0, 7.0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::classify::{FEWEST_PAIRS, first_failure};
 use super::lockstep::{SideEnd, Task};
 use super::measured_process::{Inheritance, Pads};
-use super::process_pair::{Asked, command, ended, run};
+use super::process_pair::{Asked, command, end_of_process, run};
 use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
 use super::work::Comparison;
 use perfunit_build::TestClock;
@@ -135,7 +135,7 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
             None => Some(Reason::timed_out(side.into(), config.timeout)),
             Some(status) => {
                 let message = complaint(&output.text).unwrap_or_default();
-                first_failure(&SideEnd { message, ..ended(Some(status)) }, side)
+                first_failure(&SideEnd { message, ..end_of_process(Some(status)) }, side)
             }
         };
     }

@@ -189,7 +189,7 @@ mod tests {
 
     /// Returns the time of a batch on a machine where every batch is up to 1 % slower than it could be, one in ten is
     /// interrupted, and sometimes a pair is slow.
-    fn disturbed(random: &mut fastrand::Rng, work: f64, slow: f64) -> f64 {
+    fn disturb(random: &mut fastrand::Rng, work: f64, slow: f64) -> f64 {
         let interrupted = if random.u8(0..10) == 0 { 1.0 + random.f64() } else { 1.0 };
         work * slow * interrupted * (1.0 + 0.01 * random.f64())
     }
@@ -200,7 +200,7 @@ mod tests {
         let one = |number| {
             let slow = if random.u8(0..4) == 0 { 1.5 } else { 1.0 };
             let mut side =
-                |side| (0..40).map(|batch| disturbed(&mut random, 1e5 * work(number, side, batch), slow)).collect();
+                |side| (0..40).map(|batch| disturb(&mut random, 1e5 * work(number, side, batch), slow)).collect();
             pair(Sides { base: side(0), head: side(1) })
         };
         (0..20).map(one).collect()

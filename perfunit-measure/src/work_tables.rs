@@ -66,7 +66,7 @@ impl WorkTables {
 
     /// Returns the work that both processes stored.
     pub fn read(&self) -> Sides<Vec<CountedWork>> {
-        self.files.as_ref().map(|file| self.entries(file).iter().filter_map(counted).collect())
+        self.files.as_ref().map(|file| self.entries(file).iter().filter_map(read_entry).collect())
     }
 
     fn entries<'a>(&self, file: &'a SharedMemory) -> &'a [Entry] {
@@ -81,7 +81,7 @@ fn header(file: &SharedMemory) -> &Header {
     unsafe { file.address().cast().as_ref() }
 }
 
-fn counted(entry: &Entry) -> Option<CountedWork> {
+fn read_entry(entry: &Entry) -> Option<CountedWork> {
     let calls = entry.calls.load(Relaxed);
     let mean = |sum: u64| sum as f64 / calls as f64;
     (calls > 0).then(|| CountedWork {

@@ -353,7 +353,7 @@ impl Prepared {
                 measured.warnings.extend(not_made(session, &error));
                 let left = chosen.into_iter().map(|Candidate { test, capture, because, .. }| {
                     let fallback = fallback(&test);
-                    let reason = if session.is_over() { Session::stopped() } else { fallback.reason.clone() };
+                    let reason = if session.is_over() { Session::stop_reason() } else { fallback.reason.clone() };
                     fallback.decide(not_measured(test, reason, capture, Some(because)))
                 });
                 let left: Vec<Outcome> = left.collect();
@@ -407,7 +407,7 @@ fn unbuilt(session: &Session<'_>, outcome: Outcome, fallback: Fallback, error: O
     let is_base_broken = error.and_then(Error::as_broken).is_some_and(|broken| broken.side == Side::Base);
     let reason = match is_base_broken {
         // The test may pass with its own code, so the failure may not be head's.
-        _ if session.is_over() => Session::stopped(),
+        _ if session.is_over() => Session::stop_reason(),
         true => fallback.reason.clone(),
         false => return outcome,
     };

@@ -117,7 +117,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the reason why no further step may start.
-    pub fn stopped() -> Reason {
+    pub fn stop_reason() -> Reason {
         if interrupt::by_user() { Reason::Interrupted } else { Reason::BudgetUsedUp }
     }
 

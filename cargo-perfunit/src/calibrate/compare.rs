@@ -179,14 +179,14 @@ mod tests {
         (0..pairs).map(|index| pair(change, 0.01, index)).collect()
     }
 
-    fn recorded(change: f64) -> Recorded {
+    fn record(change: f64) -> Recorded {
         let pairs = vec![visit(change, 64)];
         Recorded { workload: "add", operations: 315, sequential: pairs.clone(), pairs }
     }
 
     #[test]
     fn every_rule_finds_what_is_far_outside_of_the_noise() {
-        let (changed, equal) = (recorded(0.05), recorded(0.0));
+        let (changed, equal) = (record(0.05), record(0.0));
         let cell = cell(&TERMS, 0.045, &changed, &equal);
         let rules = rules(&TERMS, 0.05, &[cell], &[&changed], &[&equal]);
         assert_eq!(rules.len(), 8);
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn without_sequential_processes_there_is_no_comparison() {
-        let without = Recorded { sequential: Vec::new(), ..recorded(0.05) };
+        let without = Recorded { sequential: Vec::new(), ..record(0.05) };
         assert_eq!(rules(&TERMS, 0.05, &[], &[&without], &[&without]), []);
     }
 

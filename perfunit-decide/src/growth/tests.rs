@@ -37,7 +37,7 @@ fn of_content(length: f64, spread: f64) -> f64 {
     1.0 + spread * (chance - 0.5)
 }
 
-fn judged(lengths: &[f64], base: impl Fn(f64) -> f64, head: impl Fn(f64) -> f64) -> Growing {
+fn judge(lengths: &[f64], base: impl Fn(f64) -> f64, head: impl Fn(f64) -> f64) -> Growing {
     let at = |length: &f64| WorkAt { length: *length, work: Sides { base: base(*length), head: head(*length) } };
     growth(&lengths.iter().map(at).collect::<Vec<_>>())
 }
@@ -50,7 +50,7 @@ fn constants_factors_logarithms_and_other_paths_are_no_other_power() {
             for spread in [0.0, 0.3, 0.8] {
                 let base = |n: f64| law(n) * of_content(n, spread);
                 let check = |name: &str, head: &dyn Fn(f64) -> f64| {
-                    let found = judged(&lengths, base, head);
+                    let found = judge(&lengths, base, head);
                     let place = (lengths[0], last, spread, law(64.0));
                     assert_eq!(found, Growing::AsBefore, "{name} at {place:?}");
                 };
@@ -82,7 +82,7 @@ fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
                     continue;
                 }
                 all += 1;
-                let Growing::Faster(Faster { exponent, largest, .. }) = judged(&lengths, base, head) else {
+                let Growing::Faster(Faster { exponent, largest, .. }) = judge(&lengths, base, head) else {
                     // Only scatter that lengths do not explain may hide the growth.
                     assert!(spread > 0.0, "{:?}", (lengths[0], last, weight, law(64.0)));
                     continue;
@@ -190,9 +190,9 @@ fn simulated_terms_of_another_power_are_found() {
 #[test]
 fn lengths_that_do_not_spread_say_nothing() {
     let square = |n: f64| n * n;
-    assert_eq!(judged(&lengths(10.0, 140.0, 8.0), |n| n, square), Growing::TooClose);
-    assert_eq!(judged(&lengths(1.0, 60.0, 8.0), |n| n, square), Growing::TooClose);
-    assert_eq!(judged(&[0.0, 4.0, 1000.0], |n| n, square), Growing::TooClose);
-    assert_eq!(judged(&[], |n| n, square), Growing::TooClose);
-    assert!(matches!(judged(&lengths(10.0, 160.0, 8.0), |n| n, square), Growing::Faster(_)));
+    assert_eq!(judge(&lengths(10.0, 140.0, 8.0), |n| n, square), Growing::TooClose);
+    assert_eq!(judge(&lengths(1.0, 60.0, 8.0), |n| n, square), Growing::TooClose);
+    assert_eq!(judge(&[0.0, 4.0, 1000.0], |n| n, square), Growing::TooClose);
+    assert_eq!(judge(&[], |n| n, square), Growing::TooClose);
+    assert!(matches!(judge(&lengths(10.0, 160.0, 8.0), |n| n, square), Growing::Faster(_)));
 }

@@ -15,7 +15,7 @@ use super::question::Inquiry;
 use perfunit_build::{Builder, InPlace, Probes, Seeds};
 use perfunit_decide as decide;
 use perfunit_decide::Growing;
-use perfunit_measure::{Bench, Config, CountedWork, Subject, WorkTables, counted};
+use perfunit_measure::{Bench, Config, CountedWork, Subject, WorkTables, count_work};
 use perfunit_model::error::{Result, Stop, Tried, apart};
 use perfunit_model::{
     BuiltWith, Exponent, Growth, GrowthFinding, GrowthUnseen, NotCounted, Side, Sides, TargetId, TestId, Unexplained,
@@ -66,8 +66,8 @@ pub fn growth(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, tests: &[TestId]
         confirmed
     };
     let findings = counter.findings(&confirmed, &suspects);
-    let unseen = counter.unseen(&seen);
-    let compared = seen.compared();
+    let unseen = counter.find_unseen(&seen);
+    let compared = seen.compared_keys();
     let compared = compared.iter().filter_map(|key| probed.functions.head.get(key).cloned()).collect();
     Ok(Growth { findings, compared, unseen, not_counted })
 }
@@ -119,7 +119,7 @@ impl Counter<'_> {
         };
         let executables = Sides { base, head };
         let subject = Subject::new(test.clone(), executables);
-        counted(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random)
+        count_work(self.bench, &self.config, &self.probed.sides.as_ref(), &subject, random)
     }
 
     /// Returns the keys of these functions on both sides, sorted.
@@ -179,7 +179,7 @@ impl Counter<'_> {
     }
 
     /// Returns the changed functions without a result.
-    fn unseen(&self, seen: &RecordedWork) -> Vec<GrowthUnseen> {
+    fn find_unseen(&self, seen: &RecordedWork) -> Vec<GrowthUnseen> {
         let sites = &self.probed.sites;
         let iterators: BTreeSet<&str> = sites
             .values()
@@ -188,7 +188,7 @@ impl Counter<'_> {
             .collect();
         let changed = self.probed.functions.head.iter().filter_map(|(key, function)| {
             let site = sites.get(key).filter(|site| !site.test_only)?;
-            self.inquiry.changed(function).map(|_| (*key, function, site))
+            self.inquiry.source_change(function).map(|_| (*key, function, site))
         });
         let unseen = changed.filter_map(|(key, function, site)| {
             let because = self.why_unseen(seen, key, site, &iterators)?;

@@ -76,7 +76,7 @@ impl RecordedWork {
     }
 
     /// Returns the keys of the compared functions.
-    pub fn compared(&self) -> BTreeSet<u64> {
+    pub fn compared_keys(&self) -> BTreeSet<u64> {
         let compared =
             self.places.keys().filter(|place| growth(&self.at(**place, WorkKind::Whole)) != Growing::TooClose);
         compared.map(|place| place.key).collect()
@@ -186,7 +186,7 @@ mod tests {
         seen.add(&test("a"), &Sides { base, head }, &BTreeMap::new());
         assert_eq!(keys(&seen.faster(WorkKind::Whole)), [1, 2]);
         assert_eq!(keys(&seen.faster(WorkKind::Own)), [2]);
-        assert_eq!(seen.compared().len(), 2);
+        assert_eq!(seen.compared_keys().len(), 2);
     }
 
     #[test]

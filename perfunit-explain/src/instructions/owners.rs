@@ -307,7 +307,7 @@ pub(super) struct Grouped {
     pub calls: Vec<(usize, Call)>,
 }
 
-pub(super) fn grouped(counted: &Counted, code: &mut Code) -> Grouped {
+pub(super) fn group(counted: &Counted, code: &mut Code) -> Grouped {
     let mut parts = Vec::new();
     let mut places: HashMap<usize, usize> = HashMap::new();
     let mut of_address: HashMap<u64, usize> = HashMap::new();

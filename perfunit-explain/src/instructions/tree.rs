@@ -5,7 +5,7 @@
 //! (gprof divides by the number of calls.) A function that is active already gets no new node, as in the trees of
 //! probes.
 
-use super::owners::{Code, Grouped, Owner, grouped};
+use super::owners::{Code, Grouped, Owner, group};
 use super::profile::{Call, Profile};
 use perfunit_measure::{ROOT, Recorded, RecordedNode, THREADS};
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub enum Top {
 
 /// Returns the tree of one run, from a profile of `runs` runs.
 pub fn tree(profile: &Profile, code: &mut Code, top: Top, runs: f64) -> Recorded {
-    let groups: Vec<Grouped> = profile.functions.iter().map(|function| grouped(function, code)).collect();
+    let groups: Vec<Grouped> = profile.functions.iter().map(|function| group(function, code)).collect();
     let whole: u64 = profile.functions.iter().flat_map(|function| function.instructions.values()).sum();
     let component = components(&groups);
     let mut entered = vec![Entered::default(); groups.len()];

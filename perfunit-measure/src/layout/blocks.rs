@@ -171,8 +171,8 @@ impl Blocks {
 
     /// Returns the functions with loops that do not lie where the other version has them, in executables that were linked
     /// by a plan. They are few, so that decoding the code of each is affordable.
-    pub fn unplaced(&self, linked: &Sides<Image>) -> Unplaced {
-        let placed = self.placed(linked);
+    pub fn find_unplaced(&self, linked: &Sides<Image>) -> Unplaced {
+        let placed = self.find_placed(linked);
         let free = self.own_names(|changed| changed.is_free, |single| single.is_free);
         let of_side = |side: Side| -> Vec<&Function> {
             let (image, placed) = (linked.get(side), placed.get(side));
@@ -205,7 +205,7 @@ impl Blocks {
     }
 
     /// Returns the functions with their loops at the same place in both versions.
-    fn placed(&self, linked: &Sides<Image>) -> Sides<BTreeSet<&str>> {
+    fn find_placed(&self, linked: &Sides<Image>) -> Sides<BTreeSet<&str>> {
         let addresses = linked.as_ref().map(Image::addresses);
         let by_name = linked.as_ref().map(by_name);
         let lies_alike = |common: &&Common| {
@@ -309,7 +309,7 @@ mod tests {
     #[track_caller]
     fn check(base: &[Code<'_>], head: &[Code<'_>], expected: [&[&str]; 2]) {
         let images = Sides { base: Image::with(base, 0x1000), head: Image::with(head, 0x1000) };
-        let unplaced = Blocks::of(&images).unplaced(&images).names;
+        let unplaced = Blocks::of(&images).find_unplaced(&images).names;
         let names = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>();
         assert_eq!([names(&unplaced.base), names(&unplaced.head)], expected.map(<[&str]>::to_vec));
     }
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!((blocks.changed[0].anchor.shift, names(&blocks)), (Some(-2), Sides { base: 1, head: 1 }));
         blocks.keep_aligned(&Sides { base: &BTreeSet::new(), head: &BTreeSet::from(["a".to_owned()]) });
         assert_eq!((blocks.changed[0].anchor.shift, names(&blocks)), (None, Sides { base: 0, head: 0 }));
-        let unplaced = blocks.unplaced(&images);
+        let unplaced = blocks.find_unplaced(&images);
         let a = BTreeSet::from(["a".to_owned()]);
         assert_eq!((unplaced.names, unplaced.are_free), (Sides { base: a.clone(), head: a }, false));
         check(&[("a", &LATER)], &[("a", &LATER)], [&[], &[]]);
@@ -357,7 +357,7 @@ mod tests {
         let mut blocks = Blocks::of(&images);
         let Changed { step, is_free, anchor, .. } = &blocks.changed[0];
         assert_eq!((*step, *is_free, anchor), (4, true, &Anchor { shift: Some(-4), held: 1, left: 0 }));
-        assert!(blocks.unplaced(&images).names.base.is_empty());
+        assert!(blocks.find_unplaced(&images).names.base.is_empty());
         // Where the alignment stays, no multiple of 16 keeps the loop in place.
         blocks.keep_aligned(&Sides { base: &BTreeSet::new(), head: &BTreeSet::new() });
         assert_eq!((blocks.changed[0].step, blocks.changed[0].anchor.shift), (ALIGNMENT, None));
@@ -386,8 +386,8 @@ mod tests {
         let code: [Code<'_>; 1] = [("a", &STRAIGHT)];
         let images = Sides { base: Image::with(&code, 0x1000), head: Image::with(&[("a", &STRAIGHT[2..])], 0x1000) };
         let mut blocks = Blocks::of(&images);
-        assert!(blocks.unplaced(&images).names.base.is_empty());
+        assert!(blocks.find_unplaced(&images).names.base.is_empty());
         blocks.give_up(&["a".to_owned()].into());
-        assert_eq!(blocks.unplaced(&images).names.map(|names| names.len()), Sides { base: 1, head: 1 });
+        assert_eq!(blocks.find_unplaced(&images).names.map(|names| names.len()), Sides { base: 1, head: 1 });
     }
 }

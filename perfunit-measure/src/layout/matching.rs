@@ -138,7 +138,7 @@ impl MatchedLayout {
         let ordered = if is_as_built { None } else { Some(in_its_own_order(&linker, natural, built, outputs)?) };
         let images = ordered.as_ref().unwrap_or(built);
         let mut blocks = Blocks::of(images);
-        let freed = freed(natural.links, &mut blocks, folder, outputs)?;
+        let freed = free_functions(natural.links, &mut blocks, folder, outputs)?;
         let mut this = Self {
             links: natural.links.map(Path::to_owned),
             freed,
@@ -170,12 +170,12 @@ impl MatchedLayout {
             let maps = linking.outputs.as_ref().map(|output| self.map(output));
             let (images, took) = linking.finish()?;
             let data = self.compare_data(&images, &maps.try_map(|_, map| fs::read_to_string(&map))?);
-            let misplaced = self.misplaced(&images);
+            let misplaced = self.find_misplaced(&images);
             let leaving = &data.leaving;
             let is_in_place = leaving.base.is_empty() && leaving.head.is_empty();
             // Some data may still prevent equal addresses; the figures contain the amount at equal addresses.
             if misplaced.is_empty() && (is_in_place || left == 0) {
-                self.unplaced = self.blocks.unplaced(&images);
+                self.unplaced = self.blocks.find_unplaced(&images);
                 self.sections = images.as_ref().map(data::sections);
                 self.data = data;
                 return Ok(self.figures(&images, took));
@@ -267,7 +267,7 @@ impl MatchedLayout {
     }
 
     /// Returns base's names of the changed functions that do not have the planned distance between both versions.
-    fn misplaced(&self, linked: &Sides<Image>) -> BTreeSet<String> {
+    fn find_misplaced(&self, linked: &Sides<Image>) -> BTreeSet<String> {
         let addresses = linked.as_ref().map(Image::addresses);
         let place = |side: Side, name: &str| -> Option<u64> { addresses.get(side).get(name)?.first().copied() };
         let is_placed = |names: &Sides<String>, shift: Option<i64>| {
@@ -324,7 +324,12 @@ fn made_for(folder: &Path, output: &Path, ending: &str) -> PathBuf {
 }
 
 /// Prepares link inputs in which the functions that need it can begin at any byte.
-fn freed(links: Sides<&Path>, blocks: &mut Blocks, folder: &Path, outputs: Sides<&Path>) -> Result<Sides<Freed>> {
+fn free_functions(
+    links: Sides<&Path>,
+    blocks: &mut Blocks,
+    folder: &Path,
+    outputs: Sides<&Path>,
+) -> Result<Sides<Freed>> {
     let wanted = blocks.to_free();
     let freed = links.try_map(|side, link| match wanted.get(side) {
         none if none.is_empty() => Ok(Freed::default()),

@@ -1,5 +1,5 @@
 use super::super::lockstep::{Shape, SideEnd};
-use super::super::single_calls::tests::{config, settled};
+use super::super::single_calls::tests::{config, settle};
 use super::*;
 use perfunit_decide::PairsPerLayout;
 use perfunit_model::{Side, Sides};
@@ -21,9 +21,9 @@ fn pair(ratio: f64) -> PairEnd {
 }
 
 /// Adds this many pairs: two with head slower, two with head faster by the same factor, and so on.
-fn measured(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement {
+fn add_pairs(unit: Unit, pairs: usize, noise: f64, clock: &Clock) -> Measurement {
     let config = Config { metering: None, ..config() };
-    let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+    let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settle(1e4, 1e4) };
     let mut measurement = Measurement::new(&config, settled, unit, 0.001);
     for number in 0..pairs {
         let ratio = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
@@ -48,18 +48,18 @@ fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
     let clock = |budget, of_run: Duration| Clock::start(Duration::ZERO, budget, Some(Instant::now() + of_run));
     for unit in [Unit::Pair, layouts_of(0.005)] {
         // The values suffice for "same", but are fewer than the first look needs.
-        let by_run = measured(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
+        let by_run = add_pairs(unit, 6, 0.001, &clock(HOUR, Duration::ZERO));
         assert_eq!(by_run.end, Some(End::CutShort(Reason::BudgetUsedUp)));
         // One pair is always added; figures need at least 4.
         assert!(matches!(by_run.finish().result, Err(Reason::BudgetUsedUp)));
-        let mut by_run = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
+        let mut by_run = add_pairs(unit, 6, 0.001, &clock(HOUR, HOUR));
         by_run.end = Some(clock(HOUR, Duration::ZERO).limit().into());
         check(&by_run, Verdict::Inconclusive, Some(&Reason::BudgetUsedUp));
-        let mut by_test = measured(unit, 6, 0.001, &clock(HOUR, HOUR));
+        let mut by_test = add_pairs(unit, 6, 0.001, &clock(HOUR, HOUR));
         by_test.end = Some(clock(Duration::ZERO, HOUR).limit().into());
         check(&by_test, Verdict::Inconclusive, Some(&Reason::TooNoisy));
         // A clear result of a look stays.
-        let mut clear = measured(unit, 8, 0.001, &clock(HOUR, HOUR));
+        let mut clear = add_pairs(unit, 8, 0.001, &clock(HOUR, HOUR));
         clear.end = Some(clock(HOUR, Duration::ZERO).limit().into());
         check(&clear, Verdict::Same, None);
     }
@@ -68,7 +68,7 @@ fn what_ends_before_it_is_clear_is_inconclusive_by_the_limit_that_ended_it() {
 #[test]
 fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
     let config = Config { metering: None, ..config() };
-    let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settled(1e4, 1e4) };
+    let settled = Settled { task: Task::Steady(pair(1.0).shape), ..settle(1e4, 1e4) };
     let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     for number in 0..8 {
@@ -89,7 +89,7 @@ fn the_times_are_as_far_apart_as_the_change_says_on_a_machine_of_two_speeds() {
 fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
     let config = Config { metering: None, ..config() };
     // The pilot ran at three fifths of the usual speed.
-    let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settled(32.0 / 0.6, 32.0 / 0.6) };
+    let settled = Settled { task: Task::Steady(pair(1.0).shape), least_ns: 1.0, ..settle(32.0 / 0.6, 32.0 / 0.6) };
     let mut measurement = Measurement::new(&config, settled, Unit::Pair, 0.001);
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     for _ in 0..16 {
@@ -117,15 +117,15 @@ fn the_limit_of_a_short_test_is_that_of_the_machine_at_its_fastest() {
 #[test]
 fn a_test_that_is_not_clear_goes_on_to_the_next_look() {
     let clock = Clock::start(Duration::ZERO, HOUR, None);
-    let clear = measured(layouts_of(0.013), 16, 0.001, &clock);
+    let clear = add_pairs(layouts_of(0.013), 16, 0.001, &clock);
     assert!(clear.is_over());
     let measured_so = check(&clear, Verdict::Same, None);
     assert_eq!((measured_so.layouts, measured_so.pairs), (8, 16));
-    let open = measured(layouts_of(0.005), 8, 0.03, &clock);
+    let open = add_pairs(layouts_of(0.005), 8, 0.03, &clock);
     assert!(!open.is_over());
-    let next_look = |units: usize| measured(layouts_of(0.005), units, 0.03, &clock).next_look();
+    let next_look = |units: usize| add_pairs(layouts_of(0.005), units, 0.03, &clock).next_look();
     assert_eq!([0, 8, 16, 32, 64].map(next_look), [8, 16, 32, 64, usize::MAX]);
-    assert!(measured(layouts_of(0.005), 64, 0.03, &clock).is_over());
+    assert!(add_pairs(layouts_of(0.005), 64, 0.03, &clock).is_over());
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn extra_time_is_worth_it_where_a_change_is_in_doubt() {
     let clock = Clock::start(Duration::ZERO, HOUR, None);
     let config = Config { metering: None, ..config() };
     let ended = |change: f64, noise: f64, end: End| {
-        let mut series = measured(Unit::Pair, 0, 0.0, &clock);
+        let mut series = add_pairs(Unit::Pair, 0, 0.0, &clock);
         for number in 0..8 {
             let noise = if number % 4 < 2 { 1.0 + noise } else { 1.0 / (1.0 + noise) };
             series.add(&pair((1.0 + change) * noise), &config, &clock);

@@ -21,7 +21,7 @@ pub fn config() -> Config {
     }
 }
 
-pub fn settled(base: f64, head: f64) -> Settled {
+pub fn settle(base: f64, head: f64) -> Settled {
     Settled {
         task: Task::Cold,
         capture: Capture::Macro,
@@ -41,7 +41,7 @@ pub fn settled(base: f64, head: f64) -> Settled {
 
 #[track_caller]
 fn check_first(base: f64, head: f64, expected: bool) {
-    assert_eq!(is_first(&config(), &settled(base, head)), expected);
+    assert_eq!(is_first(&config(), &settle(base, head)), expected);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn single_calls_come_first_where_pairs_take_long_and_would_tell_no_more() {
     // Another metric of pairs decides.
     let mut other = config();
     other.metering.as_mut().unwrap().gates.push(Metric::CpuTime);
-    assert!(!is_first(&other, &settled(1e6, 0.7e9)) && is_first(&other, &settled(2e9, 6e9)));
+    assert!(!is_first(&other, &settle(1e6, 0.7e9)) && is_first(&other, &settle(2e9, 6e9)));
 }
 
 /// Checks the number of calls of both sides and the limit, s; or the seconds that would suffice.

@@ -28,7 +28,7 @@ pub fn finding(figures: Figures) -> Finding {
     Finding { result: Ok(figures), reason: None, capture: None }
 }
 
-fn failed(why: Reason) -> Finding {
+fn failed_finding(why: Reason) -> Finding {
     Finding { result: Err(why), reason: None, capture: None }
 }
 
@@ -58,7 +58,7 @@ pub fn with_cpu_time(time: Verdict, verdict: MetricVerdict, ns: f64) -> Figures 
 }
 
 /// Builds the evidence of a test that is judged by its time.
-fn screened(screening: Finding) -> Evidence {
+fn screened_evidence(screening: Finding) -> Evidence {
     let criteria = Criteria { threshold: Threshold::default(), alpha: 0.01, gates: vec![Metric::Time], accepted: None };
     let (places, spent) = (Placed::Matched, Spent { seconds: 2.5, pairs: 96 });
     Evidence { criteria, screening, places, confirmation: None, first_calls: FirstCalls::Unremarkable, spent }
@@ -66,7 +66,7 @@ fn screened(screening: Finding) -> Evidence {
 
 fn confirmed_by(question: Question, screening: Finding, pairs: Finding) -> Evidence {
     let confirmation = Confirmation { question, pairs, instructions: None, closer: None, cpu_instructions: None };
-    Evidence { places: question.placed(), confirmation: Some(confirmation), ..screened(screening) }
+    Evidence { places: question.agreement(), confirmation: Some(confirmation), ..screened_evidence(screening) }
 }
 
 /// Adds the change of instructions, as a confirmation with this doubt does.
@@ -151,7 +151,7 @@ fn the_table_of_pairs_is_complete() {
             Finding { reason, ..finding(figures) }
         };
         let fresh = fresh.map_or_else(
-            || failed(Reason::BudgetUsedUp),
+            || failed_finding(Reason::BudgetUsedUp),
             |verdict| {
                 let mut fresh = of(verdict, [20, -20, 4, 0, 15]);
                 fresh.result.as_mut().unwrap().measured.layouts =
@@ -169,10 +169,10 @@ fn the_table_of_pairs_is_complete() {
 #[test]
 fn without_confirmation_the_first_pairs_decide() {
     for seen in [Verdict::Slower, Verdict::Same, Verdict::ChangedBelowThreshold] {
-        check(&screened(finding(figures(seen, 0.3))), seen, None);
+        check(&screened_evidence(finding(figures(seen, 0.3))), seen, None);
     }
     let open = open(figures(Verdict::Inconclusive, 0.3), Reason::TooNoisy);
-    check(&screened(open), Verdict::Inconclusive, Some(Reason::TooNoisy));
+    check(&screened_evidence(open), Verdict::Inconclusive, Some(Reason::TooNoisy));
     let because = FirstCallUnknown::BudgetUsedUp;
     let unknown = Evidence {
         first_calls: FirstCalls::Unknown(because.clone()),
@@ -197,7 +197,7 @@ fn a_budget_that_ends_is_not_the_test_s_fault() {
         let fresh = match fresh {
             Some(estimate) => open(figures(Verdict::Inconclusive, estimate), Reason::BudgetUsedUp),
             // No time was left for a single pair.
-            None => failed(Reason::BudgetUsedUp),
+            None => failed_finding(Reason::BudgetUsedUp),
         };
         let evidence = confirmed_by(Question::Pairs(places), finding(figures(first.0, first.1)), fresh);
         check(&evidence, Verdict::Inconclusive, Some(expected));
@@ -226,7 +226,7 @@ fn only_the_same_verdict_on_fresh_pairs_confirms() {
     check(finding(figures(Verdict::Faster, -0.3)), Verdict::Inconclusive, Some(Reason::NotConfirmed));
     check(finding(figures(Verdict::Inconclusive, 0.3)), Verdict::Inconclusive, Some(Reason::NotConfirmed));
     let probably = Reason::Unconfirmed { seen: Verdict::Slower };
-    check(failed(Reason::Interrupted), Verdict::Inconclusive, Some(probably));
+    check(failed_finding(Reason::Interrupted), Verdict::Inconclusive, Some(probably));
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_small_change_counts_if_fresh_pairs_show_it_and_else_stays_as_it_was() {
     for verdict in [Verdict::Inconclusive, Verdict::Same, Verdict::ChangedBelowThreshold] {
         check(verdict, -0.02, Verdict::ChangedBelowThreshold, -0.03);
     }
-    let cut = verdict(&confirmed_by(Question::Small, below(), failed(Reason::Interrupted)));
+    let cut = verdict(&confirmed_by(Question::Small, below(), failed_finding(Reason::Interrupted)));
     assert_eq!(cut.verdict, Verdict::ChangedBelowThreshold);
 }
 
@@ -425,18 +425,18 @@ fn first_calls(verdict: Verdict, estimate: f64) -> Figures {
 
 fn with_first_calls(later: Finding, first: Figures, fresh: Finding) -> Evidence {
     let first_calls = FirstCalls::Flagged { first: Box::new(first), fresh: Box::new(fresh) };
-    Evidence { first_calls, ..screened(later) }
+    Evidence { first_calls, ..screened_evidence(later) }
 }
 
 /// Builds the evidence of a test with flagged first calls and with unchanged later calls.
-fn flagged(seen: Verdict, fresh: Finding) -> Evidence {
+fn flagged_evidence(seen: Verdict, fresh: Finding) -> Evidence {
     let estimate = if seen == Verdict::Slower { 0.5 } else { -0.4 };
     with_first_calls(finding(figures(Verdict::Same, 0.0)), first_calls(seen, estimate), fresh)
 }
 
 #[test]
 fn a_first_call_that_shows_again_is_the_test_s_verdict() {
-    let evidence = flagged(Verdict::Slower, finding(first_calls(Verdict::Slower, 0.4)));
+    let evidence = flagged_evidence(Verdict::Slower, finding(first_calls(Verdict::Slower, 0.4)));
     let figures = check(&evidence, Verdict::Slower, None);
     assert!(matches!(figures.notes[0], Note::FirstCallDecides { .. }), "{figures:?}");
 }
@@ -469,7 +469,7 @@ fn a_slower_first_call_is_the_verdict_whatever_later_calls_are() {
 #[test]
 fn a_first_call_that_does_not_show_again_leaves_a_note() {
     let check = |seen, fresh: Finding, note: Note| {
-        let figures = check(&flagged(seen, fresh), Verdict::Same, None);
+        let figures = check(&flagged_evidence(seen, fresh), Verdict::Same, None);
         assert_eq!(figures.notes, [note]);
     };
     check(Verdict::Slower, finding(first_calls(Verdict::Same, 0.0)), Note::FirstCallTakenBack);
@@ -479,7 +479,7 @@ fn a_first_call_that_does_not_show_again_leaves_a_note() {
     // A gain that is not confirmed does not count.
     check(Verdict::Faster, finding(first_calls(Verdict::Inconclusive, -0.4)), Note::FirstCallNotConfirmed);
     let why = Reason::BudgetUsedUp;
-    check(Verdict::Faster, failed(why.clone()), Note::FirstCallNotMeasuredAgain { why });
+    check(Verdict::Faster, failed_finding(why.clone()), Note::FirstCallNotMeasuredAgain { why });
 }
 
 #[test]
@@ -498,7 +498,7 @@ fn fresh_pairs_decide_on_first_calls_that_are_probably_slower() {
 #[test]
 fn a_slower_first_call_that_is_neither_confirmed_nor_refuted_leaves_the_test_open() {
     let check = |fresh: Finding, expected: Reason| {
-        let figures = check(&flagged(Verdict::Slower, fresh), Verdict::Inconclusive, Some(expected));
+        let figures = check(&flagged_evidence(Verdict::Slower, fresh), Verdict::Inconclusive, Some(expected));
         assert!(figures.notes.iter().any(|note| matches!(note, Note::FirstCallDecides { .. })), "{figures:?}");
     };
     let seen = || Reason::Unconfirmed { seen: Verdict::Slower };
@@ -506,26 +506,26 @@ fn a_slower_first_call_that_is_neither_confirmed_nor_refuted_leaves_the_test_ope
     check(open(unsure(0.5), Reason::TooNoisy), Reason::NotConfirmed);
     check(open(unsure(0.5), Reason::BudgetUsedUp), seen());
     check(open(unsure(-0.5), Reason::BudgetUsedUp), Reason::BudgetUsedUp);
-    check(failed(Reason::BudgetUsedUp), seen());
+    check(failed_finding(Reason::BudgetUsedUp), seen());
     let how = Failure::Said("it is full".to_owned());
     let fails = || Reason::Fails { side: FailedOn::Head, how: how.clone(), intermittent: false };
-    check(failed(fails()), fails());
+    check(failed_finding(fails()), fails());
     // Later calls that are slower decide on their own.
     let slower = with_first_calls(
         finding(figures(Verdict::Slower, 0.3)),
         first_calls(Verdict::Slower, 0.5),
-        failed(Reason::BudgetUsedUp),
+        failed_finding(Reason::BudgetUsedUp),
     );
     assert_eq!(verdict(&slower).verdict, Verdict::Slower);
 }
 
-fn accepted(loss: f64, mode: Mode) -> AcceptedLoss {
+fn accept_loss(loss: f64, mode: Mode) -> AcceptedLoss {
     let (test, reason, date) = Default::default();
     AcceptedLoss { test, loss, mode, reason, date }
 }
 
-fn reported(figures: &Figures, accepted: Option<AcceptedLoss>) -> (Verdict, Measured) {
-    let mut evidence = screened(finding(figures.clone()));
+fn report(figures: &Figures, accepted: Option<AcceptedLoss>) -> (Verdict, Measured) {
+    let mut evidence = screened_evidence(finding(figures.clone()));
     evidence.criteria.accepted = accepted;
     let end = verdict(&evidence);
     (end.verdict, end.figures.unwrap().measured)
@@ -533,21 +533,21 @@ fn reported(figures: &Figures, accepted: Option<AcceptedLoss>) -> (Verdict, Meas
 
 #[test]
 fn reported_figures_are_relative_to_base() {
-    let (figures, loss) = (figures(Verdict::Same, 0.0), accepted(0.5, Mode::Steady));
-    let (verdict, measured) = reported(&figures, Some(loss));
+    let (figures, loss) = (figures(Verdict::Same, 0.0), accept_loss(0.5, Mode::Steady));
+    let (verdict, measured) = report(&figures, Some(loss));
     assert_eq!(verdict, Verdict::Same);
     assert!((measured.change.estimate - 0.5).abs() < 1e-12, "{measured:?}");
     assert!(measured.change.low < 0.5 && measured.change.high > 0.5);
-    assert_eq!(reported(&figures, None).1, figures.measured);
+    assert_eq!(report(&figures, None).1, figures.measured);
     // An accepted loss of first calls does not apply to later calls.
-    assert_eq!(reported(&figures, Some(accepted(0.5, Mode::FirstCall))).1, figures.measured);
+    assert_eq!(report(&figures, Some(accept_loss(0.5, Mode::FirstCall))).1, figures.measured);
 }
 
 #[test]
 fn single_calls_are_relative_to_base_already() {
     let mut figures = figures(Verdict::Slower, 19.0);
     figures.measured.bound = Some(Bound { ratio: 20.0, limit_ns: None, calls: Sides { base: 62, head: 2 } });
-    let reported = reported(&figures, Some(accepted(2.0, Mode::Steady)));
+    let reported = report(&figures, Some(accept_loss(2.0, Mode::Steady)));
     assert_eq!(reported, (Verdict::Slower, figures.measured));
 }
 
@@ -566,8 +566,8 @@ fn metrics(said: &[(Metric, MetricVerdict)]) -> Metrics {
 }
 
 /// Returns the end of a test that is decided by these metrics.
-fn gated(gates: &[Metric], time: Verdict, metrics: Metrics) -> (Verdict, Option<Reason>) {
-    let mut evidence = screened(finding(Figures { metrics, ..figures(time, 0.3) }));
+fn decide_by_gates(gates: &[Metric], time: Verdict, metrics: Metrics) -> (Verdict, Option<Reason>) {
+    let mut evidence = screened_evidence(finding(Figures { metrics, ..figures(time, 0.3) }));
     evidence.criteria.gates = gates.to_vec();
     let end = verdict(&evidence);
     assert_eq!(end.figures.unwrap().verdict, time);
@@ -576,7 +576,7 @@ fn gated(gates: &[Metric], time: Verdict, metrics: Metrics) -> (Verdict, Option<
 
 #[track_caller]
 fn check_gate(gates: &[Metric], said: &[(Metric, MetricVerdict)], expected: Verdict) {
-    assert_eq!(gated(gates, Verdict::Slower, metrics(said)).0, expected);
+    assert_eq!(decide_by_gates(gates, Verdict::Slower, metrics(said)).0, expected);
 }
 
 #[test]
@@ -592,15 +592,15 @@ fn only_the_metrics_that_decide_count() {
 
 #[test]
 fn unknown_metrics_do_not_pass() {
-    let (verdict, reason) = gated(&[Metric::Instructions], Verdict::Same, Metrics::new());
+    let (verdict, reason) = decide_by_gates(&[Metric::Instructions], Verdict::Same, Metrics::new());
     assert_eq!(verdict, Verdict::Inconclusive);
     assert_eq!(reason, Some(Reason::MetricUnknown { metric: Metric::Instructions, why: NoVerdict::NotLookedAt }));
     let own = Metrics::from([(Metric::Allocations, Err(NotMetered::OwnAllocator))]);
-    let (_, reason) = gated(&[Metric::Allocations], Verdict::Faster, own);
+    let (_, reason) = decide_by_gates(&[Metric::Allocations], Verdict::Faster, own);
     let why = NoVerdict::NotMetered(NotMetered::OwnAllocator);
     assert_eq!(reason, Some(Reason::MetricUnknown { metric: Metric::Allocations, why }));
     check_gate(&[Metric::PeakHeap], &[(Metric::PeakHeap, MetricVerdict::Varies)], Verdict::Inconclusive);
-    let mut evidence = screened(failed(Reason::Ignored));
+    let mut evidence = screened_evidence(failed_finding(Reason::Ignored));
     evidence.criteria.gates = vec![Metric::PeakHeap];
     let end = super::verdict(&evidence);
     assert_eq!((end.verdict, end.reason), (Verdict::NotMeasured, Some(Reason::Ignored)));
@@ -610,9 +610,9 @@ fn unknown_metrics_do_not_pass() {
 #[track_caller]
 fn check_work(time: Verdict, allocations: MetricVerdict, instructions: MetricVerdict, expected: Option<&CrossCheck>) {
     let metrics = metrics(&[(Metric::Allocations, allocations), (Metric::Instructions, instructions)]);
-    let mut evidence = screened(finding(Figures { metrics, ..figures(time, 0.3) }));
+    let mut evidence = screened_evidence(finding(Figures { metrics, ..figures(time, 0.3) }));
     assert_eq!(verdict(&evidence).cross_check.as_ref(), expected);
-    evidence.criteria.accepted = Some(accepted(0.5, Mode::Steady));
+    evidence.criteria.accepted = Some(accept_loss(0.5, Mode::Steady));
     assert_eq!(verdict(&evidence).cross_check, None);
 }
 
@@ -652,7 +652,7 @@ fn slower(evidence: &Evidence) -> Option<i32> {
 
 #[test]
 fn only_an_interval_of_enough_values_and_of_time_alone_bounds_a_change() {
-    let noisy = |values| screened(open(of_values(values, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
+    let noisy = |values| screened_evidence(open(of_values(values, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
     assert_eq!([7, 8, 64].map(|values| slower(&noisy(values))), [None, Some(400), Some(400)]);
     let strict = |values| Evidence { criteria: Criteria { alpha: 0.001, ..noisy(8).criteria }, ..noisy(values) };
     assert_eq!([8, 16].map(|values| slower(&strict(values))), [None, Some(400)]);
@@ -668,18 +668,18 @@ fn only_an_interval_of_enough_values_and_of_time_alone_bounds_a_change() {
         slower(&Evidence { criteria, ..noisy(8) })
     };
     assert_eq!((gated(&[]), gated(&[Metric::Time, Metric::Allocations])), (Some(400), None));
-    assert_eq!(slower(&screened(failed(Reason::BudgetUsedUp))), None);
+    assert_eq!(slower(&screened_evidence(failed_finding(Reason::BudgetUsedUp))), None);
 }
 
 #[test]
 fn one_layout_bounds_little_where_code_lies_elsewhere() {
-    let noisy = || screened(open(of_values(8, Verdict::Inconclusive, 0.0), Reason::TooNoisy));
+    let noisy = || screened_evidence(open(of_values(8, Verdict::Inconclusive, 0.0), Reason::TooNoisy));
     let at = |places| slower(&Evidence { places, ..noisy() });
     // 1.03 * 1.15.
     assert_eq!([Placed::Matched, Placed::Drawn, Placed::Uncertain].map(at), [Some(300), Some(1845), Some(1845)]);
     // The budget ended before a layout was drawn.
     let screening = || open(of_values(8, Verdict::Inconclusive, 0.0), Reason::TooNoisy);
-    assert_eq!(slower(&confirmed_by(DRAWN, screening(), failed(Reason::BudgetUsedUp))), Some(1845));
+    assert_eq!(slower(&confirmed_by(DRAWN, screening(), failed_finding(Reason::BudgetUsedUp))), Some(1845));
     // Drawn layouts include the effect of placement, except the effect of alignment in all of them: 1.05 * 1.02 and, of
     // 100 ns, 1.05 * 1.05.
     let fresh = || open(of_values(16, Verdict::Inconclusive, 0.02), Reason::TooNoisy);
@@ -719,7 +719,7 @@ fn a_change_that_does_not_count_is_bounded_with_what_can_explain_it() {
 fn first_calls_that_decide_bound_nothing() {
     let first = Box::new(of_values(8, Verdict::Slower, 0.5));
     let fresh = Box::new(open(of_values(8, Verdict::Inconclusive, 0.4), Reason::TooNoisy));
-    let later = screened(finding(of_values(8, Verdict::Same, 0.0)));
+    let later = screened_evidence(finding(of_values(8, Verdict::Same, 0.0)));
     assert_eq!(slower(&later), Some(300));
     assert_eq!(slower(&Evidence { first_calls: FirstCalls::Flagged { first, fresh }, ..later }), None);
 }
@@ -728,7 +728,7 @@ fn first_calls_that_decide_bound_nothing() {
 fn a_bound_is_relative_to_an_accepted_loss() {
     let (test, reason, date) = ("t".to_owned(), String::new(), String::new());
     let accepted = Some(AcceptedLoss { test, loss: 0.2, mode: Mode::Steady, reason, date });
-    let evidence = screened(open(of_values(8, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
+    let evidence = screened_evidence(open(of_values(8, Verdict::Inconclusive, 0.01), Reason::TooNoisy));
     let evidence = Evidence { criteria: Criteria { accepted, ..evidence.criteria }, ..evidence };
     assert_eq!(slower(&evidence), Some(400));
 }

@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
     /// Writes the files of a version into a tree.
     pub fn checkout(&mut self, place: Place, files: &FileSet, injections: &Injections) -> Result<()> {
         let _span = tracing::debug_span!("files").entered();
-        self.write(place, &files.placed(), &injections.place_roots(files))
+        self.write(place, &files.place_all(), &injections.place_roots(files))
     }
 
     /// Writes files into a tree at their current paths.
@@ -156,7 +156,7 @@ impl<'a> Builder<'a> {
     /// paths.
     pub fn restore(&mut self, files: &FileSet, injections: &Injections) -> Result<Vec<PathBuf>> {
         let _span = tracing::debug_span!("files").entered();
-        self.tree.restore(&self.repository, &files.placed(), &injections.place_roots(files))
+        self.tree.restore(&self.repository, &files.place_all(), &injections.place_roots(files))
     }
 
     /// Returns the paths that a program changed in the measured tree since the last checkout.
@@ -303,7 +303,7 @@ impl<'a> Builder<'a> {
         let Context { location, .. } = self.context;
         let repository = Rc::clone(&self.repository);
         let tree = self.tree(attempt.place())?;
-        let [own, other] = [side, side.other()].map(|side| attempt.files(side).placed());
+        let [own, other] = [side, side.other()].map(|side| attempt.files(side).place_all());
         let workspace = job.workspace.counterpart.as_ref().filter(|_| side == Side::Base);
         let workspace = workspace.map_or(job.workspace, |base| &base.workspace);
         let manifest = tree.path(Path::new(&workspace.root).join("Cargo.toml"));
@@ -332,7 +332,7 @@ impl<'a> Builder<'a> {
         if there.is_empty() {
             return Ok(SideBuild::empty(ours));
         }
-        let files = &*attempt.files(side).placed();
+        let files = &*attempt.files(side).place_all();
         let injections = &attempt.injections().place_roots(attempt.files(side));
         let target_dir = ours.join(match attempt.place() {
             Place::Measured | Place::Probed { apart: false } => TARGET_DIR,
@@ -363,7 +363,7 @@ impl<'a> Builder<'a> {
                 location,
                 repository.root(),
                 tree,
-                [files, &*attempt.files(side.other()).placed()],
+                [files, &*attempt.files(side.other()).place_all()],
             ),
             targets: &there,
             package_folders: &package_folders,

@@ -2,7 +2,7 @@
 
 use super::shadow::Tree;
 use perfunit_model::error::Result;
-use perfunit_project::cargo::{Location, anchored, user_folder};
+use perfunit_project::cargo::{Location, make_absolute, user_folder};
 use perfunit_project::git::FileSet;
 use perfunit_system::fs;
 use std::collections::BTreeSet;
@@ -158,7 +158,7 @@ fn push_overrides(
             let Some(new) = variable(&format!("CARGO_{}", path.join("_").to_uppercase().replace('-', "_"))) else {
                 return;
             };
-            let new = if PROGRAMS.contains(&last) { anchored(Path::new(&new)).display().to_string() } else { new };
+            let new = if PROGRAMS.contains(&last) { make_absolute(Path::new(&new)).display().to_string() } else { new };
             // Values of profiles can be text, numbers or booleans, whatever the current type.
             let is_text = value.is_str() && path.first() != Some(&"profile");
             let is_plain = !is_text && (new.parse::<bool>().is_ok() || new.parse::<i64>().is_ok());

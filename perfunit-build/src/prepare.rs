@@ -168,7 +168,7 @@ impl Builder<'_> {
             _ => error.broken(side, output()),
         })?;
         let text = fs::read_if_exists(&variables)?.unwrap_or_default();
-        let variables = step.exported(&String::from_utf8_lossy(&text))?;
+        let variables = step.parse_variables(&String::from_utf8_lossy(&text))?;
         let result = StepResult { files: self.keep_made(version, folder)?, variables };
         json::write(&folder.join(NOTE), &result)?;
         folder.parent().map_or(Ok(()), |above| cache::prune(above, KEPT, Duration::ZERO))?;

@@ -6,7 +6,7 @@ use super::embedded::{
 };
 use super::wrapper::{CONFIG_NAME, Inlining, Probes, WRAPPER_NAME, WrapperConfig};
 use perfunit_model::error::{Error, Result};
-use perfunit_project::cargo::{Cargo, anchored};
+use perfunit_project::cargo::{Cargo, make_absolute};
 use perfunit_system::cache::{self, KeyBuilder};
 use perfunit_system::fs;
 use perfunit_system::interrupt;
@@ -72,7 +72,7 @@ pub fn prepare(cargo: &Cargo, cache: &Path, variant: Variant, terminal: Terminal
     let libraries = libraries(cargo, &cache.join("libraries"), terminal)?;
     let executable = process::own_executable()?;
     let chained = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").filter(|value| !value.is_empty());
-    let chained = chained.map(|wrapper| anchored(Path::new(&wrapper)));
+    let chained = chained.map(|wrapper| make_absolute(Path::new(&wrapper)));
     let key = KeyBuilder::default()
         .with_file(&executable)?
         .with(libraries.as_os_str().as_encoded_bytes())

@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    fn explained(name: &str) -> Outcome {
+    fn explained_outcome(name: &str) -> Outcome {
         let responsible = ResponsibleFunction {
             function: 1,
             how: Responsibility::ItsOwn,
@@ -267,12 +267,12 @@ mod tests {
     #[test]
     fn a_function_is_accepted_where_it_is_responsible() {
         for (name, is_accepted) in [("word", true), ("lexer::word", true), ("Parser::line", false), ("ord", false)] {
-            check(explained("a"), &[&format!("{name} <= 5% because x")], is_accepted);
+            check(explained_outcome("a"), &[&format!("{name} <= 5% because x")], is_accepted);
         }
         let word = ["lexer::word <= 5% because x"];
         let alike = Outcome { why: Some(why(&["mycrate::lexer::line"])), ..slower("b", 0.04) };
         let other = Outcome { why: Some(why(&["mycrate::lexer::word", "mycrate::other"])), ..slower("c", 0.04) };
-        let run = run(vec![explained("a"), alike, other], &word);
+        let run = run(vec![explained_outcome("a"), alike, other], &word);
         assert_eq!(run.accepted().map(|test| test.test.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         let only = Outcome { why: Some(why(&["mycrate::lexer::word"])), ..slower("d", 0.04) };
         check(only, &word, true);

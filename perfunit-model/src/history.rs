@@ -187,7 +187,7 @@ impl Step {
     }
 
     /// Returns the slower and faster tests.
-    pub fn moved(&self) -> impl Iterator<Item = &StepTest> {
+    pub fn changed_tests(&self) -> impl Iterator<Item = &StepTest> {
         self.tests.iter().filter(|test| test.verdict.is_change())
     }
 }
@@ -217,7 +217,7 @@ impl Release {
     /// Returns the commits that made a test slower or faster, as far as they were compared.
     pub fn moved_by<'a>(&'a self, test: &'a TestId) -> impl Iterator<Item = (&'a Commit, &'a StepTest)> {
         let steps = self.commits.iter().filter_map(|entry| Some((&entry.commit, entry.step()?)));
-        steps.filter_map(|(commit, step)| Some((commit, step.moved().find(|found| found.test == *test)?)))
+        steps.filter_map(|(commit, step)| Some((commit, step.changed_tests().find(|found| found.test == *test)?)))
     }
 
     /// Returns the commits that were never compared.

@@ -126,7 +126,7 @@ mod tests {
         assert!(junit::render(&run, rendering.denied).contains("failures=\"0\""));
         let page = html::render(&run, &html::HtmlOptions::default());
         assert!(page.contains("<tbody class=\"accepted\"") && page.contains("it checks for overflow"), "{page}");
-        let passed = push::passed("main", "v1", &run);
+        let passed = push::describe_pass("main", "v1", &run);
         assert!(passed.contains("none slower, 1 slower and accepted"), "{passed}");
         let document: serde_json::Value = serde_json::from_str(&json::render(&run)).unwrap();
         assert_eq!(
@@ -151,7 +151,7 @@ mod tests {
         let outputs = crate::github::outputs(&run, Conclusion::Slower, None);
         assert!(outputs.starts_with("verdict=slower\nslower=1\naccepted=1\n"), "{outputs}");
         assert!(junit::render(&run, rendering.denied).contains("failures=\"1\""));
-        let blocked = push::blocked("main", "v1", &run, (Conclusion::Slower, Denied::default()));
+        let blocked = push::describe_block("main", "v1", &run, (Conclusion::Slower, Denied::default()));
         assert_eq!(blocked, "push of main blocked: 1 test slower than at v1: mycrate b");
         let sections = Sections::of(&run, rendering.denied);
         assert_eq!((sections.items(Kind::Accepted).len(), sections.items(Kind::Tests(Verdict::Slower)).len()), (1, 1));

@@ -180,7 +180,7 @@ fn without_generics(symbol: &str) -> String {
             short.push(char);
             continue;
         }
-        let length = bracketed(&symbol[at..]);
+        let length = bracketed_len(&symbol[at..]);
         while chars.next_if(|(next, _)| *next < at + length).is_some() {}
         short.truncate(short.trim_end_matches("::").len());
     }
@@ -192,7 +192,7 @@ fn without_generics(symbol: &str) -> String {
 
 /// Returns the length of the angle brackets at the start of a text, including both brackets. The arrow of a function
 /// type is not a bracket.
-fn bracketed(text: &str) -> usize {
+fn bracketed_len(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut before = ' ';
     for (at, char) in text.char_indices() {
@@ -235,7 +235,7 @@ mod tests {
         Outcome { why, ..outcome(name, Verdict::Slower, Some(measured(1e3, change))) }
     }
 
-    fn explained(name: &str, change: f64, reaches: &[&str]) -> Outcome {
+    fn explained_outcome(name: &str, change: f64, reaches: &[&str]) -> Outcome {
         let difference = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         let (calls, changed) = (Sides { base: 3.0, head: 3.0 }, Some(ChangeKind::Changed));
         let responsible = ResponsibleFunction {
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn tests_that_differ_in_the_same_functions_have_one_cause() {
         let tests = [
-            explained("a", 12.47, &["f", "g"]),
+            explained_outcome("a", 12.47, &["f", "g"]),
             slower("b", 0.5, &["f", "g"]),
             slower("c", 0.02, &["f", "g"]),
             slower("d", 0.3, &["h::<u8>"]),
@@ -335,9 +335,9 @@ mod tests {
 
     #[test]
     fn explanations_that_disagree_say_nothing_of_others() {
-        let mut other = explained("b", 0.4, &["f"]);
+        let mut other = explained_outcome("b", 0.4, &["f"]);
         other.explanation.as_mut().unwrap().responsible[0].function = 0;
-        let tests = [explained("a", 0.5, &["f"]), other, slower("c", 0.3, &["f"])];
+        let tests = [explained_outcome("a", 0.5, &["f"]), other, slower("c", 0.3, &["f"])];
         let tests: Vec<&Outcome> = tests.iter().collect();
         let run = run(tests.iter().map(|test| (*test).clone()).collect());
         let groups = groups(&tests, &run);

@@ -319,7 +319,7 @@ fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
     }
     figures.extend([
         interval(workload.f1),
-        rate(&missed(&workload.found), detail),
+        rate(&missed_rate(&workload.found), detail),
         rate(&workload.false_alarms, detail),
         seconds(workload.changed.seconds_per_verdict),
         seconds(workload.equal.seconds_per_verdict),
@@ -328,7 +328,7 @@ fn figures(workload: &Workload, detail: Detail) -> Vec<String> {
 }
 
 /// Returns the rate of missed effects.
-fn missed(found: &Rate) -> Rate {
+fn missed_rate(found: &Rate) -> Rate {
     let complement = |value: Option<f64>| value.map(|value| 1.0 - value);
     let rate = found.rate.map(|rate| Interval {
         estimate: complement(rate.estimate),
@@ -384,7 +384,7 @@ fn comparison(document: &Document) -> Vec<Row> {
 
 /// Formats F1, misses and false alarms as `98.3 % (3.3 %, 0 %)`.
 fn answers(compared: &Compared) -> String {
-    let missed = missed(&compared.found).rate;
+    let missed = missed_rate(&compared.found).rate;
     format!("{} ({}, {})", estimate(compared.f1), estimate(missed), estimate(compared.false_alarms.rate))
 }
 

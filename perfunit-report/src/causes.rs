@@ -50,7 +50,7 @@ pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
 
 fn line(explanation: &Explanation, responsible: &ResponsibleFunction, glyphs: Glyphs) -> String {
     let function = &explanation.functions[responsible.function];
-    let change = signed(responsible.change.estimate, explanation.engine, glyphs);
+    let change = format_difference(responsible.change.estimate, explanation.engine, glyphs);
     let interval = interval(responsible.change, explanation.engine, glyphs);
     let share = 100.0 * responsible.share;
     let how = how(explanation, responsible);
@@ -116,10 +116,10 @@ pub(super) fn how(explanation: &Explanation, responsible: &ResponsibleFunction) 
         (Engine::SystemTime, true) => "spends more time in system calls",
         (Engine::SystemTime, false) => "spends less time in system calls",
     };
-    format!("{takes}{}", called(responsible.calls))
+    format!("{takes}{}", describe_calls(responsible.calls))
 }
 
-fn called(calls: Sides<f64>) -> String {
+fn describe_calls(calls: Sides<f64>) -> String {
     if (calls.head - calls.base).abs() < 0.01 * calls.base.max(0.1) {
         format!(", {} per run", calls_in_words(calls.head))
     } else {
@@ -148,12 +148,12 @@ pub(super) fn interval(change: Difference, engine: Engine, glyphs: Glyphs) -> St
     if is_count && change.high - change.low <= EXACT * change.estimate.abs() {
         return String::new();
     }
-    let [low, high] = [change.low, change.high].map(|cost| signed(cost, engine, glyphs));
+    let [low, high] = [change.low, change.high].map(|cost| format_difference(cost, engine, glyphs));
     format!(" [{low}, {high}]")
 }
 
 /// Formats a difference with its sign.
-pub(super) fn signed(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
+pub(super) fn format_difference(cost: f64, engine: Engine, glyphs: Glyphs) -> String {
     format!("{}{}", if cost < 0.0 { "-" } else { "+" }, format::cost(cost.abs(), engine, glyphs))
 }
 
@@ -242,7 +242,7 @@ pub fn without_probe(explanation: &Explanation) -> Option<String> {
 /// Returns the difference, if its interval excludes zero.
 pub fn change(explanation: &Explanation, node: &CallNode, glyphs: Glyphs) -> Option<String> {
     let change = node.total_change;
-    change.is_certain().then(|| signed(change.estimate, explanation.engine, glyphs))
+    change.is_certain().then(|| format_difference(change.estimate, explanation.engine, glyphs))
 }
 
 /// Returns the lines of the call tree, callers first, without folded nodes.
@@ -332,8 +332,8 @@ mod tests {
     #[test]
     fn calls_are_whole_numbers_where_they_can_be() {
         assert_eq!([0.9999, 3.0001, 2.5, 1234.4].map(times), ["once", "3 times", "2.50 times", "1234 times"]);
-        assert_eq!(called(Sides { base: 3.0, head: 5.0 }), ", 5 calls per run instead of 3");
-        assert_eq!(called(Sides { base: 1.0, head: 1.0 }), ", 1 call per run");
+        assert_eq!(describe_calls(Sides { base: 3.0, head: 5.0 }), ", 5 calls per run instead of 3");
+        assert_eq!(describe_calls(Sides { base: 1.0, head: 1.0 }), ", 1 call per run");
     }
 
     fn dependency(package: &str, share: f64) -> Cause {

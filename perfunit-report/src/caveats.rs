@@ -1,6 +1,6 @@
 //! Caveats: the limits of the figures of a run.
 
-use super::counts::measured;
+use super::counts::count_measured;
 use perfunit_model::format::{count, one_line, threshold};
 use perfunit_model::{NoLayout, Reason, Run, Verdict, Warning};
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use std::mem::discriminant;
 
 /// Returns all caveats of a run, the most severe first, each with its status word.
 pub fn all(run: &Run) -> Vec<(&'static str, String)> {
-    let interrupted = run.interrupted.then(|| ("Interrupted", interrupted(run)));
+    let interrupted = run.interrupted.then(|| ("Interrupted", describe_interruption(run)));
     let notes = notes(run).into_iter().map(|note| ("Note", note));
-    let warnings = counted(&run.warnings).into_iter().map(|(warning, times)| {
+    let warnings = count_repetitions(&run.warnings).into_iter().map(|(warning, times)| {
         let again = if times > 1 { format!(" ({times} times)") } else { String::new() };
         ("Warning", warning + &again)
     });
@@ -32,8 +32,8 @@ pub fn further(second: &Run, run: &Run) -> Vec<(&'static str, String)> {
 }
 
 /// Describes how far an interrupted run came.
-fn interrupted(run: &Run) -> String {
-    let done = measured(run);
+fn describe_interruption(run: &Run) -> String {
+    let done = count_measured(run);
     let left = run.outcomes.iter().filter(|outcome| outcome.reason == Some(Reason::Interrupted));
     // A test stopped halfway has figures and the reason at once; it counts as measured.
     let planned = done + left.filter(|outcome| outcome.verdict == Verdict::NotMeasured).count();
@@ -43,7 +43,7 @@ fn interrupted(run: &Run) -> String {
 /// Returns notes on what limits the figures.
 pub fn notes(run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
-    if measured(run) == 0 {
+    if count_measured(run) == 0 {
         return notes;
     }
     if let Some(kind) = run.environment.lto_off {
@@ -121,7 +121,7 @@ fn within_reach_of_layout(run: &Run) -> Option<String> {
 }
 
 /// Returns each warning once, in order of first appearance, with its number of repetitions.
-fn counted(warnings: &[Warning]) -> Vec<(String, usize)> {
+fn count_repetitions(warnings: &[Warning]) -> Vec<(String, usize)> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     for warning in warnings.iter().map(|warning| one_line(&warning.to_string())) {
         match counted.iter_mut().find(|(known, _)| *known == warning) {

@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Returns the number of measured tests.
-pub fn measured(run: &Run) -> usize {
+pub fn count_measured(run: &Run) -> usize {
     run.outcomes.len() - run.count(Verdict::NotMeasured)
 }
 
 /// Returns the reason if selection left nothing to measure.
 pub fn nothing_because(run: &Run) -> Option<NothingBecause> {
-    run.selection.nothing_because.filter(|_| measured(run) == 0)
+    run.selection.nothing_because.filter(|_| count_measured(run) == 0)
 }
 
 /// Counts the measured tests that could not have detected the requested change, as a sentence without a full stop.
 pub fn insensitive(run: &Run) -> Option<String> {
     let asked: Vec<f64> = run.insensitive().map(|measured| measured.asked.margin()).collect();
     let first = *asked.first()?;
-    let all = count(measured(run), "test");
+    let all = count(count_measured(run), "test");
     let change = if asked.iter().all(|each| each.to_bits() == first.to_bits()) {
         format!("a change of {}", threshold(first))
     } else {
@@ -132,7 +132,7 @@ impl Excluded {
     /// Returns the smallest bound that at least nine in ten tests exclude, otherwise the largest bound; `None` if no
     /// test excludes it.
     pub fn of(run: &Run) -> Option<Self> {
-        let of = measured(run) + Unmeasured::of(run).not_measured;
+        let of = count_measured(run) + Unmeasured::of(run).not_measured;
         let excludes = |outcome: &&Outcome, slower_by| outcome.possible.is_some_and(|found| found.slower < slower_by);
         let all = run.bound.bounds().map(|bound| {
             let slower_by = bound.fraction();

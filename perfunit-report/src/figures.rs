@@ -23,7 +23,7 @@ pub enum Detail {
 
 /// Returns the outcomes of one verdict, the largest change in either direction first. Outcomes of first calls alone
 /// come last.
-pub fn sorted(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
+pub fn sort_by_change(outcomes: &[Outcome], verdict: Verdict) -> Vec<&Outcome> {
     let mut group: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
     sort(&mut group);
     group
@@ -195,7 +195,7 @@ pub fn phrase(measured: &Measured) -> String {
 
 /// Formats the deciding figures of a test as one phrase: the change in time, then the changes of other deciding
 /// metrics.
-pub fn decided(outcome: &Outcome, run: &Run) -> String {
+pub fn deciding_figures(outcome: &Outcome, run: &Run) -> String {
     let time = outcome.measured.as_ref().map(phrase);
     let others = metrics::deciding(outcome, run.gates_of(outcome));
     time.into_iter().chain(others).collect::<Vec<_>>().join(", ")
@@ -244,9 +244,10 @@ fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<
     let gates = run.gates_of(outcome);
     let check = outcome.cross_check.as_ref().map(ToString::to_string);
     let responsible = outcome.explanation.iter().flat_map(|explanation| causes::lines(explanation, glyphs));
-    let responsible = responsible.chain(unexplained(outcome));
+    let responsible = responsible.chain(unexplained_reason(outcome));
     if detail == Detail::Brief {
-        let work = metrics::changed(outcome, gates, glyphs).into_iter().chain(metrics::programs(outcome, glyphs));
+        let work =
+            metrics::changed_metrics(outcome, gates, glyphs).into_iter().chain(metrics::programs(outcome, glyphs));
         return work.chain(check).chain(responsible).collect();
     }
     let tree = outcome.explanation.iter().flat_map(|explanation| causes::tree_lines(explanation, glyphs));
@@ -270,7 +271,7 @@ fn details(outcome: &Outcome, run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<
 }
 
 /// Returns the reason why no function is named, unless the explanation has it.
-pub fn unexplained(outcome: &Outcome) -> Option<String> {
+pub fn unexplained_reason(outcome: &Outcome) -> Option<String> {
     let why = outcome.unexplained.as_ref().filter(|_| outcome.explanation.is_none())?;
     Some(format!("not explained: {}", format::one_line(&why.to_string())))
 }
@@ -397,12 +398,13 @@ mod tests {
     fn the_largest_change_comes_first_then_the_name() {
         let outcomes = [("c", 0.2), ("b", 0.3), ("a", 0.2), ("d", f64::NAN)]
             .map(|(name, change)| outcome(name, Verdict::Slower, Some(measured(1e3, change))));
-        let names: Vec<&str> = sorted(&outcomes, Verdict::Slower).iter().map(|o| o.test.name.as_str()).collect();
+        let names: Vec<&str> =
+            sort_by_change(&outcomes, Verdict::Slower).iter().map(|o| o.test.name.as_str()).collect();
         assert_eq!(names, ["d", "b", "a", "c"]);
         let first_call = Note::FirstCallDecides { later_ns: Sides { base: 1e3, head: 1e3 } };
         let mut outcomes = outcomes;
         outcomes[1].notes.push(first_call);
-        assert_eq!(sorted(&outcomes, Verdict::Slower).last().unwrap().test.name, "b");
+        assert_eq!(sort_by_change(&outcomes, Verdict::Slower).last().unwrap().test.name, "b");
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub fn can_draw() -> Result<()> {
 
 /// Returns folded stacks: a line for each node of the call tree with the path to it, its own time on base and on head
 /// in ps, or its instructions. Tools for differential flamegraphs read this format.
-pub fn folded(explanation: &Explanation) -> String {
+pub fn fold_stacks(explanation: &Explanation) -> String {
     let factor = match explanation.engine {
         Engine::Probes => PS_PER_NS,
         Engine::Callgrind | Engine::SystemCalls | Engine::SystemTime => 1.0,
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn stacks_have_the_time_of_both_versions() {
-        let folded = folded(&explanation());
+        let folded = fold_stacks(&explanation());
         let lines: Vec<&str> = folded.lines().collect();
         assert_eq!(
             lines,
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn instructions_are_counted_whole() {
-        let folded = folded(&Explanation { engine: Engine::Callgrind, ..explanation() });
+        let folded = fold_stacks(&Explanation { engine: Engine::Callgrind, ..explanation() });
         assert_eq!(folded.lines().next(), Some("parser::tests::long 100 110"));
     }
 

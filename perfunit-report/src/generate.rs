@@ -3,7 +3,7 @@
 
 use super::TextOptions;
 use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text};
-use super::text::{heading, unreached};
+use super::text::{heading, write_unreached};
 use super::wire::{SCHEMA_VERSION, pretty};
 use perfunit_model as model;
 use perfunit_model::format::{count, one_line};
@@ -25,7 +25,7 @@ pub fn text(versions: &Sides<VersionName>, generation: &Generation, options: &Te
             screen.below(INDENT, &source(workload));
         }
     }
-    unreached(without, &mut screen);
+    write_unreached(without, &mut screen);
     let all = reached.len() + without.len();
     let summary = match all {
         0 => "no changed function that no test executes".to_owned(),

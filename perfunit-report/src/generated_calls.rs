@@ -21,7 +21,7 @@ pub fn headline(run: &Run) -> Option<String> {
     };
     let slower = slower(generated).count();
     let word = figures::word(Verdict::Slower, Words::of(&compared.all_gates()));
-    let measured = counts::measured(compared);
+    let measured = counts::count_measured(compared);
     Some(match (slower, measured) {
         (0, 0) => "no generated call was measured".to_owned(),
         (0, measured) => match compared.inconclusive().count() {
@@ -54,12 +54,12 @@ pub fn items(run: &Run) -> Vec<(String, String)> {
         let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         let responsible = responsible.map(|line| format!("; {line}")).unwrap_or_default();
         let accepted = acceptance::said(outcome, compared).map(|said| format!(", {said}")).unwrap_or_default();
-        format!("{word}, {}{accepted}{responsible}", figures::decided(outcome, compared))
+        format!("{word}, {}{accepted}{responsible}", figures::deciding_figures(outcome, compared))
     };
-    changed.map(|outcome| (called(generated, outcome), said(outcome))).collect()
+    changed.map(|outcome| (name_call(generated, outcome), said(outcome))).collect()
 }
 
-fn called(generated: &GeneratedCalls, outcome: &Outcome) -> String {
+fn name_call(generated: &GeneratedCalls, outcome: &Outcome) -> String {
     match generated.generation.workload(&outcome.test) {
         Some(workload) => format!("{} ({})", one_line(&workload.call.function.name), one_line(&outcome.test.name)),
         None => one_line(&outcome.test.to_string()),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::figures::Detail;
     use crate::sections::Kind;
-    use crate::text::written;
+    use crate::text::plain_text;
     use perfunit_model::samples::{measured, outcome, run, workload};
     use perfunit_model::{CallFailure, NotCompared, NotGenerated, Selection, SystemCall, Uncovered, UncoveredBecause};
     use perfunit_model::{Function, Generation, WithoutWorkload};
@@ -90,7 +90,7 @@ mod tests {
         Run { generated: Some(generated), selection, ..run(Vec::new()) }
     }
 
-    fn compared() -> Run {
+    fn compared_run() -> Run {
         let slower = outcome("sum_7_0_n256", Verdict::Slower, Some(measured(1e3, 0.125)));
         let same = outcome("sum_7_1", Verdict::Same, Some(measured(1e3, 0.0)));
         with(Some(Ok(Box::new(run(vec![slower, same])))))
@@ -98,9 +98,9 @@ mod tests {
 
     #[test]
     fn calls_are_apart_and_say_which_function_they_call() {
-        let run = compared();
+        let run = compared_run();
         assert_eq!(headline(&run).unwrap(), "1 of 2 generated calls slower");
-        let text = written(&run, &[Kind::Generated], Detail::Brief);
+        let text = plain_text(&run, &[Kind::Generated], Detail::Brief);
         let counts = "1 slower, 1 unchanged (within +-10 %)";
         let made = format!("   Generated  2 calls for 1 function that no test executes: {counts}\n");
         assert!(text.contains(&made), "{text}");
@@ -124,7 +124,7 @@ mod tests {
     fn every_format_has_the_slower_call() {
         use crate::{Rendering, html, json, junit, markdown};
         use perfunit_model::Denied;
-        let run = compared();
+        let run = compared_run();
         let page = html::render(&run, &html::HtmlOptions::default());
         let denied = Denied { generated: true, ..Denied::default() };
         let texts = [markdown::render(&run, &Rendering::default()), page, junit::render(&run, denied)];

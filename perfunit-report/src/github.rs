@@ -49,13 +49,13 @@ pub fn annotations(run: &Run) -> String {
     let growing = sections.items(Kind::Growth).iter().map(|item| warning(item, "grows with a larger power"));
     let uncovered = sections.items(Kind::Uncovered).iter().map(|item| warning(item, "is executed by no test"));
     let accepted = sections.get(Kind::Accepted).map(|section| of_tests_in("notice", section));
-    limited("error", errors.collect())
-        + &limited("warning", functions.chain(growing).chain(uncovered).collect())
+    limit("error", errors.collect())
+        + &limit("warning", functions.chain(growing).chain(uncovered).collect())
         + &accepted.unwrap_or_default()
 }
 
 /// Returns the annotations that GitHub shows; the last one counts the rest.
-fn limited(level: &str, mut all: Vec<String>) -> String {
+fn limit(level: &str, mut all: Vec<String>) -> String {
     if all.len() > MOST {
         let more = all.split_off(MOST - 1).len();
         all.push(format!("::{level} title=... and {more} more::GitHub shows {MOST} of a step, the report has all\n"));
@@ -100,7 +100,7 @@ fn warning(item: &Item<'_>, what: &str) -> String {
 fn message(outcomes: &[&Outcome], run: &Run) -> String {
     let mut lines: Vec<String> = Vec::new();
     for outcome in outcomes.iter().take(TESTS) {
-        lines.push(format!("{}: {}", one_line(&outcome.test.to_string()), figures::decided(outcome, run)));
+        lines.push(format!("{}: {}", one_line(&outcome.test.to_string()), figures::deciding_figures(outcome, run)));
         let explanation = outcome.explanation.as_ref();
         lines.extend(explanation.and_then(|found| causes::lines(found, Glyphs::Unicode).into_iter().next()));
     }

@@ -99,7 +99,7 @@ impl From<&model::Scaling> for Scaling {
             largest: scaling.largest,
             ratio: finite(scaling.ratio),
             ns: scaling.ns.map(finite),
-            text: scaled(scaling),
+            text: describe_scaling(scaling),
         }
     }
 }
@@ -148,7 +148,7 @@ pub fn said(finding: &GrowthFinding) -> String {
 }
 
 /// Describes how the time of a workload with a parameter grows.
-pub fn scaled(scaling: &model::Scaling) -> String {
+pub fn describe_scaling(scaling: &model::Scaling) -> String {
     let Sides { base, head } = scaling.exponent.map(|exponent| power(exponent.estimate));
     format!("time grows as {head} instead of {base}: {} times as long at {}", times(scaling.ratio), scaling.largest)
 }
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::figures::Detail;
     use crate::sections::{Kind, place};
-    use crate::text::written;
+    use crate::text::plain_text;
     use perfunit_model::{GrowthUnseen, NotCounted, Run, UnseenBecause, samples};
 
     fn finding() -> GrowthFinding {
@@ -194,7 +194,7 @@ mod tests {
     #[track_caller]
     fn check(growth: model::Growth, expected: &str) {
         let run = Run { growth: Some(growth), ..samples::run(Vec::new()) };
-        assert_eq!(written(&run, &[Kind::Scaling, Kind::Growth], Detail::Brief), expected);
+        assert_eq!(plain_text(&run, &[Kind::Scaling, Kind::Growth], Detail::Brief), expected);
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_series_of_workloads_says_how_its_time_grows() {
-        let said = scaled(&samples::scaling());
+        let said = describe_scaling(&samples::scaling());
         assert_eq!(said, "time grows as n^2.0 instead of n^1.1: 310 times as long at 4096");
     }
 }

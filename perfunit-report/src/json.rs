@@ -519,7 +519,7 @@ impl Ratchet {
             comparison: found.run().map(|run| Box::new(Document::from(run))),
             not_compared: found.comparison.as_ref().err().map(not_compared),
             cumulative_losses: run.cumulative_losses().into_iter().map(|outcome| Test::from(&outcome.test)).collect(),
-            accepted: ratchet::accepted(run).map(accepted).collect(),
+            accepted: ratchet::accepted_losses(run).map(accepted).collect(),
         }
     }
 }

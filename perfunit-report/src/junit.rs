@@ -5,7 +5,7 @@
 //! no properties of cases, so figures are text.
 
 use super::counts::is_unaffected;
-use super::figures::{phrase, possible, statistics, times, unexplained};
+use super::figures::{phrase, possible, statistics, times, unexplained_reason};
 use super::sections::{Kind, Section, Sections, is_failing};
 use super::{acceptance, causes, counts, metrics};
 use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
@@ -58,8 +58,8 @@ fn further(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
         Kind::Functions => Some(functions("functions", section, denied.functions)),
         Kind::Growth => Some(functions("growth", section, denied.growth)),
         Kind::Ratchet => ratchet(section, run, denied),
-        Kind::Generated => generated(section, run, denied),
-        Kind::Undecided => Some(undecided(section)),
+        Kind::Generated => generated_suite(section, run, denied),
+        Kind::Undecided => Some(undecided_suite(section)),
         _ => None,
     }
 }
@@ -82,7 +82,7 @@ fn ratchet(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite
 }
 
 /// Returns a case for each compared generated call, or one with the reason for a missing comparison that is denied.
-fn generated(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
+fn generated_suite(section: &Section<'_>, run: &Run, denied: Denied) -> Option<TestSuite> {
     let found = run.generated.as_ref()?;
     let mut suite = TestSuite::new("generated");
     if let Some(compared) = found.run() {
@@ -123,7 +123,7 @@ fn functions(name: &str, section: &Section<'_>, is_denied: bool) -> TestSuite {
 }
 
 /// Returns a case for each requested answer that is missing.
-fn undecided(section: &Section<'_>) -> TestSuite {
+fn undecided_suite(section: &Section<'_>) -> TestSuite {
     let mut suite = TestSuite::new("undecided");
     for item in &section.items {
         let mut status = failed_or_skipped(true);
@@ -187,7 +187,7 @@ fn why_not(outcome: &Outcome) -> String {
 /// Returns the verdict in a line, then statistics, work, responsible functions and remarks.
 fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
     let glyphs = Glyphs::Unicode;
-    let work = metrics::changed(outcome, run.gates_of(outcome), glyphs);
+    let work = metrics::changed_metrics(outcome, run.gates_of(outcome), glyphs);
     let verdict = variant_name(outcome.verdict);
     let figures = outcome.measured.as_ref().map(|measured| {
         let [base, head] = times(measured, glyphs);
@@ -215,7 +215,7 @@ fn lines(outcome: &Outcome, run: &Run) -> Vec<String> {
         .chain(work)
         .chain(check)
         .chain(responsible);
-    let rest = rest.chain(unexplained(outcome));
+    let rest = rest.chain(unexplained_reason(outcome));
     let notes = outcome.notes.iter().map(|note| one_line(&note.to_string()));
     std::iter::once(first).chain(rest).chain(notes).collect()
 }

@@ -59,7 +59,7 @@ pub fn render(run: &Run, format: Format, rendering: &Rendering) -> String {
     match format {
         Format::Text => {
             text::render(run, &rendering.text, rendering.denied)
-                + &text::undecided(run, &rendering.text, rendering.denied)
+                + &text::undecided_lines(run, &rendering.text, rendering.denied)
         }
         Format::Markdown => markdown::render(run, rendering),
         Format::Short => short::render(run, rendering.denied),

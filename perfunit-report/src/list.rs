@@ -6,7 +6,7 @@ use super::generate::Without;
 use super::json;
 use super::sections::unmeasured_targets;
 use super::terminal::{DIM, GOOD, INDENT, STRONG, Screen, TARGET, Text, test_name};
-use super::text::{coverage, heading, unreached};
+use super::text::{coverage, heading, write_unreached};
 use super::wire::{self, SCHEMA_VERSION, pretty};
 use perfunit_model::format::{Glyphs, count, one_line};
 use perfunit_model::{
@@ -63,7 +63,7 @@ pub fn text(listing: &Listing, options: &ListOptions<'_>) -> String {
     }
     let detail = if options.why.is_some() || options.explain_none { Detail::Full } else { Detail::Brief };
     coverage(&listing.selection, detail, &mut screen);
-    unreached(&listing.without, &mut screen);
+    write_unreached(&listing.without, &mut screen);
     for line in unmeasured_targets(&listing.selection.unmeasured_targets, detail == Detail::Full) {
         screen.status("Not measured", STRONG, &Text::plain(line));
     }
@@ -108,7 +108,7 @@ struct Line {
 impl Line {
     fn of(listed: &Listed, options: &ListOptions<'_>) -> Self {
         let name = test_name(&listed.test.name);
-        let head = if options.all { Text::new(DIM, captured(listed.capture)).join(name) } else { name };
+        let head = if options.all { Text::new(DIM, capture_column(listed.capture)).join(name) } else { name };
         let because = listed.selected_because.as_ref().map(|because| one_line(&because.to_string()));
         let obstacle = listed.reason.as_ref().map(|reason| one_line(&reason.to_string()));
         let why = match (because, obstacle) {
@@ -136,7 +136,7 @@ impl Line {
     }
 
     fn beside(&self, start: Text, column: usize, screen: &mut Screen) {
-        let mut lines = self.why.wrapped(screen.room(column)).into_iter();
+        let mut lines = self.why.wrap(screen.room(column)).into_iter();
         let gap = column - start.width();
         screen.line(&start.pad(gap).join(lines.next().unwrap_or_default()));
         for line in lines {
@@ -164,7 +164,7 @@ fn explanation(why: &Why) -> Vec<Text> {
 }
 
 /// Returns the capture method as a column.
-fn captured(capture: Option<Capture>) -> String {
+fn capture_column(capture: Option<Capture>) -> String {
     let word = capture.map_or_else(|| "-".to_owned(), variant_name);
     format!("{word:<9}")
 }

@@ -29,7 +29,7 @@ pub fn line(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Line {
         format!("{base} {} {head}  {}", glyphs.arrow(), phrase(measured))
     });
     let parts: Vec<String> =
-        [Some(test), time, metrics::changed(outcome, gates, glyphs)].into_iter().flatten().collect();
+        [Some(test), time, metrics::changed_metrics(outcome, gates, glyphs)].into_iter().flatten().collect();
     Line { tone, word, text: parts.join("  ") }
 }
 

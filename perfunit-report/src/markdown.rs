@@ -42,7 +42,7 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     let words = Words::of(&run.all_gates());
     let conclusion = Conclusion::of(run, rendering.denied);
     let heading = with_conclusion(heading(run, &sections, words), &sections, conclusion);
-    let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&heading), compared(run));
+    let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&heading), describe_comparison(run));
     if let Some(excluded) = Excluded::beyond_verdicts(run) {
         let _ = writeln!(page, "\n**{}**", plain(&sentence(&excluded.to_string())));
     }
@@ -94,21 +94,21 @@ fn heading(run: &Run, sections: &Sections<'_>, words: Words) -> String {
     match () {
         () if !changed.is_empty() => changed.join(", "),
         () if run.interrupted => "The comparison was interrupted".to_owned(),
-        () if counts::measured(run) > 0 => format!("No test got {worse} or {better}"),
+        () if counts::count_measured(run) > 0 => format!("No test got {worse} or {better}"),
         () if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         () => "No test could be measured".to_owned(),
     }
 }
 
 /// Describes the compared versions and the number of tests.
-fn compared(run: &Run) -> String {
+fn describe_comparison(run: &Run) -> String {
     let mut text = format!("{} → {}", version(&run.base), version(&run.head));
     match &run.selection.nothing_because {
-        Some(because) if counts::measured(run) == 0 => {
+        Some(because) if counts::count_measured(run) == 0 => {
             let _ = write!(text, ": {}", code(&because.to_string()));
         }
         _ => {
-            let (measured, found) = (counts::measured(run), count(run.selection.found, "test"));
+            let (measured, found) = (counts::count_measured(run), count(run.selection.found, "test"));
             let _ = write!(text, ": {measured} measured of {found}");
         }
     }
@@ -235,9 +235,9 @@ fn row(outcome: &Outcome, run: &Run) -> String {
 }
 
 fn figures(measured: &Measured) -> [String; 4] {
-    let [base, head] = times(measured, Glyphs::Unicode).map(|time| unbroken(&plain(&time)));
+    let [base, head] = times(measured, Glyphs::Unicode).map(|time| join_unit(&plain(&time)));
     let [change, low, high] =
-        [measured.change.estimate, measured.change.low, measured.change.high].map(|part| unbroken(&percent(part)));
+        [measured.change.estimate, measured.change.low, measured.change.high].map(|part| join_unit(&percent(part)));
     let mode = match measured.mode {
         Mode::Steady => "",
         Mode::FirstCall | Mode::Cold => " (first call)",
@@ -250,14 +250,14 @@ fn figures(measured: &Measured) -> [String; 4] {
 }
 
 /// Keeps a figure and its unit in one line of a narrow cell.
-fn unbroken(figure: &str) -> String {
+fn join_unit(figure: &str) -> String {
     figure.replace(' ', "&nbsp;")
 }
 
 /// Returns the responsible function and other remarks.
 fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
     let responsible = outcome.explanation.as_ref().and_then(responsible);
-    let work = metrics::changed(outcome, run.gates_of(outcome), Glyphs::Unicode).map(|work| plain(&work));
+    let work = metrics::changed_metrics(outcome, run.gates_of(outcome), Glyphs::Unicode).map(|work| plain(&work));
     let programs = metrics::programs(outcome, Glyphs::Unicode).into_iter().map(|program| plain(&program));
     let suspect = outcome.cross_check.as_ref().filter(|check| matches!(check, CrossCheck::Suspect));
     let suspect = suspect.map(|check| plain(&check.to_string()));
@@ -299,7 +299,7 @@ fn fold(summary: &str, page: &mut String, inside: impl FnOnce(&mut String)) {
 
 fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
     fold("Details and how to reproduce", page, |page| {
-        let _ = writeln!(page, "- {}", decided(run));
+        let _ = writeln!(page, "- {}", describe_decision(run));
         if let Some(reasons) = not_measured(run) {
             let _ = writeln!(page, "- Not measured: {reasons}");
         }
@@ -322,7 +322,7 @@ fn details(run: &Run, sections: &Sections<'_>, page: &mut String) {
     });
 }
 
-fn decided(run: &Run) -> String {
+fn describe_decision(run: &Run) -> String {
     // The headline and the tables have the slower and the faster tests.
     let verdicts = counts::by_verdict(run, Glyphs::Unicode).into_iter().filter(|(verdict, _)| !verdict.is_change());
     let others = Unmeasured::of(run).others().map(|(tests, label)| format!("{tests} {label}"));

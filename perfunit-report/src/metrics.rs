@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Formats the metrics that changed by the threshold or more, unless they follow time and are not among the deciding
 /// `gates`: `allocations 12 → 18 (+50.0 %), peak heap 1.2 KiB → 1.8 KiB (+50.0 %)`. Time is in the row itself; if the
 /// row has first calls only, the time of later calls comes first.
-pub fn changed(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
+pub fn changed_metrics(outcome: &Outcome, gates: &[Metric], glyphs: Glyphs) -> Option<String> {
     // If work changed and time did not, each metric matters.
     let is_work_alone = matches!(outcome.cross_check, Some(model::CrossCheck::WorkAlone(_)));
     let says_more = |metric, metered: &Metered| {
@@ -31,7 +31,7 @@ fn later_calls(ns: Sides<f64>, glyphs: Glyphs) -> String {
     format!("later calls {base} {} {head} ({})", glyphs.arrow(), format::percent(ns.head / ns.base - 1.0))
 }
 
-/// Formats the changed metrics among the deciding ones, like [`changed`].
+/// Formats the changed metrics among the deciding ones, like [`changed_metrics`].
 pub fn deciding(outcome: &Outcome, gates: &[Metric]) -> Option<String> {
     changed_among(outcome, Glyphs::Unicode, |metric, _| gates.contains(&metric))
 }
@@ -415,8 +415,8 @@ mod tests {
     #[test]
     fn what_changed_is_one_line() {
         let expected = "allocations 12 -> 18 (+50.0 %), bytes allocated 1.80 KiB -> 1.20 KiB (-33.3 %)";
-        assert_eq!(changed(&sample(), &[], Glyphs::Ascii).as_deref(), Some(expected));
-        assert_eq!(changed(&outcome("a", Verdict::Same, None), &[], Glyphs::Ascii), None);
+        assert_eq!(changed_metrics(&sample(), &[], Glyphs::Ascii).as_deref(), Some(expected));
+        assert_eq!(changed_metrics(&outcome("a", Verdict::Same, None), &[], Glyphs::Ascii), None);
     }
 
     #[test]
@@ -426,20 +426,23 @@ mod tests {
         first.metrics.insert(Metric::CpuTime, Ok(metered(MetricVerdict::Less, 304.0, 287.0)));
         first.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
         let expected = "later calls 304 ns -> 287 ns (-5.6 %), allocations 12 -> 18 (+50.0 %)";
-        assert_eq!(changed(&first, &[Metric::Time], Glyphs::Ascii).as_deref(), Some(expected));
+        assert_eq!(changed_metrics(&first, &[Metric::Time], Glyphs::Ascii).as_deref(), Some(expected));
     }
 
     #[test]
     fn what_decides_is_said_even_if_time_changed_as_much() {
         let mut both = outcome("a", Verdict::Slower, Some(measured(1e3, 0.5)));
         both.metrics.insert(Metric::Allocations, Ok(metered(MetricVerdict::More, 12.0, 18.0)));
-        assert_eq!(changed(&both, &[Metric::Time], Glyphs::Ascii), None);
+        assert_eq!(changed_metrics(&both, &[Metric::Time], Glyphs::Ascii), None);
         let gates = [Metric::Time, Metric::Allocations];
-        assert_eq!(changed(&both, &gates, Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
+        assert_eq!(changed_metrics(&both, &gates, Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
         assert_eq!(deciding(&both, &gates).as_deref(), Some("allocations 12 → 18 (+50.0 %)"));
         // If time may not have changed, no metric is known to follow it.
         let open = Outcome { verdict: Verdict::Inconclusive, ..both.clone() };
-        assert_eq!(changed(&open, &[Metric::Time], Glyphs::Ascii).as_deref(), Some("allocations 12 -> 18 (+50.0 %)"));
+        assert_eq!(
+            changed_metrics(&open, &[Metric::Time], Glyphs::Ascii).as_deref(),
+            Some("allocations 12 -> 18 (+50.0 %)")
+        );
         assert_eq!((deciding(&both, &[Metric::Time]), deciding(&both, &[Metric::PeakHeap])), (None, None));
     }
 
@@ -483,7 +486,7 @@ mod tests {
         let mut counted = outcome("a", Verdict::Same, None);
         counted.metrics.insert(Metric::SystemCalls, Ok(calls));
         let expected = "system calls 1000 -> 600 (-40.0 %; newfstatat 812 -> 406, close 4 -> 6, a 2 -> 3, ...)";
-        assert_eq!(changed(&counted, &[], Glyphs::Ascii).as_deref(), Some(expected));
+        assert_eq!(changed_metrics(&counted, &[], Glyphs::Ascii).as_deref(), Some(expected));
         let json = serde_json::to_value(metrics(&counted.metrics)).unwrap();
         assert_eq!(json["syscalls"]["names"][0], json!({"name": "newfstatat", "base": 812.0, "head": 406.0}));
     }
@@ -518,7 +521,7 @@ mod tests {
         let open = Outcome { verdict: Verdict::Inconclusive, ..started.clone() };
         let hint = "the time of its programs is certain: --metric program-time decides by it";
         assert_eq!(programs(&open, Glyphs::Ascii).last().map(String::as_str), Some(hint));
-        assert_eq!(changed(&started, &[Metric::Time], Glyphs::Ascii), None);
+        assert_eq!(changed_metrics(&started, &[Metric::Time], Glyphs::Ascii), None);
         let json = serde_json::to_value(metrics(&started.metrics)).unwrap();
         let fd = &json["program-time"]["programs"][0];
         assert_eq!((&fd["decides"], &fd["starts"]), (&json!("cpu-time"), &json!({"base": 3.0, "head": 3.0})));
@@ -532,7 +535,7 @@ mod tests {
         let mut new = metered(MetricVerdict::More, 0.0, 3.0);
         new.change = None;
         outcome.metrics.insert(Metric::Allocations, Ok(new));
-        assert_eq!(changed(&outcome, &[], Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
+        assert_eq!(changed_metrics(&outcome, &[], Glyphs::Ascii).as_deref(), Some("allocations 0 -> 3"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl From<&model::PooledChange> for FunctionChange {
 }
 
 /// Returns the functions to report, the slowest first.
-pub fn changed(run: &Run) -> Vec<&model::PooledChange> {
+pub fn reported_changes(run: &Run) -> Vec<&model::PooledChange> {
     let mut changed: Vec<_> = run.pooled.iter().filter(|pooled| pooled.verdict.is_change()).collect();
     changed.sort_by(|a, b| b.change.estimate.total_cmp(&a.change.estimate));
     changed
@@ -67,7 +67,7 @@ pub fn headline(changed: &[&model::PooledChange]) -> String {
 }
 
 /// Returns `slower +1.9 % [+1.4 %, +2.4 %] in the mean of 12 of 31 tests`.
-pub fn said(pooled: &model::PooledChange) -> String {
+pub fn describe(pooled: &model::PooledChange) -> String {
     let word = figures::word(pooled.verdict, Words::OfTime);
     let [estimate, low, high] = [pooled.change.estimate, pooled.change.low, pooled.change.high].map(percent);
     let of = if pooled.entering > pooled.tests.len() { format!("{} of ", pooled.tests.len()) } else { String::new() };
@@ -80,7 +80,7 @@ mod tests {
     use perfunit_model::Change;
     use perfunit_model::samples::{run, test};
 
-    fn pooled(name: &str, verdict: Verdict, estimate: f64, entering: usize) -> model::PooledChange {
+    fn sample(name: &str, verdict: Verdict, estimate: f64, entering: usize) -> model::PooledChange {
         model::PooledChange {
             name: name.to_owned(),
             function: None,
@@ -97,18 +97,18 @@ mod tests {
     #[test]
     fn functions_with_a_changed_mean_are_told_the_slowest_first() {
         let all = vec![
-            pooled("parse", Verdict::Faster, -0.02, 2),
-            pooled("skip", Verdict::Same, 0.001, 5),
-            pooled("count", Verdict::Slower, 0.012, 2),
-            pooled("read", Verdict::Slower, 0.019, 31),
+            sample("parse", Verdict::Faster, -0.02, 2),
+            sample("skip", Verdict::Same, 0.001, 5),
+            sample("count", Verdict::Slower, 0.012, 2),
+            sample("read", Verdict::Slower, 0.019, 31),
         ];
         let run = Run { pooled: all, ..run(Vec::new()) };
-        let changed = changed(&run);
+        let changed = reported_changes(&run);
         assert_eq!(changed.iter().map(|pooled| pooled.name.as_str()).collect::<Vec<_>>(), ["read", "count", "parse"]);
         assert_eq!(headline(&changed), "2 changed functions slower, 1 faster in the mean of several tests");
         assert_eq!(headline(&changed[..1]), "1 changed function slower in the mean of several tests");
         assert_eq!(headline(&changed[2..]), "1 changed function faster in the mean of several tests");
-        assert_eq!(said(changed[0]), "slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests");
-        assert_eq!(said(changed[2]), "faster -2.0 % [-2.5 %, -1.5 %] in the mean of 2 tests");
+        assert_eq!(describe(changed[0]), "slower +1.9 % [+1.4 %, +2.4 %] in the mean of 2 of 31 tests");
+        assert_eq!(describe(changed[2]), "faster -2.0 % [-2.5 %, -1.5 %] in the mean of 2 tests");
     }
 }

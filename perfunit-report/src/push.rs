@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 const SHOWN: usize = 5;
 
 /// Describes why the push of `branch` passes, compared with `base`.
-pub fn passed(branch: &str, base: &str, run: &Run) -> String {
+pub fn describe_pass(branch: &str, base: &str, run: &Run) -> String {
     let sections = Sections::of(run, Denied::default());
     let headlines = |kinds| {
         let all = sections.of_kinds(kinds);
@@ -25,7 +25,7 @@ pub fn passed(branch: &str, base: &str, run: &Run) -> String {
     }
     let mut line = format!("{branch}: ");
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
-    let _ = match counts::measured(run) {
+    let _ = match counts::count_measured(run) {
         0 => write!(line, "no test was measured against {base}"),
         n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
     };
@@ -64,7 +64,7 @@ fn word(verdict: Verdict, run: &Run) -> String {
 }
 
 /// Describes how many pushes went unchecked, and how to check them.
-pub fn unchecked(pushes: usize, base: &str) -> String {
+pub fn describe_unchecked(pushes: usize, base: &str) -> String {
     let said = match pushes {
         1 => "this push was not checked".to_owned(),
         more => format!("{more} pushes were not checked since the last measured one"),
@@ -76,7 +76,7 @@ pub fn unchecked(pushes: usize, base: &str) -> String {
 }
 
 /// Describes why the push of `branch` is blocked after this conclusion, compared with `base`.
-pub fn blocked(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
+pub fn describe_block(branch: &str, base: &str, run: &Run, (conclusion, denied): (Conclusion, Denied)) -> String {
     let sections = Sections::of(run, denied);
     let headline_and_names = |kind| {
         let section = sections.get(kind);
@@ -182,7 +182,7 @@ mod tests {
         let late = left(Reason::BudgetUsedUp);
         let hangs = left(Reason::timed_out(FailedOn::Both, Duration::from_secs(1)));
         let (start, new) = (left(Reason::LostInStart { ns: 1e6 }), left(Reason::New));
-        let line = passed("main", BASE, &run(vec![same, faster, late, hangs, start, new]));
+        let line = describe_pass("main", BASE, &run(vec![same, faster, late, hangs, start, new]));
         assert_eq!(
             line,
             "main: 2 tests measured against origin/main (1a2b3c4), none slower, 1 faster, 1 beyond the budget, \
@@ -196,7 +196,7 @@ mod tests {
         let run =
             run(vec![unmeasured("a::broken", fails(FailedOn::Head)), unmeasured("a::both", fails(FailedOn::Both))]);
         let line = "push of main blocked: 1 test newly failing compared with origin/main (1a2b3c4): mycrate a::broken";
-        assert_eq!(blocked("main", BASE, &run, (Conclusion::FailsOnHead, Denied::default())), line);
+        assert_eq!(describe_block("main", BASE, &run, (Conclusion::FailsOnHead, Denied::default())), line);
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
         let mut run = run(Vec::new());
         run.selection.nothing_because = Some(NothingBecause::Comments { files: 3 });
         let expected = "main: no test can have changed since origin/main (1a2b3c4), because only comments, documentation comments and formatting differ (3 files)";
-        assert_eq!(passed("main", BASE, &run), expected);
+        assert_eq!(describe_pass("main", BASE, &run), expected);
     }
 
     #[test]
@@ -212,12 +212,12 @@ mod tests {
         let names: Vec<String> = (0..7).map(|i| format!("a::t{i}")).collect();
         let outcomes = names.iter().map(|name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.25)))).collect();
         let mut run = run(outcomes);
-        let text = blocked("topic", BASE, &run, (Conclusion::Slower, Denied::default()));
+        let text = describe_block("topic", BASE, &run, (Conclusion::Slower, Denied::default()));
         assert!(text.starts_with("push of topic blocked: 7 tests slower than at origin/main (1a2b3c4): "), "{text}");
         assert!(text.ends_with("and 2 more"), "{text}");
         run.gates = vec![Metric::Time, Metric::Allocations];
         assert!(
-            blocked("topic", BASE, &run, (Conclusion::Slower, Denied::default())).contains("7 tests worse than"),
+            describe_block("topic", BASE, &run, (Conclusion::Slower, Denied::default())).contains("7 tests worse than"),
             "{text}"
         );
     }
@@ -227,7 +227,7 @@ mod tests {
         let denied = Denied { inconclusive: true, ..Denied::default() };
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01)))]);
         let expected = "push of main blocked: 1 test inconclusive against origin/main (1a2b3c4), which is denied: mycrate a::noisy";
-        assert_eq!(blocked("main", BASE, &run, (Conclusion::Undecided, denied)), expected);
+        assert_eq!(describe_block("main", BASE, &run, (Conclusion::Undecided, denied)), expected);
     }
 
     fn with_second(second: Run, is_ratchet: bool) -> Run {
@@ -250,7 +250,7 @@ mod tests {
             let code = (Conclusion::Undecided, denied);
             assert_eq!(not_looked_at(&run, code), None);
             let said = format!("1 test inconclusive against {version}, which is denied: mycrate a::noisy");
-            assert_eq!(blocked("main", BASE, &run, code), format!("push of main blocked: {said}"));
+            assert_eq!(describe_block("main", BASE, &run, code), format!("push of main blocked: {said}"));
             assert!(!is_fine(&run, &Sections::of(&run, denied), denied));
             assert!(is_fine(&run, &Sections::of(&run, denied), Denied::default()));
         }
@@ -270,7 +270,7 @@ mod tests {
     fn what_blocks_besides_tests_is_named() {
         let run = Run { growth: Some(samples::growth()), ..run(Vec::new()) };
         let denied = Denied { growth: true, ..Denied::default() };
-        let text = blocked("main", BASE, &run, (Conclusion::Grows, denied));
+        let text = describe_block("main", BASE, &run, (Conclusion::Grows, denied));
         assert!(text.starts_with("push of main blocked: Work grows faster with the length of an input"), "{text}");
         assert!(text.ends_with("in 1 function: Parser::parse"), "{text}");
         let why = "denied facts could not be checked: growth is unknown: it has its own test harness (1 test)";
@@ -283,10 +283,10 @@ mod tests {
         let mut probably = outcome("a::probably", Verdict::Inconclusive, Some(measured(1e3, 0.3)));
         probably.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });
         let run = run(vec![outcome("a::noisy", Verdict::Inconclusive, Some(measured(1e3, 0.01))), probably]);
-        let line = passed("main", BASE, &run);
+        let line = describe_pass("main", BASE, &run);
         assert!(line.ends_with("none slower, 1 probably slower, not confirmed, 1 inconclusive"), "{line}");
         let denied = Denied { unconfirmed: true, ..Denied::default() };
-        let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
+        let text = describe_block("main", BASE, &run, (Conclusion::Undecided, denied));
         assert!(
             text.ends_with("which is denied: mycrate a::probably") && text.contains("1 test inconclusive"),
             "{text}"
@@ -297,7 +297,7 @@ mod tests {
     fn what_is_excluded_is_said_where_verdicts_do_not() {
         let same = || outcome("a::same", Verdict::Same, Some(measured(1e3, 0.0)));
         let mut run = run(vec![same(), samples::open_within("a::bounded", 1e3, -0.02, 0.04)]);
-        let line = passed("main", BASE, &run);
+        let line = describe_pass("main", BASE, &run);
         let expected = "main: 2 tests measured against origin/main (1a2b3c4), none slower; \
                         2 of 2 tests are not slower by 5 % or more";
         assert_eq!(line, expected);
@@ -305,16 +305,16 @@ mod tests {
         assert!(is_fine(&run, &Sections::of(&run, denied), denied));
         run.outcomes.push(samples::open_within("a::noisy", 1e3, -0.1, 0.2));
         run.outcomes.push(samples::open_within("a::worst", 1e3, -0.1, 0.4));
-        let line = passed("main", BASE, &run);
+        let line = describe_pass("main", BASE, &run);
         assert!(line.ends_with("none slower, 2 inconclusive; 2 of 4 tests are not slower by 10 % or more"), "{line}");
         // The largest possible slowdown comes first; bounded tests are not denied.
-        let text = blocked("main", BASE, &run, (Conclusion::Undecided, denied));
+        let text = describe_block("main", BASE, &run, (Conclusion::Undecided, denied));
         assert!(text.ends_with("which is denied: mycrate a::worst, mycrate a::noisy"), "{text}");
     }
 
     #[test]
     fn unchecked_pushes_are_counted_with_what_to_do() {
-        let said = unchecked(3, "origin/main");
+        let said = describe_unchecked(3, "origin/main");
         assert!(said.starts_with("3 pushes were not checked since the last measured one"), "{said}");
         assert!(said.contains("`cargo perfunit diff origin/main`"), "{said}");
     }

@@ -17,7 +17,7 @@ pub fn headline(run: &Run) -> Option<String> {
     };
     let lost = run.cumulative_losses();
     let slower = figures::word(Verdict::Slower, Words::of(&second.all_gates()));
-    Some(match (lost.len(), counts::measured(second)) {
+    Some(match (lost.len(), counts::count_measured(second)) {
         (0, 0) => match &second.selection.nothing_because {
             Some(_) => format!("no test can have changed since {version}"),
             None => format!("no test was measured against {version}"),
@@ -69,7 +69,7 @@ pub fn is_bad(run: &Run) -> bool {
 }
 
 /// Returns the accepted losses of compared tests, each with its test.
-pub fn accepted(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
+pub fn accepted_losses(run: &Run) -> impl Iterator<Item = (&Outcome, &AcceptedLoss)> {
     let outcomes = run.against_ratchet().into_iter().flat_map(|run| &run.outcomes);
     outcomes.filter_map(|outcome| Some((outcome, accepted_of(outcome)?)))
 }
@@ -105,18 +105,18 @@ pub fn project(accepted: &AcceptedVersion) -> String {
 pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     let Some(second) = run.against_ratchet() else { return Vec::new() };
     let said = |outcome: &Outcome| {
-        let figures = figures::decided(outcome, second);
+        let figures = figures::deciding_figures(outcome, second);
         let beyond = accepted_of(outcome).map(|accepted| format!(", beyond {accepted}")).unwrap_or_default();
         let responsible = outcome.explanation.iter().flat_map(|found| causes::lines(found, Glyphs::Unicode)).next();
         format!("{figures}{beyond}{}", responsible.map(|line| format!("; {line}")).unwrap_or_default())
     };
     let lost = run.cumulative_losses().into_iter().map(|outcome| (outcome, said(outcome)));
     // A loss beyond the accepted one is already listed.
-    let within = accepted(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower);
+    let within = accepted_losses(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower);
     let within = within.map(|(outcome, accepted)| (outcome, accepted_loss(outcome, accepted)));
     let by_commits = second.accepted().map(|outcome| {
         let accepted = acceptance::said(outcome, second).unwrap_or_default();
-        (outcome, format!("{}, {accepted}", figures::decided(outcome, second)))
+        (outcome, format!("{}, {accepted}", figures::deciding_figures(outcome, second)))
     });
     lost.chain(within).chain(by_commits).collect()
 }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::figures::Detail;
     use crate::sections::Kind;
-    use crate::text::written;
+    use crate::text::plain_text;
     use perfunit_model::Side;
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, outcome, run, unmeasured};
@@ -137,7 +137,7 @@ mod tests {
         VersionName { label: "v1.2.0".to_owned(), commit, dirty: false }
     }
 
-    fn accepted(mut outcome: Outcome) -> Outcome {
+    fn accept(mut outcome: Outcome) -> Outcome {
         let (test, reason, date) = (outcome.test.to_string(), "checks for overflow".into(), "2026-11-23".into());
         outcome.notes.push(Note::AcceptedLoss(AcceptedLoss { test, loss: 0.03, mode: Mode::Steady, reason, date }));
         outcome
@@ -148,7 +148,7 @@ mod tests {
     pub fn with_ratchet() -> Run {
         let slower = |name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.125)));
         let same = |name, change| outcome(name, Verdict::Same, Some(measured(1e3, change)));
-        let second = vec![slower("a"), slower("b"), accepted(slower("c")), accepted(same("d", 0.03)), same("e", 0.0)];
+        let second = vec![slower("a"), slower("b"), accept(slower("c")), accept(same("d", 0.03)), same("e", 0.0)];
         let mut run = run(vec![slower("a"), same("b", 0.01), unmeasured("c", None)]);
         let second = Run { base: version(), outcomes: second, ..run.clone() };
         run.ratchet = Some(Ratchet { version: version(), comparison: Ok(Box::new(second)) });
@@ -162,7 +162,7 @@ mod tests {
         run.warnings = vec![shared(30), Warning::WithoutRunner];
         let Ok(second) = &mut run.ratchet.as_mut().unwrap().comparison else { unreachable!() };
         second.warnings = vec![shared(25), Warning::WithoutRunner, Warning::NoTargetLeft];
-        let text = written(&run, &[Kind::Ratchet], Detail::Brief);
+        let text = plain_text(&run, &[Kind::Ratchet], Detail::Brief);
         assert_eq!(text.matches(" Warning ").count(), 1, "{text}");
         assert!(text.contains(&Warning::NoTargetLeft.to_string()), "{text}");
     }
@@ -190,7 +190,7 @@ mod tests {
       Slower  mycrate c  1.00 us -> 1.12 us   +12.5 %  [+11.5 %, +13.5 %]  beyond +3.0 % accepted on 2026-11-23: checks for overflow
     Accepted  mycrate d  +3.0 % [+2.0 %, +4.0 %], +3.0 % accepted on 2026-11-23: checks for overflow
 ";
-        assert_eq!(written(&run, &[Kind::Ratchet], Detail::Brief), expected);
+        assert_eq!(plain_text(&run, &[Kind::Ratchet], Detail::Brief), expected);
         let text = crate::text::render(&run, &crate::TextOptions::default(), perfunit_model::Denied::default());
         let last = "     Ratchet  2 tests slower than v1.2.0, although not slower than main\n";
         assert!(without_escapes(&text).ends_with(last), "{text}");
@@ -256,7 +256,8 @@ mod tests {
         let rendering = crate::Rendering::default();
         let expected = "3 tests slower than v1.2.0";
         let html = crate::html::render(&run, &crate::html::HtmlOptions::default());
-        let blocked = push::blocked("topic", "main", &run, (Conclusion::of(&run, rendering.denied), rendering.denied));
+        let blocked =
+            push::describe_block("topic", "main", &run, (Conclusion::of(&run, rendering.denied), rendering.denied));
         let texts = [markdown::render(&run, &rendering), github::annotations(&run), html, blocked];
         for text in texts.iter().chain([&junit::render(&run, rendering.denied)]) {
             assert!(text.contains(expected), "{text}");

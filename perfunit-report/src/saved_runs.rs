@@ -2,7 +2,7 @@
 
 use super::json::Verdicts;
 use super::ratchet;
-use super::text::counted;
+use super::text::count_verdicts;
 use super::wire::{SCHEMA_VERSION, pretty};
 use perfunit_model::error::Error;
 use perfunit_model::format::{Glyphs, one_line};
@@ -79,7 +79,7 @@ fn text(runs: &[Saved], glyphs: Glyphs) -> String {
             Ok(run) => {
                 let (base, head) = (one_line(&run.base.label), one_line(&run.head.label));
                 let lost = ratchet::found(run).map(|found| format!(", {found}")).unwrap_or_default();
-                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), counted(run, glyphs))
+                writeln!(text, "{id}  {base} {} {head}: {}{lost}", glyphs.arrow(), count_verdicts(run, glyphs))
             }
             Err(error) => writeln!(text, "{id}  {}", one_line(error.message())),
         };

@@ -65,7 +65,7 @@ mod tests {
     /// Environment variable that rewrites the published schemas.
     const UPDATE: &str = "PERFUNIT_UPDATE_SCHEMAS";
 
-    fn published(kind: DocumentKind) -> PathBuf {
+    fn schema_file(kind: DocumentKind) -> PathBuf {
         let value = kind.to_possible_value().unwrap();
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema").join(format!("{}.json", value.get_name()))
     }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn the_published_schemas_are_those_of_the_types() {
         for kind in DocumentKind::value_variants() {
-            let path = published(*kind);
+            let path = schema_file(*kind);
             let is = render(*kind);
             if std::env::var_os(UPDATE).is_some() {
                 perfunit_system::fs::write(&path, &is).unwrap();

@@ -1,7 +1,7 @@
 //! Sections of a report. Each kind of finding is assembled here once; each format renders the sections that it shows.
 
 use super::by_cause::{self, Group, Responsible};
-use super::figures::{self, Words, sorted};
+use super::figures::{self, Words, sort_by_change};
 use super::{acceptance, caveats, counts, generated_calls, growth, pooled_change, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
@@ -98,10 +98,10 @@ impl<'a> Sections<'a> {
         let sections = [failing(run), probably_slower(run)]
             .into_iter()
             .chain(verdicts.map(|verdict| tests(run, verdict)))
-            .chain([accepted(run), within(run), functions(run)])
+            .chain([accepted_section(run), within(run), functions(run)])
             .chain(of_coverage(&run.selection))
             .chain([scaling(run), growth(run), growth_unknown(run), not_measured(run), caveats(run)])
-            .chain([ratchet(run), generated(run), undecided(run, denied)]);
+            .chain([ratchet(run), generated_section(run), undecided_section(run, denied)]);
         Self(sections.flatten().collect())
     }
 
@@ -198,13 +198,14 @@ fn failing(run: &Run) -> Option<Section<'_>> {
 }
 
 fn probably_slower(run: &Run) -> Option<Section<'_>> {
-    let items: Vec<_> = run.probably_slower().map(|test| Item::of_test(test, figures::decided(test, run))).collect();
+    let items: Vec<_> =
+        run.probably_slower().map(|test| Item::of_test(test, figures::deciding_figures(test, run))).collect();
     let headline = format!("{} probably slower", count(items.len(), "test"));
     (!items.is_empty()).then(|| Section::new(Kind::ProbablySlower, headline, items))
 }
 
 fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
-    let mut tests = sorted(&run.outcomes, verdict);
+    let mut tests = sort_by_change(&run.outcomes, verdict);
     if verdict == Verdict::Slower {
         tests.retain(|outcome| run.is_slower(outcome));
     }
@@ -217,7 +218,7 @@ fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
     }
     let headline = format!("{} {}", count(tests.len(), "test"), figures::word(verdict, Words::of(&run.all_gates())));
     let causes = if verdict.is_change() { by_cause::groups(&tests, run) } else { Vec::new() };
-    let items = tests.into_iter().map(|test| Item::of_test(test, figures::decided(test, run))).collect();
+    let items = tests.into_iter().map(|test| Item::of_test(test, figures::deciding_figures(test, run))).collect();
     let is_bad = verdict == Verdict::Slower;
     Some(Section { is_bad, causes, ..Section::new(Kind::Tests(verdict), headline, items) })
 }
@@ -230,13 +231,13 @@ pub fn accepted_headline(run: &Run) -> Option<String> {
 }
 
 /// Returns the tests whose slowdown is accepted, the largest first, each with what is accepted of it.
-fn accepted(run: &Run) -> Option<Section<'_>> {
+fn accepted_section(run: &Run) -> Option<Section<'_>> {
     let headline = accepted_headline(run)?;
     let mut tests: Vec<&Outcome> = run.accepted().collect();
     figures::sort(&mut tests);
     let text = |test: &Outcome| {
         let accepted = acceptance::said(test, run).unwrap_or_default();
-        format!("{}, {accepted}", figures::decided(test, run))
+        format!("{}, {accepted}", figures::deciding_figures(test, run))
     };
     let items = tests.into_iter().map(|test| Item::of_test(test, text(test))).collect();
     Some(Section { is_bad: false, ..Section::new(Kind::Accepted, headline, items) })
@@ -246,7 +247,7 @@ fn accepted(run: &Run) -> Option<Section<'_>> {
 fn within(run: &Run) -> Option<Section<'_>> {
     let groups: Vec<_> = counts::within(run).collect();
     let number: usize = groups.iter().map(|(_, tests)| tests.len()).sum();
-    let item = |test| Item::of_test(test, figures::decided(test, run));
+    let item = |test| Item::of_test(test, figures::deciding_figures(test, run));
     let items = groups.into_iter().rev().flat_map(|(_, mut tests)| {
         figures::sort_by_possible(&mut tests);
         tests.into_iter().map(item)
@@ -258,7 +259,7 @@ fn within(run: &Run) -> Option<Section<'_>> {
 
 /// Returns the section of changed functions whose tests changed in the mean.
 fn functions(run: &Run) -> Option<Section<'_>> {
-    let changed = pooled_change::changed(run);
+    let changed = pooled_change::reported_changes(run);
     let headline = pooled_change::headline(&changed);
     let items: Vec<_> = changed.into_iter().map(|pooled| of_pooled(pooled, run)).collect();
     let is_bad = items.iter().any(|item| item.is_bad);
@@ -266,7 +267,7 @@ fn functions(run: &Run) -> Option<Section<'_>> {
 }
 
 fn of_pooled<'a>(pooled: &'a PooledChange, run: &Run) -> Item<'a> {
-    let text = pooled_change::said(pooled);
+    let text = pooled_change::describe(pooled);
     let item = match &pooled.function {
         Some(function) => Item::of_function(function, text),
         None => Item::remark(one_line(&pooled.name), text),
@@ -276,10 +277,10 @@ fn of_pooled<'a>(pooled: &'a PooledChange, run: &Run) -> Item<'a> {
 
 /// Returns the sections of changed functions that no test executes, and of changed functions that are not compiled.
 pub fn of_coverage(selection: &Selection) -> [Option<Section<'_>>; 2] {
-    [uncovered(selection), not_compiled(selection)]
+    [uncovered_section(selection), not_compiled(selection)]
 }
 
-fn uncovered(selection: &Selection) -> Option<Section<'_>> {
+fn uncovered_section(selection: &Selection) -> Option<Section<'_>> {
     let functions = match selection.uncovered.len() {
         0 => return None,
         1 => "1 changed function is".to_owned(),
@@ -324,7 +325,7 @@ fn not_compiled(selection: &Selection) -> Option<Section<'_>> {
 fn scaling(run: &Run) -> Option<Section<'_>> {
     let name = |scaling: &perfunit_model::Scaling| one_line(&format!("{} {}", scaling.target, scaling.name));
     let items: Vec<_> =
-        run.scaling.iter().map(|scaling| Item::remark(name(scaling), growth::scaled(scaling))).collect();
+        run.scaling.iter().map(|scaling| Item::remark(name(scaling), growth::describe_scaling(scaling))).collect();
     (!items.is_empty()).then(|| Section::new(Kind::Scaling, "Growth".to_owned(), items))
 }
 
@@ -425,14 +426,14 @@ fn ratchet(run: &Run) -> Option<Section<'_>> {
 }
 
 /// Returns the section of generated calls that got slower or faster.
-fn generated(run: &Run) -> Option<Section<'_>> {
+fn generated_section(run: &Run) -> Option<Section<'_>> {
     let headline = generated_calls::headline(run)?;
     let items = generated_calls::items(run).into_iter().map(|(call, text)| Item::remark(call, text)).collect();
     Some(Section { is_bad: generated_calls::is_bad(run), ..Section::new(Kind::Generated, headline, items) })
 }
 
 /// Returns the section of denied facts without an answer. Tests with the same reason share a line.
-fn undecided(run: &Run, denied: Denied) -> Option<Section<'_>> {
+fn undecided_section(run: &Run, denied: Denied) -> Option<Section<'_>> {
     let (mut lines, mut tests): (Vec<String>, BTreeMap<String, usize>) = Default::default();
     for undecided in denied.undecided(run) {
         match undecided {

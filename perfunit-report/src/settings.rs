@@ -42,13 +42,13 @@ pub fn text(resolved: &Resolved) -> String {
     let file = resolved.file.as_deref().unwrap_or("no configuration file");
     let mut text = format!("{file}, profile {}\n\n", resolved.profile);
     let rows = resolved.settings.rows();
-    let rows = rows.iter().map(|row| [row.key.to_owned(), quoted(&row.value), row.from.to_string()]);
+    let rows = rows.iter().map(|row| [row.key.to_owned(), quote(&row.value), row.from.to_string()]);
     table(&mut text, rows.collect());
     let sections = [
         ("Overrides", overrides(resolved)),
         ("Skipped tests", skips(resolved)),
         ("Data files", data(resolved)),
-        ("Accepted slowdowns", accepted(resolved)),
+        ("Accepted slowdowns", acceptance_lines(resolved)),
         ("Preparing steps", prepare(resolved)),
     ];
     for (title, lines) in sections {
@@ -76,14 +76,14 @@ pub fn json(resolved: &Resolved) -> String {
         overrides: overrides(resolved),
         skips: skips(resolved),
         data: data(resolved),
-        accepted: accepted(resolved),
+        accepted: acceptance_lines(resolved),
         prepare: prepare(resolved),
         warnings: &resolved.warnings,
     };
     super::wire::pretty(&document)
 }
 
-fn quoted(value: &str) -> String {
+fn quote(value: &str) -> String {
     if value.is_empty() { "-".to_owned() } else { value.to_owned() }
 }
 
@@ -114,7 +114,7 @@ fn skips(resolved: &Resolved) -> Vec<Line> {
     line.collect()
 }
 
-fn accepted(resolved: &Resolved) -> Vec<Line> {
+fn acceptance_lines(resolved: &Resolved) -> Vec<Line> {
     let line = |accepted: &Acceptance| Line {
         about: accepted.name.clone(),
         says: format!("up to {}: {}", threshold(accepted.at_most), accepted.reason),

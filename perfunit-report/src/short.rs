@@ -19,7 +19,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
     let sections = Sections::of(run, denied);
     let of = |kind: Kind, word: &'static str| {
         let tests = sections.items(kind).iter().filter_map(|item| item.test);
-        tests.map(move |test| tested(word, test, run)).collect::<Vec<_>>()
+        tests.map(move |test| test_line(word, test, run)).collect::<Vec<_>>()
     };
     let functions = |kind: Kind, word: &'static str| {
         let line = move |item: &Item<'_>| line(word, &item.name, &item.place(), &item.text);
@@ -28,7 +28,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
     let second = run.against_ratchet();
     let lost = second.into_iter().flat_map(|second| {
         let lost = run.cumulative_losses().into_iter();
-        lost.map(|outcome| tested("slower-than-ratchet", outcome, second)).collect::<Vec<_>>()
+        lost.map(|outcome| test_line("slower-than-ratchet", outcome, second)).collect::<Vec<_>>()
     });
     let generated = sections.items(Kind::Generated).iter().map(|item| line("generated", &item.name, "", &item.text));
     let undecided = sections.items(Kind::Undecided).iter().map(|item| line("undecided", &item.text, "", ""));
@@ -50,7 +50,7 @@ pub fn render(run: &Run, denied: Denied) -> String {
 }
 
 /// Returns the line of a test: verdict, change and test; the place and name of the responsible function; further remarks.
-fn tested(word: &str, outcome: &Outcome, run: &Run) -> String {
+fn test_line(word: &str, outcome: &Outcome, run: &Run) -> String {
     let change = outcome.measured.as_ref().map(|measured| {
         let [estimate, low, high] = [measured.change.estimate, measured.change.low, measured.change.high].map(percent);
         let sign = if measured.change.estimate >= 0.0 { "+" } else { "" };
@@ -64,7 +64,7 @@ fn tested(word: &str, outcome: &Outcome, run: &Run) -> String {
         Some(format!("{} {}", place(function), one_line(&function.name)))
     });
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
-    let others = metrics::changed(outcome, run.gates_of(outcome), Glyphs::Ascii);
+    let others = metrics::changed_metrics(outcome, run.gates_of(outcome), Glyphs::Ascii);
     let texts = [acceptance::said(outcome, run), reason, others, cause];
     let texts: Vec<String> = texts.into_iter().flatten().collect();
     line(word, &format!("{}{test}", change.unwrap_or_default()), &function.unwrap_or_default(), &texts.join("; "))
@@ -130,7 +130,7 @@ mod tests {
         outcome(name, Verdict::Slower, Some(measured(1e3, change)))
     }
 
-    fn explained(outcome: Outcome) -> Outcome {
+    fn explained_outcome(outcome: Outcome) -> Outcome {
         let responsible = ResponsibleFunction {
             function: 1,
             how: Responsibility::ItsOwn,
@@ -152,7 +152,7 @@ mod tests {
     fn of_each_kind() -> Run {
         let open = samples::open_within("e", 1e3, -0.1, 0.2);
         let mut run = run(vec![
-            explained(slower("a::x", 0.124)),
+            explained_outcome(slower("a::x", 0.124)),
             slower("a::y", 0.04),
             outcome("b", Verdict::Faster, Some(measured(1e3, -0.5))),
             unmeasured("c", Some(fails("left\nright"))),

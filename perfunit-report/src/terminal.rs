@@ -46,7 +46,7 @@ impl Screen {
     /// Writes a status word and its text, wrapped at the text's column.
     pub fn status(&mut self, word: &str, style: Style, text: &Text) {
         let room = self.room(INDENT);
-        let mut lines = text.wrapped(room).into_iter();
+        let mut lines = text.wrap(room).into_iter();
         self.line(&status(word, style).join(lines.next().unwrap_or_default()));
         for line in lines {
             self.line(&Text::default().pad(INDENT).join(line));
@@ -55,7 +55,7 @@ impl Screen {
 
     /// Writes text that continues the lines above, wrapped at its indent.
     pub fn below(&mut self, indent: usize, text: &Text) {
-        for line in text.wrapped(self.room(indent)) {
+        for line in text.wrap(self.room(indent)) {
             self.line(&Text::default().pad(indent).join(line));
         }
     }
@@ -167,7 +167,7 @@ impl Text {
     }
 
     /// Wraps the text at spaces to lines of at most `width` columns (0 for no limit). Longer words keep their own line.
-    pub fn wrapped(&self, width: usize) -> Vec<Text> {
+    pub fn wrap(&self, width: usize) -> Vec<Text> {
         if width == 0 || self.width() <= width {
             return vec![self.clone()];
         }
@@ -347,7 +347,7 @@ mod tests {
 
     #[track_caller]
     fn check_wrapped(text: &str, width: usize, expected: &[&str]) {
-        let lines: Vec<String> = Text::plain(text).wrapped(width).iter().map(plain).collect();
+        let lines: Vec<String> = Text::plain(text).wrap(width).iter().map(plain).collect();
         assert_eq!(lines, expected);
     }
 

@@ -3,10 +3,10 @@
 mod sections;
 
 #[cfg(test)]
-pub(super) use sections::written;
-pub(super) use sections::{counted, coverage, stages, unreached};
+pub(super) use sections::plain_text;
+pub(super) use sections::{count_verdicts, coverage, stages, write_unreached};
 
-use super::figures::{Detail, Words, phrase, row, sorted, status, within_bound, within_bounds};
+use super::figures::{Detail, Words, phrase, row, sort_by_change, status, within_bound, within_bounds};
 use super::sections::{Kind, Section, Sections};
 use super::terminal::{DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use super::{counts, metrics};
@@ -93,7 +93,7 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
 }
 
 /// Formats the lines below the summary: denied facts without an answer.
-pub fn undecided(run: &Run, options: &TextOptions, denied: Denied) -> String {
+pub fn undecided_lines(run: &Run, options: &TextOptions, denied: Denied) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let all = Sections::of(run, denied);
     sections::write(Kind::Undecided, run, &all, Detail::Full, &mut screen);
@@ -135,7 +135,7 @@ fn tests(run: &Run, screen: &mut Screen) {
     if data > 0 {
         text = text.and(format!(", {data} {} only in data files", if data == 1 { "differs" } else { "differ" }));
     }
-    let measured = counts::measured(run);
+    let measured = counts::count_measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));
 }
 
@@ -149,7 +149,7 @@ fn circumstances(run: &Run, screen: &mut Screen) {
     for (target, state) in &environment.layouts {
         let state = state.as_ref().map_or_else(
             |_| "not controlled".to_owned(),
-            |state| format!("matched, {}{}", layout(state), linked(state)),
+            |state| format!("matched, {}{}", layout(state), describe_matching(state)),
         );
         screen.status("Layout", GOOD, &Text::plain(format!("{target}: {state}")));
     }
@@ -201,7 +201,7 @@ pub(super) fn layout(state: &LayoutMatch) -> String {
 }
 
 /// Describes additional results of matching the layout.
-fn linked(state: &LayoutMatch) -> String {
+fn describe_matching(state: &LayoutMatch) -> String {
     let LayoutMatch { loops, held, text_bytes, link_seconds, .. } = state;
     let megabytes = *text_bytes as f64 / 1e6;
     let loops = if *loops > 0 {
@@ -281,7 +281,7 @@ fn causes(section: &Section<'_>, verdict: Verdict, run: &Run, screen: &mut Scree
 /// Writes how many of the slower tests are explained, unless all are or none was requested.
 fn explained_line(run: &Run, screen: &mut Screen) {
     let explained = |outcome: &&&Outcome| outcome.explanation.is_some();
-    let slower = sorted(&run.outcomes, Verdict::Slower);
+    let slower = sort_by_change(&run.outcomes, Verdict::Slower);
     let known = slower.iter().filter(explained).count();
     // A missing explanation with a reason is not open.
     let is_open = slower.iter().any(|outcome| outcome.explanation.is_none() && outcome.unexplained.is_none());
@@ -297,7 +297,7 @@ fn work_alone(run: &Run, screen: &mut Screen) {
     let alone = |outcome: &&Outcome| matches!(outcome.cross_check, Some(CrossCheck::WorkAlone(_)));
     let tests: Vec<&Outcome> = run.outcomes.iter().filter(has_no_row).filter(alone).collect();
     for outcome in tests.iter().take(WORK_ALONE) {
-        let changed = metrics::changed(outcome, run.gates_of(outcome), screen.glyphs()).unwrap_or_default();
+        let changed = metrics::changed_metrics(outcome, run.gates_of(outcome), screen.glyphs()).unwrap_or_default();
         let text = test_id(&outcome.test)
             .and(": ")
             .with(WARN, changed)
@@ -322,7 +322,7 @@ fn rows(tests: &[&Outcome], run: &Run, detail: Detail, glyphs: Glyphs) -> Vec<Ro
 }
 
 fn changed_line(run: &Run, screen: &mut Screen) {
-    let changed = sorted(&run.outcomes, Verdict::ChangedBelowThreshold);
+    let changed = sort_by_change(&run.outcomes, Verdict::ChangedBelowThreshold);
     let Some((first, (_, largest))) = changed.first().zip(counts::bounds(&changed, run)) else { return };
     if Words::of(&run.all_gates()) == Words::OfAny {
         let text = Text::new(STRONG, count(changed.len(), "test")).and(" by less than the threshold (-v)");
@@ -347,7 +347,7 @@ fn unchanged_lines(run: &Run, screen: &mut Screen) {
     for (bound, tests) in counts::within(run) {
         *by_bound.entry(f64::from(bound).to_bits()).or_default() += tests.len();
     }
-    for outcome in sorted(&run.outcomes, Verdict::Same) {
+    for outcome in sort_by_change(&run.outcomes, Verdict::Same) {
         let gates = run.gates_of(outcome);
         if Words::of(gates) == Words::OfAny {
             *by_gates.entry(gates.to_vec()).or_default() += 1;

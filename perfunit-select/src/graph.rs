@@ -194,7 +194,7 @@ fn resolve(builder: &mut Builder<'_>, versions: &Versions, workspace: &Workspace
 fn resolution_key(context: &Context, versions: &Versions, workspace: &str, tree: &Path) -> Result<Option<String>> {
     let mut key = KeyBuilder::default().with(VERSION).with(workspace);
     for side in Side::BOTH {
-        let files = versions.files.get(side).placed();
+        let files = versions.files.get(side).place_all();
         if may_include(versions, &files) {
             return Ok(None);
         }

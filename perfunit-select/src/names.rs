@@ -122,7 +122,7 @@ fn difference(versions: &Versions, pairing: &Pairing) -> SourceDiff {
         base: versions.read_file(&files.base, path),
         head: versions.read_file(&files.head, path),
     };
-    let changed = files.base.changed(&files.head);
+    let changed = files.base.changed_paths(&files.head);
     let changed = changed.iter().filter(|path| is_rust(path)).filter_map(|path| path.to_str());
     source::diff(&changed.map(change).collect::<Vec<_>>(), &|_| false)
 }

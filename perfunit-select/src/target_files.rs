@@ -14,7 +14,7 @@ pub type TargetFiles = BTreeMap<TargetId, Sides<Files>>;
 /// content is.
 pub fn modules(versions: &Versions, files: &FileSet, root: &str) -> Files {
     let place = files.place(root);
-    let placed = files.placed();
+    let placed = files.place_all();
     let (Cow::Owned(placed), Some(place)) = (&placed, place.to_str()) else {
         return modules_at(versions, files, root);
     };

@@ -308,7 +308,7 @@ fn source_diff<'a>(versions: &Versions, code: &dyn Fn() -> &'a [u8]) -> Result<S
         changes.push(FileChange { path: name, base: read(&files.base)?, head: read(&files.head)? });
         Ok::<_, Error>(())
     };
-    for path in files.base.changed(&files.head) {
+    for path in files.base.changed_paths(&files.head) {
         add(path.to_string_lossy().into_owned(), &path)?;
     }
     for (link, path) in versions.changed_behind_links() {
@@ -362,7 +362,7 @@ fn nothing_because(versions: &Versions, selected: &TargetSelection) -> NothingBe
     if in_scope.is_empty() {
         return NothingBecause::NoTargets;
     }
-    let files = versions.files.base.changed(&versions.files.head).len();
+    let files = versions.files.base.changed_paths(&versions.files.head).len();
     if files == 0 {
         return NothingBecause::Identical;
     }

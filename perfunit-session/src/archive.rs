@@ -39,7 +39,7 @@ pub fn archive(options: &Options, file: &Path, terminal: Terminal) -> Result<Arc
     let options = &options::adopt_positionals(options, terminal)?;
     let Opened { context, mut versions, mut warnings, lock: _lock, .. } = open(options, terminal, None)?;
     let contents = versions.contents();
-    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.test_filter())?;
     warnings.append(&mut selected.warnings);
     let mut selection = selected.summary();
     let mut plan = None;

@@ -51,8 +51,8 @@ pub fn compare_opened(opened: Opened, options: &Options, started: Instant, annou
     let Opened { context, mut versions, archive, warnings, lock } = opened;
     let contents = versions.contents();
     let acceptances = Acceptances::read(&versions, options)?;
-    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
-    let mut run = empty_run(&context, &versions, options, unreached(&versions, &selected));
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.test_filter())?;
+    let mut run = empty_run(&context, &versions, options, select_without_builds(&versions, &selected));
     run.acceptances.clone_from(&acceptances.all);
     run.warnings = warnings;
     run.warnings.extend(acceptances.warnings.iter().cloned());
@@ -113,7 +113,7 @@ fn measure_all(
 }
 
 /// Returns the selection before anything is built. If the change reaches no target, no test executes it.
-pub fn unreached(versions: &Versions, selected: &TargetSelection) -> Selection {
+pub fn select_without_builds(versions: &Versions, selected: &TargetSelection) -> Selection {
     let mut selection = selected.summary();
     if selected.targets.is_empty() {
         let unseen = find_coverage_gaps(selected, &Names::of_versions(versions, selected), &[]);

@@ -115,7 +115,7 @@ fn is_meant(test: &TestId, name: &str, exact: bool) -> bool {
 fn explain_part(request: &ExplainRequest, terminal: Terminal) -> Result<Explanations> {
     let (saved, chosen, answers) = ask(request, Goal::Responsible, terminal)?;
     let run = Comparison::of(&saved, request.against)?.run;
-    let tests = chosen.into_iter().map(|index| explained(run, &run.outcomes[index], &answers)).collect();
+    let tests = chosen.into_iter().map(|index| explain_test(run, &run.outcomes[index], &answers)).collect();
     let versions = Sides { base: run.base.clone(), head: run.head.clone() };
     Ok(Explanations { versions, tests, warnings: answers.warnings })
 }
@@ -255,7 +255,7 @@ fn remember(saved: &mut Record, against: Against, goal: Goal, answers: &Answers)
     run.drop_executed();
 }
 
-fn explained(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {
+fn explain_test(run: &Run, outcome: &Outcome, answers: &Answers) -> TestExplained {
     let question = Question::about(outcome);
     let answer = match answers.tests.get(&outcome.test) {
         Some(answer) => answer.clone(),
@@ -340,7 +340,7 @@ fn answer(
     if let Some(calls) = comparison.calls {
         generated_calls::lay_over(&mut versions, &calls.workloads);
     }
-    let (mut builder, selected) = select_to_build(&context, &mut versions, &options.wanted())?;
+    let (mut builder, selected) = select_to_build(&context, &mut versions, &options.test_filter())?;
     let session = Session::new(&context, &versions, &selected, options).until(deadline);
     pairings::prepare(&session, &mut builder)?.explain(&session, &mut builder, questions)
 }

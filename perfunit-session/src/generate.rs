@@ -68,6 +68,6 @@ fn functions(opened: &Opened, request: &GenerateRequest) -> Result<Vec<Function>
     let Opened { context, versions, .. } = opened;
     let mut versions = versions.clone();
     let mut builder = Builder::open(context, &versions)?;
-    let selected = select(&mut builder, &mut versions, &options.wanted())?;
+    let selected = select(&mut builder, &mut versions, &options.test_filter())?;
     perfunit_select::functions(&versions, &selected, names)
 }

@@ -127,7 +127,7 @@ impl Found {
         if is_all_known && tests.uncovered.is_empty() {
             return Ok(None);
         }
-        second::stopped()?;
+        second::check_time_left()?;
         let failed = |error: Error| not_compared(&error);
         let calls = of_calls(options, elapsed);
         let opened = open(&calls, terminal, tests.lock).map_err(failed)?;
@@ -160,7 +160,7 @@ fn is_filtered(options: &Options) -> bool {
 pub fn uncovered_functions(opened: &Opened, options: &Options) -> Result<Vec<Function>> {
     let Opened { context, versions, .. } = opened;
     let mut versions = versions.clone();
-    let (mut builder, selected) = select_to_build(context, &mut versions, &options.wanted())?;
+    let (mut builder, selected) = select_to_build(context, &mut versions, &options.test_filter())?;
     let found = if selected.targets.is_empty() {
         find_coverage_gaps(&selected, &Names::of_versions(&versions, &selected), &[]).uncovered
     } else {
@@ -242,7 +242,7 @@ impl Ground {
         }
         let mut versions = versions.clone();
         // Unchanged code may call the functions too.
-        let wanted = Wanted { all_tests: true, ..self.options.wanted() };
+        let wanted = Wanted { all_tests: true, ..self.options.test_filter() };
         let (mut builder, selected) = select_to_build(context, &mut versions, &wanted)?;
         let generation = self.generate(&mut builder, &versions, &selected, functions)?;
         if !interrupt::requested() && !generation.is_cut_short() {

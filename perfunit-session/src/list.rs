@@ -1,6 +1,6 @@
 //! Lists the tests that a comparison would measure.
 
-use super::compare::{show, unreached};
+use super::compare::{select_without_builds, show};
 use super::open::{Lock, Opened};
 use super::options::Options;
 use super::pairings;
@@ -27,7 +27,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     let Opened { context, mut versions, archive, mut warnings, lock } = opened;
     let contents = versions.contents();
     let terminal = context.terminal;
-    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.wanted())?;
+    let (mut builder, mut selected) = select_to_build(&context, &mut versions, &options.test_filter())?;
     warnings.append(&mut selected.warnings);
     show(&warnings, terminal);
     let Sides { base, head } = versions.names();
@@ -35,7 +35,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
         base,
         head,
         tests: Vec::new(),
-        selection: unreached(&versions, &selected),
+        selection: select_without_builds(&versions, &selected),
         without: Vec::new(),
         kept: None,
         seeds: None,
@@ -54,7 +54,7 @@ pub fn list_opened(opened: Opened, options: &Options, started: Instant) -> Resul
     seconds.select = plan.selecting.as_secs_f64();
     seconds.build = started.elapsed().as_secs_f64() - seconds.prepare - seconds.select;
     listing.selection = plan.describe(selected.summary(), &plan.find_coverage_gaps(&session), &session);
-    (listing.kept, listing.seeds) = (Some(plan.kept()), plan.seeds());
+    (listing.kept, listing.seeds) = (Some(plan.side_folders()), plan.seeds());
     listing.tests = plan.into_listed();
     Ok(ListOfTests { listing, contents, unused, lock })
 }

@@ -134,13 +134,13 @@ pub fn run_pairing(
     drop(bench);
     let started = Instant::now();
     warnings.extend(explain_outcomes(builder, &session.inquiry(built).after(began.elapsed()), &mut outcomes));
-    let growth = options.growth.then(|| counted(session, builder, built, &outcomes));
+    let growth = options.growth.then(|| count_growth(session, builder, built, &outcomes));
     let explaining = started.elapsed();
     Ok(Measured { outcomes, environment, warnings, pooled, growth, explaining, ..Measured::default() })
 }
 
 /// Counts the growth of the functions that these tests call. Errors become reasons, so that results are kept.
-fn counted(session: &Session<'_>, builder: &mut Builder<'_>, built: &BuiltSides, outcomes: &[Outcome]) -> Growth {
+fn count_growth(session: &Session<'_>, builder: &mut Builder<'_>, built: &BuiltSides, outcomes: &[Outcome]) -> Growth {
     let tests: Vec<TestId> = outcomes.iter().map(|outcome| outcome.test.clone()).collect();
     growth(builder, &session.inquiry(built), &tests).unwrap_or_else(|error| {
         let why = NotCounted::Ended { why: error.message().to_owned() };
@@ -239,7 +239,7 @@ impl Round<'_> {
         let files = &self.session.versions.files;
         let reason = end.reason.as_ref().filter(|_| end.figures.is_none());
         reason.is_some_and(|reason| may_be_for_other_data(reason, self.built.pairing.tests_of))
-            && files.base.changed(&files.head).iter().any(|path| !is_rust(path))
+            && files.base.changed_paths(&files.head).iter().any(|path| !is_rust(path))
     }
 
     /// Returns the tests that fail on the version with missing data files, and may pass with them.

@@ -87,7 +87,7 @@ impl Options {
     }
 
     /// Returns the filter of tests.
-    pub fn wanted(&self) -> Wanted<'_> {
+    pub fn test_filter(&self) -> Wanted<'_> {
         Wanted {
             is_head_live: self.request.is_head_live(),
             scope: &self.scope,

@@ -56,7 +56,7 @@ pub fn prepare(session: &Session<'_>, builder: &mut Builder<'_>) -> Result<Plan>
     let targets = targets_of_first(session.selected, &pairing);
     let (mut first, mut selecting) = Prepared::new(session, builder, pairing, &targets)?;
     let pairing = session.selected.pairing(session.versions, Side::Head);
-    let mut concerned = concerned(session, &first, &pairing);
+    let mut concerned = targets_of_second(session, &first, &pairing);
     let by_new_code = by_new_code(session, &first);
     concerned.extend(by_new_code.keys().map(|test| test.target.clone()));
     if session.archive.is_in_use() {
@@ -161,17 +161,17 @@ impl Plan {
         self.candidates().map(|candidates| candidates.chosen.len()).sum()
     }
 
-    fn prepared(&self) -> impl Iterator<Item = &Prepared> {
+    fn all_prepared(&self) -> impl Iterator<Item = &Prepared> {
         std::iter::once(&self.first).chain(&self.second)
     }
 
     fn candidates(&self) -> impl Iterator<Item = &Candidates> {
-        self.prepared().map(|prepared| &prepared.candidates)
+        self.all_prepared().map(|prepared| &prepared.candidates)
     }
 
     /// Returns the built pairings, the one with base's test code first.
     pub fn built(&self) -> impl Iterator<Item = &BuiltSides> {
-        self.prepared().map(|prepared| &prepared.built)
+        self.all_prepared().map(|prepared| &prepared.built)
     }
 
     /// Returns all tests found.
@@ -192,7 +192,7 @@ impl Plan {
     }
 
     /// Returns the folders of the sides built with base's test code.
-    pub fn kept(&self) -> Sides<PathBuf> {
+    pub fn side_folders(&self) -> Sides<PathBuf> {
         self.first.built.sides.as_ref().map(|side| side.folder.clone())
     }
 
@@ -209,13 +209,13 @@ impl Plan {
             chosen.extend(candidates.chosen);
             excluded.extend(candidates.excluded);
         }
-        summary::listed(chosen, excluded, &by_name)
+        summary::list_tests(chosen, excluded, &by_name)
     }
 
     /// Answers questions about tests of both pairings.
     pub fn explain(&self, session: &Session<'_>, builder: &mut Builder<'_>, questions: &[Question]) -> Result<Answers> {
         let mut all = Answers::default();
-        for Prepared { built, candidates, spare, .. } in self.prepared() {
+        for Prepared { built, candidates, spare, .. } in self.all_prepared() {
             let tests: BTreeSet<&TestId> = candidates.chosen.iter().chain(spare).map(|test| &test.test).collect();
             let is_here =
                 |question: &&Question| tests.contains(&question.test) && !all.tests.contains_key(&question.test);
@@ -425,7 +425,7 @@ fn not_made(session: &Session<'_>, error: &Error) -> Option<Warning> {
 
 /// Returns the targets for the second pairing: new targets, targets with tests that the first pairing excluded, and
 /// targets with tests in their source that the first does not know.
-fn concerned(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTreeSet<TargetId> {
+fn targets_of_second(session: &Session<'_>, first: &Prepared, second: &Pairing) -> BTreeSet<TargetId> {
     let Session { selected, names, .. } = session;
     let touched = |path: &str| second.overlay().contains(path);
     let may_help = |outcome: &Outcome| match &outcome.reason {

@@ -49,7 +49,7 @@ impl<'a> OlderVersion<'a> {
         if first.base.commit == self.version.commit {
             return Err(NotCompared::IsBase);
         }
-        second::stopped()?;
+        second::check_time_left()?;
         let mut options = second::second(self.options, elapsed);
         options.request = options.request.since(&self.version.commit);
         options.rules.accepted = self.accepted.to_vec();

@@ -104,7 +104,7 @@ pub fn last(ours: &Path) -> Result<(PathBuf, Record)> {
 }
 
 /// Returns the run with this id or with an id that begins like this, and its file.
-pub fn named(ours: &Path, name: &str) -> Result<(PathBuf, Record)> {
+pub fn find_run(ours: &Path, name: &str) -> Result<(PathBuf, Record)> {
     let mut meant = all(ours)?;
     let known = meant.len();
     meant.retain(|path| id_of(path).starts_with(name));

@@ -29,7 +29,7 @@ pub fn second(options: &Options, elapsed: Duration) -> Options {
 }
 
 /// Returns an error if no second comparison may start after an interruption or the end of the budget.
-pub fn stopped() -> Result<(), NotCompared> {
+pub fn check_time_left() -> Result<(), NotCompared> {
     match (interrupt::requested(), interrupt::by_clock()) {
         (false, _) => Ok(()),
         (true, true) => Err(NotCompared::BudgetUsedUp),
@@ -40,7 +40,7 @@ pub fn stopped() -> Result<(), NotCompared> {
 /// Returns the reason for a failed second comparison.
 pub fn not_compared(error: &Error) -> NotCompared {
     // Errors after a stop follow from it.
-    if let Err(stopped) = stopped() {
+    if let Err(stopped) = check_time_left() {
         return stopped;
     }
     match error.as_broken() {

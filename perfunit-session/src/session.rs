@@ -66,7 +66,7 @@ fn needs_builds(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wanted<
         return Ok(true);
     }
     // A step may read files that nothing else reads.
-    let changed = versions.files.base.changed(&versions.files.head);
+    let changed = versions.files.base.changed_paths(&versions.files.head);
     for step in wanted.rules.steps.iter().filter(|step| step.kind == StepKind::Build) {
         if step.patterns()?.is_some_and(|patterns| changed.iter().any(|path| patterns.is_match(path))) {
             return Ok(true);

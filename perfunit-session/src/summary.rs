@@ -46,7 +46,7 @@ fn nothing_because(selection: &Selection, targets: usize) -> Option<NothingBecau
 }
 
 /// Returns all tests for `list`.
-pub fn listed(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTreeSet<TestId>) -> Vec<Listed> {
+pub fn list_tests(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTreeSet<TestId>) -> Vec<Listed> {
     let chosen = chosen.into_iter().map(|Candidate { test, because, why, capture, .. }| Listed {
         by_name: by_name.contains(&test),
         test,

@@ -37,7 +37,7 @@ impl ArchiveArguments {
             ))
             .hint("give --partition to `diff --use-archive`"));
         }
-        let resolved = self.common.resolved(Layer::default())?;
+        let resolved = self.common.resolve(Layer::default())?;
         let results = vec![folder()?.join(&self.archive_file)];
         let options = Options { results, ..self.common.options(&resolved, Measuring::default())? };
         let made = session::archive(&options, &self.archive_file, terminal)?;

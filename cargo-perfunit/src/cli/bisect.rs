@@ -85,7 +85,7 @@ impl BisectArguments {
             return Err(Error::usage(format!("unexpected argument `{more}`"))
                 .hint("bisect takes one test; commits are named with --good and --bad"));
         }
-        let resolved = self.common.resolved(self.measuring.layer())?;
+        let resolved = self.common.resolve(self.measuring.layer())?;
         let options = self.measuring.options(&self.common, &resolved)?;
         let subject = match &self.function {
             Some(function) => Subject::Function(function.clone()),

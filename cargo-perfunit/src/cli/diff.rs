@@ -107,7 +107,7 @@ impl DiffArguments {
     pub fn resolve(&self) -> Result<DiffRequest> {
         let typed = &self.measuring;
         let layer = typed.layer().or(self.reporting.layer(self.no_tests)).or(self.layer());
-        let resolved = self.common.resolved(layer)?;
+        let resolved = self.common.resolve(layer)?;
         let settings = &resolved.settings;
         if settings.deny.value.contains(&Deny::Growth) && !settings.growth.value {
             return Err(Error::usage("`--deny growth` requires `--growth`")
@@ -132,9 +132,9 @@ impl DiffArguments {
 
     fn layer(&self) -> Layer {
         Layer {
-            ratchet: self.ratchet.clone().map(Sourced::typed),
-            generated: self.generated.map(Sourced::typed),
-            growth: self.growth.then(|| Sourced::typed(true)),
+            ratchet: self.ratchet.clone().map(Sourced::from_command_line),
+            generated: self.generated.map(Sourced::from_command_line),
+            growth: self.growth.then(|| Sourced::from_command_line(true)),
             ..Layer::default()
         }
     }

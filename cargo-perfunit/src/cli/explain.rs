@@ -160,7 +160,7 @@ fn draw(request: &ExplainRequest, path: &Path, terminal: Terminal) -> Result<()>
         let whole = || "name it: `cargo perfunit explain TEST --exact --flamegraph FILE`".to_owned();
         return Err(error.hint(hint.unwrap_or_else(whole)));
     };
-    let text = if is_picture { flamegraph::svg(explanation)? } else { flamegraph::folded(explanation) };
+    let text = if is_picture { flamegraph::svg(explanation)? } else { flamegraph::fold_stacks(explanation) };
     fs::write(path, text)?;
     terminal.status("Wrote", &path.display().to_string());
     Ok(())

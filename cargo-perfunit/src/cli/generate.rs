@@ -78,7 +78,7 @@ impl GenerateArguments {
             return Err(Error::usage(format!("{} already exists", file.display()))
                 .hint("name a new file with `--write`, or remove this one"));
         }
-        let resolved = self.common.resolved(Layer::default())?;
+        let resolved = self.common.resolve(Layer::default())?;
         let budget = self.budget.as_ref().and_then(|budget| budget.0);
         let mut options = self.common.options(&resolved, Measuring { budget, ..Measuring::default() })?;
         let names = std::mem::take(&mut options.filter.names);

@@ -48,8 +48,8 @@ impl ListArguments {
     /// Selects tests and prints the list.
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = self.common.terminal();
-        let typed = Layer { generated: self.generated.map(Sourced::typed), ..Layer::default() };
-        let resolved = self.common.resolved(typed)?;
+        let typed = Layer { generated: self.generated.map(Sourced::from_command_line), ..Layer::default() };
+        let resolved = self.common.resolve(typed)?;
         let mut options = self.common.options(&resolved, Measuring::default())?;
         options.all_tests |= self.all;
         options.generated = resolved.settings.generated.value;

@@ -86,7 +86,7 @@ pub struct LogArguments {
 impl LogArguments {
     /// Compares the commits and prints the results.
     pub fn run(&self) -> Result<ExitCode> {
-        let resolved = self.common.resolved(self.measuring.layer())?;
+        let resolved = self.common.resolve(self.measuring.layer())?;
         output::check_files(&self.report)?;
         let mut options = self.measuring.options(&self.common, &resolved)?;
         if self.stored {
@@ -167,7 +167,7 @@ impl LogArguments {
 fn show(progress: &Progress<'_>, terminal: Terminal) {
     match *progress {
         Progress::Joined { file, joined } => {
-            terminal.status("Imported", &format!("{}: {}", file.display(), report::history::joined(joined)));
+            terminal.status("Imported", &format!("{}: {}", file.display(), report::history::describe_import(joined)));
         }
         Progress::Commit { done, of, left, .. } if done < of => {
             terminal.status("Left", &report::history::left(done, of, left));

@@ -179,7 +179,7 @@ impl<'a> SavedRuns<'a> {
                 let record = runs::read(&file)?;
                 (file, record)
             }
-            Some(id) => runs::named(&self.home()?, id)?,
+            Some(id) => runs::find_run(&self.home()?, id)?,
         };
         Ok((path, record.run))
     }

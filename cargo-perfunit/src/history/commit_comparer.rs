@@ -115,7 +115,7 @@ impl CommitComparer {
             return Ok(Some(CommitComparison::Step(step)));
         }
         for (side, commit) in [(Side::Head, head), (Side::Base, base)] {
-            if let Some(why) = self.store.skipped(commit, &self.terms, &self.machine)? {
+            if let Some(why) = self.store.skip_reason(commit, &self.terms, &self.machine)? {
                 return Ok(Some(CommitComparison::Broken(side, why)));
             }
         }
@@ -128,7 +128,7 @@ impl CommitComparer {
         let terms = self.terms();
         let step = self.store.step(Key { base, head, terms: &terms, machine: &self.machine })?;
         Ok(step.map(|step| {
-            let alpha = if step.moved().next().is_none() { step.alpha.min(self.share()) } else { step.alpha };
+            let alpha = if step.changed_tests().next().is_none() { step.alpha.min(self.share()) } else { step.alpha };
             Step { alpha, ..step }
         }))
     }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Returns the courses of all tests that changed in a step or over several, the largest change first.
 pub fn courses(history: &History) -> Vec<Course> {
     let steps = history.steps().map(|(_, step)| step);
-    let moved = steps.chain(history.spans.iter().map(|span| &span.step)).flat_map(Step::moved);
+    let moved = steps.chain(history.spans.iter().map(|span| &span.step)).flat_map(Step::changed_tests);
     let tests: BTreeSet<&TestId> = moved.map(|found| &found.test).collect();
     let known = Known::of(history, &tests);
     let mut courses: Vec<Course> = tests.into_iter().map(|test| known.course(test)).collect();

@@ -38,7 +38,7 @@ pub fn not_compared() -> Error {
 
 impl Ends<'_> {
     /// Returns the tests that changed in the searched direction, the largest change first.
-    pub fn moved(&self) -> Vec<(TestId, Change)> {
+    pub fn changed_tests(&self) -> Vec<(TestId, Change)> {
         let changed = self.step.with(self.direction.verdict());
         let mut changed: Vec<(TestId, Change)> =
             changed.filter_map(|found| Some((found.test.clone(), found.figures?.change))).collect();
@@ -49,7 +49,7 @@ impl Ends<'_> {
 
     /// Returns the only test that matches a name or a part of one and changed in the searched direction.
     pub fn the_test(&self, name: &str) -> Result<(TestId, Change)> {
-        let mut moved = self.moved();
+        let mut moved = self.changed_tests();
         if self.step.tests.iter().any(|found| found.test.name == name) {
             moved.retain(|(test, _)| test.name == name);
         }

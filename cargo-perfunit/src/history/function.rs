@@ -17,7 +17,7 @@ pub fn tests(
     comparer: &CommitComparer,
     explain: Explain,
 ) -> Result<Vec<(TestId, Change)>> {
-    let moved = ends.moved();
+    let moved = ends.changed_tests();
     if moved.is_empty() {
         return Err(none_moved(ends));
     }

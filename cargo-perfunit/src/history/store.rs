@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// Returns the reason why a commit cannot be compared, preferably from this machine.
-    pub fn skipped(&self, commit: &str, terms: &str, machine: &str) -> Result<Option<Skipped>> {
+    pub fn skip_reason(&self, commit: &str, terms: &str, machine: &str) -> Result<Option<Skipped>> {
         let found: Option<String> = self
             .connection
             .query_row(
@@ -510,10 +510,10 @@ mod tests {
         assert_eq!(store.step(key("b")).unwrap(), Some(step));
         assert_eq!(store.step(Key { terms: "u", ..key("b") }).unwrap(), None);
         assert_eq!(
-            store.skipped("c", "t", "n").unwrap(),
+            store.skip_reason("c", "t", "n").unwrap(),
             Some(Skipped::DoesNotBuild { error: "error: no".to_owned() })
         );
-        assert_eq!(store.skipped("b", "t", "m").unwrap(), None);
+        assert_eq!(store.skip_reason("b", "t", "m").unwrap(), None);
     }
 
     #[test]
@@ -596,7 +596,7 @@ mod tests {
         assert_eq!(joined, Joined { new: 3, same: 1, contradictions: 1, usable: 4 });
         let change = |head| one.step(key(head)).unwrap().unwrap().tests[0].figures.unwrap().change.estimate;
         assert_eq!([change("b"), change("c"), change("d")].map(|change| (change * 10.0).round() as u32), [1, 1, 3]);
-        assert_eq!(one.skipped("e", "t", "m").unwrap(), Some(why));
+        assert_eq!(one.skip_reason("e", "t", "m").unwrap(), Some(why));
         // Importing again, even from the open file itself, adds nothing.
         assert_eq!(one.join(&path("2"), "p", "t").unwrap(), Joined { new: 0, same: 4, contradictions: 1, usable: 4 });
     }

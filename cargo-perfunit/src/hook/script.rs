@@ -43,11 +43,11 @@ impl Stored {
     /// Returns the shell command that checks a push; `given` are git's arguments.
     pub fn command(&self, given: &str) -> String {
         let mut words = vec![RUN.to_owned()];
-        words.extend(self.options.iter().map(|option| quoted(option)));
+        words.extend(self.options.iter().map(|option| quote(option)));
         words.extend(Some(given.to_owned()).filter(|given| !given.is_empty()));
         if !self.diff.is_empty() {
             words.push("--".to_owned());
-            words.extend(self.diff.iter().map(|option| quoted(option)));
+            words.extend(self.diff.iter().map(|option| quote(option)));
         }
         words.join(" ")
     }
@@ -91,7 +91,7 @@ pub fn words_of(command: &str) -> Vec<String> {
 }
 
 /// Quotes a word for the shell. The command line contains no NUL, the only character that cannot be quoted.
-fn quoted(word: &str) -> String {
+fn quote(word: &str) -> String {
     shlex::try_quote(word).unwrap_or_default().into_owned()
 }
 

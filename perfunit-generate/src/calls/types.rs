@@ -81,7 +81,7 @@ impl<'a> Place<'a> {
             }
             [name, associated] if self.parameters.contains(name) => Kind::Parameter(format!("{name}::{associated}")),
             [name] if is_primitive(name) => Kind::primitive(name),
-            path => self.resolved(path, arguments).unwrap_or_else(unknown),
+            path => self.resolve(path, arguments).unwrap_or_else(unknown),
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn resolved(&self, path: &[String], arguments: Vec<Kind>) -> Option<Kind> {
+    fn resolve(&self, path: &[String], arguments: Vec<Kind>) -> Option<Kind> {
         let found = self.names.resolve(self.module, path);
         let first =
             found.into_iter().find(|found| !matches!(found, Definition::Function(_) | Definition::Module(_)))?;

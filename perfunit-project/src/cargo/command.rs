@@ -32,7 +32,7 @@ impl Cargo {
     /// Finds the toolchain that `cargo` uses in `folder`.
     pub fn find(folder: &Path) -> Result<Cargo> {
         let rustc =
-            std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), |rustc| anchored(Path::new(&rustc)));
+            std::env::var_os("RUSTC").map_or_else(|| PathBuf::from("rustc"), |rustc| make_absolute(Path::new(&rustc)));
         let version = output(Command::new(&rustc).arg("-vV").current_dir(folder))?;
         let sysroot = output(Command::new(&rustc).args(["--print", "sysroot"]).current_dir(folder))?;
         let sysroot = PathBuf::from(sysroot.trim());
@@ -85,7 +85,7 @@ impl Cargo {
         let mut command = Command::new(&self.cargo);
         for name in ["RUSTC", "RUSTC_WRAPPER"] {
             if let Some(program) = std::env::var_os(name).filter(|value| !value.is_empty()) {
-                command.env(name, anchored(Path::new(&program)));
+                command.env(name, make_absolute(Path::new(&program)));
             }
         }
         // Without a rustup name, select the compiler by its path.
@@ -104,7 +104,7 @@ fn host(rustc: &Path, version: &str) -> Result<String> {
 }
 
 /// Makes the path of a program absolute, because we run cargo in another folder than the user's.
-pub fn anchored(program: &Path) -> PathBuf {
+pub fn make_absolute(program: &Path) -> PathBuf {
     // A name without a slash is looked up in PATH.
     let is_path = program.as_os_str().as_encoded_bytes().contains(&b'/');
     if is_path { std::path::absolute(program).unwrap_or_else(|_| program.to_owned()) } else { program.to_owned() }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn only_relative_paths_of_programs_are_anchored() {
         let here = std::env::current_dir().unwrap();
-        let anchored = |program: &str| anchored(Path::new(program));
+        let anchored = |program: &str| make_absolute(Path::new(program));
         assert_eq!(anchored("sccache"), Path::new("sccache"));
         assert_eq!(anchored("./wrapper"), here.join("wrapper"));
         assert_eq!(anchored("tools/wrapper"), here.join("tools/wrapper"));

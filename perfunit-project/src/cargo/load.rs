@@ -134,14 +134,14 @@ fn resolve(cargo: &Cargo, tree: &Path, manifest: &Path, resolution: Resolution) 
     let before = fs::read_if_exists(&lock_file)?;
     let metadata = metadata(cargo, folder, Some(manifest), resolution)?;
     let after = fs::read_if_exists(&lock_file)?;
-    let is_locked = before == after || chosen(after.as_deref()).is_subset(&chosen(before.as_deref()));
+    let is_locked = before == after || chosen_versions(after.as_deref()).is_subset(&chosen_versions(before.as_deref()));
     let folders = user_folder().into_iter().flat_map(|cargo| ["registry", "git"].map(|name| cargo.join(name)));
     let is_reproducible = is_locked && are_within(&metadata, folders.chain([tree.to_owned()]));
     Ok(Resolved { value: metadata, is_reproducible })
 }
 
 /// Returns the packages with versions chosen by a lock file, as text.
-fn chosen(lock_file: Option<&[u8]>) -> BTreeSet<String> {
+fn chosen_versions(lock_file: Option<&[u8]>) -> BTreeSet<String> {
     let table = lock_file.and_then(|text| std::str::from_utf8(text).ok()?.parse::<Table>().ok()).unwrap_or_default();
     let packages = table.get("package").and_then(Value::as_array).into_iter().flatten();
     let external = packages.filter(|package| package.get("source").is_some());
@@ -396,12 +396,12 @@ mod tests {
         };
         let before = lock(&[("own", "0.1.0", ""), ("a", "1.0.0", "registry"), ("b", "1.0.0", "registry")]);
         let is_within = |packages: &[(&str, &str, &str)]| {
-            chosen(Some(lock(packages).as_bytes())).is_subset(&chosen(Some(before.as_bytes())))
+            chosen_versions(Some(lock(packages).as_bytes())).is_subset(&chosen_versions(Some(before.as_bytes())))
         };
         assert!(is_within(&[("own", "0.2.0", ""), ("a", "1.0.0", "registry")]));
         for other in [("a", "1.0.1", "registry"), ("a", "1.0.0", "git"), ("c", "1.0.0", "registry")] {
             assert!(!is_within(&[("own", "0.1.0", ""), other]), "{other:?}");
         }
-        assert!(chosen(None).is_empty() && chosen(Some(b"not TOML")).is_empty());
+        assert!(chosen_versions(None).is_empty() && chosen_versions(Some(b"not TOML")).is_empty());
     }
 }

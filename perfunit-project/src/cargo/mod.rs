@@ -12,7 +12,7 @@ pub mod rustup;
 pub mod toolchains;
 mod workspace;
 
-pub use command::{Cargo, anchored, user_folder};
+pub use command::{Cargo, make_absolute, user_folder};
 pub use context::Context;
 pub use load::{
     Location, Resolution, Resolved, add_patched, external_dependencies, features, generate_lock_file, load, locate,

@@ -49,7 +49,7 @@ pub enum Overridden {
 }
 
 /// Checks whether something overrides the version's toolchain file in this folder.
-pub fn overridden(folder: &Path) -> Option<Overridden> {
+pub fn find_override(folder: &Path) -> Option<Overridden> {
     if output(Command::new("rustup").arg("--version")).is_none() {
         return Some(Overridden::NoRustup);
     }

@@ -35,7 +35,7 @@ pub fn settle(cargo: Cargo, versions: &Versions, folder: &Path) -> Toolchains {
         return Toolchains { cargo, base: None, warning: None };
     }
     let asked = requests.as_ref().map(|request| request.asked.as_ref().map(ToolchainRequest::to_string));
-    if let Some(overridden) = rustup::overridden(folder) {
+    if let Some(overridden) = rustup::find_override(folder) {
         let used = match overridden {
             Overridden::NoRustup => ToolchainsUsed::NoRustup(cargo.rustc_release().to_owned()),
             Overridden::ByName => ToolchainsUsed::ByName(cargo.rustc_release().to_owned()),

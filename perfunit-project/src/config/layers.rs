@@ -25,7 +25,7 @@ pub fn unknown() -> Result<Vec<String>> {
 }
 
 fn check(name: &str) -> Result<Option<String>> {
-    let settings = Layer::default().settled().rows().into_iter().map(|row| variable_of(row.key));
+    let settings = Layer::default().fill_defaults().rows().into_iter().map(|row| variable_of(row.key));
     let known: Vec<String> = settings.chain(OTHERS.map(str::to_owned)).collect();
     if !name.starts_with(PREFIX) || known.iter().any(|known| known == name) {
         return Ok(None);
@@ -117,8 +117,12 @@ mod tests {
             "[profile.a]\nthreshold = 0.05\ntimeout = 3\nbudget = \"none\"\nmetrics = [\"allocations\", \"time\"]\n";
         let file = File::read("x.toml", text).unwrap();
         let layer = super::super::settings::Layer::of_table(&file.tables.profile["a"], &|span| file.place(&span));
-        let rows: Vec<_> =
-            layer.settled().rows().into_iter().map(|row| format!("{} {} {}", row.key, row.value, row.from)).collect();
+        let rows: Vec<_> = layer
+            .fill_defaults()
+            .rows()
+            .into_iter()
+            .map(|row| format!("{} {} {}", row.key, row.value, row.from))
+            .collect();
         for row in [
             "threshold 5% x.toml:2",
             "timeout 3s x.toml:3",

@@ -93,7 +93,7 @@ impl Configuration {
         self.check_profile(profile)?;
         let layers = self.of_file(profile).or(built_in::layer(profile)).or(self.of_file("default"));
         let layers = layers.or(self.accepted.as_ref().map(ratchet::layer).unwrap_or_default());
-        let settings = typed.or(environment).or(layers).settled();
+        let settings = typed.or(environment).or(layers).fill_defaults();
         let rules = self.rules(profile, &settings)?;
         Ok(Resolved {
             profile: profile.to_owned(),
@@ -139,14 +139,14 @@ impl Configuration {
         names.sort_by_key(|name| *name != profile);
         for table in names.into_iter().filter_map(|name| file.tables.profile.get(name)) {
             let overrides: Result<Vec<Override>> =
-                table.overrides.iter().map(|table| table.resolved(settings, &place)).collect();
+                table.overrides.iter().map(|table| table.validate(settings, &place)).collect();
             rules.overrides.extend(overrides?);
         }
-        rules.skips = file.tables.skip.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
-        rules.acceptances = file.tables.accept.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
-        rules.steps = file.tables.prepare.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        rules.skips = file.tables.skip.iter().map(|table| table.validate(&place)).collect::<Result<_>>()?;
+        rules.acceptances = file.tables.accept.iter().map(|table| table.validate(&place)).collect::<Result<_>>()?;
+        rules.steps = file.tables.prepare.iter().map(|table| table.validate(&place)).collect::<Result<_>>()?;
         rules.steps.extend(self.scripts.iter().cloned());
-        rules.data = file.tables.data.iter().map(|table| table.resolved(&place)).collect::<Result<_>>()?;
+        rules.data = file.tables.data.iter().map(|table| table.validate(&place)).collect::<Result<_>>()?;
         Ok(rules)
     }
 }

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use perfunit_model::Mode;
 
-    fn accepted() -> AcceptedVersion {
+    fn sample() -> AcceptedVersion {
         let reason = "checks for \"overflow\"".to_owned();
         let (test, date) = ("sample tests::mixes".to_owned(), "2026-11-23".to_owned());
         let losses = vec![AcceptedLoss { test, loss: 0.0412, mode: Mode::Steady, reason, date }];
@@ -112,20 +112,23 @@ mod tests {
     fn the_file_reads_back_as_it_was_written() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(read_accepted(root.path()).unwrap(), None);
-        let path = write_accepted(root.path(), &accepted()).unwrap();
-        assert_eq!(read_accepted(root.path()).unwrap(), Some(accepted()));
+        let path = write_accepted(root.path(), &sample()).unwrap();
+        assert_eq!(read_accepted(root.path()).unwrap(), Some(sample()));
         let text = fs::read_to_string(&path).unwrap();
-        let Some(Sourced { from: Source::File { line, .. }, .. }) = layer(&accepted()).ratchet else { panic!() };
+        let Some(Sourced { from: Source::File { line, .. }, .. }) = layer(&sample()).ratchet else { panic!() };
         assert_eq!(text.lines().nth(line - 1), Some("revision = \"v1.2.0\""), "{text}");
     }
 
     #[test]
     fn a_version_of_the_file_is_its_commit_and_another_one_what_was_typed() {
-        let of_file = layer(&accepted()).ratchet.unwrap();
-        let revision = |setting: Sourced<Revision>| Some(request(&setting, Some(&accepted()))?.revision);
+        let of_file = layer(&sample()).ratchet.unwrap();
+        let revision = |setting: Sourced<Revision>| Some(request(&setting, Some(&sample()))?.revision);
         assert_eq!(revision(of_file).as_deref(), Some("3f2a91c"));
-        assert_eq!(revision(Sourced::typed(Revision(Some("v1.2.0".to_owned())))).as_deref(), Some("v1.2.0"));
-        assert_eq!(revision(Sourced::typed(Revision(None))), None);
+        assert_eq!(
+            revision(Sourced::from_command_line(Revision(Some("v1.2.0".to_owned())))).as_deref(),
+            Some("v1.2.0")
+        );
+        assert_eq!(revision(Sourced::from_command_line(Revision(None))), None);
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub enum DataFate {
 impl OverrideTable {
     /// Validates the override. Drops settings that come from the command line or the environment, because those apply
     /// to all tests.
-    pub fn resolved(&self, settings: &Settings, place: SourceOf<'_>) -> Result<Override> {
+    pub fn validate(&self, settings: &Settings, place: SourceOf<'_>) -> Result<Override> {
         let Self { filter, threshold, per_test_budget, timeout, metrics } = self;
         if threshold.is_none() && per_test_budget.is_none() && timeout.is_none() && metrics.is_none() {
             return Err(Error::usage(format!("{}: this override sets nothing", place(filter.span())))
@@ -118,7 +118,7 @@ impl OverrideTable {
 
 impl SkipTable {
     /// Validates the rule.
-    pub fn resolved(&self, place: SourceOf<'_>) -> Result<SkipRule> {
+    pub fn validate(&self, place: SourceOf<'_>) -> Result<SkipRule> {
         let reason = self.reason.value().trim().to_owned();
         if reason.is_empty() {
             return Err(Error::usage(format!("{}: the reason is empty", place(self.reason.span())))
@@ -130,7 +130,7 @@ impl SkipTable {
 
 impl AcceptTable {
     /// Builds the acceptance, or the error that says what is wrong.
-    pub fn resolved(&self, place: SourceOf<'_>) -> Result<Acceptance> {
+    pub fn validate(&self, place: SourceOf<'_>) -> Result<Acceptance> {
         let Self { name, at_most, because, until } = self;
         if !date::is_day(until.value()) {
             return Err(Error::usage(format!("{}: `{}` is not a day", place(until.span()), until.value()))
@@ -148,7 +148,7 @@ impl AcceptTable {
 
 impl DataTable {
     /// Validates the rule.
-    pub fn resolved(&self, place: SourceOf<'_>) -> Result<DataRule> {
+    pub fn validate(&self, place: SourceOf<'_>) -> Result<DataRule> {
         let from = place(self.paths.span());
         let ignored = self.ignore.as_ref().is_some_and(|at| *at.value());
         let fate = match (&self.reaches, ignored) {

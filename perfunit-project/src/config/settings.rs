@@ -53,7 +53,7 @@ macro_rules! settings {
             }
 
             /// Fills unset settings with their defaults.
-            pub fn settled(self) -> Settings {
+            pub fn fill_defaults(self) -> Settings {
                 let from = || Source::BuiltIn { profile: "default".to_owned() };
                 Settings { $($field: self.$field.unwrap_or_else(|| Sourced { value: $default, from: from() }),)* }
             }
@@ -148,15 +148,16 @@ mod tests {
     #[test]
     fn the_uppermost_layer_counts() {
         let ten_percent: Threshold = "10%".parse().unwrap();
-        let above = Layer { timeout: Some(Sourced::typed(Time(Duration::from_secs(1)))), ..Layer::default() };
+        let above =
+            Layer { timeout: Some(Sourced::from_command_line(Time(Duration::from_secs(1)))), ..Layer::default() };
         let below = Layer {
-            timeout: Some(Sourced::typed(Time(Duration::from_secs(2)))),
-            threshold: Some(Sourced::typed(ten_percent)),
+            timeout: Some(Sourced::from_command_line(Time(Duration::from_secs(2)))),
+            threshold: Some(Sourced::from_command_line(ten_percent)),
             ..Layer::default()
         };
-        let settings = above.or(below).settled();
+        let settings = above.or(below).fill_defaults();
         assert_eq!(settings.timeout.value.0, Duration::from_secs(1));
-        assert_eq!(settings.threshold, Sourced::typed(ten_percent));
+        assert_eq!(settings.threshold, Sourced::from_command_line(ten_percent));
         assert_eq!(settings.budget.from, Source::BuiltIn { profile: "default".to_owned() });
     }
 
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn all_settings_are_shown_as_they_can_be_written() {
-        let rows = Layer::default().settled().rows();
+        let rows = Layer::default().fill_defaults().rows();
         assert!(rows.iter().all(|row| row.from.to_string() == "built in"));
         let value = |key: &str| rows.iter().find(|row| row.key == key).map(|row| row.value.as_str());
         assert_eq!(

@@ -65,7 +65,7 @@ pub struct Sourced<T> {
 
 impl<T> Sourced<T> {
     /// Creates a value that comes from the command line.
-    pub fn typed(value: T) -> Self {
+    pub fn from_command_line(value: T) -> Self {
         Self { value, from: Source::CommandLine }
     }
 }

@@ -98,7 +98,7 @@ impl Step {
 
     /// Parses the file in which the command left variables for tests, by nextest's protocol: a line `NAME=value` for
     /// each.
-    pub fn exported(&self, text: &str) -> Result<BTreeMap<String, String>> {
+    pub fn parse_variables(&self, text: &str) -> Result<BTreeMap<String, String>> {
         let problem = |line: &str, why: &str| {
             let message = format!("{self} wrote an invalid line to the file NEXTEST_ENV: `{line}`: {why}");
             Error::new(ExitCode::BuildFailed, message)
@@ -139,7 +139,7 @@ fn words(command: &CommandLine, from: &Source) -> Result<Vec<String>> {
 
 impl PrepareTable {
     /// Validates the step.
-    pub fn resolved(&self, place: SourceOf<'_>) -> Result<Step> {
+    pub fn validate(&self, place: SourceOf<'_>) -> Result<Step> {
         let Self { command, kind, files, variables, filter, timeout } = self;
         let from = place(command.span());
         if let Some(filter) = filter.as_ref().filter(|_| *kind == StepKind::Build) {
@@ -433,7 +433,7 @@ setup = "unused"
     fn exported_variables_are_lines_of_name_and_value() {
         let step =
             &scripts("[scripts.setup.a]\ncommand = 'make'\n[[profile.default.scripts]]\nsetup = 'a'\n").unwrap()[0];
-        let variables = step.exported("A=1\n\nB=x=y z\nA=2\nC=\n").unwrap();
+        let variables = step.parse_variables("A=1\n\nB=x=y z\nA=2\nC=\n").unwrap();
         let expected = [("A", "2"), ("B", "x=y z"), ("C", "")];
         assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         for (text, why) in [
@@ -443,7 +443,7 @@ setup = "unused"
             ("NEXTEST_X=1", "reserved"),
             ("CARGO_HOME=1", "reserved"),
         ] {
-            let error = step.exported(text).unwrap_err().to_string();
+            let error = step.parse_variables(text).unwrap_err().to_string();
             assert!(error.contains(why) && error.contains("`make` (.config/nextest.toml:1)"), "{error}");
         }
     }

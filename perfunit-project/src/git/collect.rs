@@ -77,7 +77,7 @@ impl Repository {
 
     fn differs(&self, repository: &git2::Repository, commit: Oid, prefix: &Path) -> Result<bool> {
         let listing = self.checked_out(repository, commit)?;
-        let submodules = staged(repository)?;
+        let submodules = staged_submodules(repository)?;
         if submodules != listing.submodules || !self.disk_changes(repository, prefix, &listing)?.is_empty() {
             return Ok(true);
         }
@@ -115,7 +115,7 @@ impl Repository {
                     None => listing.files.remove(&path),
                 };
             }
-            listing.submodules = staged(repository)?;
+            listing.submodules = staged_submodules(repository)?;
         }
         files.entries.extend(listing.files.into_iter().map(|(path, entry)| (prefix.join(path), entry)));
         for (path, pinned) in listing.submodules {
@@ -302,7 +302,7 @@ fn kept_mode(repository: &git2::Repository, before: Option<&Entry>) -> Option<Mo
 const GITLINK: u32 = 0o160_000;
 
 /// Returns the submodules of the index and their commits.
-pub(super) fn staged(repository: &git2::Repository) -> Result<BTreeMap<PathBuf, Oid>> {
+pub(super) fn staged_submodules(repository: &git2::Repository) -> Result<BTreeMap<PathBuf, Oid>> {
     let index = repository.index().map_err(|error| problem::no_status(&error))?;
     let links = index.iter().filter(|entry| entry.mode == GITLINK);
     Ok(links.map(|entry| (path_from(&entry.path), entry.id)).collect())

@@ -126,7 +126,7 @@ impl FileSet {
         for (name, value) in &self.variables {
             listing.extend_from_slice(format!("{name}={value}\0").as_bytes());
         }
-        for (path, Entry { mode, id, .. }) in self.placed().entries.iter().filter(|(path, _)| counts(path)) {
+        for (path, Entry { mode, id, .. }) in self.place_all().entries.iter().filter(|(path, _)| counts(path)) {
             let mut head = String::new();
             let _ = write!(head, "{mode} {id} ");
             listing.extend_from_slice(head.as_bytes());
@@ -137,7 +137,7 @@ impl FileSet {
     }
 
     /// Returns the sorted paths with another kind or content, or that only one of the two sets has.
-    pub fn changed(&self, other: &FileSet) -> Vec<PathBuf> {
+    pub fn changed_paths(&self, other: &FileSet) -> Vec<PathBuf> {
         let same = |path: &Path, entry: &Entry, set: &FileSet| {
             set.entries.get(path).is_some_and(|there| (there.mode, there.id) == (entry.mode, entry.id))
         };
@@ -176,7 +176,7 @@ impl FileSet {
     }
 
     /// Returns the files with their paths in the version itself, as they are written to disk.
-    pub fn placed(&self) -> Cow<'_, FileSet> {
+    pub fn place_all(&self) -> Cow<'_, FileSet> {
         if self.moves.is_none() && self.copies.is_empty() {
             return Cow::Borrowed(self);
         }
@@ -315,11 +315,11 @@ mod tests {
         let base = set(&[("gone", ""), ("kept", ""), ("edited", "1")]);
         let head = set(&[("kept", ""), ("edited", "2"), ("new", "")]);
         let expected = ["edited", "gone", "new"].map(PathBuf::from);
-        assert_eq!(base.changed(&head), expected);
-        assert_eq!(head.changed(&base), expected);
+        assert_eq!(base.changed_paths(&head), expected);
+        assert_eq!(head.changed_paths(&base), expected);
     }
 
-    fn named(files: &[&str]) -> FileSet {
+    fn files_named(files: &[&str]) -> FileSet {
         let entries = files.iter().map(|path| (PathBuf::from(path), Entry::snapshot(path.as_bytes())));
         FileSet { entries: entries.collect(), ..FileSet::default() }
     }
@@ -337,13 +337,13 @@ mod tests {
 
     #[test]
     fn files_are_known_by_heads_paths_and_written_to_their_own() {
-        let mut base = named(&["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
+        let mut base = files_named(&["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
         let places = [("crates/b/src/lib.rs", "b/src/lib.rs"), ("tests/it/main.rs", "tests/it.rs")];
         let moves = moves(&base, &places, &[("", ""), ("crates/b", "b")]);
         let before = base.key();
         base.relocate(moves);
         assert_eq!(paths(&base), ["Cargo.lock", "crates/b/src/lib.rs", "tests/it/main.rs"]);
-        assert_eq!(paths(&base.placed()), ["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
+        assert_eq!(paths(&base.place_all()), ["Cargo.lock", "b/src/lib.rs", "tests/it.rs"]);
         assert_eq!(base.key(), before, "the version is the same");
         assert_eq!(base.place("crates/b/src/new.rs"), PathBuf::from("b/src/new.rs"), "a new file follows its package");
         assert_eq!(base.name("b/src/lib.rs"), PathBuf::from("crates/b/src/lib.rs"));
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_file_does_not_move_onto_one_that_stays() {
-        let base = named(&["a.rs", "b.rs", "c.rs"]);
+        let base = files_named(&["a.rs", "b.rs", "c.rs"]);
         assert!(moves(&base, &[("b.rs", "a.rs")], &[]).is_empty());
         let both = moves(&base, &[("b.rs", "a.rs"), ("d.rs", "b.rs")], &[]);
         let mut moved = base.clone();
@@ -366,13 +366,13 @@ mod tests {
 
     #[test]
     fn both_versions_find_data_at_their_own_path() {
-        let mut base = named(&["b/data.txt"]);
-        let head = named(&["crates/b/data.txt"]);
+        let mut base = files_named(&["b/data.txt"]);
+        let head = files_named(&["crates/b/data.txt"]);
         assert!(head.for_both(&base).is_none());
         base.relocate(moves(&base, &[("crates/b/data.txt", "b/data.txt")], &[]));
         for side in [&base, &head] {
             let data = side.for_both(&base).unwrap();
-            assert_eq!(paths(&data.placed()), ["b/data.txt", "crates/b/data.txt"]);
+            assert_eq!(paths(&data.place_all()), ["b/data.txt", "crates/b/data.txt"]);
         }
     }
 }

@@ -113,7 +113,7 @@ impl Filters {
         self.failed.borrow().iter().cloned().map(Warning::Unfiltered).collect()
     }
 
-    fn failed(&self, why: Unfiltered) {
+    fn note_failure(&self, why: Unfiltered) {
         self.failed.borrow_mut().insert(why);
     }
 
@@ -180,13 +180,13 @@ impl Filters {
         let output = match process::output_of(&mut git.command(arguments), input) {
             Ok(output) => output,
             Err(error) => {
-                self.failed(Unfiltered::NoGit { why: format!("cannot run git: {error}") });
+                self.note_failure(Unfiltered::NoGit { why: format!("cannot run git: {error}") });
                 return Ok(None);
             }
         };
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() && errors.contains("unknown option") {
-            self.failed(Unfiltered::NoGit { why: format!("{ATTRIBUTES_OF_COMMITS} is needed") });
+            self.note_failure(Unfiltered::NoGit { why: format!("{ATTRIBUTES_OF_COMMITS} is needed") });
             return Ok(None);
         }
         if !output.status.success() {
@@ -197,7 +197,7 @@ impl Filters {
         let is_first =
             |line: &str| line.starts_with("external filter") && line.ends_with(|end: char| end.is_ascii_digit());
         for line in errors.lines().filter_map(|line| line.strip_prefix("error: ")).filter(|line| !is_first(line)) {
-            self.failed(Unfiltered::Failed { why: line.to_owned() });
+            self.note_failure(Unfiltered::Failed { why: line.to_owned() });
         }
         Ok(Some(output))
     }
@@ -211,7 +211,7 @@ impl Filters {
         for (driver, files) in files {
             let is_set = |what: &str| config.get_entry(&format!("filter.{driver}.{what}")).is_ok();
             if !["smudge", "clean", "process"].into_iter().any(is_set) {
-                self.failed(Unfiltered::NotConfigured { driver: driver.to_owned(), files });
+                self.note_failure(Unfiltered::NotConfigured { driver: driver.to_owned(), files });
             }
         }
     }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::git::fixture::Fixture;
 
-    fn configured(fixture: &Fixture, value: &str) -> HooksFolder {
+    fn configure(fixture: &Fixture, value: &str) -> HooksFolder {
         fixture.raw.config().unwrap().set_str("core.hooksPath", value).unwrap();
         fixture.open().hooks_folder().unwrap()
     }
@@ -81,13 +81,13 @@ mod tests {
     fn configured_folders_are_relative_to_the_working_tree() {
         let fixture = Fixture::new(&[("a", "1")]);
         let project = HooksFolder { path: fixture.root.join(".githooks"), owner: HooksOwner::Project };
-        assert_eq!(configured(&fixture, ".githooks"), project);
-        assert_eq!(configured(&fixture, "new/../.githooks"), project);
+        assert_eq!(configure(&fixture, ".githooks"), project);
+        assert_eq!(configure(&fixture, "new/../.githooks"), project);
         let own = HooksFolder { path: fixture.root.join(".git/hooks"), owner: HooksOwner::Repository };
-        assert_eq!(configured(&fixture, ".git/hooks"), own);
+        assert_eq!(configure(&fixture, ".git/hooks"), own);
         let others = HooksFolder { path: fixture.outside().join("hooks"), owner: HooksOwner::Others };
-        assert_eq!(configured(&fixture, "../hooks"), others);
-        assert_eq!(configured(&fixture, fixture.outside().join("hooks").to_str().unwrap()), others);
+        assert_eq!(configure(&fixture, "../hooks"), others);
+        assert_eq!(configure(&fixture, fixture.outside().join("hooks").to_str().unwrap()), others);
     }
 
     #[test]

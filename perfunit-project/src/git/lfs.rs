@@ -54,7 +54,7 @@ impl Pointer {
     }
 
     /// Finds the target in the store of git-lfs.
-    fn stored(&self, repository: &git2::Repository) -> Option<PathBuf> {
+    fn find_in_store(&self, repository: &git2::Repository) -> Option<PathBuf> {
         let configured = repository.config().and_then(|config| config.get_path("lfs.storage")).ok();
         // A relative `lfs.storage` is relative to the git folder; `join` keeps an absolute path as it is.
         let store = repository.commondir().join(configured.as_deref().unwrap_or(Path::new("lfs")));
@@ -67,7 +67,7 @@ impl Pointer {
 /// with, equal size suffices.
 pub(super) fn is_checked_out(repository: &git2::Repository, committed: Oid, file: &Path) -> bool {
     Pointer::of_blob(repository, committed).is_some_and(|pointer| {
-        pointer.fits(file) && pointer.stored(repository).is_none_or(|stored| has_content_of(file, &stored))
+        pointer.fits(file) && pointer.find_in_store(repository).is_none_or(|stored| has_content_of(file, &stored))
     })
 }
 
@@ -88,7 +88,7 @@ pub(super) fn replace_pointers(repository: &Repository, files: &mut FileSet) -> 
             continue;
         }
         let Some(pointer) = Pointer::of_blob(&repository.inner, entry.id) else { continue };
-        match pointer.stored(&repository.inner).or_else(|| unmodified(repository, path, entry, &pointer)) {
+        match pointer.find_in_store(&repository.inner).or_else(|| find_unmodified(repository, path, entry, &pointer)) {
             Some(file) => {
                 entry.id = Oid::hash_file(ObjectType::Blob, &file)
                     .map_err(problem::failed(format!("read {}", file.display())))?;
@@ -114,7 +114,7 @@ fn uses_lfs(repository: &Repository, files: &FileSet) -> Result<bool> {
 }
 
 /// Returns the file of the working tree, if HEAD has the same pointer and the file can be its target.
-fn unmodified(repository: &Repository, path: &Path, entry: &Entry, pointer: &Pointer) -> Option<PathBuf> {
+fn find_unmodified(repository: &Repository, path: &Path, entry: &Entry, pointer: &Pointer) -> Option<PathBuf> {
     let head = repository.inner.head().ok()?.peel_to_tree().ok()?;
     let same = head.get_path(path).ok()?.id() == entry.id;
     let file = repository.root().join(path);

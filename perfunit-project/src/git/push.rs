@@ -70,7 +70,7 @@ impl PushedRef {
 impl Repository {
     /// Selects the versions to compare for a pushed ref. Base is the merge base with `base` if given, otherwise the
     /// newest commit that the remote has.
-    pub fn pushed(&self, pushed: &PushedRef, remote: &str, base: Option<&str>) -> Result<PushedVersions> {
+    pub fn select_pushed(&self, pushed: &PushedRef, remote: &str, base: Option<&str>) -> Result<PushedVersions> {
         let nothing = |why: &str| Ok(PushedVersions::Nothing(why.to_owned()));
         if pushed.local.is_zero() {
             return nothing("is deleted");

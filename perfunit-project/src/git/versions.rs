@@ -57,14 +57,14 @@ impl Versions {
 
     /// Returns the paths of the files that differ.
     pub fn changed_paths(&self) -> BTreeSet<String> {
-        let changed = self.files.base.changed(&self.files.head);
+        let changed = self.files.base.changed_paths(&self.files.head);
         changed.iter().map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
     /// Returns changed files that are also reachable through a symbolic link: the path through the link, and the real
     /// path.
     pub fn changed_behind_links(&self) -> BTreeMap<String, PathBuf> {
-        let changed = self.files.base.changed(&self.files.head);
+        let changed = self.files.base.changed_paths(&self.files.head);
         let mut found = BTreeMap::new();
         for files in [&self.files.base, &self.files.head] {
             let links = files.entries.iter().filter(|(_, entry)| entry.mode == Mode::Symlink);

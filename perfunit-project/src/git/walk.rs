@@ -54,7 +54,7 @@ impl Repository {
         let tags = self.tags()?;
         let (base, head, note) = self.ends(walk, &tags)?;
         if !self.descends(head.id(), base.id())? {
-            return Err(self.unrelated(walk, &base, &head));
+            return Err(self.unrelated_error(walk, &base, &head));
         }
         let mut line = self.first_parents(&head, base.id())?;
         let commit = |id: Oid| self.inner.find_commit(id).map_err(problem::failed(format!("read commit {id}")));
@@ -78,17 +78,17 @@ impl Repository {
             if is_step && (walk.paths.is_empty() || self.touches(&commit, &walk.paths)?) {
                 wanted.push(index);
             }
-            commits.push(described(&commit, &tags));
+            commits.push(describe_commit(&commit, &tags));
         }
         if wanted.is_empty() {
             return Err(nothing_wanted(walk, commits.len()));
         }
-        Ok(Line { base: described(&commit(before)?, &tags), commits, wanted, note })
+        Ok(Line { base: describe_commit(&commit(before)?, &tags), commits, wanted, note })
     }
 
     /// Describes a commit with its subject, time and tags.
     pub fn describe(&self, revision: &str) -> Result<model::Commit> {
-        Ok(described(&self.commit(revision)?, &self.tags()?))
+        Ok(describe_commit(&self.commit(revision)?, &self.tags()?))
     }
 
     /// Returns the ID of the repository's first commit, which is the same in all clones.
@@ -155,7 +155,7 @@ impl Repository {
         Ok(at)
     }
 
-    fn unrelated(&self, walk: &Walk, base: &Commit<'_>, head: &Commit<'_>) -> Error {
+    fn unrelated_error(&self, walk: &Walk, base: &Commit<'_>, head: &Commit<'_>) -> Error {
         let range = walk.range.as_deref().unwrap_or_default();
         let [base, head] = [base, head].map(|commit| commit.id().to_string()[..7].to_owned());
         let error = Error::usage(format!("`{range}`: {base} is not an ancestor of {head}"));
@@ -229,7 +229,7 @@ fn nothing_wanted(walk: &Walk, passed: usize) -> Error {
 /// Start, end, and a note about their choice.
 type Ends<'a> = (Commit<'a>, Commit<'a>, Option<String>);
 
-fn described(commit: &Commit<'_>, tags: &BTreeMap<Oid, Vec<String>>) -> model::Commit {
+fn describe_commit(commit: &Commit<'_>, tags: &BTreeMap<Oid, Vec<String>>) -> model::Commit {
     model::Commit {
         id: commit.id().to_string(),
         subject: commit.summary().ok().flatten().unwrap_or_default().to_owned(),

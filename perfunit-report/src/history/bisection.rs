@@ -1,6 +1,6 @@
 //! Result of a search for commits.
 
-use super::log::{self, commit, skipped};
+use super::log::{self, commit, skip_reason};
 use crate::causes;
 use crate::terminal::{BAD, DIM, GOOD, INDENT, PLAIN, STRONG, Screen, Text, WARN, test_id};
 use crate::text::TextOptions;
@@ -20,14 +20,14 @@ pub fn text(bisection: &Bisection, options: &TextOptions) -> String {
         screen.below(INDENT, &test_id(other).and(format!("  {}", interval(*change))));
     }
     for (left_out, why) in &bisection.skipped {
-        screen.status("Skipped", WARN, &commit(left_out).with(DIM, format!("  {}", skipped(why))));
+        screen.status("Skipped", WARN, &commit(left_out).with(DIM, format!("  {}", skip_reason(why))));
     }
     screen.bar();
     for found in &bisection.steps {
         step(found, options, &mut screen);
     }
     for left in &bisection.unresolved {
-        unresolved(left, bisection.commits, &mut screen);
+        write_unresolved(left, bisection.commits, &mut screen);
     }
     for note in notes(bisection) {
         screen.status("Note", WARN, &Text::plain(note));
@@ -53,7 +53,7 @@ fn step(found: &FoundStep, options: &TextOptions, screen: &mut Screen) {
     for test in &found.tests {
         screen.below(INDENT, &line(test, options));
     }
-    for line in found.tests.first().map(|test| explained(test, options)).unwrap_or_default() {
+    for line in found.tests.first().map(|test| explanation_lines(test, options)).unwrap_or_default() {
         screen.below(INDENT, &Text::plain(line));
     }
     if let Some(source) = &found.source {
@@ -88,7 +88,7 @@ pub(super) fn without_figures(found: &StepTest) -> String {
 }
 
 /// Returns the responsible functions of a test and other causes, or the reason why there are none.
-pub(super) fn explained(test: &FoundTest, options: &TextOptions) -> Vec<String> {
+pub(super) fn explanation_lines(test: &FoundTest, options: &TextOptions) -> Vec<String> {
     match (&test.explanation, &test.unexplained) {
         (Some(explanation), _) => causes::lines(explanation, options.glyphs()),
         (None, Some(why)) => vec![format!("not explained: {}", one_line(&why.to_string()))],
@@ -120,7 +120,7 @@ pub(super) fn plain_line(line: &str) -> String {
     line.replace('\t', "    ").replace(char::is_control, " ")
 }
 
-fn unresolved(left: &Unresolved, of: usize, screen: &mut Screen) {
+fn write_unresolved(left: &Unresolved, of: usize, screen: &mut Screen) {
     match left.because {
         Unsearched::Open => {
             let text = format!("{} of {of} left; the same command goes on", count(left.commits.len(), "commit"));

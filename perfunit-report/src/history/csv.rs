@@ -1,6 +1,6 @@
 //! Histories and releases as comma-separated tables.
 
-use super::log::{name_in_full, skipped};
+use super::log::{name_in_full, skip_reason};
 use super::releases::test_code;
 use perfunit_model::{History, Release, Releases, StepOutcome, StepTest, variant_name};
 
@@ -14,7 +14,7 @@ pub fn render(history: &History) -> String {
         let commit = [entry.commit.id.clone(), perfunit_system::date::day(entry.commit.seconds)];
         let mut row = |base: &str, outcome: &str, test: Option<&StepTest>| {
             let fields = commit.iter().cloned().chain([base.to_owned(), outcome.to_owned()]).chain(cells(test));
-            text.push_str(&fields.map(|field| quoted(&field)).collect::<Vec<_>>().join(","));
+            text.push_str(&fields.map(|field| quote(&field)).collect::<Vec<_>>().join(","));
             text.push('\n');
         };
         match &entry.outcome {
@@ -22,7 +22,7 @@ pub fn render(history: &History) -> String {
             StepOutcome::Compared(step) => {
                 step.tests.iter().for_each(|test| row(&step.base, "compared", Some(test)));
             }
-            StepOutcome::Skipped(why) => row("", &format!("skipped: {}", skipped(why)), None),
+            StepOutcome::Skipped(why) => row("", &format!("skipped: {}", skip_reason(why)), None),
             StepOutcome::Open => row("", "open", None),
         }
         for span in history.spans.iter().filter(|span| span.head == entry.commit) {
@@ -51,7 +51,7 @@ fn cells(test: Option<&StepTest>) -> [String; 11] {
     ]
 }
 
-pub(super) fn quoted(field: &str) -> String {
+pub(super) fn quote(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
@@ -70,7 +70,7 @@ pub fn releases(releases: &Releases) -> String {
         let mut row = |outcome: &str, cells: [String; 13]| {
             let ends = [&release.head, &release.base].map(|commit| name_in_full(commit).to_owned());
             let fields = ends.into_iter().chain([outcome.to_owned()]).chain(cells);
-            text.push_str(&fields.map(|field| quoted(&field)).collect::<Vec<_>>().join(","));
+            text.push_str(&fields.map(|field| quote(&field)).collect::<Vec<_>>().join(","));
             text.push('\n');
         };
         match &release.outcome {
@@ -78,7 +78,7 @@ pub fn releases(releases: &Releases) -> String {
             StepOutcome::Compared(step) => {
                 step.tests.iter().for_each(|found| row("compared", release_cells(release, found)));
             }
-            StepOutcome::Skipped(why) => row(&format!("skipped: {}", skipped(why)), Default::default()),
+            StepOutcome::Skipped(why) => row(&format!("skipped: {}", skip_reason(why)), Default::default()),
             StepOutcome::Open => row("open", Default::default()),
         }
     }

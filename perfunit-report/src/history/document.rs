@@ -1,6 +1,6 @@
 //! Histories, searches and releases as JSON documents, described in `docs/json.md`.
 
-use super::log::skipped;
+use super::log::skip_reason;
 use crate::explanations;
 use crate::wire::{Interval, SCHEMA_VERSION, Test, finite, pretty};
 use perfunit_model as model;
@@ -273,7 +273,7 @@ pub fn bisect_json(bisection: &Bisection) -> String {
         further: bisection.further,
         rest: bisection.rest.map(Interval::from),
         skipped: not_compared
-            .map(|(commit, why)| SkippedCommit { commit: commit.clone(), why: skipped(why) })
+            .map(|(commit, why)| SkippedCommit { commit: commit.clone(), why: skip_reason(why) })
             .collect(),
     })
 }
@@ -310,7 +310,7 @@ pub(super) fn outcome(outcome: &StepOutcome) -> Outcome {
         StepOutcome::Skipped(Skipped::DoesNotBuild { error }) => Outcome::DoesNotBuild { error: error.clone() },
         StepOutcome::Skipped(Skipped::NothingBefore) => Outcome::NothingBefore,
         StepOutcome::Skipped(Skipped::Failed { error }) => Outcome::Failed { error: error.clone() },
-        StepOutcome::Skipped(why @ Skipped::Unlisted) => Outcome::Failed { error: skipped(why) },
+        StepOutcome::Skipped(why @ Skipped::Unlisted) => Outcome::Failed { error: skip_reason(why) },
         StepOutcome::Open => Outcome::Open,
     }
 }
@@ -404,7 +404,7 @@ pub fn releases_json(releases: &Releases) -> String {
 }
 
 fn release(release: &model::Release) -> ReleaseOf {
-    let moved = release.outcome.step().into_iter().flat_map(model::Step::moved);
+    let moved = release.outcome.step().into_iter().flat_map(model::Step::changed_tests);
     let moved_by = |found: &model::StepTest| MovedBy {
         test: Test::from(&found.test),
         commits: release.moved_by(&found.test).map(|(commit, _)| commit.id.clone()).collect(),

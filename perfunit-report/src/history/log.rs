@@ -18,20 +18,20 @@ pub fn entry(entry: &Entry, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let name = commit(&entry.commit);
     match &entry.outcome {
-        StepOutcome::Compared(step) => compared(step, &name, options, &mut screen),
+        StepOutcome::Compared(step) => write_compared(step, &name, options, &mut screen),
         StepOutcome::Skipped(why) => {
             screen.status("Skipped", WARN, &name);
-            screen.below(INDENT, &Text::new(DIM, skipped(why)));
+            screen.below(INDENT, &Text::new(DIM, skip_reason(why)));
         }
         StepOutcome::Open => screen.status("Open", WARN, &name.with(DIM, "  not compared yet")),
     }
     screen.finish()
 }
 
-fn compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
+fn write_compared(step: &Step, name: &Text, options: &TextOptions, screen: &mut Screen) {
     heading(step, name, screen);
     screen.below(INDENT, &Text::new(DIM, counts(step)));
-    let moved = moved(step);
+    let moved = changed_tests(step);
     let most = if options.verbose { moved.len() } else { SHOWN };
     for found in moved.iter().take(most) {
         screen.below(INDENT, &line(found, options));
@@ -47,8 +47,8 @@ pub fn worst(step: &Step) -> Option<Verdict> {
 }
 
 /// Returns slower and faster tests, the largest change first.
-pub fn moved(step: &Step) -> Vec<&StepTest> {
-    let mut moved: Vec<&StepTest> = step.moved().collect();
+pub fn changed_tests(step: &Step) -> Vec<&StepTest> {
+    let mut moved: Vec<&StepTest> = step.changed_tests().collect();
     let size = |found: &StepTest| found.figures.map_or(0.0, |figures| figures.change.estimate.ln_1p().abs());
     moved.sort_by(|one, two| size(two).total_cmp(&size(one)));
     moved
@@ -209,7 +209,7 @@ fn write(moves: &Moves<'_>, course: &Course, options: &TextOptions, screen: &mut
     let text = test_id(&course.test).and("  ").with(style, change).with(DIM, format!("  {}", format::interval(total)));
     screen.status("Course", STRONG, &text);
     let drawn = sparkline(&course.points, screen.glyphs());
-    screen.below(INDENT, &Text::plain(drawn).with(DIM, format!("  {}", named(moves, course, options))));
+    screen.below(INDENT, &Text::plain(drawn).with(DIM, format!("  {}", list_largest(moves, course, options))));
     for anchor in shown_anchors(course) {
         screen.below(INDENT, &anchor_text(anchor));
     }
@@ -223,7 +223,7 @@ fn machines(history: &History) -> Vec<&str> {
 }
 
 /// Lists the commits with the largest effect on a test, as far as there is room.
-fn named(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
+fn list_largest(moves: &Moves<'_>, course: &Course, options: &TextOptions) -> String {
     let (largest, left_out) = moves.largest(&course.test, if options.verbose { usize::MAX } else { NAMED_MOVES });
     let name = |one: &Move<'_>| format!("{} {}", short_commit(&one.commit.id), format::percent(one.estimate()));
     let mut texts: Vec<String> = largest.iter().map(name).collect();
@@ -252,7 +252,7 @@ pub fn name_in_full(commit: &Commit) -> &str {
 }
 
 /// Returns the reason why a commit was not compared.
-pub fn skipped(why: &Skipped) -> String {
+pub fn skip_reason(why: &Skipped) -> String {
     match why {
         Skipped::DoesNotBuild { error } => format!("does not build: {}", one_line(error)),
         Skipped::NothingBefore => "no commit before it in the range builds".to_owned(),
@@ -333,7 +333,7 @@ impl<'a> Moves<'a> {
         let mut by_test: HashMap<&TestId, Vec<(usize, &StepTest)>> = HashMap::new();
         for (index, entry) in history.entries.iter().enumerate() {
             if let StepOutcome::Compared(step) = &entry.outcome {
-                step.moved().for_each(|found| by_test.entry(&found.test).or_default().push((index, found)));
+                step.changed_tests().for_each(|found| by_test.entry(&found.test).or_default().push((index, found)));
             }
         }
         Self { history, by_test }

@@ -1,7 +1,7 @@
 //! Histories and searches as Markdown, for issues and release notes.
 
-use super::bisection::{self, direction, explained, place, plain_line, without_figures};
-use super::log::{Counts, Moves, anchors, error_rate, moved, name, notes, skipped, sparkline, worst};
+use super::bisection::{self, direction, explanation_lines, place, plain_line, without_figures};
+use super::log::{Counts, Moves, anchors, changed_tests, error_rate, name, notes, skip_reason, sparkline, worst};
 use crate::markdown::{code, plain};
 use crate::text::TextOptions;
 use perfunit_model::format::{self, Glyphs, count, percent, sentence, short_commit};
@@ -84,7 +84,7 @@ fn commits(history: &History, page: &mut String) {
     }
     page.push_str("\n| commit | subject | result | tests |\n|---|---|---|---|\n");
     for (entry, step, verdict) in moving.iter().take(ROWS) {
-        let tests = moved(step);
+        let tests = changed_tests(step);
         let mut named: Vec<String> = tests
             .iter()
             .take(NAMED)
@@ -126,7 +126,7 @@ fn left_out(history: &History, page: &mut String) {
     for (entry, why) in left_out.iter().take(ROWS) {
         let commit = &entry.commit;
         let (id, subject) = (code(short_commit(&commit.id)), plain(&commit.subject));
-        let _ = writeln!(page, "- {id} {subject}: {}", plain(&skipped(why)));
+        let _ = writeln!(page, "- {id} {subject}: {}", plain(&skip_reason(why)));
     }
     more(left_out.len(), "commit", page);
     page.push_str("\n</details>\n");
@@ -142,7 +142,7 @@ pub fn bisection(bisection: &Bisection) -> String {
         found_step(found, &mut page);
     }
     for left in &bisection.unresolved {
-        unresolved(left, &mut page);
+        write_unresolved(left, &mut page);
     }
     for note in bisection::notes(bisection) {
         let _ = writeln!(page, "\n{}", sentence(&note));
@@ -181,8 +181,10 @@ fn found_step(found: &FoundStep, page: &mut String) {
     for test in &found.tests {
         found_row(test, page);
     }
-    let lines =
-        found.tests.first().map(|test| explained(test, &TextOptions { unicode: true, ..TextOptions::default() }));
+    let lines = found
+        .tests
+        .first()
+        .map(|test| explanation_lines(test, &TextOptions { unicode: true, ..TextOptions::default() }));
     for (index, line) in lines.unwrap_or_default().iter().enumerate() {
         let _ = writeln!(page, "{}- {}", if index == 0 { "\n" } else { "" }, plain(line));
     }
@@ -224,7 +226,7 @@ fn difference(source: &SourceChange, page: &mut String) {
     }
 }
 
-fn unresolved(left: &Unresolved, page: &mut String) {
+fn write_unresolved(left: &Unresolved, page: &mut String) {
     let text = match left.because {
         Unsearched::Open => "Not searched yet",
         Unsearched::Lost => "The change shows over all of these commits, and not in one of them",
@@ -249,7 +251,7 @@ fn how(bisection: &Bisection, page: &mut String) {
         let _ = writeln!(page, "- tests that execute {}, by the one that changed most", code(function));
     }
     for (left_out, why) in bisection.skipped.iter().take(NAMED_TESTS) {
-        let _ = writeln!(page, "- skipped: {}: {}", found_commit(left_out), plain(&skipped(why)));
+        let _ = writeln!(page, "- skipped: {}: {}", found_commit(left_out), plain(&skip_reason(why)));
     }
     if bisection.skipped.len() > NAMED_TESTS {
         let _ = writeln!(page, "- ... and {} more skipped", bisection.skipped.len() - NAMED_TESTS);

@@ -10,7 +10,9 @@ mod releases;
 pub use bisection::text as bisection;
 pub use csv::{releases as releases_csv, render as csv};
 pub use document::{BisectDocument, LogDocument, ReleasesDocument, bisect_json, releases_json};
-pub(super) use log::{Counts, Move, Moves, anchors, counts, error_rate, moved, name, notes, skipped, worst};
+pub(super) use log::{
+    Counts, Move, Moves, anchors, changed_tests, counts, error_rate, name, notes, skip_reason, worst,
+};
 pub use log::{entry, summary};
 pub use markdown::{bisection as bisect_markdown, render as markdown};
 pub use releases::{release, summary as releases_summary};
@@ -60,7 +62,7 @@ pub fn left(done: usize, of: usize, time: Option<Duration>) -> String {
 }
 
 /// Describes the result of importing a file.
-pub fn joined(joined: Joined) -> String {
+pub fn describe_import(joined: Joined) -> String {
     let Joined { new, same, contradictions, usable } = joined;
     let said = |n: usize, text: String| if n > 0 { text } else { String::new() };
     let useless = (new + same + contradictions).saturating_sub(usable);
@@ -80,7 +82,7 @@ pub fn anchoring(base: &Commit, head: &Commit, tests: usize) -> String {
 /// Returns the reason why tests are not compared over several commits.
 pub fn not_anchored(base: &Commit, head: &Commit, why: &Skipped) -> String {
     let [base, head] = [base, head].map(name);
-    format!("{head} and {base} are not compared directly: {}", skipped(why))
+    format!("{head} and {base} are not compared directly: {}", skip_reason(why))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Releases in the terminal: the tests that got slower or faster between releases.
 
-use super::log::{self, commit, name, skipped};
+use super::log::{self, commit, name, skip_reason};
 use crate::figures;
 use crate::terminal::{DIM, GOOD, INDENT, STRONG, Screen, Text, WARN, test_name};
 use crate::text::TextOptions;
@@ -16,21 +16,21 @@ pub fn release(release: &Release, options: &TextOptions) -> String {
     let mut screen = Screen::new(options.width, options.glyphs());
     let title = commit(&release.head);
     match &release.outcome {
-        StepOutcome::Compared(step) => compared(release, step, options, &mut screen),
+        StepOutcome::Compared(step) => write_compared(release, step, options, &mut screen),
         StepOutcome::Skipped(why) => {
             screen.status("Skipped", WARN, &title);
-            screen.below(INDENT, &Text::new(DIM, skipped(why)));
+            screen.below(INDENT, &Text::new(DIM, skip_reason(why)));
         }
         StepOutcome::Open => screen.status("Open", WARN, &title.with(DIM, "  not compared yet")),
     }
     screen.finish()
 }
 
-fn compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut Screen) {
+fn write_compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut Screen) {
     log::heading(step, &commit(&release.head), screen);
     let against = format!("against {}, {}: ", name(&release.base), count(release.commits.len(), "commit"));
     screen.below(INDENT, &Text::new(DIM, against + &log::counts(step)));
-    for found in log::moved(step) {
+    for found in log::changed_tests(step) {
         screen.below(INDENT, &log::line(found, options));
         for (by, at) in release.moved_by(&found.test) {
             let change = at.figures.map(|figures| format::percent(figures.change.estimate)).unwrap_or_default();
@@ -60,7 +60,7 @@ fn compared(release: &Release, step: &Step, options: &TextOptions, screen: &mut 
 /// Counts the slower and faster tests of each responsible function.
 fn by_function(step: &Step) -> Vec<(&str, String)> {
     let mut functions: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
-    for found in step.moved() {
+    for found in step.changed_tests() {
         if let Some(function) = &found.function {
             functions.entry(function).or_default()[usize::from(found.verdict == Verdict::Faster)] += 1;
         }

@@ -500,9 +500,12 @@ v2,v1,compared,p,p,tests::other,unchanged,time,,,,,not-measured,test-changed,,
 fn what_is_left_and_what_was_joined() {
     assert_eq!(left(3, 20, None), "17 commits of 20");
     assert_eq!(left(19, 20, Some(Duration::from_secs(90))), "1 commit of 20, about 1 min 30 s");
-    assert_eq!(joined(Joined { new: 3, same: 1, contradictions: 0, usable: 4 }), "3 new results, 1 known before");
     assert_eq!(
-        joined(Joined { new: 1, same: 0, contradictions: 2, usable: 1 }),
+        describe_import(Joined { new: 3, same: 1, contradictions: 0, usable: 4 }),
+        "3 new results, 1 known before"
+    );
+    assert_eq!(
+        describe_import(Joined { new: 1, same: 0, contradictions: 2, usable: 1 }),
         "1 new result, 0 known before, 2 with other figures than those that are here, which stay; 2 were made with \
              other options or another toolchain, and are not used now"
     );

@@ -50,7 +50,7 @@ fn found(explanation: &Explanation) -> String {
         Engine::SystemCalls => "A run makes",
         Engine::SystemTime => "In system calls a run spends",
     };
-    let estimate = causes::signed(change.estimate, engine, glyphs);
+    let estimate = causes::format_difference(change.estimate, engine, glyphs);
     format!("{what} {head} instead of {base}: {estimate}{}.", causes::interval(change, engine, glyphs))
 }
 
@@ -73,7 +73,7 @@ fn responsible(explanation: &Explanation) -> Markup {
 fn function(explanation: &Explanation, responsible: &ResponsibleFunction) -> Markup {
     let function = &explanation.functions[responsible.function];
     let change = responsible.change;
-    let estimate = causes::signed(change.estimate, explanation.engine, Glyphs::Unicode);
+    let estimate = causes::format_difference(change.estimate, explanation.engine, Glyphs::Unicode);
     html! {
         code { (one_line(&function.name)) } " "
         span.place { (one_line(&function.file)) ":" (function.line) } " "
@@ -318,7 +318,7 @@ mod tests {
     use perfunit_model::samples::explanation;
     use perfunit_model::{Cause, ChangeKind, Changed, Difference, Responsibility, Sides, Unprobed};
 
-    fn written(explanation: &Explanation) -> String {
+    fn render(explanation: &Explanation) -> String {
         section(explanation, Verdict::Slower).0
     }
 
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_responsible_function_has_a_place_a_part_and_what_changed() {
-        let text = written(&responsible());
+        let text = render(&responsible());
         assert!(text.contains("<code>lexer::word</code> <span class=\"place\">src/lexer.rs:12</span>"), "{text}");
         assert!(text.contains("<b class=\"slower\">+400 ns</b> [+390 ns, +410 ns], 98 % of the difference: takes longer, 3 calls per run."), "{text}");
         assert!(text.contains(">Changed.<") && text.contains("+410 ns [+400 ns, +420 ns]."), "{text}");
@@ -351,14 +351,14 @@ mod tests {
     fn an_outer_cause_comes_before_the_functions() {
         let changed = Changed::Configuration { path: "Cargo.toml".into(), keys: vec!["profile.bench.lto".into()] };
         let causes = vec![Cause { changed, share: 0.97 }];
-        let text = written(&Explanation { causes, code_changed: Some(false), ..responsible() });
+        let text = render(&Explanation { causes, code_changed: Some(false), ..responsible() });
         let cause = text.find("No code of the workspace changed, but this did: Cargo.toml").unwrap();
         assert!(cause < text.find("<ol class=\"responsible\"").unwrap(), "{text}");
     }
 
     #[test]
     fn callgrind_counts_instructions() {
-        let text = written(&Explanation { engine: Engine::Callgrind, ..responsible() });
+        let text = render(&Explanation { engine: Engine::Callgrind, ..responsible() });
         assert!(
             text.contains("A run executes 1410 instr instead of 1000 instr: +410 instr [+400 instr, +420 instr]."),
             "{text}"

@@ -4,7 +4,9 @@ use super::page::{HtmlOptions, document};
 use super::plots::Axis;
 use super::{percent, plots, table};
 use crate::figures::Words;
-use crate::history::{Counts, Move, Moves, anchors, counts, error_rate, moved, name, notes, skipped, worst};
+use crate::history::{
+    Counts, Move, Moves, anchors, changed_tests, counts, error_rate, name, notes, skip_reason, worst,
+};
 use maud::{Markup, html};
 use perfunit_model::format::{self, count, one_line, sentence, short_commit};
 use perfunit_model::{Course, Entry, History, Point, Span, Step, StepOutcome, Verdict};
@@ -139,7 +141,7 @@ pub struct Courses<'a> {
 
 impl<'a> Courses<'a> {
     pub fn new(history: &'a History) -> Self {
-        let marks = html! { (releases(history)) (uncompared(history)) };
+        let marks = html! { (releases(history)) (mark_uncompared(history)) };
         Self { history, moves: Moves::of(history), marks }
     }
 
@@ -323,7 +325,7 @@ fn side(x: f64) -> &'static str {
 }
 
 /// Renders short marks at the bottom for commits that were not compared.
-fn uncompared(history: &History) -> Markup {
+fn mark_uncompared(history: &History) -> Markup {
     let is_left_out = |entry: &Entry| !matches!(entry.outcome, StepOutcome::Compared(_));
     let left_out = history.entries.iter().enumerate().filter(|(_, entry)| is_left_out(entry));
     let mut path = String::new();
@@ -378,7 +380,7 @@ fn row(entry: &Entry) -> Markup {
                 (one_line(&commit.subject))
                 @match &entry.outcome {
                     StepOutcome::Compared(step) => { (tests(step)) }
-                    StepOutcome::Skipped(why) => { span.remark { (skipped(why)) } }
+                    StepOutcome::Skipped(why) => { span.remark { (skip_reason(why)) } }
                     StepOutcome::Open => {}
                 }
             }
@@ -400,7 +402,7 @@ fn result(entry: &Entry) -> (&'static str, String) {
 }
 
 fn tests(step: &Step) -> Markup {
-    let moved = moved(step);
+    let moved = changed_tests(step);
     let left_out = moved.len().saturating_sub(NAMED);
     html! {
         span.remark { (counts(step)) }

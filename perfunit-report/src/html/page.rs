@@ -96,7 +96,7 @@ fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
     let further = [ratchet::found(run), accepted_headline(run)].into_iter().flatten();
     let answer = further.fold(of_time(run), |answer, further| format!("{answer}; {further}"));
     match sections.headline(Kind::Failing) {
-        Some(failing) if counts::measured(run) == 0 => failing.to_owned(),
+        Some(failing) if counts::count_measured(run) == 0 => failing.to_owned(),
         Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
         None => answer,
     }
@@ -105,7 +105,7 @@ fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
 /// Describes the result of the figures.
 fn of_time(run: &Run) -> String {
     let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
-    match (run.slower().count(), counts::measured(run)) {
+    match (run.slower().count(), counts::count_measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
         (0, 0) => "No test was measured".to_owned(),
         (0, _) => {
@@ -190,7 +190,7 @@ fn version(version: &VersionName) -> Markup {
 pub fn filter(run: &Run) -> Markup {
     let words = Words::of(&run.all_gates());
     // Many tests that cannot have changed would hide the others.
-    let is_shown = |group| group != Group::Of(Verdict::NotMeasured) || counts::measured(run) == 0;
+    let is_shown = |group| group != Group::Of(Verdict::NotMeasured) || counts::count_measured(run) == 0;
     let targets = table::targets(run);
     html! {
         form id="filter" role="search" autocomplete="off" hidden="hidden" {
@@ -388,7 +388,7 @@ fn lines(facts: &[impl ToString]) -> Vec<String> {
 
 fn found(run: &Run) -> String {
     let Selection { found, .. } = run.selection;
-    format!("{found} found{}, {} measured", counts::in_targets(&run.selection), counts::measured(run))
+    format!("{found} found{}, {} measured", counts::in_targets(&run.selection), counts::count_measured(run))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::plots::Scale;
 use super::{explanation, percent, plots};
-use crate::figures::{self, Words, phrase, statistics, throughput, times, unexplained};
+use crate::figures::{self, Words, phrase, statistics, throughput, times, unexplained_reason};
 use crate::metrics::{amount, besides_time, is_unchanged, is_zero};
 use crate::sections::{Item, Kind, Sections};
 use crate::{acceptance, causes, text};
@@ -132,7 +132,7 @@ pub fn targets(run: &Run) -> BTreeMap<&TargetId, usize> {
 
 /// Renders the table. Details are included until the page reaches the limit, the most severe verdicts first.
 pub fn table(run: &Run, sections: &Sections<'_>, most_bytes: usize) -> Markup {
-    let tests = sorted(sections);
+    let tests = sort_outcomes(sections);
     let page = Page { run, words: Words::of(&run.all_gates()), scale: Scale::of(run), targets: targets(run) };
     let rows: Vec<Markup> = tests.iter().map(|outcome| page.row(outcome)).collect();
     let taken = REST + rows.iter().map(|row| row.0.len() + AROUND).sum::<usize>();
@@ -189,7 +189,7 @@ fn details(run: &Run, tests: &[&Outcome], mut room: usize) -> BTreeMap<usize, Ma
 }
 
 /// Sorts the tests by verdict, then by change (the largest first) or reason, then by name.
-fn sorted<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
+fn sort_outcomes<'a>(sections: &Sections<'a>) -> Vec<&'a Outcome> {
     let of = |items: &[Item<'a>]| items.iter().filter_map(|item| item.test).collect::<Vec<_>>();
     let of_group = |group: Group| {
         let section = sections.get(group.kind());
@@ -299,11 +299,11 @@ fn detail(run: &Run, outcome: &Outcome) -> Markup {
         @if let Some(explanation) = &outcome.explanation {
             (explanation::section(explanation, outcome.verdict))
         }
-        @if let Some(text) = unexplained(outcome) {
+        @if let Some(text) = unexplained_reason(outcome) {
             p.note { (sentence(&text)) }
         }
         (metrics(run, outcome))
-        (selected(outcome))
+        (render_selection(outcome))
     }
 }
 
@@ -402,7 +402,7 @@ fn layout(run: &Run, outcome: &Outcome) -> Option<String> {
     })
 }
 
-fn selected(outcome: &Outcome) -> Markup {
+fn render_selection(outcome: &Outcome) -> Markup {
     let captured = outcome.capture.map(|capture| match capture {
         Capture::Macro => "Its body is measured.",
         Capture::Runner => "The whole test function is measured, because another macro generated it.",
@@ -417,7 +417,7 @@ fn selected(outcome: &Outcome) -> Markup {
                 p { (sentence(&one_line(&because.to_string()))) }
             }
             @if let Some(why) = &outcome.why {
-                (reached(why))
+                (render_reach(why))
             }
             @if let Some(captured) = captured {
                 p.note { (captured) }
@@ -427,7 +427,7 @@ fn selected(outcome: &Outcome) -> Markup {
 }
 
 /// Renders the call path to the nearest change, and the places where the versions begin to differ.
-fn reached(why: &Why) -> Markup {
+fn render_reach(why: &Why) -> Markup {
     html! {
         @if why.path.len() > 1 {
             p { "Call path to the nearest change:" }
@@ -435,7 +435,7 @@ fn reached(why: &Why) -> Markup {
         }
         @if !why.changed.is_empty() {
             p { "Changed machine code:" }
-            ul { (first(&why.changed, changed)) }
+            ul { (first(&why.changed, describe_change)) }
         }
         @if !why.others.is_empty() {
             p { "Other differences:" }
@@ -444,7 +444,7 @@ fn reached(why: &Why) -> Markup {
     }
 }
 
-fn changed(function: &ChangedFunction) -> String {
+fn describe_change(function: &ChangedFunction) -> String {
     one_line(&match &function.data {
         Some(data) => format!("{} (through data that it uses: {data})", function.name),
         None => function.name.clone(),

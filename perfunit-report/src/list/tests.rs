@@ -9,7 +9,7 @@ use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: ListOptions<'static> = ListOptions { all: false, why: None, explain_none: false, width: 0, unicode: false };
 
-fn listed(name: &str, selected_because: Option<SelectedBecause>, reason: Option<Reason>) -> Listed {
+fn list_test(name: &str, selected_because: Option<SelectedBecause>, reason: Option<Reason>) -> Listed {
     Listed {
         test: test(name),
         by_name: selected_because.is_some(),
@@ -25,7 +25,7 @@ fn listing() -> Listing {
     let names = SelectedBecause::Names { item: changed_line(), more: 0 };
     let between = vec!["Parser::parse".to_owned()];
     let calls = SelectedBecause::Through { item: changed_line(), between, is_call: true };
-    let mut integration = listed("roundtrip", Some(calls), None);
+    let mut integration = list_test("roundtrip", Some(calls), None);
     integration.test.target = target;
     integration.capture = Some(Capture::Runner);
     let line = || "<mycrate::Parser>::line".to_owned();
@@ -34,15 +34,15 @@ fn listing() -> Listing {
         changed: vec![ChangedFunction { name: line(), data: Some("a constant".to_owned()) }],
         others: Vec::new(),
     });
-    let mut lost = listed("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }));
+    let mut lost = list_test("lexer::tests::tokio", None, Some(Reason::NotCaptured { why: NotCaptured::OtherMacro }));
     lost.capture = None;
     let mut selection = selection();
     selection.unmeasured_targets.push(doctests());
     let tests = vec![
-        listed("parser::tests::long", Some(names.clone()), None),
+        list_test("parser::tests::long", Some(names.clone()), None),
         integration,
-        listed("all", Some(names.clone()), Some(Reason::Ignored)),
-        listed("lexer::tests::tiny", None, None),
+        list_test("all", Some(names.clone()), Some(Reason::Ignored)),
+        list_test("lexer::tests::tiny", None, None),
         lost,
     ];
     let kept = Sides { base: "sides/1".into(), head: "sides/2".into() };

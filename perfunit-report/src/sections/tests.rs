@@ -21,7 +21,7 @@ fn version() -> VersionName {
         dirty: false,
     }
 }
-fn accepted(mut outcome: Outcome) -> Outcome {
+fn accept(mut outcome: Outcome) -> Outcome {
     let (test, reason, date) = (outcome.test.to_string(), "checks for overflow".into(), "2026-11-23".into());
     outcome.notes.push(Note::AcceptedLoss(AcceptedLoss { test, loss: 0.03, mode: Mode::Steady, reason, date }));
     outcome
@@ -80,7 +80,7 @@ fn reasons() -> Vec<Reason> {
 fn with_ratchet(mut run: Run) -> Run {
     let slower = |name| outcome(name, Verdict::Slower, Some(measured(1e3, 0.125)));
     let same = |name, change| outcome(name, Verdict::Same, Some(measured(1e3, change)));
-    let mut second = vec![slower("a"), slower("b"), accepted(slower("c")), accepted(same("d", 0.03)), same("e", 0.0)];
+    let mut second = vec![slower("a"), slower("b"), accept(slower("c")), accept(same("d", 0.03)), same("e", 0.0)];
     second.extend((0..12).map(|n| slower(&*format!("l{n}").leak())));
     second.push(unmeasured("z", Some(Reason::BudgetUsedUp)));
     second[1].explanation = whole().outcomes[2].explanation.clone();
@@ -162,7 +162,7 @@ const ALL: Denied = Denied {
     nothing_measured: true,
 };
 
-fn rendered(format: Format) -> String {
+fn render_rich(format: Format) -> String {
     let text = TextOptions { width: 0, verbose: false, unicode: true };
     without_escapes(&render(&rich(), format, &Rendering { text, denied: ALL, ..Rendering::default() }))
 }
@@ -256,29 +256,29 @@ fn no_text_of_a_saved_run_escapes_its_place() {
 
 #[test]
 fn the_terminal_shows_all_sections() {
-    assert_data_eq!(rendered(Format::Text), file!["rich.txt"].raw());
+    assert_data_eq!(render_rich(Format::Text), file!["rich.txt"].raw());
 }
 
 #[test]
 fn a_comment_shows_all_sections() {
-    assert_data_eq!(rendered(Format::Markdown), file!["rich.md"].raw());
+    assert_data_eq!(render_rich(Format::Markdown), file!["rich.md"].raw());
 }
 
 #[test]
 fn annotations_show_what_fails_and_what_has_no_test() {
-    assert_data_eq!(rendered(Format::Github), file!["rich.github.txt"].raw());
+    assert_data_eq!(render_rich(Format::Github), file!["rich.github.txt"].raw());
 }
 
 #[test]
 fn test_results_have_a_suite_for_each_further_section() {
-    let document = rendered(Format::Junit);
+    let document = render_rich(Format::Junit);
     let (_, further) = document.split_once("<testsuite name=\"uncovered\"").unwrap();
     assert_data_eq!(further, file!["rich.junit.txt"].raw());
 }
 
 #[test]
 fn a_page_shows_all_sections() {
-    let page = rendered(Format::Html);
+    let page = render_rich(Format::Html);
     let (_, remarks) = page.split_once("<main>").unwrap();
     let (remarks, _) = remarks.split_once("<section aria-labelledby=\"tests-title\">").unwrap();
     let (_, below) = page.split_once("<h2 id=\"unmeasured-title\">").unwrap();

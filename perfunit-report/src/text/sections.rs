@@ -25,7 +25,7 @@ const NAMES: usize = 3;
 pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, screen: &mut Screen) {
     match (kind, sections.get(kind)) {
         (Kind::Growth, _) => growth(run, sections, detail, screen),
-        (Kind::Generated, _) => generated(run, detail, screen),
+        (Kind::Generated, _) => write_generated(run, detail, screen),
         (Kind::Failing, Some(section)) => failing(section, detail, screen),
         (Kind::Functions, Some(section)) => means(section, screen),
         (Kind::Uncovered | Kind::NotCompiled, Some(section)) => functions(section, detail, screen),
@@ -176,7 +176,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
         Some(commit) => since.and(format!(" ({commit}): ")),
         None => since.and(": "),
     };
-    screen.status("Ratchet", GOOD, &since.join(counted(second, screen.glyphs())));
+    screen.status("Ratchet", GOOD, &since.join(count_verdicts(second, screen.glyphs())));
     let shown = if detail == Detail::Full { usize::MAX } else { SHOWN };
     let others = second.outcomes.iter().filter(|outcome| {
         detail == Detail::Full && outcome.measured.is_some() && !lost.iter().any(|(lost, _)| lost.test == outcome.test)
@@ -207,7 +207,7 @@ fn ratchet(section: &Section<'_>, run: &Run, detail: Detail, screen: &mut Screen
 }
 
 /// Writes the generated calls, and the functions without a call.
-fn generated(run: &Run, detail: Detail, screen: &mut Screen) {
+fn write_generated(run: &Run, detail: Detail, screen: &mut Screen) {
     let Some(generated) = &run.generated else { return };
     let Generation { workloads, without } = &generated.generation;
     if workloads.is_empty() && without.is_empty() {
@@ -219,7 +219,7 @@ fn generated(run: &Run, detail: Detail, screen: &mut Screen) {
         let functions = count(reached.len(), "function");
         let made =
             Text::new(STRONG, count(workloads.len(), "call")).and(format!(" for {functions} that no test executes: "));
-        screen.status("Generated", GOOD, &made.join(counted(compared, screen.glyphs())));
+        screen.status("Generated", GOOD, &made.join(count_verdicts(compared, screen.glyphs())));
         let measured = compared.outcomes.iter().filter(|outcome| outcome.measured.is_some());
         let rows: Vec<Row> = measured.map(|outcome| call_row(generated, compared, outcome, detail, screen)).collect();
         write_rows(&rows, screen);
@@ -227,7 +227,7 @@ fn generated(run: &Run, detail: Detail, screen: &mut Screen) {
         write(Kind::Tests(Verdict::NotMeasured), compared, &sections, Detail::Full, screen);
         write(Kind::Caveats, compared, &sections, detail, screen);
     }
-    unreached(without, screen);
+    write_unreached(without, screen);
 }
 
 fn call_row(generated: &GeneratedCalls, compared: &Run, outcome: &Outcome, detail: Detail, screen: &Screen) -> Row {
@@ -249,7 +249,7 @@ fn write_rows(rows: &[Row], screen: &mut Screen) {
 }
 
 /// Writes the functions without a generated call.
-pub fn unreached(without: &[WithoutWorkload], screen: &mut Screen) {
+pub fn write_unreached(without: &[WithoutWorkload], screen: &mut Screen) {
     for WithoutWorkload { function, because } in without {
         let why = format!("  {}, {because}", place(function));
         screen.status("No call", WARN, &Text::plain(one_line(&function.name)).with(DIM, why));
@@ -267,11 +267,11 @@ pub fn shards(run: &Run, screen: &mut Screen) {
                 .and(format!(": {} of {all}; `cargo perfunit merge` joins the shards", part.tests));
             screen.status("Shard", GOOD, &text);
         }
-        _ => merged(sharding, screen),
+        _ => write_sharding(sharding, screen),
     }
 }
 
-fn merged(sharding: &Sharding, screen: &mut Screen) {
+fn write_sharding(sharding: &Sharding, screen: &mut Screen) {
     let tests = count(sharding.candidates.len(), "test");
     let text = Text::new(STRONG, count(sharding.parts.len(), "shard")).and(format!(" by {}, {tests}", sharding.kind));
     screen.status("Merged", GOOD, &text);
@@ -298,7 +298,7 @@ fn machines(sharding: &Sharding) -> BTreeMap<String, Vec<&Part>> {
 
 /// Returns these sections of a run, without colors.
 #[cfg(test)]
-pub fn written(run: &Run, kinds: &[Kind], detail: Detail) -> String {
+pub fn plain_text(run: &Run, kinds: &[Kind], detail: Detail) -> String {
     use perfunit_model::format::{Glyphs, without_escapes};
     let mut screen = Screen::new(0, Glyphs::Ascii);
     let sections = Sections::of(run, Denied::default());
@@ -310,7 +310,7 @@ pub fn written(run: &Run, kinds: &[Kind], detail: Detail) -> String {
 
 /// Writes the line of counts.
 pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
-    let text = counted(run, screen.glyphs());
+    let text = count_verdicts(run, screen.glyphs());
     let style = match conclusion {
         Conclusion::Passed if run.inconclusive().next().is_none() => GOOD,
         Conclusion::Passed | Conclusion::Interrupted => WARN,
@@ -328,7 +328,7 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
 }
 
 /// Formats the counts of tests by verdict.
-pub fn counted(run: &Run, glyphs: Glyphs) -> Text {
+pub fn count_verdicts(run: &Run, glyphs: Glyphs) -> Text {
     if counts::nothing_because(run).is_some() {
         return Text::plain("nothing to measure");
     }

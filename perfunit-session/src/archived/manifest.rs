@@ -134,7 +134,7 @@ impl Archive {
     /// Returns the recipe for a pairing, or `None` if builds are made here. An archive without the recipe is an error.
     pub fn recipe(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Result<Option<Recipe>> {
         let Self::Using { file, recipes } = self else { return Ok(None) };
-        let found = recipes.iter().find_map(|recipe| recipe.narrowed(tests_of, targets));
+        let found = recipes.iter().find_map(|recipe| recipe.narrow(tests_of, targets));
         found.map(Some).ok_or_else(|| missing(file, targets))
     }
 
@@ -236,7 +236,7 @@ impl Recipe {
 
     /// Returns the recipe for these targets of a pairing, if it contains them. A filter may need only some of the
     /// targets.
-    pub fn narrowed(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Option<Self> {
+    pub fn narrow(&self, tests_of: Side, targets: &BTreeSet<TargetId>) -> Option<Self> {
         let has_them = self.tests_of == tests_of && self.targets.is_superset(targets);
         has_them.then(|| Self { targets: targets.clone(), ..self.clone() })
     }

@@ -10,7 +10,7 @@ fn run_of(tests: &[(&str, Verdict)]) -> Run {
     run(tests.iter().map(test).collect())
 }
 
-fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
+fn choose_in_sample(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
     let run = run_of(&[
         ("a::sums", Verdict::Slower),
         ("a::sums_up", Verdict::Same),
@@ -23,22 +23,22 @@ fn chosen(tests: &[&str], exact: bool) -> Result<Vec<usize>> {
 
 #[test]
 fn without_names_those_that_changed_are_meant() {
-    assert_eq!(chosen(&[], false).unwrap(), [0, 2]);
+    assert_eq!(choose_in_sample(&[], false).unwrap(), [0, 2]);
 }
 
 #[test]
 fn a_whole_name_means_one_test_and_a_part_all_that_have_it() {
-    assert_eq!(chosen(&["a::sums"], false).unwrap(), [0]);
-    assert_eq!(chosen(&["mycrate a::sums"], true).unwrap(), [0]);
-    assert_eq!(chosen(&["sums"], false).unwrap(), [0, 1]);
+    assert_eq!(choose_in_sample(&["a::sums"], false).unwrap(), [0]);
+    assert_eq!(choose_in_sample(&["mycrate a::sums"], true).unwrap(), [0]);
+    assert_eq!(choose_in_sample(&["sums"], false).unwrap(), [0, 1]);
     // The only test with this part in its name.
-    assert_eq!(chosen(&["b::s"], false).unwrap(), [3]);
-    assert_eq!(chosen(&["prints", "b::", "up"], false).unwrap(), [1, 2]);
+    assert_eq!(choose_in_sample(&["b::s"], false).unwrap(), [3]);
+    assert_eq!(choose_in_sample(&["prints", "b::", "up"], false).unwrap(), [1, 2]);
 }
 
 #[test]
 fn a_name_that_no_test_has_is_an_error_with_the_nearest() {
-    let error = |name, exact| chosen(&[name], exact).unwrap_err().to_string();
+    let error = |name, exact| choose_in_sample(&[name], exact).unwrap_err().to_string();
     assert!(error("b::print", true).contains("did you mean b::prints?"), "{}", error("b::print", true));
     assert!(error("sumz", false).contains("did you mean a::sums"), "{}", error("sumz", false));
     assert!(error("xyzzy", false).contains("`explain` uses"), "{}", error("xyzzy", false));

@@ -144,7 +144,7 @@ fn scope(scope: &Scope) -> String {
         (TargetKind::Bench, None) => "--benches".to_owned(),
         (_, None) => format!("--{kind}s"),
     });
-    typed(packages.chain(workspace).chain(exclude).chain(targets))
+    command_line(packages.chain(workspace).chain(exclude).chain(targets))
 }
 
 /// Formats the filter as command line options.
@@ -154,10 +154,10 @@ fn filter(filter: &Filter) -> String {
     let exact = exact.then(|| "--exact".to_owned());
     let skip = skip.iter().map(|name| format!("--skip {name}"));
     let ignored = (*ignored != Ignored::default()).then(|| format!("--run-ignored {}", word_of(ignored)));
-    typed(names.iter().cloned().chain(expressions).chain(exact).chain(skip).chain(ignored))
+    command_line(names.iter().cloned().chain(expressions).chain(exact).chain(skip).chain(ignored))
 }
 
-fn typed(words: impl Iterator<Item = String>) -> String {
+fn command_line(words: impl Iterator<Item = String>) -> String {
     let words: Vec<String> = words.collect();
     if words.is_empty() { "none".to_owned() } else { format!("`{}`", words.join(" ")) }
 }

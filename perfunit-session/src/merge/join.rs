@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Joins the shards, which are sorted.
 pub(super) fn join(shards: &[Shard]) -> Run {
     let runs: Vec<&Run> = shards.iter().map(|shard| &shard.record.run).collect();
-    let mut run = joined(&runs);
+    let mut run = join_runs(&runs);
     run.growth = growth(&runs);
     run.scaling = parameters(&run.outcomes);
     run.ratchet = ratchet(&runs);
@@ -34,11 +34,11 @@ fn ratchet(runs: &[&Run]) -> Option<Ratchet> {
     let all: Vec<&Ratchet> = runs.iter().filter_map(|run| run.ratchet.as_ref()).collect();
     let version = all.first()?.version.clone();
     let compared: Result<Vec<&Run>, &NotCompared> = all.iter().map(|ratchet| ratchet.comparison.as_deref()).collect();
-    let comparison = compared.map(|runs| Box::new(joined(&runs))).map_err(NotCompared::clone);
+    let comparison = compared.map(|runs| Box::new(join_runs(&runs))).map_err(NotCompared::clone);
     Some(Ratchet { version, comparison })
 }
 
-fn joined(runs: &[&Run]) -> Run {
+fn join_runs(runs: &[&Run]) -> Run {
     let first = runs[0];
     let outcomes = outcomes(runs);
     let sharding = sharding(runs);

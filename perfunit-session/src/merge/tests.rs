@@ -42,13 +42,13 @@ fn shard(number: usize, shards: usize) -> Shard {
     Shard { path: format!("shard-{number}/run.json").into(), record: Record::new(options, contents, run) }
 }
 
-fn merged(shards: Vec<Shard>) -> Result<Run> {
+fn merge_shards(shards: Vec<Shard>) -> Result<Run> {
     check::in_order(shards).map(|shards| join::join(&shards))
 }
 
 #[track_caller]
 fn check_refusal(shards: Vec<Shard>, words: &[&str]) {
-    let error = merged(shards).expect_err("not refused").to_string();
+    let error = merge_shards(shards).expect_err("not refused").to_string();
     for word in words {
         assert!(error.contains(word), "no `{word}` in: {error}");
     }
@@ -57,7 +57,7 @@ fn check_refusal(shards: Vec<Shard>, words: &[&str]) {
 
 #[test]
 fn shards_in_any_order_are_one_run() {
-    let run = merged(vec![shard(3, 3), shard(1, 3), shard(2, 3)]).unwrap();
+    let run = merge_shards(vec![shard(3, 3), shard(1, 3), shard(2, 3)]).unwrap();
     assert_eq!((run.count(Verdict::Same), run.outcomes.len()), (5, 6));
     let selection = &run.selection;
     assert_eq!((selection.found, selection.reachable, selection.executed), (6, 5, 5));
@@ -88,7 +88,7 @@ fn a_function_is_uncovered_if_no_shard_could_measure_a_test_of_it() {
         }
         let because = UncoveredBecause::NotMeasured;
         shards[1].record.run.selection.uncovered = vec![Uncovered { function: function(9), because }];
-        let run = merged(shards.into()).unwrap();
+        let run = merge_shards(shards.into()).unwrap();
         run.selection.uncovered.iter().map(|uncovered| uncovered.function.line).collect::<Vec<_>>()
     };
     // `a` belongs to the first shard, `b` to the second.
@@ -106,7 +106,7 @@ fn what_one_shard_measured_is_not_lost_where_another_saw_no_change() {
             outcomes.retain(|outcome| outcome.test.name != "b");
             outcomes.push(outcome);
         }
-        let run = merged(shards.into()).unwrap();
+        let run = merge_shards(shards.into()).unwrap();
         let outcome = run.outcomes.into_iter().find(|outcome| outcome.test.name == "b").unwrap();
         (outcome.verdict, outcome.reason)
     };
@@ -164,7 +164,7 @@ fn budgets_may_differ() {
     let mut other = shard(2, 2);
     other.record.options.measuring.budget = Some(std::time::Duration::from_mins(1));
     other.record.options.measuring.seed = 7;
-    assert!(merged(vec![shard(1, 2), other]).is_ok());
+    assert!(merge_shards(vec![shard(1, 2), other]).is_ok());
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn slices_of_different_lists_do_not_go_together_and_hashed_shards_do() {
         })
     };
     check_refusal(other(PartitionKind::Slice).into(), &["disagree", "mycrate a is one in shard-1/run.json"]);
-    let run = merged(other(PartitionKind::Hash).into()).unwrap();
+    let run = merge_shards(other(PartitionKind::Hash).into()).unwrap();
     assert!(run.warnings.contains(&Warning::Shards(Shards::Disagree)), "{:?}", run.warnings);
     assert_eq!(run.sharding.unwrap().candidates.len(), 5);
 }
@@ -203,7 +203,7 @@ fn an_interrupted_shard_and_other_processors_are_told() {
     other.record.run.interrupted = true;
     other.record.run.outcomes[1] = not_measured("b", Reason::Interrupted);
     other.record.run.environment = Environment { cpu: "EPYC".to_owned(), ..other.record.run.environment };
-    let run = merged(vec![shard(1, 2), other]).unwrap();
+    let run = merge_shards(vec![shard(1, 2), other]).unwrap();
     assert!(run.interrupted);
     let [processors, interrupted] = &run.warnings[..] else { panic!("{:?}", run.warnings) };
     let (processors, interrupted) = (processors.to_string(), interrupted.to_string());
@@ -238,12 +238,12 @@ fn the_comparisons_with_the_ratchet_are_joined_too() {
         run.ratchet = Some(Ratchet { version, comparison: Ok(Box::new(second)) });
         shard
     };
-    let run = merged(vec![with(1, "1f"), with(2, "1f")]).unwrap();
+    let run = merge_shards(vec![with(1, "1f"), with(2, "1f")]).unwrap();
     assert_eq!((run.count(Verdict::Same), run.cumulative_losses().len()), (5, 5));
     check_refusal(vec![with(1, "1f"), with(2, "2f")], &["--ratchet differs"]);
     check_refusal(vec![with(1, "1f"), shard(2, 2)], &["--ratchet differs", "none"]);
     let mut stopped = with(2, "1f");
     stopped.record.run.ratchet.as_mut().unwrap().comparison = Err(NotCompared::Interrupted);
-    let run = merged(vec![with(1, "1f"), stopped]).unwrap();
+    let run = merge_shards(vec![with(1, "1f"), stopped]).unwrap();
     assert_eq!(run.ratchet.unwrap().comparison, Err(NotCompared::Interrupted));
 }

@@ -7,7 +7,7 @@ fn record(run: Run) -> Record {
 }
 
 /// Saves a run with this id.
-fn saved(ours: &Path, id: &str) -> Record {
+fn save_run(ours: &Path, id: &str) -> Record {
     let mut record = record(samples::run(Vec::new()));
     id.clone_into(&mut record.id);
     keep(ours, &mut record).unwrap();
@@ -76,11 +76,11 @@ fn runs_are_found_by_the_beginning_of_their_id() {
     let now = id(SystemTime::now());
     let ids = [format!("{}0001", &now[..17]), format!("{}0002", &now[..17])];
     for id in &ids {
-        drop(saved(ours.path(), id));
+        drop(save_run(ours.path(), id));
     }
     assert_eq!(last(ours.path()).unwrap().1.id, ids[1]);
-    assert_eq!(named(ours.path(), &ids[0]).unwrap().1.id, ids[0]);
-    let error = |name: &str| named(ours.path(), name).unwrap_err().to_string();
+    assert_eq!(find_run(ours.path(), &ids[0]).unwrap().1.id, ids[0]);
+    let error = |name: &str| find_run(ours.path(), name).unwrap_err().to_string();
     assert!(error(&now[..10]).contains("is ambiguous (2 matches)"), "{}", error(&now[..10]));
     assert!(error("xyz").contains("no saved run with ID `xyz`"), "{}", error("xyz"));
 }
@@ -88,13 +88,13 @@ fn runs_are_found_by_the_beginning_of_their_id() {
 #[test]
 fn old_runs_go_but_never_the_last() {
     let ours = tempfile::tempdir().unwrap();
-    saved(ours.path(), "20200101T000000Z-0000");
+    save_run(ours.path(), "20200101T000000Z-0000");
     // It was the last run when it was saved.
     assert_eq!(all(ours.path()).unwrap().len(), 1);
     std::fs::write(folder(ours.path()).join("notes.txt"), "mine").unwrap();
     let now = id(SystemTime::now());
     for count in 0..25 {
-        saved(ours.path(), &format!("{}{count:04x}", &now[..17]));
+        save_run(ours.path(), &format!("{}{count:04x}", &now[..17]));
     }
     let kept = all(ours.path()).unwrap();
     assert_eq!((kept.len(), id_of(&kept[19])), (20, format!("{}0018", &now[..17])));
@@ -104,7 +104,7 @@ fn old_runs_go_but_never_the_last() {
 #[test]
 fn a_folder_without_a_run_is_none() {
     let ours = tempfile::tempdir().unwrap();
-    let kept = saved(ours.path(), "20260101T000000Z-0000");
+    let kept = save_run(ours.path(), "20260101T000000Z-0000");
     std::fs::create_dir(folder(ours.path()).join("20270101T000000Z-0000")).unwrap();
     assert_eq!(last(ours.path()).unwrap().1.id, kept.id);
 }

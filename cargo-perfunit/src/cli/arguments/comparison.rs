@@ -187,7 +187,7 @@ impl CommonArguments {
     }
 
     /// Resolves the configuration with the typed options on top, and prints its warnings.
-    pub fn resolved(&self, typed: Layer) -> Result<Resolved> {
+    pub fn resolve(&self, typed: Layer) -> Result<Resolved> {
         let (folder, manifest) = place(self.cargo.manifest_path.as_deref())?;
         let typed = self.layer().or(typed);
         let mut resolved = self.configuration.find(&folder, manifest.as_deref(), typed, self.terminal())?;
@@ -236,10 +236,11 @@ impl CommonArguments {
     fn layer(&self) -> Layer {
         let cargo = &self.cargo;
         Layer {
-            run_ignored: self.run_ignored.map(Sourced::typed),
-            cargo_profile: cargo.cargo_profile.clone().map(Sourced::typed),
-            lto: cargo.lto.map(Sourced::typed),
-            features: (!cargo.features.is_empty()).then(|| Sourced::typed(Features(cargo.features.clone()))),
+            run_ignored: self.run_ignored.map(Sourced::from_command_line),
+            cargo_profile: cargo.cargo_profile.clone().map(Sourced::from_command_line),
+            lto: cargo.lto.map(Sourced::from_command_line),
+            features: (!cargo.features.is_empty())
+                .then(|| Sourced::from_command_line(Features(cargo.features.clone()))),
             ..Layer::default()
         }
     }

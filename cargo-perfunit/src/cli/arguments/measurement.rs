@@ -72,15 +72,15 @@ impl MeasuringArguments {
     /// Returns the typed options as a layer of the configuration.
     pub fn layer(&self) -> Layer {
         Layer {
-            threshold: self.threshold.map(Sourced::typed),
-            metrics: (!self.metric.is_empty()).then(|| Sourced::typed(Gates::of(&self.metric))),
-            instructions: self.instructions.map(Sourced::typed),
-            timeout: self.timeout.map(Time).map(Sourced::typed),
-            budget: self.budget.map(Sourced::typed),
-            per_test_budget: self.per_test_budget.map(Time).map(Sourced::typed),
-            explain: self.explain.map(Sourced::typed),
-            engine: self.engine.map(Sourced::typed),
-            strategy: self.strategy.map(Sourced::typed),
+            threshold: self.threshold.map(Sourced::from_command_line),
+            metrics: (!self.metric.is_empty()).then(|| Sourced::from_command_line(Gates::of(&self.metric))),
+            instructions: self.instructions.map(Sourced::from_command_line),
+            timeout: self.timeout.map(Time).map(Sourced::from_command_line),
+            budget: self.budget.map(Sourced::from_command_line),
+            per_test_budget: self.per_test_budget.map(Time).map(Sourced::from_command_line),
+            explain: self.explain.map(Sourced::from_command_line),
+            engine: self.engine.map(Sourced::from_command_line),
+            strategy: self.strategy.map(Sourced::from_command_line),
             ..Layer::default()
         }
     }

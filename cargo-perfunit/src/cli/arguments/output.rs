@@ -50,9 +50,9 @@ impl ReportingArguments {
     /// Returns the typed options that are also settings of the configuration.
     pub fn layer(&self, no_tests: Option<NoTests>) -> Layer {
         Layer {
-            no_tests: no_tests.map(Sourced::typed),
-            bound: self.bound.map(Sourced::typed),
-            deny: (!self.deny.is_empty()).then(|| Sourced::typed(self.deny.clone())),
+            no_tests: no_tests.map(Sourced::from_command_line),
+            bound: self.bound.map(Sourced::from_command_line),
+            deny: (!self.deny.is_empty()).then(|| Sourced::from_command_line(self.deny.clone())),
             ..Layer::default()
         }
     }

@@ -71,7 +71,7 @@ impl InstallArguments {
     /// Builds the version that the next push is compared with, or the checked-out version.
     fn build(&self, repository: &Repository, manifest: &Path, terminal: Terminal) -> Result<()> {
         let next = match repository.next_push()? {
-            Some((remote, pushed)) => repository.pushed(&pushed, &remote, self.check.base.as_deref())?,
+            Some((remote, pushed)) => repository.select_pushed(&pushed, &remote, self.check.base.as_deref())?,
             None => PushedVersions::Nothing(String::new()),
         };
         let base = match next {

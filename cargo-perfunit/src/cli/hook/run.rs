@@ -181,7 +181,7 @@ impl Push<'_> {
         let mut pairs: Vec<(String, PushedPair)> = Vec::new();
         for pushed in refs {
             let name = pushed.name();
-            match repository.pushed(&pushed, &remote, self.check.base.as_deref())? {
+            match repository.select_pushed(&pushed, &remote, self.check.base.as_deref())? {
                 PushedVersions::Nothing(why) => self.nothing(&format!("{name} {why}")),
                 PushedVersions::Two(pair) if pair.same_files => {
                     self.nothing(&format!("{name} has the files of {}", pair.base_name));
@@ -247,13 +247,14 @@ impl Push<'_> {
             return self.not_checked(names, Error::new(code, why));
         }
         if exit_code::blocks_push(code) {
-            term::error(&push::blocked(names, &pair.base_name, run, (conclusion, denied)));
+            term::error(&push::describe_block(names, &pair.base_name, run, (conclusion, denied)));
             let is_alone = conclusion != Conclusion::Slower && !run.cumulative_losses().is_empty();
             let of_ratchet = if is_alone { " --ratchet" } else { "" };
             self.terminal.status("See more", &format!("`cargo perfunit explain{of_ratchet}`"));
         } else if exit_code::of_push(code, self.check.failure()) == ExitCode::Success {
             let seconds = format::seconds(self.started.elapsed());
-            self.terminal.status("Passed", &format!("{} [{seconds}]", push::passed(names, &pair.base_name, run)));
+            self.terminal
+                .status("Passed", &format!("{} [{seconds}]", push::describe_pass(names, &pair.base_name, run)));
         } else if code != ExitCode::Interrupted {
             term::error(&push::not_checked(names, run, code));
         }
@@ -264,7 +265,7 @@ impl Push<'_> {
     fn count_unchecked(&self) {
         if let Some(base) = &*self.unchecked.borrow() {
             let pushes = self.ours().and_then(|ours| unchecked_pushes::add(&ours)).unwrap_or(1);
-            self.terminal.warning(&push::unchecked(pushes, base));
+            self.terminal.warning(&push::describe_unchecked(pushes, base));
         }
     }
 

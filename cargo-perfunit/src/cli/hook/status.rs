@@ -69,7 +69,7 @@ fn now(repository: &Repository, base: Option<&str>) -> String {
             return Ok("no branch is checked out, so `git push` pushes nothing".to_owned());
         };
         let name = pushed.name();
-        Ok(match repository.pushed(&pushed, &remote, base)? {
+        Ok(match repository.select_pushed(&pushed, &remote, base)? {
             PushedVersions::Nothing(why) => format!("pushing {name} to {remote} would compare nothing: it {why}"),
             PushedVersions::Two(pair) if pair.same_files => {
                 format!("pushing {name} to {remote} would compare nothing: it has the files of {}", pair.base_name)

@@ -34,13 +34,13 @@ pub fn problem(place: &str, errors: &FiltersetParseErrors, known: &KnownNames) -
         ParseSingleError::BannedPredicate { .. } => ("this predicate is not supported here".to_owned(), ""),
         first => (first.to_string(), words),
     };
-    let (text, column) = marked(&errors.input, label.as_ref(), words);
+    let (text, column) = mark_part(&errors.input, label.as_ref(), words);
     let error = Error::usage(format!("{place}, column {column}: {what}\n{text}"));
     error.hint(hint(first, &errors.input, label.as_ref(), known))
 }
 
 /// Marks the wrong part of the expression. Returns the marked text and the column, counted from 1.
-fn marked(input: &str, label: Option<&LabeledSpan>, words: &str) -> (String, usize) {
+fn mark_part(input: &str, label: Option<&LabeledSpan>, words: &str) -> (String, usize) {
     let (offset, length) = label.map_or((0, 0), |label| (label.offset(), label.len()));
     // The parser places a missing part directly after the preceding token.
     let space = input.get(offset..offset + length).map_or(0, |part| part.len() - part.trim_start().len());

@@ -40,7 +40,7 @@ fn configuration(text: &str) -> Configuration {
     Configuration { file: Some(File::read("p.toml", text).unwrap()), ..Configuration::default() }
 }
 
-fn resolved(profile: &str, typed: Layer) -> Resolved {
+fn resolve(profile: &str, typed: Layer) -> Resolved {
     configuration(TEXT).resolve_with(Some(profile), typed, Layer::default()).unwrap()
 }
 
@@ -52,18 +52,18 @@ fn check(resolved: &Resolved, key: &str, expected: &str) {
 
 #[test]
 fn the_chosen_profile_counts_more_than_the_default_one_and_that_more_than_what_is_built_in() {
-    let hook = resolved("hook", Layer::default());
+    let hook = resolve("hook", Layer::default());
     check(&hook, "threshold", "10% from p.toml:11");
     check(&hook, "budget", "60s from built in, profile hook");
     check(&hook, "per-test-budget", "4s from p.toml:4");
     check(&hook, "timeout", "10s from built in");
-    let default = resolved("default", Layer::default());
+    let default = resolve("default", Layer::default());
     check(&default, "threshold", "3% from p.toml:2");
     check(&default, "budget", "600s from p.toml:3");
-    let nightly = resolved("nightly", Layer::default());
+    let nightly = resolve("nightly", Layer::default());
     check(&nightly, "deny", "inconclusive from p.toml:19");
     check(&nightly, "threshold", "3% from p.toml:2");
-    check(&resolved("ci", Layer::default()), "budget", "none from built in, profile ci");
+    check(&resolve("ci", Layer::default()), "budget", "none from built in, profile ci");
 }
 
 #[test]
@@ -83,21 +83,21 @@ fn the_command_line_counts_more_than_the_environment_and_that_more_than_the_file
 
 #[test]
 fn overrides_of_the_chosen_profile_come_first_and_yield_to_what_was_typed() {
-    let rules = resolved("hook", Layer::default()).rules;
+    let rules = resolve("hook", Layer::default()).rules;
     let filters: Vec<&str> = rules.overrides.iter().map(|rule| rule.filter.value.as_str()).collect();
     assert_eq!(filters, ["package(app)", "test(slow)"]);
     assert_eq!(rules.overrides[0].threshold, Threshold::new(0.2));
     assert!(!rules.typed_threshold);
-    let typed = Layer { threshold: Threshold::new(0.01).map(Sourced::typed), ..Layer::default() };
-    let rules = resolved("hook", typed).rules;
+    let typed = Layer { threshold: Threshold::new(0.01).map(Sourced::from_command_line), ..Layer::default() };
+    let rules = resolve("hook", typed).rules;
     assert_eq!(rules.overrides[0].threshold, None);
     assert!(rules.overrides[0].metrics.is_some() && rules.typed_threshold);
-    assert_eq!(resolved("default", Layer::default()).rules.overrides.len(), 1);
+    assert_eq!(resolve("default", Layer::default()).rules.overrides.len(), 1);
 }
 
 #[test]
 fn skips_and_data_rules_hold_in_every_profile() {
-    let rules = resolved("ci", Layer::default()).rules;
+    let rules = resolve("ci", Layer::default()).rules;
     assert_eq!(
         (rules.skips[0].filter.from.to_string(), &*rules.skips[0].reason),
         ("p.toml:22".to_owned(), "they wait for a server")

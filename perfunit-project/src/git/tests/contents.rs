@@ -111,7 +111,7 @@ fn an_ignored_lock_file_belongs_to_both_versions() {
     let files = versions.map(|version| repository.files(&version).unwrap());
     assert_eq!(texts(&repository, &files.base)["x/Cargo.lock"], "lock");
     assert_eq!(files.head.entries.len(), 3);
-    assert_eq!(files.base.changed(&files.head), [PathBuf::from("x/Cargo.toml")]);
+    assert_eq!(files.base.changed_paths(&files.head), [PathBuf::from("x/Cargo.toml")]);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn line_endings_and_encodings_are_those_that_git_checks_out() {
     let repository = fixture.open();
     let versions = fixture.resolve(Some("HEAD"), None).unwrap().versions;
     let files = versions.map(|version| repository.files(&version).unwrap());
-    assert_eq!(files.base.changed(&files.head), [PathBuf::from("plain.txt")]);
+    assert_eq!(files.base.changed_paths(&files.head), [PathBuf::from("plain.txt")]);
     assert_eq!(files.head.warnings, []);
 }
 

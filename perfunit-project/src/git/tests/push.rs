@@ -6,13 +6,13 @@ use git2::Oid;
 
 const NONE: Oid = Oid::ZERO_SHA1;
 
-fn pushed(local: Oid, name: &str, remote: Oid) -> PushedRef {
+fn pushed_ref(local: Oid, name: &str, remote: Oid) -> PushedRef {
     PushedRef { local_ref: "HEAD".to_owned(), local, remote_ref: name.to_owned(), remote }
 }
 
 /// Describes the comparison: the base and `same files`, or the reason why there is none.
-fn compared(fixture: &Fixture, pushed: &PushedRef, base: Option<&str>) -> String {
-    match fixture.open().pushed(pushed, "origin", base).unwrap() {
+fn describe_choice(fixture: &Fixture, pushed: &PushedRef, base: Option<&str>) -> String {
+    match fixture.open().select_pushed(pushed, "origin", base).unwrap() {
         PushedVersions::Two(pair) => format!("{}{}", pair.base_name, if pair.same_files { ", same files" } else { "" }),
         PushedVersions::Nothing(why) => why,
     }
@@ -24,7 +24,7 @@ fn short(id: Oid) -> String {
 
 #[track_caller]
 fn check(fixture: &Fixture, pushed: &PushedRef, expected: &str) {
-    assert_eq!(compared(fixture, pushed, None), expected);
+    assert_eq!(describe_choice(fixture, pushed, None), expected);
 }
 
 #[test]
@@ -44,18 +44,18 @@ fn a_branch_that_is_there_is_compared_with_what_is_there() {
     let there = fixture.commit(&[("a", "2")]);
     fixture.remote_branch("main", there);
     let head = fixture.commit(&[("a", "3")]);
-    check(&fixture, &pushed(head, "refs/heads/main", there), &format!("origin/main ({})", short(there)));
-    check(&fixture, &pushed(there, "refs/heads/main", there), "is already on the remote");
+    check(&fixture, &pushed_ref(head, "refs/heads/main", there), &format!("origin/main ({})", short(there)));
+    check(&fixture, &pushed_ref(there, "refs/heads/main", there), "is already on the remote");
 }
 
 #[test]
 fn what_has_no_commits_to_compare_is_said() {
     let fixture = Fixture::new(&[("a", "1")]);
     let head = fixture.commit(&[("a", "2")]);
-    check(&fixture, &pushed(NONE, "refs/heads/main", head), "is deleted");
-    check(&fixture, &pushed(head, "refs/tags/v1", NONE), "is a tag");
-    check(&fixture, &pushed(head, "refs/notes/commits", NONE), "is not a branch");
-    check(&fixture, &pushed(head, "refs/heads/main", NONE), "is the first branch on the remote");
+    check(&fixture, &pushed_ref(NONE, "refs/heads/main", head), "is deleted");
+    check(&fixture, &pushed_ref(head, "refs/tags/v1", NONE), "is a tag");
+    check(&fixture, &pushed_ref(head, "refs/notes/commits", NONE), "is not a branch");
+    check(&fixture, &pushed_ref(head, "refs/heads/main", NONE), "is the first branch on the remote");
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn a_new_branch_is_compared_with_the_nearest_commit_that_the_remote_has() {
     let below = fixture.commit(&[("a", "3")]);
     fixture.branch("above");
     let above = fixture.commit(&[("a", "4")]);
-    let new = pushed(above, "refs/heads/above", NONE);
+    let new = pushed_ref(above, "refs/heads/above", NONE);
     check(&fixture, &new, &format!("origin/main ({})", short(main)));
     fixture.remote_branch("below", below);
     check(&fixture, &new, &format!("origin/below ({})", short(below)));
-    check(&fixture, &pushed(above, "refs/for/main", NONE), &format!("origin/below ({})", short(below)));
+    check(&fixture, &pushed_ref(above, "refs/for/main", NONE), &format!("origin/below ({})", short(below)));
     fixture.remote_branch("moved-on", fixture.commit(&[("a", "5")]));
     check(&fixture, &new, "has no new commits");
 }
@@ -89,7 +89,7 @@ fn what_was_merged_from_the_remote_is_not_compared_again() {
     fixture.write("a", "2");
     fixture.stage();
     let merge = fixture.commit_index(&parents.iter().collect::<Vec<_>>());
-    check(&fixture, &pushed(merge, "refs/heads/topic", NONE), &format!("origin/main ({})", short(main)));
+    check(&fixture, &pushed_ref(merge, "refs/heads/topic", NONE), &format!("origin/main ({})", short(main)));
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn a_forced_push_is_compared_with_where_it_left_what_the_remote_has() {
     fixture.remote_branch("topic", old);
     fixture.raw.reset(fixture.raw.find_commit(main).unwrap().as_object(), git2::ResetType::Hard, None).unwrap();
     let amended = fixture.commit(&[("a", "4")]);
-    let force = pushed(amended, "refs/heads/topic", old);
+    let force = pushed_ref(amended, "refs/heads/topic", old);
     check(&fixture, &force, &format!("origin/main ({})", short(main)));
     // The remote has an object that was never fetched.
     let unknown = Oid::from_str(&"5".repeat(40)).unwrap();
-    check(&fixture, &pushed(amended, "refs/heads/topic", unknown), &format!("origin/main ({})", short(main)));
-    check(&fixture, &pushed(main, "refs/heads/topic", old), "has no new commits");
+    check(&fixture, &pushed_ref(amended, "refs/heads/topic", unknown), &format!("origin/main ({})", short(main)));
+    check(&fixture, &pushed_ref(main, "refs/heads/topic", old), "has no new commits");
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn a_base_that_is_named_takes_precedence() {
     let first = fixture.commit(&[("a", "2")]);
     let there = fixture.commit(&[("a", "3")]);
     let head = fixture.commit(&[("a", "2")]);
-    let push = pushed(head, "refs/heads/main", there);
-    assert_eq!(compared(&fixture, &push, Some("HEAD~2")), format!("HEAD~2 ({}), same files", short(first)));
-    assert!(fixture.open().pushed(&push, "origin", Some("nowhere")).is_err());
+    let push = pushed_ref(head, "refs/heads/main", there);
+    assert_eq!(describe_choice(&fixture, &push, Some("HEAD~2")), format!("HEAD~2 ({}), same files", short(first)));
+    assert!(fixture.open().select_pushed(&push, "origin", Some("nowhere")).is_err());
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn commit(index: usize, subject: &str, tag: Option<&str>) -> Commit {
     Commit { id: format!("{index:040x}"), subject: subject.to_owned(), seconds: 1_700_000_000, tags }
 }
 
-fn moved(name: &str, verdict: Verdict, estimate: f64) -> StepTest {
+fn moved_test(name: &str, verdict: Verdict, estimate: f64) -> StepTest {
     let target = TargetId { package: "p".to_owned(), kind: TargetKind::Lib, name: "p".to_owned() };
     let change = Change { estimate, low: estimate - 0.01, high: estimate + 0.01 };
     let figures = StepFigures {
@@ -35,7 +35,7 @@ fn moved(name: &str, verdict: Verdict, estimate: f64) -> StepTest {
     }
 }
 
-fn compared(tests: Vec<StepTest>) -> StepOutcome {
+fn compared_outcome(tests: Vec<StepTest>) -> StepOutcome {
     let nothing_because = None;
     StepOutcome::Compared(Step {
         base: "0".to_owned(),
@@ -53,10 +53,10 @@ fn compared(tests: Vec<StepTest>) -> StepOutcome {
 /// Builds a history of four commits. The first makes a test slower, and the third cannot be compared.
 fn history(name: &str) -> (History, Vec<Course>) {
     let outcomes = [
-        compared(vec![moved(name, Verdict::Slower, 0.2)]),
-        compared(Vec::new()),
+        compared_outcome(vec![moved_test(name, Verdict::Slower, 0.2)]),
+        compared_outcome(Vec::new()),
         StepOutcome::Skipped(Skipped::DoesNotBuild { error: name.to_owned() }),
-        compared(vec![moved(name, Verdict::Faster, -0.1)]),
+        compared_outcome(vec![moved_test(name, Verdict::Faster, -0.1)]),
     ];
     let entries = outcomes.into_iter().enumerate().map(|(index, outcome)| {
         let commit = commit(index + 1, name, (index == 1).then_some("v1.1"));
@@ -84,7 +84,7 @@ fn history(name: &str) -> (History, Vec<Course>) {
         at(1.2, None, false),
         at(1.08, Some(Verdict::Faster), true),
     ];
-    let courses = vec![Course { test: moved(name, Verdict::Slower, 0.2).test, points, anchors: Vec::new() }];
+    let courses = vec![Course { test: moved_test(name, Verdict::Slower, 0.2).test, points, anchors: Vec::new() }];
     (history, courses)
 }
 

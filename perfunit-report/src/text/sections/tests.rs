@@ -1,5 +1,5 @@
 use super::*;
-use crate::text::{TextOptions, undecided};
+use crate::text::{TextOptions, undecided_lines};
 use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{self, run, test, unmeasured};
 use perfunit_model::{
@@ -17,7 +17,7 @@ fn those_that_base_passes_are_named_and_no_others() {
     let others = [fails(FailedOn::Base, false), fails(FailedOn::Both, false), fails(FailedOn::Head, true)];
     let mut outcomes: Vec<Outcome> = others.map(|reason| unmeasured("other", Some(reason))).to_vec();
     let check = |outcomes: &[Outcome], expected: &str| {
-        assert_eq!(written(&run(outcomes.to_vec()), &[Kind::Failing], Detail::Brief), expected);
+        assert_eq!(plain_text(&run(outcomes.to_vec()), &[Kind::Failing], Detail::Brief), expected);
     };
     check(&outcomes, "");
     outcomes.push(unmeasured("a", Some(fails(FailedOn::Head, false))));
@@ -85,7 +85,7 @@ Not compiled  the changes to 2 functions are excluded from the build by the feat
 #[track_caller]
 fn check_reasons(reasons: &[(&str, Option<Reason>)], detail: Detail, expected: &str) {
     let outcomes = reasons.iter().map(|(name, reason)| unmeasured(name, reason.clone())).collect();
-    assert_eq!(written(&run(outcomes), &[NOT_MEASURED], detail), expected);
+    assert_eq!(plain_text(&run(outcomes), &[NOT_MEASURED], detail), expected);
 }
 
 fn fails(detail: &str) -> Reason {
@@ -153,7 +153,7 @@ fn unaffected_tests_are_not_explained_but_a_lost_reason_is() {
 Not measured  1 test: no reason was recorded; please report this
                 mycrate lost
 ";
-    assert_eq!(written(&run, &[NOT_MEASURED], Detail::Brief), expected);
+    assert_eq!(plain_text(&run, &[NOT_MEASURED], Detail::Brief), expected);
 }
 
 #[track_caller]
@@ -196,7 +196,7 @@ fn what_was_denied_and_not_looked_at_is_said_below_the_summary() {
     let not_counted = ["a", "b"].map(|name| (samples::test(name), NotCounted::OwnHarness)).to_vec();
     let growth = Some(Growth { not_counted, ..Growth::default() });
     let run = Run { growth, ..samples::run(Vec::new()) };
-    let text = |denied| without_escapes(&undecided(&run, &TextOptions::default(), denied));
+    let text = |denied| without_escapes(&undecided_lines(&run, &TextOptions::default(), denied));
     assert_eq!(text(Denied::default()), "");
     assert_eq!(
         text(Denied { growth: true, ..Denied::default() }),

@@ -199,7 +199,7 @@ impl Attempt for AsMeasured {
         }
         let name = self.names.get(side);
         let error = Error::new(ExitCode::BuildFailed, format!("{side} ({name}) does not build"));
-        Err(error.broken(side, &failure.output).hint(match side {
+        Err(error.with_broken(side, &failure.output).hint(match side {
             Side::Base => {
                 "see cargo's errors above; if tests need features, pass `--features` or `--all-features`; \
                 if builds need another command first, write it as `[[prepare]]` into .config/perfunit.toml (docs/prepare.md); \

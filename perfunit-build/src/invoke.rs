@@ -214,7 +214,7 @@ fn run(
         (messages, output.join().unwrap_or_default(), stopped)
     });
     let status = child.wait().map_err(|error| Error::setup(format!("cannot wait for cargo: {error}")))?;
-    if interrupt::requested() {
+    if interrupt::is_requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted while building").into());
     }
     if stopped {

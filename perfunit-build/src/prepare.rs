@@ -165,7 +165,7 @@ impl Builder<'_> {
         let tree: PathBuf = self.root(Place::Measured)?.components().collect();
         ended_well(step, &name, &tree, status).map_err(|error| match error.code() {
             ExitCode::Interrupted => error,
-            _ => error.broken(side, output()),
+            _ => error.with_broken(side, output()),
         })?;
         let text = fs::read_if_exists(&variables)?.unwrap_or_default();
         let variables = step.parse_variables(&String::from_utf8_lossy(&text))?;
@@ -235,7 +235,7 @@ fn ended_well(step: &Step, name: &str, tree: &Path, status: Result<Option<ExitSt
             needs, let it do nothing there: command = [\"sh\", \"-c\", \"test ! -d bootstrap || cargo bootstrap\"]",
             tree.display()
         )),
-        Ok(None) if interrupt::requested() => Error::new(ExitCode::Interrupted, "interrupted while preparing"),
+        Ok(None) if interrupt::is_requested() => Error::new(ExitCode::Interrupted, "interrupted while preparing"),
         Ok(None) => failed(format!("{step} did not end within {:?} in {name}", step.timeout))
             .hint("see its output above; steps have no input, and `timeout = \"30m\"` gives it more time"),
         Err(error) => failed(format!("{step} in {name}: {}", error.message()))

@@ -9,7 +9,7 @@
 //! trimming hides the other group. The rule therefore does not rely on this interval alone for few values
 //! ([`sequential`](super::sequential)).
 
-use super::location::{Interval, cut_per_end, sorted, trimmed_mean_of_sorted, winsorized_variance};
+use super::location::{Interval, cut_per_end, sort, trimmed_mean_of_sorted, winsorized_variance};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The proportion trimmed at each end.
@@ -35,7 +35,7 @@ impl Estimate {
             return None;
         }
         let left = count - 2 * cut_per_end(count, TRIMMING);
-        let sorted = sorted(values);
+        let sorted = sort(values);
         let mean = trimmed_mean_of_sorted(&sorted, TRIMMING);
         let deviation = winsorized_variance(sorted, TRIMMING).sqrt();
         Some(Self {

@@ -57,7 +57,7 @@ pub fn median_interval(values: &[f64], alpha: f64) -> Option<Interval> {
     let count = values.len();
     let below = binomial(count)?;
     let outside = (0..count as u64 / 2).take_while(|rank| 2.0 * below.cdf(*rank) <= alpha).count();
-    let (mut values, last) = (sorted(values), count - 1);
+    let (mut values, last) = (sort(values), count - 1);
     let (low, high) = (*values.get(outside.checked_sub(1)?)?, values[last + 1 - outside]);
     Some(Interval { estimate: median(&mut values), low, high })
 }
@@ -88,7 +88,7 @@ fn binomial(count: usize) -> Option<Binomial> {
 ///
 /// If `proportion` is not in 0..0.5: no value would remain.
 pub fn trimmed_mean(values: &[f64], proportion: f64) -> f64 {
-    trimmed_mean_of_sorted(&sorted(values), proportion)
+    trimmed_mean_of_sorted(&sort(values), proportion)
 }
 
 pub(super) fn trimmed_mean_of_sorted(sorted: &[f64], proportion: f64) -> f64 {
@@ -126,7 +126,7 @@ const MOST_CORRELATED: f64 = 0.9;
 /// (1946). F. W. Zwiers and H. von Storch, "Taking serial correlation into account in tests of the mean" (1995),
 /// describe the limits of this correction: r of a few values is itself uncertain.
 pub(super) fn serial_inflation(values: &[f64], proportion: f64) -> f64 {
-    let sorted = sorted(values);
+    let sorted = sort(values);
     let cut = cut_per_end(sorted.len(), proportion);
     let (Some(low), Some(high)) = (sorted.get(cut), sorted.get(sorted.len().saturating_sub(1 + cut))) else {
         return 1.0;
@@ -141,7 +141,7 @@ pub(super) fn serial_inflation(values: &[f64], proportion: f64) -> f64 {
 }
 
 /// Returns the values with their distances from `center` multiplied by `factor`, but never reduced.
-pub(super) fn stretched(values: &[f64], center: f64, factor: f64) -> Vec<f64> {
+pub(super) fn stretch(values: &[f64], center: f64, factor: f64) -> Vec<f64> {
     // Rounding must not change values that need no stretching.
     if factor <= 1.0 {
         return values.to_vec();
@@ -150,7 +150,7 @@ pub(super) fn stretched(values: &[f64], center: f64, factor: f64) -> Vec<f64> {
 }
 
 /// Returns a sorted copy, in the total order of IEEE 754.
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
+pub(super) fn sort(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
@@ -331,7 +331,7 @@ mod tests {
         #[track_caller]
         fn check(proportion: f64, expected_mean: f64, expected_variance: f64) {
             let mean = trimmed_mean(&SELF_AWARENESS, proportion);
-            let variance = winsorized_variance(sorted(&SELF_AWARENESS), proportion);
+            let variance = winsorized_variance(sort(&SELF_AWARENESS), proportion);
             assert!((mean / expected_mean - 1.0).abs() < 1e-14, "mean {mean} is not {expected_mean}");
             assert!(
                 (variance / expected_variance - 1.0).abs() < 1e-14,
@@ -371,13 +371,13 @@ mod tests {
         #[test]
         fn too_few_values_have_no_mean_or_variance() {
             assert!(trimmed_mean(&[], 0.2).is_nan());
-            assert!(winsorized_variance(sorted(&[]), 0.2).is_nan());
-            assert!(winsorized_variance(sorted(&[1.0]), 0.2).is_nan());
+            assert!(winsorized_variance(sort(&[]), 0.2).is_nan());
+            assert!(winsorized_variance(sort(&[1.0]), 0.2).is_nan());
         }
 
         #[test]
         fn equal_values_have_no_variance_at_all() {
-            assert!(winsorized_variance(sorted(&[0.1; 7]), 0.2) == 0.0);
+            assert!(winsorized_variance(sort(&[0.1; 7]), 0.2) == 0.0);
         }
 
         #[test]
@@ -394,8 +394,8 @@ mod tests {
 
         #[test]
         fn stretching_keeps_the_center_and_multiplies_the_spread() {
-            assert_eq!(stretched(&[1.0, 2.0, 4.0], 2.0, 3.0), vec![-1.0, 2.0, 8.0]);
-            assert_eq!(stretched(&[0.1, 0.7], 0.3, 1.0), vec![0.1, 0.7]);
+            assert_eq!(stretch(&[1.0, 2.0, 4.0], 2.0, 3.0), vec![-1.0, 2.0, 8.0]);
+            assert_eq!(stretch(&[0.1, 0.7], 0.3, 1.0), vec![0.1, 0.7]);
         }
 
         #[test]

@@ -115,7 +115,7 @@ fn constant(values: &[Sized]) -> f64 {
 mod tests {
     use super::*;
 
-    fn fitted(of: impl Fn(f64) -> f64) -> Interval {
+    fn fit_sample(of: impl Fn(f64) -> f64) -> Interval {
         let values: Vec<Sized> = (0..=24)
             .map(|step| 2_f64.powf(2.0 + f64::from(step) / 4.0).floor())
             .map(|length| Sized { length, value: of(length), scale: of(length) })
@@ -125,7 +125,7 @@ mod tests {
 
     #[track_caller]
     fn check(of: impl Fn(f64) -> f64, low: f64, high: f64) {
-        let found = fitted(of);
+        let found = fit_sample(of);
         assert!(found.estimate >= low && found.estimate <= high, "{found:?}");
         assert!(found.low <= found.estimate && found.estimate <= found.high, "{found:?}");
     }
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_lengths_do_not_explain_may_hide_growth() {
-        let found = fitted(|n| 40.0 + 5.0 * ((n * 31.0) % 11.0));
+        let found = fit_sample(|n| 40.0 + 5.0 * ((n * 31.0) % 11.0));
         assert!(found.estimate < 0.01 && found.high > 1.0, "{found:?}");
     }
 
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_jumps_has_a_wide_interval() {
-        let found = fitted(|n| 20.0 + n * if (n as u64).is_multiple_of(2) { 1.0 } else { 0.3 });
+        let found = fit_sample(|n| 20.0 + n * if (n as u64).is_multiple_of(2) { 1.0 } else { 0.3 });
         assert!(found.high - found.low > 0.2, "{found:?}");
     }
 }

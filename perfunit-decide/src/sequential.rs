@@ -20,7 +20,7 @@
 
 use super::estimate::{Estimate, TRIMMING};
 use super::location::Interval;
-use super::location::{deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretched};
+use super::location::{deviation, forecast_half, median, median_interval, serial_inflation, sign_p_value, stretch};
 use super::looks::{FEW_VALUES, FIRST_LOOK, Looks};
 use perfunit_model::{Change, Threshold, Verdict, margin};
 
@@ -269,7 +269,7 @@ impl<'a> Found<'a> {
     fn of(rule: &'a Rule, log_ratios: &'a [f64]) -> Option<Self> {
         let Estimate { mean, .. } = Estimate::of(log_ratios)?;
         let inflation = serial_inflation(log_ratios, TRIMMING);
-        let values = stretched(log_ratios, mean, inflation);
+        let values = stretch(log_ratios, mean, inflation);
         let estimate = Estimate::of(&values)?;
         Some(Self { rule, log_ratios, inflation, values, estimate })
     }
@@ -336,7 +336,7 @@ impl<'a> Found<'a> {
 
     /// Returns the values, stretched around their median by the same factor.
     fn around_median(&self) -> Vec<f64> {
-        stretched(self.log_ratios, median(&mut self.log_ratios.to_vec()), self.inflation)
+        stretch(self.log_ratios, median(&mut self.log_ratios.to_vec()), self.inflation)
     }
 
     /// Returns whether the estimate is at or beyond the threshold; an estimate of 0 is not beyond a threshold of 0.

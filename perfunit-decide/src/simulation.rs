@@ -91,7 +91,7 @@ impl Tally {
     }
 
     /// Returns the number of verdicts that claim a change of any size.
-    fn changed(&self) -> usize {
+    fn count_changed(&self) -> usize {
         self.slower + self.faster + self.below
     }
 
@@ -120,7 +120,7 @@ fn type_one_table(experiments: usize, shapes: &[Shape]) -> (String, Vec<Tally>) 
         // With threshold 0 the deviation is only a unit.
         for (deviation, threshold) in [(0.02, 0.0), (0.005, 0.001), (0.02, 0.001), (0.05, 0.001)] {
             let tally = Tally::of(experiments, &rule(threshold), 0.0, deviation, shape);
-            let (flagged, changed) = (tally.percent(tally.slower + tally.faster), tally.percent(tally.changed()));
+            let (flagged, changed) = (tally.percent(tally.slower + tally.faster), tally.percent(tally.count_changed()));
             let (sd, gate, pairs) = (100.0 * deviation, 100.0 * threshold, tally.pairs / experiments);
             writeln!(table, "| {shape:?} | {sd} % | {gate} % | {flagged:.2} % | {changed:.2} % | {pairs} |").unwrap();
             sum.merge(&tally);
@@ -228,7 +228,7 @@ fn simulated_unchanged_tests_are_flagged_less_often_than_alpha() {
     let (table, tallies) = type_one_table(250, &SYMMETRIC);
     println!("{table}");
     for tally in tallies {
-        tally.assert_at_most(ALPHA, tally.changed(), "false change");
+        tally.assert_at_most(ALPHA, tally.count_changed(), "false change");
         tally.assert_at_most(ALPHA, tally.missed, "interval of the deciding look misses 0");
     }
 }

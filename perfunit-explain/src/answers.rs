@@ -117,7 +117,7 @@ pub fn explain_outcomes(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, outcom
 
 /// Answers questions about tests of a pairing.
 pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Question]) -> Result<Answers> {
-    if questions.is_empty() || interrupt::requested() {
+    if questions.is_empty() || interrupt::is_requested() {
         return Ok(Answers::default());
     }
     if inquiry.over().is_some() {
@@ -147,7 +147,7 @@ fn counted_first(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[
         }
     }
     let open: Vec<Question> = questions.iter().filter(|question| !answers.settle(question)).cloned().collect();
-    if !open.is_empty() && !interrupt::requested() {
+    if !open.is_empty() && !interrupt::is_requested() {
         // An error in timing does not lose the counts.
         match explain_by_time(builder, inquiry, &open) {
             Ok(timed) => answers.take_timed(&open, timed),

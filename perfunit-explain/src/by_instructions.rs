@@ -119,7 +119,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let mut answers = Answers::default();
     for question in questions {
         let test = &question.test;
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             break;
         }
         let answer = if let Some(why) = inquiry.over() {

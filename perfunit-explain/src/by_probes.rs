@@ -110,7 +110,7 @@ pub fn explain(builder: &mut Builder<'_>, inquiry: &Inquiry<'_>, questions: &[Qu
     let mut answers = Answers::default();
     let progress = Progress::bar(context.terminal, "Explaining", questions.len());
     for question in questions {
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             break;
         }
         progress.message(question.test.to_string());

@@ -73,13 +73,13 @@ pub fn place(calls: &[Placing<'_>], read: &dyn Fn(&str) -> Option<String>) -> Pl
             placed.lines.extend(lines);
         }
         if !insertions.is_empty() {
-            placed.files.insert(file.to_owned(), inserted(text, insertions));
+            placed.files.insert(file.to_owned(), insert(text, insertions));
         }
     }
     placed
 }
 
-fn inserted(mut text: String, mut insertions: Vec<(usize, String)>) -> String {
+fn insert(mut text: String, mut insertions: Vec<(usize, String)>) -> String {
     insertions.sort();
     for (at, declaration) in insertions.into_iter().rev() {
         text.insert_str(at, &declaration);
@@ -201,14 +201,14 @@ mod tests {
         }
     }
 
-    fn placed(call: &GeneratedCall, text: &str, n: Option<usize>) -> Placed {
+    fn place_call(call: &GeneratedCall, text: &str, n: Option<usize>) -> Placed {
         let (file, text) = (call.module.file.clone(), text.to_owned());
         place(&[Placing { call, name: "twice_0", n }], &move |path| (path == file).then(|| text.clone()))
     }
 
     #[track_caller]
     fn check(file: &str, inline: &[&str], text: &str, own: &str, rest: &str) {
-        let Placed { files, lines, homeless } = placed(&call(file, inline), text, None);
+        let Placed { files, lines, homeless } = place_call(&call(file, inline), text, None);
         assert!(homeless.is_empty());
         let space = if inline.is_empty() { "\n" } else { " " };
         let declared = format!("{space}{}{space}", declaration(base_name(own)));

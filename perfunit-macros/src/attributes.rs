@@ -21,7 +21,7 @@ pub fn skip(args: &TokenStream, item: TokenStream) -> TokenStream {
     if args.is_empty() {
         return item;
     }
-    checked(reason.parse2(args.clone()).map(drop), "use #[perfunit::skip] or #[perfunit::skip(\"reason\")]", item)
+    report_error(reason.parse2(args.clone()).map(drop), "use #[perfunit::skip] or #[perfunit::skip(\"reason\")]", item)
 }
 
 /// Checks the argument of `threshold`: `("5%")` or `("0.05")`.
@@ -33,7 +33,7 @@ pub fn threshold(args: &TokenStream, item: TokenStream) -> TokenStream {
             Err(syn::Error::new(text.span(), "the threshold must be more than 0 and less than 100 %"))
         }
     });
-    checked(change, "use #[perfunit::threshold(\"5%\")]", item)
+    report_error(change, "use #[perfunit::threshold(\"5%\")]", item)
 }
 
 fn is_change(text: &str) -> bool {
@@ -41,7 +41,7 @@ fn is_change(text: &str) -> bool {
     number.trim().parse::<f64>().is_ok_and(|number| number / scale > 0.0 && number / scale < 1.0)
 }
 
-fn checked(result: syn::Result<()>, hint: &str, item: TokenStream) -> TokenStream {
+fn report_error(result: syn::Result<()>, hint: &str, item: TokenStream) -> TokenStream {
     let Err(error) = result else { return item };
     let error = syn::Error::new(error.span(), format!("{error}: {hint}")).to_compile_error();
     quote!(#error #item)

@@ -98,10 +98,10 @@ impl Options {
 
 /// Expands `#[divan::bench]`.
 pub fn bench(args: TokenStream, item: TokenStream) -> TokenStream {
-    expanded(args, item).unwrap_or_else(syn::Error::into_compile_error)
+    expand(args, item).unwrap_or_else(syn::Error::into_compile_error)
 }
 
-fn expanded(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
+fn expand(args: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
     let options = Options::parse(args)?;
     let (item, marked) = without_ignore(item)?;
     let function: ItemFn = syn::parse2(item.clone())?;
@@ -214,7 +214,7 @@ fn entry(
     let constant = constant.map(|constant| quote!(#divan::__private::text_of(&{ #constant }),));
     let parts = quote!(&[#of_type #constant]);
     let inputs: Vec<&FnArg> = function.sig.inputs.iter().collect();
-    let count = counted(divan, options);
+    let count = build_counters(divan, options);
     let wrong = |what: &str| Err(syn::Error::new_spanned(&function.sig, what));
     let Some(args) = &options.args else {
         return match inputs.len() {
@@ -244,7 +244,7 @@ fn entry(
 }
 
 /// Builds the code that counts before the benchmark runs. Divan reports all counters, we only the first.
-fn counted(divan: &Path, options: &Options) -> Option<TokenStream> {
+fn build_counters(divan: &Path, options: &Options) -> Option<TokenStream> {
     let (of, amount) = options.counters.first()?;
     let counter = of.map(|of| quote::format_ident!("{of}"));
     let Some(counter) = counter else { return Some(quote!(#divan::__private::count(#amount);)) };

@@ -53,7 +53,7 @@ pub fn perfunit_probe(args: TokenStream, item: TokenStream) -> TokenStream {
 /// `perfunit_executed!(NUMBER)` at the start of a function: counts its calls while generated workloads are tried.
 #[proc_macro]
 pub fn perfunit_executed(number: TokenStream) -> TokenStream {
-    paths::executed(&number.into()).into()
+    paths::executed_call(&number.into()).into()
 }
 
 /// `#[divan::bench]` in the stand-in of divan.

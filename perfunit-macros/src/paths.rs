@@ -24,7 +24,7 @@ pub fn run() -> TokenStream {
 }
 
 /// Builds a call of the runtime's function `fn executed(function: u64)`.
-pub fn executed(function: &TokenStream) -> TokenStream {
+pub fn executed_call(function: &TokenStream) -> TokenStream {
     quote!(::__perfunit_runtime::__private::generated::executed(#function))
 }
 
@@ -40,7 +40,7 @@ pub fn growth() -> TokenStream {
 
 /// Returns the path of the runtime's function `fn probed<F: Future>(site: &'static Site, future: F) -> impl
 /// Future<Output = F::Output>`.
-pub fn probed() -> TokenStream {
+pub fn probed_path() -> TokenStream {
     quote!(::__perfunit_runtime::__private::probed)
 }
 

@@ -45,7 +45,7 @@
 
 use crate::body::{braces, item_trees};
 use crate::paths;
-use crate::splice::{is_free_of_fragments, regrouped, visible_item};
+use crate::splice::{is_free_of_fragments, regroup, visible_item};
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote, ToTokens};
 use syn::parse::{Parse, ParseStream};
@@ -76,12 +76,12 @@ fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
         if !is_free_of_fragments(head) {
             return None;
         }
-        function.into_future(&key, &regrouped(&body, statements))?
+        function.into_future(&key, &regroup(&body, statements))?
     } else if let Some(future) = made_future(&statements, &key) {
         (head, future)
     } else {
         let (ty, site, guard) = (paths::site(), site(&key), local("guard"));
-        let counted = counted(&key, &function.sig);
+        let counted = build_counter(&key, &function.sig);
         let entered = quote! {
             #[cfg(not(perfunit_growth))]
             let #guard = #ty::enter(#site);
@@ -90,7 +90,7 @@ fn with_probe(args: &TokenStream, item: &TokenStream) -> Option<TokenStream> {
         };
         (head, quote!(#entered #statements))
     };
-    let body = regrouped(&body, quote!(#attributes #statements));
+    let body = regroup(&body, quote!(#attributes #statements));
     Some(quote!(#head #body))
 }
 
@@ -123,7 +123,7 @@ impl Head {
     /// Builds head and statements of the `async fn` (see the module documentation).
     fn into_future(mut self, key: &LitInt, body: &Group) -> Option<(TokenStream, TokenStream)> {
         let output = known_output(&self.sig.output)?;
-        let (probed, site, result) = (paths::probed(), site(key), local("result"));
+        let (probed, site, result) = (paths::probed_path(), site(key), local("result"));
         let arguments: Vec<TokenStream> = self.sig.inputs.iter_mut().enumerate().map(argument).collect();
         let inside = match output {
             // This type has no values, and it cannot be named elsewhere.
@@ -217,7 +217,7 @@ impl VisitMut for OutputVisitor {
 /// })`, with that future under the probe.
 fn made_future(statements: &TokenStream, key: &LitInt) -> Option<TokenStream> {
     let mut trees: Vec<TokenTree> = statements.clone().into_iter().collect();
-    let (probed, site) = (paths::probed(), site(key));
+    let (probed, site) = (paths::probed_path(), site(key));
     if is_async_block(&trees) {
         return Some(quote!(#probed(#site, #statements)));
     }
@@ -241,7 +241,7 @@ fn is_async_block(trees: &[TokenTree]) -> bool {
 }
 
 /// Builds the code at the start of a function that passes on the lengths of its arguments when growth is measured.
-fn counted(key: &LitInt, sig: &Signature) -> TokenStream {
+fn build_counter(key: &LitInt, sig: &Signature) -> TokenStream {
     let growth = paths::growth();
     let lengths = sig.inputs.iter().map(|argument| match argument {
         FnArg::Receiver(receiver) => {

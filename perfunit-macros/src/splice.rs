@@ -72,7 +72,7 @@ impl Insertions {
         printed: TokenStream,
         around: Delimiter,
     ) -> Result<Option<TokenStream>, Differs> {
-        let (received, marked) = (Flat::received(original)?, Flat::printed(printed)?);
+        let (received, marked) = (Flat::of_received(original)?, Flat::of_printed(printed)?);
         let mut atoms = Vec::with_capacity(received.atoms.len());
         if received.atoms.len() != marked.atoms.len() {
             return Err(Differs);
@@ -81,7 +81,7 @@ impl Insertions {
             let atom = match (ours, theirs) {
                 (TokenTree::Group(ours), TokenTree::Group(theirs)) if ours.delimiter() == theirs.delimiter() => self
                     .level(ours.stream(), theirs.stream(), ours.delimiter())?
-                    .map(|stream| regrouped(ours, stream).into()),
+                    .map(|stream| regroup(ours, stream).into()),
                 (TokenTree::Ident(ours), TokenTree::Ident(theirs)) if ours == theirs => None,
                 (TokenTree::Punct(ours), TokenTree::Punct(theirs)) if ours.as_char() == theirs.as_char() => None,
                 (TokenTree::Literal(ours), TokenTree::Literal(theirs)) if ours.to_string() == theirs.to_string() => {
@@ -109,7 +109,7 @@ impl Insertions {
 /// Returns the tokens of a level that a macro received, parsed as `T`, so that they can be placed wherever a `T` may
 /// be. Returns `None` if a fragment among them would be parsed differently there.
 pub fn visible<T: ToTokens>(received: TokenStream, read: &T) -> Option<TokenStream> {
-    let (received, printed) = (Flat::received(received).ok()?, Flat::printed(read.to_token_stream()).ok()?);
+    let (received, printed) = (Flat::of_received(received).ok()?, Flat::of_printed(read.to_token_stream()).ok()?);
     if received.atoms.len() != printed.atoms.len() {
         return None;
     }
@@ -196,13 +196,13 @@ struct Flat {
 }
 
 impl Flat {
-    fn received(tokens: TokenStream) -> Result<Self, Differs> {
+    fn of_received(tokens: TokenStream) -> Result<Self, Differs> {
         let mut flat = Self::default();
         flat.add(tokens, false)?;
         Ok(flat)
     }
 
-    fn printed(tokens: TokenStream) -> Result<Self, Differs> {
+    fn of_printed(tokens: TokenStream) -> Result<Self, Differs> {
         let mut flat = Self::default();
         flat.add(tokens, true)?;
         Ok(flat)
@@ -217,7 +217,7 @@ impl Flat {
                     continue;
                 }
             };
-            let (inside, kind) = match marked(&group.stream()).filter(|_| has_marks) {
+            let (inside, kind) = match parse_mark(&group.stream()).filter(|_| has_marks) {
                 Some((number, inside)) => (inside, PartKind::Mark(number)),
                 None => (group.stream(), PartKind::Invisible(group.stream())),
             };
@@ -231,7 +231,7 @@ impl Flat {
 }
 
 /// Parses a mark.
-fn marked(tokens: &TokenStream) -> Option<(usize, TokenStream)> {
+fn parse_mark(tokens: &TokenStream) -> Option<(usize, TokenStream)> {
     let mut trees = tokens.clone().into_iter();
     let (word, number, inside) = (trees.next()?, trees.next()?, trees.next()?);
     match (word, number, inside) {
@@ -342,7 +342,7 @@ impl Level<'_> {
 }
 
 /// Builds a copy of a user's group with other content.
-pub fn regrouped(group: &Group, stream: TokenStream) -> Group {
+pub fn regroup(group: &Group, stream: TokenStream) -> Group {
     // The origin of a block decides which edition's rules apply to dropping its temporaries.
     let mut made = Group::new(group.delimiter(), stream);
     made.set_span(group.span());

@@ -15,7 +15,7 @@
 //! path is not moved, and our test runner calls such a test as a whole.
 
 use crate::body::{braces, item_trees};
-use crate::splice::{regrouped, visible_item};
+use crate::splice::{regroup, visible_item};
 use crate::{function_path, opaque, paths};
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::quote;
@@ -32,7 +32,7 @@ const MARKER_END: &str = ";";
 pub fn expand(args: &TokenStream, item: &TokenStream) -> TokenStream {
     if args.is_empty() {
         if let Some(test) = TestFn::of(item) {
-            return test.captured();
+            return test.build_capture();
         }
     }
     let test = paths::builtin_test();
@@ -103,7 +103,7 @@ impl TestFn {
         Some(Self { name: sig.ident, before: head.into_iter().collect(), signature, body })
     }
 
-    fn captured(&self) -> TokenStream {
+    fn build_capture(&self) -> TokenStream {
         let TestFn { name, before, signature, .. } = self;
         let (test, run) = (paths::builtin_test(), paths::run());
         let (marker, body) = (marker(name), self.opaque_body());
@@ -118,7 +118,7 @@ impl TestFn {
 
     fn opaque_body(&self) -> Group {
         let stream = opaque::rewrite(self.body.stream());
-        stream.map_or_else(|| self.body.clone(), |stream| regrouped(&self.body, stream))
+        stream.map_or_else(|| self.body.clone(), |stream| regroup(&self.body, stream))
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use proc_macro2::Delimiter;
 
-    fn expanded(item: &TokenStream) -> String {
+    fn expand_to_text(item: &TokenStream) -> String {
         without_spaces(&expand(&TokenStream::new(), item))
     }
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[track_caller]
     fn check(item: &str, expected: &str) {
-        assert_eq!(expanded(&tokens(item)), without_spaces(&tokens(expected)));
+        assert_eq!(expand_to_text(&tokens(item)), without_spaces(&tokens(expected)));
     }
 
     #[track_caller]
@@ -174,20 +174,20 @@ mod tests {
     fn groups_and_empty_generics_are_tolerated() {
         let ungrouped = |code| Group::new(Delimiter::None, tokens(code));
         let (name, body) = (ungrouped("name"), ungrouped("{ work(x) }"));
-        let plain = expanded(&tokens("fn name<>() { work(x) }"));
+        let plain = expand_to_text(&tokens("fn name<>() { work(x) }"));
         assert!(plain.contains("run"));
-        assert_eq!(expanded(&quote!(fn #name<>() #body)), plain);
+        assert_eq!(expand_to_text(&quote!(fn #name<>() #body)), plain);
     }
 
     #[test]
     fn lifetimes_are_kept() {
-        let lifetimes = expanded(&tokens("fn name<'a>() { work(x) }"));
+        let lifetimes = expand_to_text(&tokens("fn name<'a>() { work(x) }"));
         assert_eq!(lifetimes.matches("fnname<'a>()").count(), 2, "{lifetimes}");
     }
 
     #[test]
     fn raw_names_keep_their_prefix() {
-        assert!(expanded(&tokens("fn r#match() {}")).contains("\"::r#match;\""));
+        assert!(expand_to_text(&tokens("fn r#match() {}")).contains("\"::r#match;\""));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         check_passes_through("fn a() { if b { Some(fn_path!()) } else { None }; }");
         check_passes_through("fn a() { stdext::function_name!(); }");
         for other in ["file!()", "file![\"name\"]", "function_name()", "file != _x", "name!(_)"] {
-            assert!(expanded(&tokens(&format!("fn a() {{ {other}; }}"))).contains("perfunit-test="), "{other}");
+            assert!(expand_to_text(&tokens(&format!("fn a() {{ {other}; }}"))).contains("perfunit-test="), "{other}");
         }
     }
 
@@ -225,6 +225,6 @@ mod tests {
 
     #[test]
     fn unknown_syntax_in_a_body_is_left_alone() {
-        assert!(expanded(&tokens("fn a() { f(3); become => 7 }")).contains("{f(3);become=>7}"));
+        assert!(expand_to_text(&tokens("fn a() { f(3); become => 7 }")).contains("{f(3);become=>7}"));
     }
 }

@@ -149,7 +149,7 @@ impl Bench {
     /// Prepares the machine; `ours` is the state folder below cargo's target folder.
     pub fn open(ours: &Path) -> Result<Self> {
         let _span = tracing::debug_span!("core").entered();
-        os::supported()?;
+        os::check_support()?;
         process::spare_children();
         let cores = Cores::find();
         let core = quietest(&cores.allowed).ok_or_else(|| Error::setup("no CPU may be used"))?;

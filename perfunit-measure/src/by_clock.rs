@@ -93,7 +93,7 @@ fn step(call: &SideEnd, longest: Duration) -> Option<NonZeroU64> {
 fn call(trial: &Trial<'_>, pads: Pads, limit: Duration) -> Result<Option<Call>> {
     let end = pair::run(trial.bench, &trial.programs, Task::Solo(Side::Base), pads, limit)?;
     let base = &end.sides.base;
-    let has_passed = end.timed_out.is_none() && base.state == state::DONE && !interrupt::requested();
+    let has_passed = end.timed_out.is_none() && base.state == state::DONE && !interrupt::is_requested();
     Ok(has_passed.then_some(Call { readings: base.clock_readings, cpu_ns: base.first_cpu_ns }))
 }
 

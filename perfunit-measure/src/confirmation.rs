@@ -322,7 +322,8 @@ impl Confirmer<'_, '_> {
     fn unit(&mut self, subject: &Subject<'_>, open: &Open) -> Result<Unit> {
         let is_late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let is_as_built = self.layouts.is_as_built(&subject.test);
-        if is_late || is_as_built || interrupt::requested() || self.layouts.drawn(subject.executables, 0)?.is_none() {
+        if is_late || is_as_built || interrupt::is_requested() || self.layouts.drawn(subject.executables, 0)?.is_none()
+        {
             return Ok(Unit::on_one_layout(self.bench, &open.config, &open.settled));
         }
         Ok(Unit::Layout { pairs: open.pairs_per_layout })

@@ -47,7 +47,7 @@ pub struct Flagged {
 pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fastrand::Rng) -> Result<Look> {
     let _span = tracing::debug_span!("first_call").entered();
     let config = trial.config;
-    if !matches!(way.task, Task::Steady(_)) || interrupt::requested() {
+    if !matches!(way.task, Task::Steady(_)) || interrupt::is_requested() {
         return Ok(Look::Unremarkable);
     }
     if config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -57,7 +57,7 @@ pub fn look(trial: &Trial<'_>, way: &Settled, later: &Figures, random: &mut fast
         return Ok(Look::Unremarkable);
     }
     let pilot = Pilot::run(trial, way.capture, way.clock, random)?;
-    if interrupt::requested() {
+    if interrupt::is_requested() {
         return Ok(Look::Unremarkable);
     }
     if let Some(obstacle) = pilot.obstacle(config) {
@@ -135,7 +135,7 @@ pub fn settle(
     }
     let cold = Settled { ns: Sides::default(), ..pilot.build_settled(Task::Cold, notes) };
     let end = cold.pair(trial, random)?;
-    if interrupt::requested() {
+    if interrupt::is_requested() {
         return Err(Stop::Because(interrupt::reason()));
     }
     after_cold_pair(cold, &end, trial.config).map_err(Stop::Because)

@@ -55,7 +55,7 @@ impl<'a> ProbedPairs<'a> {
     pub fn pair(&mut self) -> Result<Option<Sides<ProbedRun>>> {
         for _ in 0..=FAILURES_BORNE {
             let late = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if late || interrupt::requested() {
+            if late || interrupt::is_requested() {
                 return Ok(None);
             }
             let pads = self.settled.draw(&mut self.random);
@@ -169,7 +169,7 @@ fn run(trial: &Trial<'_>, task: Task, pads: Pads) -> Tried<PairEnd, Unsteady> {
     let left = config.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let limit = left.map_or(config.per_test_budget, |left| left.min(config.per_test_budget));
     let end = pair::run(bench, programs, task, pads, limit)?;
-    if interrupt::requested() {
+    if interrupt::is_requested() {
         return Err(Stop::Because(Unsteady::Interrupted));
     }
     if end.timed_out.is_some() {
@@ -218,7 +218,7 @@ pub fn count_work(
     let limit = config.timeout.min(left);
     let pads = Pads::draw(random);
     let end = pair::run(bench, &subject.programs(sides), Task::Growth, pads, limit)?;
-    if interrupt::requested() || end.timed_out.is_some() {
+    if interrupt::is_requested() || end.timed_out.is_some() {
         return Err(Stop::Because(NotCounted::TimedOut { seconds: limit.as_secs_f64() }));
     }
     for side in Side::BOTH {

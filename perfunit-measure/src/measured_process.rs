@@ -245,7 +245,7 @@ pub fn wait<P: Awaited>(
             return None;
         }
         let late = Instant::now() >= deadline;
-        if failed || late || perfunit_system::interrupt::requested() {
+        if failed || late || perfunit_system::interrupt::is_requested() {
             processes.iter_mut().for_each(P::kill);
             return late.then(|| owner(page, page.turn.load(Acquire) as usize));
         }

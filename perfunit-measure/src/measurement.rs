@@ -194,7 +194,7 @@ impl Measurement {
         clock: &mut Clock,
         random: &mut fastrand::Rng,
     ) -> Result<Option<End>> {
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Ok(Some(End::CutShort(interrupt::reason())));
         }
         if self.pairs.units() >= self.rule().looks.last() {
@@ -233,7 +233,7 @@ impl Measurement {
 
     fn add(&mut self, pair: &PairEnd, config: &Config, clock: &Clock) -> Option<End> {
         if !pair.complete() {
-            if interrupt::requested() {
+            if interrupt::is_requested() {
                 return Some(End::CutShort(interrupt::reason()));
             }
             let complete = self.complete();

@@ -216,7 +216,7 @@ impl Pass<'_> {
     /// Returns the reason why a gauge cannot be read, as far as known beforehand.
     fn obstacle(&self, gauge: Gauge, ns: f64) -> Option<NotMetered> {
         let executables = self.trial.programs.executables;
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             Some(stop_reason())
         } else if self.settled.starts_processes && gauge.misses_started_processes() {
             Some(NotMetered::StartsProcesses)
@@ -271,7 +271,7 @@ impl Pass<'_> {
 
     /// Returns the readings of a side's process.
     fn readings(&self, end: &PairEnd, side: Side, gauge: Gauge) -> Tried<Readings, NotMetered> {
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Err(Stop::Because(stop_reason()));
         }
         if end.timed_out.is_some() {

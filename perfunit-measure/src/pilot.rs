@@ -24,7 +24,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
     }
     let stepped = Pilot::run(trial, Pads::draw(random).with_clock(clock), true)?;
     let passes_once = |pilot: &Pilot| matches!(pilot.class, Class::Suspect | Class::NotRepeatable(_));
-    if passes_once(&stepped) && !passes_once(&counted) && !interrupt::requested() {
+    if passes_once(&stepped) && !passes_once(&counted) && !interrupt::is_requested() {
         return Err(Stop::Because(Reason::RunsByClock));
     }
     let settled = settle_by(clock, stepped, trial, random)?;
@@ -36,7 +36,7 @@ pub fn settle(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, R
 fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fastrand::Rng) -> Tried<Settled, Reason> {
     let Pilot { end, class, equal_seeds } = pilot;
     let apart = if equal_seeds { Vec::new() } else { vec![Note::OwnRandomNumbers] };
-    if interrupt::requested() {
+    if interrupt::is_requested() {
         return Err(Stop::Because(interrupt::reason()));
     }
     let whole = end.sides.base.whole_function || end.sides.head.whole_function;
@@ -109,7 +109,7 @@ fn pilot(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Pilot> {
     let steady = |pilot: &Pilot| matches!(pilot.class, Class::Steady(_));
     let first = run(true)?;
     let failed = matches!(first.class, Class::NotRepeatable(_) | Class::Suspect) && first.end.timed_out.is_none();
-    if !failed || !trial.bench.seeds.are_given() || interrupt::requested() {
+    if !failed || !trial.bench.seeds.are_given() || interrupt::is_requested() {
         return Ok(first);
     }
     let apart = run(false)?;
@@ -127,7 +127,7 @@ fn suspects(trial: &Trial<'_>, random: &mut fastrand::Rng) -> Result<Option<Reas
     let mut failures = Sides { base: None, head: None };
     for side in Side::BOTH {
         let end = pair::run(bench, programs, Task::Solo(side), Pads::draw(random), config.timeout)?;
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Ok(Some(interrupt::reason()));
         }
         *failures.get_mut(side) = if end.timed_out.is_some() {

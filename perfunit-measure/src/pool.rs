@@ -150,7 +150,7 @@ impl Pooling<'_, '_> {
         let mut found = Vec::new();
         let deadline = self.config.deadline;
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        for pool in pools.into_iter().take_while(|_| !is_late() && !interrupt::requested()) {
+        for pool in pools.into_iter().take_while(|_| !is_late() && !interrupt::is_requested()) {
             self.observer.progress.message(pool.entered.to_string());
             found.extend(self.measure(&pool, alpha)?);
             self.observer.progress.advance();
@@ -182,7 +182,7 @@ impl Pooling<'_, '_> {
         let seconds: f64 = pool.members.iter().map(|member| member.figures.seconds_per_pair).sum();
         let pairs = PairsPerLayout::new(pool.spread(), threshold, alpha, budget.as_secs_f64() / seconds);
         let mut sequential = Sequential::new(rule);
-        while !interrupt::requested() && !clock.left().is_zero() {
+        while !interrupt::is_requested() && !clock.left().is_zero() {
             let layout = sequential.log_ratios().len();
             let Some(value) = self.mean_on(pool, layout, pairs.of(layout), &mut clock)? else { return Ok(None) };
             let affordable = clock.affordable(layout + 1);

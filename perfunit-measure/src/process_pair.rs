@@ -33,7 +33,7 @@ pub fn alone(bench: &Bench, programs: &Programs<'_>, side: Side, pads: Pads, lim
     bench.clean_temporary()?;
     let end = one(bench, side, &mut command(bench, programs, side, Asked::Test, pads), limit)?;
     process::kill_leftovers();
-    let timed_out = (end.status.is_none() && !interrupt::requested()).then_some(side);
+    let timed_out = (end.status.is_none() && !interrupt::is_requested()).then_some(side);
     let mut sides = Sides::<SideEnd>::default();
     *sides.get_mut(side) = end;
     let shape = Shape { repetitions: 1, batches: 0, warm: 0 };
@@ -51,7 +51,7 @@ pub fn run(bench: &Bench, programs: &Programs<'_>, asked: Asked, pads: Pads, lim
         let end = one(bench, side, &mut command(bench, programs, side, asked, pads), limit)?;
         process::kill_leftovers();
         if end.status.is_none() {
-            timed_out = Some(side).filter(|_| !interrupt::requested());
+            timed_out = Some(side).filter(|_| !interrupt::is_requested());
             *sides.get_mut(side) = end;
             break;
         }
@@ -92,7 +92,7 @@ fn one(bench: &Bench, side: Side, command: &mut Command, limit: Duration) -> Res
             // The process did not wait any more, but this thread, which reads the clock, may have waited for the core.
             break (took, own_delay.read().saturating_sub(before));
         }
-        if left.is_zero() || interrupt::requested() {
+        if left.is_zero() || interrupt::is_requested() {
             drop((visit, inheritance));
             let _ = child.kill();
             let _ = child.wait();

@@ -55,7 +55,7 @@ impl<'a> Recorder<'a> {
         let mut random = fastrand::Rng::with_seed(seed);
         let trial = Trial { bench, config, programs: subject.programs(&sides) };
         let settled = apart(steady(pilot::settle(&trial, &mut random)))?;
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Ok(None);
         }
         let unusable = |why: Unsteady| Error::setup(format!("cannot measure {}: {why}", subject.test));
@@ -96,7 +96,7 @@ impl<'a> Recorder<'a> {
         let started = Instant::now();
         for _ in 0..=FAILURES_BORNE {
             let ends = attempt(self)?;
-            if interrupt::requested() {
+            if interrupt::is_requested() {
                 return Ok(None);
             }
             if let Some((ends, log_ratio)) = ends {

@@ -320,7 +320,7 @@ impl<'a> Screening<'a> {
     /// longer.
     fn is_slow(&mut self, subject: &Subject<'_>) -> Result<Option<Duration>> {
         let is_over = self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if is_over || interrupt::requested() || subject.executables.head.harness.repeats() == Repeated::Process {
+        if is_over || interrupt::is_requested() || subject.executables.head.harness.repeats() == Repeated::Process {
             return Ok(None);
         }
         let config = self.config.on(subject.terms);
@@ -349,7 +349,7 @@ impl<'a> Screening<'a> {
     fn begin_with(&mut self, subject: &Subject<'_>, granted: Duration) -> Result<Begun> {
         let config = self.config.on(subject.terms);
         let of_pairs = config.plus(granted);
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Ok(Begun::without_pairs(&config, Err(interrupt::reason())));
         }
         if self.config.deadline.is_some_and(|deadline| Instant::now() >= deadline) {

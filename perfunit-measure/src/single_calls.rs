@@ -372,7 +372,7 @@ impl Alone<'_> {
             _ => pair::run(bench, programs, Task::Solo(side), pads, limit),
         });
         let (end, own_ns) = (end?, own.as_nanos() as f64);
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Ok(Call::Interrupted);
         }
         if end.timed_out.is_some() {

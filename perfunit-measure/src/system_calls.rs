@@ -28,14 +28,14 @@ pub struct Counted {
 pub fn count(bench: &Bench, programs: &Programs<'_>, side: Side, start: Start<'_>, limit: Duration) -> Result<Counted> {
     let mut command = measured_process::measured_command(bench, programs, side, start)?;
     let deadline = Instant::now() + limit;
-    let is_over = || Instant::now() >= deadline || interrupt::requested();
+    let is_over = || Instant::now() >= deadline || interrupt::is_requested();
     // Stand-ins that become the side's program do not belong to the test.
     let spared = stand_ins_beside(programs.folders.get(side));
     let spawn = |command: &mut Command| measured_process::spawn_on(bench, side, command);
     let counted = os::count_system_calls(&mut command, spawn, MARK, spared.as_deref(), is_over)?;
     Ok(match counted {
         Ok(counted) => {
-            let timed_out = counted.status.is_none() && !interrupt::requested();
+            let timed_out = counted.status.is_none() && !interrupt::is_requested();
             Counted { status: counted.status, timed_out, calls: Some(counted.sections) }
         }
         Err(error) => {

@@ -93,7 +93,7 @@ fn pilots(
     let end = Instant::now() + config.per_test_budget / 10;
     for pair in 0..=PILOTS {
         let pair_end = run(bench, programs, asked, Pads::draw(random), config.timeout)?;
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Err(Stop::Because(interrupt::reason()));
         }
         if let Some(side) = pair_end.timed_out {
@@ -128,7 +128,7 @@ fn why_failed(trial: &Trial<'_>) -> Result<Reason> {
         let entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         let output = process::output_within(&mut command, Streams::Both, config.timeout)?;
         drop((inheritance, entered));
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Ok(interrupt::reason());
         }
         *failures.get_mut(side) = match output.status {

@@ -157,7 +157,7 @@ impl Run {
     }
 
     /// Returns the tests whose slowdown is accepted.
-    pub fn accepted(&self) -> impl Iterator<Item = &Outcome> {
+    pub fn accepted_tests(&self) -> impl Iterator<Item = &Outcome> {
         self.outcomes.iter().filter(|outcome| self.accepted_by(outcome).is_some())
     }
 }
@@ -202,7 +202,7 @@ mod tests {
     #[track_caller]
     fn check(outcome: Outcome, acceptances: &[&str], is_accepted: bool) {
         let run = run(vec![outcome], acceptances);
-        assert_eq!(run.accepted().count(), usize::from(is_accepted), "{acceptances:?}");
+        assert_eq!(run.accepted_tests().count(), usize::from(is_accepted), "{acceptances:?}");
         assert_eq!(run.slower().count(), usize::from(!is_accepted));
     }
 
@@ -224,7 +224,7 @@ mod tests {
         check(slower("tests::a", 0.08), &["a <= 5% because x", "* <= 5% because y"], false);
         let faster = outcome("a", Verdict::Faster, Some(measured(1e3, -0.2)));
         let run = run(vec![faster], &["* <= 5% because x"]);
-        assert_eq!((run.accepted().count(), run.slower().count()), (0, 0));
+        assert_eq!((run.accepted_tests().count(), run.slower().count()), (0, 0));
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
         let alike = Outcome { why: Some(why(&["mycrate::lexer::line"])), ..slower("b", 0.04) };
         let other = Outcome { why: Some(why(&["mycrate::lexer::word", "mycrate::other"])), ..slower("c", 0.04) };
         let run = run(vec![explained_outcome("a"), alike, other], &word);
-        assert_eq!(run.accepted().map(|test| test.test.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(run.accepted_tests().map(|test| test.test.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         let only = Outcome { why: Some(why(&["mycrate::lexer::word"])), ..slower("d", 0.04) };
         check(only, &word, true);
         check(Outcome { why: Some(why(&[])), ..slower("d", 0.04) }, &word, false);
@@ -316,7 +316,7 @@ mod tests {
             let acceptances = steps.iter().map(parse).collect();
             Run { acceptances, ..samples::run(vec![slower("a", 0.08)]) }
         };
-        assert_eq!(with(&[(0, "a <= 5% because x"), (0, "a <= 4% because y")]).accepted().count(), 0);
+        assert_eq!(with(&[(0, "a <= 5% because x"), (0, "a <= 4% because y")]).accepted_tests().count(), 0);
         let run = with(&[(0, "a <= 5% because x"), (0, "* <= 1% because z"), (1, "a <= 4% because y")]);
         let allowance = run.accepted_by(&run.outcomes[0]).unwrap();
         assert_eq!(allowance.to_string(), "up to 9.2 %: x (3f2a91c); y (3f2a91c)");

@@ -25,7 +25,7 @@ pub struct Denied {
 
 impl Denied {
     /// Returns the denied findings that could not be checked.
-    pub fn undecided(self, run: &Run) -> Vec<UndecidedFinding<'_>> {
+    pub fn undecided_findings(self, run: &Run) -> Vec<UndecidedFinding<'_>> {
         let mut all = Vec::new();
         if self.inconclusive {
             all.extend(run.undecided_tests());
@@ -130,7 +130,7 @@ impl Conclusion {
 
     fn of_base(run: &Run, denied: Denied) -> Self {
         let is_undecided =
-            || denied.open(run).next().is_some() || !denied.undecided(run).is_empty() || run.is_unchecked();
+            || denied.open(run).next().is_some() || !denied.undecided_findings(run).is_empty() || run.is_unchecked();
         let is_measured = || run.outcomes.iter().any(|outcome| outcome.measured.is_some());
         match () {
             () if run.slower().next().is_some() => Self::Slower,

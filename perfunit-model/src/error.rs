@@ -188,7 +188,7 @@ impl Error {
 
     /// Adds the version that does not build.
     #[must_use]
-    pub fn broken(mut self, side: Side, output: impl Into<String>) -> Self {
+    pub fn with_broken(mut self, side: Side, output: impl Into<String>) -> Self {
         self.broken = Some(Box::new(Broken { side, output: output.into() }));
         self
     }

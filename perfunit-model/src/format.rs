@@ -77,7 +77,7 @@ pub fn cost_width(engine: Engine) -> usize {
 
 /// Formats a number of bytes, with three significant digits from one KiB: `640 B`, `1.20 KiB`.
 pub fn bytes(bytes: f64) -> String {
-    scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
+    format_scaled(bytes, 1024.0, 1024.0, ["B", "KiB", "MiB", "GiB"])
 }
 
 /// Formats a throughput: `1.20 GB/s`, `35.0 Melem/s`.
@@ -89,17 +89,17 @@ pub fn rate(per_second: f64, unit: WorkUnit) -> String {
         WorkUnit::Bits => ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"],
         WorkUnit::Cycles => ["Hz", "kHz", "MHz", "GHz"],
     };
-    scaled(per_second, 1e3, 1e3, units)
+    format_scaled(per_second, 1e3, 1e3, units)
 }
 
 /// Formats a number of events, exactly while it is readable: `0`, `99999`, `1.23 M`.
 pub fn large_count(count: f64) -> String {
-    scaled(count, 1e5, 1e3, ["", "k", "M", "G"]).trim_end().to_owned()
+    format_scaled(count, 1e5, 1e3, ["", "k", "M", "G"]).trim_end().to_owned()
 }
 
 /// Formats a value in full below `exact`, otherwise with three significant digits in the first unit in which it is
 /// below `step`.
-fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
+fn format_scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
     }
@@ -119,7 +119,7 @@ fn scaled(value: f64, exact: f64, step: f64, units: [&str; 4]) -> String {
 /// Formats a difference of `ns` nanoseconds with its sign, with the precision of two times of three digits: `+1.2 ns`,
 /// `-0.35 ns`.
 pub fn difference(ns: f64) -> String {
-    signed(ns, "ns")
+    format_signed(ns, "ns")
 }
 
 /// Formats the number of calls in a run, or their mean; whole numbers without decimals.
@@ -131,7 +131,11 @@ pub fn calls(calls: f64) -> String {
 /// `-0.42 %`, `+1812 %`.
 pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
-    if percent.is_finite() && percent.abs() >= 999.95 { format!("{percent:+.0} %") } else { signed(percent, "%") }
+    if percent.is_finite() && percent.abs() >= 999.95 {
+        format!("{percent:+.0} %")
+    } else {
+        format_signed(percent, "%")
+    }
 }
 
 /// Formats a fraction as a percentage without a sign: `3.1 %`, `0.42 %`.
@@ -149,7 +153,7 @@ pub fn threshold(fraction: impl Into<f64>) -> String {
     format!("{} %", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-fn signed(value: f64, unit: &str) -> String {
+fn format_signed(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return UNKNOWN.to_owned();
     }

@@ -85,7 +85,7 @@ impl Metric {
         }
     }
 
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn metrics_are_found_by_their_names() {
-        assert!(Metric::ALL.into_iter().all(|metric| Metric::named(metric.name()) == Some(metric)));
-        assert_eq!(Metric::named("CPU time"), None);
+        assert!(Metric::ALL.into_iter().all(|metric| Metric::from_name(metric.name()) == Some(metric)));
+        assert_eq!(Metric::from_name("CPU time"), None);
     }
 }

@@ -203,12 +203,12 @@ impl Display for Warning {
             Self::MissingLfsFiles { files } => {
                 write!(f, "{files} LFS files are missing and stay pointers (run `git lfs fetch`)")
             }
-            Self::Unfiltered(why) => write!(f, "{}", unfiltered(why)),
+            Self::Unfiltered(why) => write!(f, "{}", describe_unfiltered(why)),
             Self::NoCounterpart { gone, new } => f.write_str(&no_counterpart(gone, new)),
             Self::Toolchains { asked, used } => f.write_str(&toolchains(asked, used)),
             Self::NoTargetLeft => f.write_str("the filters exclude all test targets"),
             Self::PackagesLeftOut { packages } => {
-                let named = joined(&packages[..packages.len().min(NAMED_PACKAGES)], ", ");
+                let named = join(&packages[..packages.len().min(NAMED_PACKAGES)], ", ");
                 let more = packages.len().saturating_sub(NAMED_PACKAGES);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 write!(
@@ -242,7 +242,7 @@ impl Display for Warning {
                     OwnRandomNumbers::LinkedStatically => "linked statically",
                     OwnRandomNumbers::NoLibrary => "the library that makes them equal cannot be loaded",
                 };
-                write!(f, "base and head draw different random numbers ({why}): {}", joined(targets, ", "))
+                write!(f, "base and head draw different random numbers ({why}): {}", join(targets, ", "))
             }
             Self::WritesIntoTree { files, more } => {
                 write!(f, "tests wrote into their package's folder (in our copy): {}", some_of(files, *more))
@@ -304,14 +304,14 @@ impl Display for AcceptanceUnused {
 
 /// Names base's test targets without a counterpart in head, and head's without one in base.
 fn no_counterpart(gone: &[impl Display], new: &[impl Display]) -> String {
-    let gone = format!("head has no test target that matches base's {}", joined(gone, ", "));
-    let new = if new.is_empty() { String::new() } else { format!("; base has none for head's {}", joined(new, ", ")) };
+    let gone = format!("head has no test target that matches base's {}", join(gone, ", "));
+    let new = if new.is_empty() { String::new() } else { format!("; base has none for head's {}", join(new, ", ")) };
     format!("{gone}{new}: no package has its name or folder, and no target its name, root file or content")
 }
 
 /// Names tests that are called as whole functions, by crate root.
 fn called_whole(tests: &BTreeMap<String, Vec<String>>, error: &str) -> String {
-    let of_root = |(root, names): (&String, &Vec<String>)| format!("{} of {root}", joined(names, ", "));
+    let of_root = |(root, names): (&String, &Vec<String>)| format!("{} of {root}", join(names, ", "));
     let named = format::some(tests.iter().map(of_root));
     format!("{named} do not compile with our #[test] and are measured as whole functions: {error}")
 }
@@ -320,15 +320,15 @@ fn called_whole(tests: &BTreeMap<String, Vec<String>>, error: &str) -> String {
 fn some_of(files: &[PathBuf], more: usize) -> String {
     let named: Vec<_> = files.iter().map(|path| path.display()).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", joined(&named, ", "))
+    format!("{}{more}", join(&named, ", "))
 }
 
-fn joined(parts: &[impl Display], between: &str) -> String {
+fn join(parts: &[impl Display], between: &str) -> String {
     parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
 /// Formats the reason for using files as stored.
-fn unfiltered(why: &Unfiltered) -> String {
+fn describe_unfiltered(why: &Unfiltered) -> String {
     let files = |files: &usize| if *files == 1 { "1 file is".to_owned() } else { format!("{files} files are") };
     match why {
         Unfiltered::NotConfigured { driver, files: number } => format!(
@@ -361,7 +361,7 @@ fn toolchains(asked: &Sides<Option<String>>, used: &ToolchainsUsed) -> String {
         ToolchainsUsed::ByName(used) => format!("{asked}; both are built with {used}, which was chosen by name"),
         ToolchainsUsed::NotInstalled { used, sides } => format!(
             "{asked}, and that of {} is not installed (run `rustup toolchain install`); both are built with {used}",
-            joined(sides, " and ")
+            join(sides, " and ")
         ),
     }
 }

@@ -122,7 +122,7 @@ pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> Stri
     let mut text = format!("verdict={}\n", verdict(run, conclusion));
     let counts = [
         ("slower", run.slower().count()),
-        ("accepted", run.accepted().count()),
+        ("accepted", run.accepted_tests().count()),
         ("slower-than-ratchet", run.cumulative_losses().len()),
         ("faster", run.count(Verdict::Faster)),
         ("inconclusive", run.inconclusive().count()),
@@ -164,7 +164,7 @@ fn of_tests(run: &Run) -> &'static str {
     let any = |verdict| run.count(verdict) > 0;
     match () {
         () if run.inconclusive().next().is_some() => "inconclusive",
-        () if run.accepted().next().is_some() => "accepted",
+        () if run.accepted_tests().next().is_some() => "accepted",
         () if any(Verdict::Faster) => "faster",
         () if run.outcomes.iter().any(|outcome| outcome.measured.is_some()) => "same",
         () if run.outcomes.iter().all(is_unaffected) => "nothing",

@@ -285,7 +285,7 @@ impl From<&Run> for Summary {
             bound: finite(run.bound.fraction()),
             bounded: run.count(Verdict::Inconclusive) - run.inconclusive().count(),
             excluded: Excluded::of(run),
-            accepted: run.accepted().count(),
+            accepted: run.accepted_tests().count(),
             probably_slower: run.probably_slower().count(),
             failing_on_head: run.failing(Side::Head).count(),
             failing_on_base: run.failing(Side::Base).count(),

@@ -38,7 +38,7 @@ pub fn describe_pass(branch: &str, base: &str, run: &Run) -> String {
             let _ = write!(line, ", {n} {what}");
         }
     };
-    add(run.accepted().count(), &format!("{slower} and accepted"));
+    add(run.accepted_tests().count(), &format!("{slower} and accepted"));
     add(run.count(Verdict::Faster), &faster);
     let probably = run.probably_slower().count();
     add(probably, &format!("probably {slower}, not confirmed"));

@@ -27,7 +27,7 @@ pub fn headline(run: &Run) -> Option<String> {
             let open = second.inconclusive().count() - second.probably_slower().count();
             let parts = [
                 (measured, "measured".to_owned()),
-                (second.accepted().count(), "accepted".to_owned()),
+                (second.accepted_tests().count(), "accepted".to_owned()),
                 (second.probably_slower().count(), format!("probably {slower}")),
                 (open, "inconclusive".to_owned()),
                 (Unmeasured::of(second).not_measured, "not measured".to_owned()),
@@ -114,7 +114,7 @@ pub fn items(run: &Run) -> Vec<(&Outcome, String)> {
     // A loss beyond the accepted one is already listed.
     let within = accepted_losses(run).filter(|(outcome, _)| outcome.verdict != Verdict::Slower);
     let within = within.map(|(outcome, accepted)| (outcome, accepted_loss(outcome, accepted)));
-    let by_commits = second.accepted().map(|outcome| {
+    let by_commits = second.accepted_tests().map(|outcome| {
         let accepted = acceptance::said(outcome, second).unwrap_or_default();
         (outcome, format!("{}, {accepted}", figures::deciding_figures(outcome, second)))
     });

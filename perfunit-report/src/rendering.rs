@@ -69,7 +69,7 @@ pub enum WhenFine {
 pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> bool {
     Conclusion::of(run, denied) == Conclusion::Passed
         && run.count(Verdict::Faster) == 0
-        && run.accepted().next().is_none()
+        && run.accepted_tests().next().is_none()
         && sections.get(Kind::Growth).is_none()
         && sections.get(Kind::Functions).is_none()
         && sections.items(Kind::Generated).is_empty()

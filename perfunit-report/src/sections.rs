@@ -225,7 +225,7 @@ fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
 
 /// Returns `2 tests slower, accepted`; nothing if no slowdown is accepted.
 pub fn accepted_headline(run: &Run) -> Option<String> {
-    let accepted = run.accepted().count();
+    let accepted = run.accepted_tests().count();
     let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     (accepted > 0).then(|| format!("{} {slower}, accepted", count(accepted, "test")))
 }
@@ -233,7 +233,7 @@ pub fn accepted_headline(run: &Run) -> Option<String> {
 /// Returns the tests whose slowdown is accepted, the largest first, each with what is accepted of it.
 fn accepted_section(run: &Run) -> Option<Section<'_>> {
     let headline = accepted_headline(run)?;
-    let mut tests: Vec<&Outcome> = run.accepted().collect();
+    let mut tests: Vec<&Outcome> = run.accepted_tests().collect();
     figures::sort(&mut tests);
     let text = |test: &Outcome| {
         let accepted = acceptance::said(test, run).unwrap_or_default();
@@ -435,7 +435,7 @@ fn generated_section(run: &Run) -> Option<Section<'_>> {
 /// Returns the section of denied facts without an answer. Tests with the same reason share a line.
 fn undecided_section(run: &Run, denied: Denied) -> Option<Section<'_>> {
     let (mut lines, mut tests): (Vec<String>, BTreeMap<String, usize>) = Default::default();
-    for undecided in denied.undecided(run) {
+    for undecided in denied.undecided_findings(run) {
         match undecided {
             UndecidedFinding::Test { .. } | UndecidedFinding::Growth { .. } => {
                 *tests.entry(undecided.to_string()).or_default() += 1;

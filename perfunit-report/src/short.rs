@@ -100,7 +100,7 @@ fn summary(run: &Run, conclusion: Conclusion) -> String {
     let bounded = run.count(Verdict::Inconclusive) - run.inconclusive().count();
     let counts = [
         ("slower", run.slower().count()),
-        ("accepted", run.accepted().count()),
+        ("accepted", run.accepted_tests().count()),
         ("faster", run.count(Verdict::Faster)),
         ("failing", run.failing(Side::Head).count()),
         ("inconclusive", run.inconclusive().count()),

@@ -191,7 +191,7 @@ impl Tracer<'_> {
                 Some(known) => known.clone(),
                 None => self.answer(candidate, &watched, &candidates.programs)?,
             };
-            if interrupt::requested() {
+            if interrupt::is_requested() {
                 break;
             }
             cache.insert_executed(&candidate.test, surroundings, answer.clone());

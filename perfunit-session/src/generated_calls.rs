@@ -245,7 +245,7 @@ impl Ground {
         let wanted = Wanted { all_tests: true, ..self.options.test_filter() };
         let (mut builder, selected) = select_to_build(context, &mut versions, &wanted)?;
         let generation = self.generate(&mut builder, &versions, &selected, functions)?;
-        if !interrupt::requested() && !generation.is_cut_short() {
+        if !interrupt::is_requested() && !generation.is_cut_short() {
             store.save(&key, &generation)?;
         }
         Ok(generation)

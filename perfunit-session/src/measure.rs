@@ -119,7 +119,7 @@ pub fn run_pairing(
     let AllEnded { tests: mut ended, pooled, layouts } = round.measure(&config, &tests)?;
     warnings.extend(undo_writes(builder, built, data)?);
     let again = round.fail_on_other_data(&ended);
-    if !again.is_empty() && !interrupt::requested() {
+    if !again.is_empty() && !interrupt::is_requested() {
         checkout(builder, built, data.other())?;
         round.measure_again(&config, &tests, &again, &mut ended)?;
         warnings.extend(undo_writes(builder, built, data.other())?);
@@ -221,7 +221,7 @@ impl Round<'_> {
             let Some(candidate) = tests.iter().find(|candidate| candidate.test == *test) else { return };
             let outcome = outcome(candidate.clone(), end.clone(), self.built.pairing.tests_of);
             if self.session.news.are_new(&outcome) && !self.is_open_by_code(&outcome) && !self.is_open_by_data(end) {
-                progress.suspended(|| self.session.news.announce(&outcome));
+                progress.suspend(|| self.session.news.announce(&outcome));
             }
         };
         let observer = Observer { progress: &progress, ended: &ended };

@@ -38,7 +38,7 @@ pub struct Opened {
 
 /// Opens everything, and takes the lock of our folder unless the caller holds it.
 pub fn open(options: &Options, terminal: Terminal, held: Option<&Lock>) -> Result<Opened> {
-    os::supported()?;
+    os::check_support()?;
     let mut repository = Repository::discover(&options.folder)?;
     let cargo = Cargo::find(&options.folder)?.with(&options.build.arguments);
     let location = cargo::locate(&cargo, &options.folder, options.manifest.as_deref())?;

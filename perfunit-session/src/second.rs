@@ -30,7 +30,7 @@ pub fn second(options: &Options, elapsed: Duration) -> Options {
 
 /// Returns an error if no second comparison may start after an interruption or the end of the budget.
 pub fn check_time_left() -> Result<(), NotCompared> {
-    match (interrupt::requested(), interrupt::by_clock()) {
+    match (interrupt::is_requested(), interrupt::by_clock()) {
         (false, _) => Ok(()),
         (true, true) => Err(NotCompared::BudgetUsedUp),
         (true, false) => Err(NotCompared::Interrupted),
@@ -72,7 +72,7 @@ mod tests {
     fn what_does_not_build_is_told_from_what_fails() {
         let error = Error::setup("no way").hint("another one");
         assert_eq!(not_compared(&error), NotCompared::Failed { why: "no way\nhint: another one".to_owned() });
-        let broken = error.broken(Side::Base, "error: no\nmore");
+        let broken = error.with_broken(Side::Base, "error: no\nmore");
         let expected = NotCompared::DoesNotBuild { side: Side::Base, error: "error: no".to_owned() };
         assert_eq!(not_compared(&broken), expected);
     }

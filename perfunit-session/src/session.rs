@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
 
     /// Returns true if no further step may start.
     pub fn is_over(&self) -> bool {
-        interrupt::requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        interrupt::is_requested() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Returns the reason why no further step may start.

@@ -70,23 +70,23 @@ fn header(bytes: u64, mode: u32) -> tar::Header {
 /// Reads the note of an archive.
 pub fn note(archive: &Path) -> Result<Vec<u8>> {
     let mut tar = open(archive)?;
-    let mut entries = tar.entries().map_err(damaged(archive))?;
+    let mut entries = tar.entries().map_err(damage_error(archive))?;
     let first = entries.next().ok_or_else(|| none(archive))?;
-    let entry = first.map_err(damaged(archive))?;
-    if entry.path().map_err(damaged(archive))? != Path::new(NOTE) {
+    let entry = first.map_err(damage_error(archive))?;
+    if entry.path().map_err(damage_error(archive))? != Path::new(NOTE) {
         return Err(none(archive));
     }
     let mut note = Vec::new();
-    entry.take(LONGEST_NOTE).read_to_end(&mut note).map_err(damaged(archive))?;
+    entry.take(LONGEST_NOTE).read_to_end(&mut note).map_err(damage_error(archive))?;
     Ok(note)
 }
 
 /// Unpacks all entries below `folder`. After an error the caller must remove the unpacked files.
 pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     let mut tar = open(archive)?;
-    for entry in tar.entries().map_err(damaged(archive))? {
-        let mut entry = entry.map_err(damaged(archive))?;
-        let name = entry.path().map_err(damaged(archive))?.into_owned();
+    for entry in tar.entries().map_err(damage_error(archive))? {
+        let mut entry = entry.map_err(damage_error(archive))?;
+        let name = entry.path().map_err(damage_error(archive))?.into_owned();
         if name == Path::new(NOTE) {
             continue;
         }
@@ -101,13 +101,13 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         }
         let path = folder.join(&name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        let mode = entry.header().mode().map_err(damaged(archive))? & 0o777;
+        let mode = entry.header().mode().map_err(damage_error(archive))? & 0o777;
         write(&mut entry, &path, archive)?;
         let permissions = std::fs::Permissions::from_mode(mode | 0o600);
         std::fs::set_permissions(&path, permissions).map_err(|error| fs::failed("write", &path)(error))?;
     }
     // The checksum follows the end of the tar archive.
-    io::copy(&mut tar.into_inner(), &mut io::sink()).map(drop).map_err(damaged(archive))
+    io::copy(&mut tar.into_inner(), &mut io::sink()).map(drop).map_err(damage_error(archive))
 }
 
 /// Copies an entry to a file. A read failure is a fault of the archive, a write failure one of the disk.
@@ -115,7 +115,7 @@ fn write(entry: &mut impl Read, path: &Path, archive: &Path) -> Result<()> {
     let mut file = fs::create(path)?;
     let mut buffer = vec![0; 1 << 16];
     loop {
-        let bytes = entry.read(&mut buffer).map_err(damaged(archive))?;
+        let bytes = entry.read(&mut buffer).map_err(damage_error(archive))?;
         if bytes == 0 {
             return Ok(());
         }
@@ -132,10 +132,10 @@ fn open<'a>(archive: &Path) -> Result<Tar<'a>> {
         return Err(none(archive));
     }
     file.rewind().map_err(|error| fs::failed("read", archive)(error))?;
-    Ok(tar::Archive::new(zstd::Decoder::new(file).map_err(damaged(archive))?))
+    Ok(tar::Archive::new(zstd::Decoder::new(file).map_err(damage_error(archive))?))
 }
 
-fn damaged(archive: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
+fn damage_error(archive: &Path) -> impl FnOnce(io::Error) -> Error + '_ {
     move |error| {
         Error::usage(format!("{} is damaged or truncated: {error}", archive.display()))
             .hint("copy it again, or recreate it with `cargo perfunit archive`")
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     /// Creates a folder with an archive of two files, one of them executable and in a subfolder.
-    fn packed() -> (tempfile::TempDir, PathBuf) {
+    fn pack_sample() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let entry = |name: &str, content: &str| {
             let path = folder.path().join("from").join(name);
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_was_packed_is_unpacked() {
-        let (folder, archive) = packed();
+        let (folder, archive) = pack_sample();
         let to = folder.path().join("to");
         assert_eq!(note(&archive).unwrap(), b"note");
         unpack(&archive, &to).unwrap();
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn damage_is_told() {
-        let (folder, archive) = packed();
+        let (folder, archive) = pack_sample();
         let bytes = fs::read(&archive).unwrap();
         let other = folder.path().join("other");
         let middle = bytes.len() / 2;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     /// Creates an archive with an entry that [`pack`] would not write.
-    fn crafted(folder: &Path, name: &[u8], kind: tar::EntryType) -> PathBuf {
+    fn craft(folder: &Path, name: &[u8], kind: tar::EntryType) -> PathBuf {
         let path = folder.join("crafted");
         let mut tar = tar::Builder::new(zstd::Encoder::new(fs::create(&path).unwrap(), 1).unwrap());
         tar.append_data(&mut header(4, 0o644), NOTE, &b"note"[..]).unwrap();
@@ -226,10 +226,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let names: [&[u8]; 3] = [b"../outside", b"/tmp/outside", b"sides/../../outside"];
         for name in names {
-            check_refusal(&crafted(folder.path(), name, tar::EntryType::Regular), "was not created by cargo-perfunit");
+            check_refusal(&craft(folder.path(), name, tar::EntryType::Regular), "was not created by cargo-perfunit");
         }
         for kind in [tar::EntryType::Symlink, tar::EntryType::Link, tar::EntryType::Fifo, tar::EntryType::Char] {
-            check_refusal(&crafted(folder.path(), b"sides/a", kind), "entry `sides/a` is not a file");
+            check_refusal(&craft(folder.path(), b"sides/a", kind), "entry `sides/a` is not a file");
         }
     }
 }

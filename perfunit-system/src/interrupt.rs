@@ -48,7 +48,7 @@ pub fn by_clock() -> bool {
 
 /// Checks whether the user interrupted the run.
 pub fn by_user() -> bool {
-    requested() && !by_clock()
+    is_requested() && !by_clock()
 }
 
 /// Returns the reason why tests have no verdict after an interruption.
@@ -57,13 +57,13 @@ pub fn reason() -> Reason {
 }
 
 /// Checks whether the run was interrupted by the user or the time limit.
-pub fn requested() -> bool {
+pub fn is_requested() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
 /// Returns an error if the run was interrupted.
 pub fn check() -> Result<()> {
-    if requested() {
+    if is_requested() {
         return Err(Error::new(ExitCode::Interrupted, "interrupted before the first measurement"));
     }
     Ok(())

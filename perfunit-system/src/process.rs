@@ -121,7 +121,7 @@ pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Some(status),
-            _ if interrupt::requested() || Instant::now() >= deadline => break None,
+            _ if interrupt::is_requested() || Instant::now() >= deadline => break None,
             _ => std::thread::sleep(OUTPUT_POLL),
         }
     };
@@ -146,7 +146,7 @@ pub fn run_logged(command: &mut Command, log: &Path, limit: Duration) -> Result<
                 keep_children();
                 return Ok(Some(status));
             }
-            _ if interrupt::requested() || Instant::now() >= deadline => break,
+            _ if interrupt::is_requested() || Instant::now() >= deadline => break,
             _ => std::thread::sleep(OUTPUT_POLL),
         }
     }

@@ -81,7 +81,7 @@ impl Progress {
 
     /// Prints a message to waiting users.
     pub fn note(&self, word: &str, text: &str) {
-        self.suspended(|| self.terminal.status(word, text));
+        self.suspend(|| self.terminal.status(word, text));
     }
 
     /// Switches to other work of `total` items.
@@ -112,7 +112,7 @@ impl Progress {
     }
 
     /// Makes room for lines that stay.
-    pub fn suspended(&self, write: impl FnOnce()) {
+    pub fn suspend(&self, write: impl FnOnce()) {
         self.bar.suspend(write);
     }
 

@@ -11,7 +11,7 @@ mod project;
 mod recording;
 mod trial;
 
-pub use profile::{Options, keep, kept};
+pub use profile::{Options, keep, load_calibration};
 
 use perfunit_build::Seeds;
 use perfunit_decide as decide;
@@ -62,7 +62,7 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
         terms,
         levels: CHANGED.into_iter().map(|operations| level(&recordings, &terms, operations)).collect(),
         seconds: started.elapsed().as_secs_f64(),
-        interrupted: interrupt::requested(),
+        interrupted: interrupt::is_requested(),
     })
 }
 

@@ -27,7 +27,7 @@ pub fn keep(calibration: Calibration) -> Result<PathBuf> {
     Ok(path)
 }
 
-pub fn kept() -> Result<Calibration> {
+pub fn load_calibration() -> Result<Calibration> {
     let path = path()?;
     let Some(text) = fs::read_if_exists(&path)? else {
         return Err(Error::setup("this machine has not been calibrated yet").hint("run `cargo perfunit calibrate`"));
@@ -135,7 +135,7 @@ pub fn effect(operations: u32) -> f64 {
 }
 
 /// Returns the error for Ctrl-C before there are results.
-pub fn interrupted() -> Error {
+pub fn interruption() -> Error {
     Error::new(ExitCode::Interrupted, "interrupted before anything was measured")
 }
 

@@ -1,6 +1,6 @@
 //! The artificial tests: a crate with a version for each number of operations, built by the pipeline like all projects.
 
-use super::profile::{BASE, CHANGED, interrupted};
+use super::profile::{BASE, CHANGED, interruption};
 use git2::{IndexAddOption, Oid, Repository, RepositoryInitOptions, Signature};
 use perfunit_build::SideBuild;
 use perfunit_model::error::{Error, Result};
@@ -49,7 +49,7 @@ impl Project {
             seeds = library;
             progress.advance();
         }
-        let base = built.first().map(|(_, sides)| sides.base.clone()).ok_or_else(interrupted)?;
+        let base = built.first().map(|(_, sides)| sides.base.clone()).ok_or_else(interruption)?;
         let heads = built.into_iter().map(|(operations, sides)| (operations, sides.head)).collect();
         Ok(Self { folder: temporary, rustc, seeds, base, heads })
     }
@@ -125,8 +125,8 @@ fn commit(repository: &Repository, message: &str) -> std::result::Result<Oid, gi
 fn build(folder: &Path, base: Oid, head: Oid) -> Result<(Sides<SideBuild>, Option<PathBuf>)> {
     let quiet = Terminal { quiet: true };
     let listing = session::list(&options(folder, base, head)?, quiet)?;
-    if interrupt::requested() {
-        return Err(interrupted());
+    if interrupt::is_requested() {
+        return Err(interruption());
     }
     let kept = listing.kept.ok_or_else(|| Error::setup("the artificial tests were not built"))?;
     let unusable = listing.tests.iter().find(|listed| listed.selected_because.is_none());

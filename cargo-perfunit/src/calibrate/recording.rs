@@ -1,6 +1,6 @@
 //! Records all pairs of tests, each for a share of the time.
 
-use super::profile::{BASE, CHANGED, Options, interrupted, threshold};
+use super::profile::{BASE, CHANGED, Options, interruption, threshold};
 use super::project::{self, Project, WORKLOADS};
 use super::trial::Trial;
 use perfunit_measure::{Bench, Config, RecordedPair, Recorder, Subject};
@@ -59,14 +59,14 @@ impl Recordings {
             progress.message(format!("{}, {BASE} against {}", recorded.workload, recorded.operations));
             let share = deadline.saturating_duration_since(Instant::now()) * visit.weight / left;
             studio.visit(recorded, share, options.compare, random.u64(..))?;
-            if interrupt::requested() {
+            if interrupt::is_requested() {
                 break;
             }
             left -= visit.weight;
             progress.advance();
         }
         if all.iter().all(|recorded| recorded.pairs.is_empty()) {
-            return Err(interrupted());
+            return Err(interruption());
         }
         Ok(Self(all))
     }

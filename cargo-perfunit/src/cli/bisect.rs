@@ -108,7 +108,7 @@ impl BisectArguments {
 fn exit_code(bisection: &Bisection) -> ExitCode {
     let is_open = bisection.unresolved.iter().any(|left| left.because == Unsearched::Open);
     match () {
-        () if is_open && interrupt::requested() => ExitCode::Interrupted,
+        () if is_open && interrupt::is_requested() => ExitCode::Interrupted,
         () if bisection.unresolved.is_empty() && !bisection.steps.is_empty() => ExitCode::Success,
         () => ExitCode::Inconclusive,
     }

@@ -57,7 +57,7 @@ impl CalibrateArguments {
     pub fn run(&self) -> Result<ExitCode> {
         let terminal = terminal(self.color, self.quiet);
         if self.show {
-            self.print(&calibrate::kept()?);
+            self.print(&calibrate::load_calibration()?);
             return Ok(ExitCode::Success);
         }
         let calibration = calibrate::calibrate(&self.options(), terminal)?;

@@ -4,7 +4,7 @@
 //! The latter needs an extension point in cargo's own completion. zsh calls the function of a subcommand if there is
 //! one; for bash and fish the scripts contain extra lines; elvish and PowerShell have no such point.
 
-use super::man::{BINARY, renamed};
+use super::man::{BINARY, rename};
 use clap::Args;
 use clap_complete::Shell;
 use perfunit_model::error::ExitCode;
@@ -43,7 +43,7 @@ impl CompletionsArguments {
 
 fn completions(command: clap::Command, shell: Shell) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut renamed(command), BINARY, &mut script);
+    clap_complete::generate(shell, &mut rename(command), BINARY, &mut script);
     let script = String::from_utf8_lossy(&script);
     match shell {
         // clap_complete 4.6 spells the state in two ways if the name contains a hyphen, and then completes no options

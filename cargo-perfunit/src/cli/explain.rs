@@ -112,7 +112,7 @@ impl ExplainArguments {
             if json { explanations::json(&found) } else { explanations::text(&found, &options) }
         };
         term::print(&text);
-        Ok(if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success })
+        Ok(if interrupt::is_requested() { ExitCode::Interrupted } else { ExitCode::Success })
     }
 
     fn request(&self) -> Result<ExplainRequest> {

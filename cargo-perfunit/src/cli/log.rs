@@ -106,7 +106,7 @@ impl LogArguments {
         } else {
             self.commits(&request)?
         };
-        let code = if interrupt::requested() { ExitCode::Interrupted } else { ExitCode::Success };
+        let code = if interrupt::is_requested() { ExitCode::Interrupted } else { ExitCode::Success };
         Ok(failed.unwrap_or(code))
     }
 

@@ -4,7 +4,7 @@ mod facts;
 mod page;
 
 pub use facts::{ENVIRONMENT, FILES};
-pub use page::{BINARY, renamed};
+pub use page::{BINARY, rename};
 
 use clap::Args;
 use page::man_pages;

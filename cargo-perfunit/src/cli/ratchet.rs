@@ -91,7 +91,7 @@ impl RatchetArguments {
                 terminal.status("Accepted", &format!("{} {accepted}, in {RATCHET_FILE}", accepted.test));
             }
             RatchetCommand::Show { project } => {
-                let accepted = project.project()?.accepted()?;
+                let accepted = project.project()?.accepted_version()?;
                 let none = || "no baseline is set; `cargo perfunit ratchet set REV` sets one\n".to_owned();
                 term::print(&accepted.as_ref().map_or_else(none, ratchet::project));
             }

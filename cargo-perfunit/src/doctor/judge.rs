@@ -51,7 +51,7 @@ fn either(good: bool, otherwise: Level) -> Level {
     if good { Level::Ok } else { otherwise }
 }
 
-fn graded(value: f64, limits: [f64; 2]) -> Level {
+fn grade(value: f64, limits: [f64; 2]) -> Level {
     match value {
         value if value <= limits[0] => Level::Ok,
         value if value <= limits[1] => Level::Warn,
@@ -210,7 +210,7 @@ fn quiet(core: &CoreNoise) -> Finding {
 fn fixed_work(spread: f64) -> Finding {
     let value = format!("the median of equal work is {} above the fastest tenth", percent(spread));
     let why = "caused by a changing frequency, or by neighbors that share caches and execution units";
-    finding("fixed-work", value, graded(spread, SPREAD), why)
+    finding("fixed-work", value, grade(spread, SPREAD), why)
         .unless_ok("see frequency, turbo and smt above; on a virtual machine the cause is other machines on the host")
 }
 
@@ -235,7 +235,7 @@ fn against_itself(result: &Result<AgainstItself, Error>) -> Finding {
         result.core,
         percent(result.detectable)
     );
-    finding("against-itself", value, wrong.max(graded(result.detectable, DETECTABLE)), why).unless_ok(advice)
+    finding("against-itself", value, wrong.max(grade(result.detectable, DETECTABLE)), why).unless_ok(advice)
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub fn bisect(request: &BisectRequest, terminal: Terminal) -> Result<Bisection> 
     let mut comparer =
         TestComparer { commits: comparer, test: test.clone(), direction, line, repository, explain, skipped, terminal };
     let threshold = request.options.measuring.threshold.fraction().ln_1p();
-    let searched = searched(
+    let searched = require_search(
         match request.steps {
             Steps::Largest => search::largest(last, &mut comparer)?,
             Steps::All => search::all(last, threshold, &mut comparer)?,
@@ -117,7 +117,7 @@ fn walk(request: &BisectRequest) -> Result<Walk> {
     Ok(Walk { range, ..Walk::default() })
 }
 
-fn searched(found: Found, line: &[Commit]) -> Result<Searched> {
+fn require_search(found: Found, line: &[Commit]) -> Result<Searched> {
     match found {
         Found::Searched(searched) => Ok(searched),
         Found::NoChange(change) => Err(Error::setup(format!(

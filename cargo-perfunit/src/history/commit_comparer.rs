@@ -144,21 +144,21 @@ impl CommitComparer {
     }
 
     /// Returns the stored result if its error rate is low enough for this family.
-    fn settled(&self, base: &str, head: &str) -> Result<Option<CommitComparison>> {
+    fn stored_result(&self, base: &str, head: &str) -> Result<Option<CommitComparison>> {
         let known = self.recall(base, head)?;
         Ok(known.filter(|known| !matches!(known, CommitComparison::Step(step) if step.alpha > self.share())))
     }
 
     /// Compares two commits, or returns the stored result.
     pub fn compare(&self, base: &str, head: &str) -> Result<CommitComparison> {
-        if let Some(settled) = self.settled(base, head)? {
+        if let Some(settled) = self.stored_result(base, head)? {
             return Ok(settled);
         }
         let compared = match session::lock(&self.ours, self.terminal) {
-            Err(_) if interrupt::requested() => CommitComparison::Interrupted,
+            Err(_) if interrupt::is_requested() => CommitComparison::Interrupted,
             Err(error) => return Err(error),
             // Another process may have compared them while this one waited for the lock.
-            Ok(lock) => match self.settled(base, head)? {
+            Ok(lock) => match self.stored_result(base, head)? {
                 Some(settled) => settled,
                 None => self.measure(base, head, &lock)?,
             },
@@ -170,7 +170,7 @@ impl CommitComparer {
 
     /// Compares only these tests of two commits, or returns the stored result.
     pub fn compare_tests(&self, base: &str, head: &str, tests: &BTreeSet<TestId>) -> Result<CommitComparison> {
-        if let Some(CommitComparison::Step(step)) = self.settled(base, head)? {
+        if let Some(CommitComparison::Step(step)) = self.stored_result(base, head)? {
             let tests = step.tests.into_iter().filter(|found| tests.contains(&found.test)).collect();
             return Ok(CommitComparison::Step(Step { tests, ..step }));
         }
@@ -180,7 +180,7 @@ impl CommitComparer {
     /// Returns the options for comparing two commits in the remaining time, if there is any.
     fn options_of(&self, base: &str, head: &str) -> Option<Options> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        if interrupt::requested() || left == Some(Duration::ZERO) {
+        if interrupt::is_requested() || left == Some(Duration::ZERO) {
             return None;
         }
         let mut options = self.options.clone();
@@ -203,9 +203,9 @@ impl CommitComparer {
                 let key = Key { base, head, terms: &terms, machine: &self.machine };
                 self.store.keep(key, &step)?;
                 // Two processes that share a store but not a folder return the same result.
-                Ok(self.settled(base, head)?.unwrap_or(CommitComparison::Step(step)))
+                Ok(self.stored_result(base, head)?.unwrap_or(CommitComparison::Step(step)))
             }
-            Err(_) if interrupt::requested() => Ok(CommitComparison::Interrupted),
+            Err(_) if interrupt::is_requested() => Ok(CommitComparison::Interrupted),
             Err(error) => match error.as_broken().filter(|broken| !broken.may_pass()) {
                 Some(broken) => {
                     let why = Skipped::DoesNotBuild { error: broken.first_error().to_owned() };
@@ -227,7 +227,7 @@ impl CommitComparer {
         options.explaining.explain = explain;
         match session::diff(&options, self.terminal, &|_| {}) {
             Ok(run) => Ok(Some(run).filter(|run| !is_cut_short(run))),
-            Err(_) if interrupt::requested() => Ok(None),
+            Err(_) if interrupt::is_requested() => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -274,14 +274,14 @@ fn step(base: &str, run: &Run, alpha: f64, (machine, elapsed): (String, Duration
         // A step without measured tests has no false verdicts.
         alpha: if tests.iter().any(|test| test.figures.is_some()) { alpha } else { 0.0 },
         tests,
-        unlisted: unlisted(&run.selection.unmeasured_targets),
+        unlisted: unlisted_targets(&run.selection.unmeasured_targets),
         seconds: elapsed.as_secs_f64(),
         machine,
     }
 }
 
 /// Returns the targets with tests that could not be listed on one version.
-fn unlisted(targets: &[UnmeasuredTarget]) -> BTreeSet<TargetId> {
+fn unlisted_targets(targets: &[UnmeasuredTarget]) -> BTreeSet<TargetId> {
     let unlisted = targets.iter().filter_map(|unmeasured| match unmeasured {
         UnmeasuredTarget::Target { target, why } => match why {
             NoTests::NotExtracted { .. }

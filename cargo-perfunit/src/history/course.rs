@@ -74,7 +74,7 @@ impl<'a> Known<'a> {
                     is_complete: self.history.left_out == 0
                         && steps().all(|(entry, found)| is_known(entry, found, test)),
                     has_other_test_code: compared.any(|found| found.test_code.is_some()),
-                    has_moved: found[start..=index].iter().flatten().any(|found| moved(found).is_some()),
+                    has_moved: found[start..=index].iter().flatten().any(|found| changed_verdict(found).is_some()),
                 });
                 at = Point { moved: at.moved, is_known: true, is_anchored: true, ..times(points[start], direct) };
             }
@@ -114,7 +114,7 @@ fn is_known(entry: &Entry, found: Option<&StepTest>, test: &TestId) -> bool {
     }
 }
 
-fn moved(found: &StepTest) -> Option<Verdict> {
+fn changed_verdict(found: &StepTest) -> Option<Verdict> {
     Some(found.verdict).filter(|verdict| verdict.is_change())
 }
 
@@ -127,7 +127,7 @@ fn after(at: Point, entry: &Entry, found: Option<&StepTest>, test: &TestId) -> P
         (StepOutcome::Compared(step), None) => Point { is_known: step.says_of(test), ..still },
         (StepOutcome::Compared(_), Some(found)) => match found.figures {
             None => Point { is_known: false, ..still },
-            Some(figures) => Point { moved: moved(found), is_known: true, ..times(still, figures.change) },
+            Some(figures) => Point { moved: changed_verdict(found), is_known: true, ..times(still, figures.change) },
         },
     }
 }
@@ -145,7 +145,7 @@ pub fn anchor(
     threshold: f64,
     announce: &mut dyn FnMut(Progress<'_>),
 ) -> Result<()> {
-    for Wanted { base, head, tests } in wanted(history, threshold) {
+    for Wanted { base, head, tests } in list_wanted(history, threshold) {
         announce(Progress::Anchoring { base: &base, head: &head, tests: tests.len() });
         match comparer.compare_tests(&base.id, &head.id, &tests)? {
             CommitComparison::Step(step) => history.spans.push(Span { base, head, tests, step }),
@@ -184,7 +184,7 @@ struct Seen {
     has_figures: bool,
 }
 
-fn wanted(history: &History, threshold: f64) -> Vec<Wanted> {
+fn list_wanted(history: &History, threshold: f64) -> Vec<Wanted> {
     let entries = &history.entries;
     let is_release = |entry: &Entry| !entry.commit.tags.is_empty();
     let mut ends: Vec<usize> = (1..entries.len()).filter(|end| is_release(&entries[end - 1])).collect();
@@ -402,7 +402,7 @@ mod tests {
 
     #[track_caller]
     fn check(history: &History, threshold: f64, expected: &[(&str, &str, &str)]) {
-        let wanted = wanted(history, threshold);
+        let wanted = list_wanted(history, threshold);
         let names = |wanted: &Wanted| wanted.tests.iter().map(|test| test.name.clone()).collect::<Vec<_>>().join(" ");
         let found: Vec<_> = wanted.iter().map(|one| (one.base.id.clone(), one.head.id.clone(), names(one))).collect();
         let found: Vec<_> = found.iter().map(|(base, head, names)| (&**base, &**head, &**names)).collect();
@@ -457,9 +457,9 @@ mod tests {
         for tagged in 0..5 {
             let mut history = with_gaps(&[BOTH; 5]);
             history.entries[tagged].commit.tags.push("v1".to_owned());
-            assert!(wanted(&history, 1e-6).len() <= 5, "{tagged}");
+            assert!(list_wanted(&history, 1e-6).len() <= 5, "{tagged}");
             history.left_out = 1;
-            assert!(wanted(&history, 1e-6).len() <= 6, "{tagged}");
+            assert!(list_wanted(&history, 1e-6).len() <= 6, "{tagged}");
         }
     }
 }

@@ -128,7 +128,7 @@ pub fn releases(
             StepOutcome::Compared(step) => compared_with(step).unwrap_or(ends[index - 1]),
             _ => ends[index - 1],
         };
-        let known = |at: usize| Ok(Entry { commit: line[at].clone(), outcome: recalled(&comparer, &line[..=at])? });
+        let known = |at: usize| Ok(Entry { commit: line[at].clone(), outcome: recall(&comparer, &line[..=at])? });
         let commits = (start + 1..=ends[index]).map(known).collect::<Result<_>>()?;
         let release = Release { base: line[start].clone(), head: line[ends[index]].clone(), outcome, commits };
         announce_release(&release);
@@ -148,7 +148,7 @@ fn ends(line: &[Commit]) -> Vec<usize> {
 }
 
 /// Returns the stored outcome of the last commit in a line.
-fn recalled(comparer: &CommitComparer, line: &[Commit]) -> Result<StepOutcome> {
+fn recall(comparer: &CommitComparer, line: &[Commit]) -> Result<StepOutcome> {
     let Some((head, before)) = line.split_last() else { return Ok(StepOutcome::Open) };
     for base in before.iter().rev() {
         match comparer.recall(&base.id, &head.id)? {

@@ -30,7 +30,7 @@ impl Project {
     }
 
     /// Returns the accepted version, if there is one.
-    pub fn accepted(&self) -> Result<Option<AcceptedVersion>> {
+    pub fn accepted_version(&self) -> Result<Option<AcceptedVersion>> {
         read_accepted(&self.root()?)
     }
 
@@ -56,7 +56,7 @@ impl Project {
             .ok_or_else(|| Error::usage(format!("no {RATCHET_FILE} in {}", root.display())).hint(NONE))?;
         let ours = home(&self.folder, self.manifest.as_deref(), self.target_dir.as_deref())?;
         let (_, record) = runs::last(&ours)?;
-        let outcome = named(against(&record.run, &accepted)?, test)?;
+        let outcome = find_slower(against(&record.run, &accepted)?, test)?;
         let (loss, mode) = loss(outcome, &accepted.revision)?;
         let found = AcceptedLoss { test: outcome.test.to_string(), loss, mode, reason, date: date::today() };
         accepted.losses.retain(|known| known.test != found.test);
@@ -79,7 +79,7 @@ fn against<'a>(run: &'a Run, accepted: &AcceptedVersion) -> Result<&'a Run> {
 }
 
 /// Returns the slower test with this name, or the only one with this part in its name.
-fn named<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
+fn find_slower<'a>(run: &'a Run, name: &str) -> Result<&'a Outcome> {
     let of = |takes: &dyn Fn(&Outcome) -> bool| run.outcomes.iter().filter(|test| takes(test)).collect::<Vec<_>>();
     let mut meant = of(&|test| test.test.name == name || test.test.to_string() == name);
     if meant.is_empty() {
@@ -135,7 +135,7 @@ mod tests {
     use perfunit_model::samples;
     use perfunit_model::{NotCompared, Ratchet, Reason, VersionName};
 
-    fn accepted(commit: &str) -> AcceptedVersion {
+    fn accepted_version(commit: &str) -> AcceptedVersion {
         AcceptedVersion { revision: "v1".to_owned(), commit: commit.to_owned(), losses: Vec::new() }
     }
 
@@ -157,21 +157,21 @@ mod tests {
     #[test]
     fn the_comparison_with_the_accepted_version_is_the_run_or_its_second() {
         let mut run = samples::run(vec![slower("a")]);
-        assert!(against(&run, &accepted(&run.base.commit)).is_ok());
-        check_refusal(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
+        assert!(against(&run, &accepted_version(&run.base.commit)).is_ok());
+        check_refusal(against(&run, &accepted_version("1f")), &["did not compare with the baseline v1"]);
         let version = VersionName { label: "v1".to_owned(), commit: "1f".to_owned(), dirty: false };
         let second = Run { base: version.clone(), ..run.clone() };
         run.ratchet = Some(Ratchet { version: version.clone(), comparison: Ok(Box::new(second)) });
-        assert_eq!(against(&run, &accepted("1f")).unwrap().base.commit, "1f");
+        assert_eq!(against(&run, &accepted_version("1f")).unwrap().base.commit, "1f");
         run.ratchet = Some(Ratchet { version, comparison: Err(NotCompared::Interrupted) });
-        check_refusal(against(&run, &accepted("1f")), &["did not compare with the baseline v1"]);
+        check_refusal(against(&run, &accepted_version("1f")), &["did not compare with the baseline v1"]);
     }
 
     #[test]
     fn a_test_is_named_in_full_or_by_a_part_that_no_other_slower_one_has() {
         let same = samples::outcome("parse::short", Verdict::Same, Some(samples::measured(1e3, 0.0)));
         let run = samples::run(vec![slower("parse::long"), slower("parse::longer"), same]);
-        let name = |part: &str| named(&run, part).map(|outcome| outcome.test.name.clone());
+        let name = |part: &str| find_slower(&run, part).map(|outcome| outcome.test.name.clone());
         assert_eq!(name("parse::long"), Ok("parse::long".to_owned()));
         assert_eq!(name("longer"), Ok("parse::longer".to_owned()));
         assert_eq!(name("parse::short"), Ok("parse::short".to_owned()));

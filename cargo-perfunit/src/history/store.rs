@@ -38,7 +38,7 @@ impl Store {
         if let Some(folder) = path.parent() {
             perfunit_system::fs::create_dir_all(folder)?;
         }
-        let failed = |error: rusqlite::Error| failed(path, &error);
+        let failed = |error: rusqlite::Error| use_error(path, &error);
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
         // Readers do not wait for writers. A power failure may lose the last step, but never damages the file.
@@ -50,7 +50,7 @@ impl Store {
     }
 
     fn prepare(&self, project: &str) -> Result<()> {
-        let failed = |error: rusqlite::Error| self.failed(&error);
+        let failed = |error: rusqlite::Error| self.use_error(&error);
         let transaction = self.transaction().map_err(failed)?;
         if version(&transaction).map_err(failed)? == 0 {
             transaction.execute_batch(SCHEMA).map_err(failed)?;
@@ -64,7 +64,7 @@ impl Store {
 
     /// Returns a stored step, preferably measured on this machine.
     pub fn step(&self, key: Key<'_>) -> Result<Option<Step>> {
-        find(&self.connection, key).map_err(|error| self.failed(&error))
+        find(&self.connection, key).map_err(|error| self.use_error(&error))
     }
 
     /// Stores a step atomically. Of two results, the one with the smaller error rate wins, otherwise the first.
@@ -78,7 +78,7 @@ impl Store {
             insert(&transaction, key, step)?;
             transaction.commit()
         });
-        kept.map_err(|error| self.failed(&error))
+        kept.map_err(|error| self.use_error(&error))
     }
 
     /// Begins a transaction. None may be open; each function ends its own.
@@ -96,16 +96,16 @@ impl Store {
                 |row| row.get(0),
             )
             .optional()
-            .map_err(|error| self.failed(&error))?;
-        let read = |json: String| serde_json::from_str(&json).map_err(|error| self.damaged(&error.to_string()));
+            .map_err(|error| self.use_error(&error))?;
+        let read = |json: String| serde_json::from_str(&json).map_err(|error| self.damage_error(&error.to_string()));
         found.map(read).transpose()
     }
 
     pub fn skip(&self, commit: &str, terms: &str, machine: &str, why: &Skipped) -> Result<()> {
-        let why = serde_json::to_string(why).map_err(|error| self.damaged(&error.to_string()))?;
+        let why = serde_json::to_string(why).map_err(|error| self.damage_error(&error.to_string()))?;
         let [commit, terms, machine] = [commit, terms, machine].map(str::to_owned);
         let kept = SkippedRow { commit, terms, machine, why }.insert(&self.connection);
-        kept.map(drop).map_err(|error| self.failed(&error))
+        kept.map(drop).map_err(|error| self.use_error(&error))
     }
 
     /// Imports the results in another file of the same project, atomically. Existing results stay.
@@ -121,14 +121,14 @@ impl Store {
             _ => check(&theirs, other, project)
                 .map_err(|error| error.hint("join files of the same repository and version of cargo-perfunit"))?,
         }
-        let failed = |error: rusqlite::Error| self.failed(&error);
+        let failed = |error: rusqlite::Error| self.use_error(&error);
         let transaction = self.transaction().map_err(failed)?;
         let mut joined = Joined::default();
         let known = all_steps(&theirs).map_err(unreadable)?;
         for (key, step) in &known {
             joined.usable += usize::from(key.terms == terms);
-            let is_new = insert(&transaction, key.borrowed(), step).map_err(failed)?;
-            let here = if is_new { None } else { find(&transaction, key.borrowed()).map_err(failed)? };
+            let is_new = insert(&transaction, key.as_key(), step).map_err(failed)?;
+            let here = if is_new { None } else { find(&transaction, key.as_key()).map_err(failed)? };
             joined.count(is_new, here.as_ref() == Some(step));
         }
         for skipped in all_skipped(&theirs).map_err(unreadable)? {
@@ -151,11 +151,11 @@ impl Store {
         perfunit_system::fs::persist(draft, file)
     }
 
-    fn failed(&self, error: &rusqlite::Error) -> Error {
-        failed(&self.path, error)
+    fn use_error(&self, error: &rusqlite::Error) -> Error {
+        use_error(&self.path, error)
     }
 
-    fn damaged(&self, why: &str) -> Error {
+    fn damage_error(&self, why: &str) -> Error {
         Error::setup(format!("the history {} is damaged: {why}", self.path.display()))
             .hint("remove the file; `cargo perfunit log` creates a new one")
     }
@@ -181,7 +181,7 @@ fn version(connection: &Connection) -> rusqlite::Result<u32> {
 
 /// Checks that a file belongs to this project and version.
 fn check(connection: &Connection, path: &Path, project: &str) -> Result<()> {
-    let failed = |error: rusqlite::Error| failed(path, &error);
+    let failed = |error: rusqlite::Error| use_error(path, &error);
     let found = version(connection).map_err(failed)?;
     if found != VERSION {
         return Err(Error::usage(format!(
@@ -196,7 +196,7 @@ fn check(connection: &Connection, path: &Path, project: &str) -> Result<()> {
     Ok(())
 }
 
-fn failed(path: &Path, error: &rusqlite::Error) -> Error {
+fn use_error(path: &Path, error: &rusqlite::Error) -> Error {
     let message = Error::setup(format!("cannot use the history {}: {error}", path.display()));
     if let rusqlite::Error::FromSqlConversionFailure(..) = error {
         return message.hint("a newer cargo-perfunit may have written it: name another file with --store");
@@ -232,7 +232,7 @@ pub struct OwnedKey {
 }
 
 impl OwnedKey {
-    pub fn borrowed(&self) -> Key<'_> {
+    pub fn as_key(&self) -> Key<'_> {
         Key { base: &self.base, head: &self.head, terms: &self.terms, machine: &self.machine }
     }
 }
@@ -310,10 +310,10 @@ pub fn all_steps(connection: &Connection) -> rusqlite::Result<Vec<(OwnedKey, Ste
 
 /// Adds the data from other tables.
 fn with_tests(connection: &Connection, id: i64, step: Step) -> rusqlite::Result<Step> {
-    Ok(Step { tests: tests(connection, id)?, unlisted: unlisted(connection, id)?, ..step })
+    Ok(Step { tests: tests(connection, id)?, unlisted: unlisted_targets(connection, id)?, ..step })
 }
 
-fn unlisted(connection: &Connection, step: i64) -> rusqlite::Result<BTreeSet<TargetId>> {
+fn unlisted_targets(connection: &Connection, step: i64) -> rusqlite::Result<BTreeSet<TargetId>> {
     let mut statement =
         connection.prepare_cached("SELECT package, target_kind, target FROM unlisted WHERE step = ?1")?;
     statement.query_map([step], target)?.collect()
@@ -321,7 +321,7 @@ fn unlisted(connection: &Connection, step: i64) -> rusqlite::Result<BTreeSet<Tar
 
 /// Reads a target from the first three columns.
 fn target(row: &Row<'_>) -> rusqlite::Result<TargetId> {
-    Ok(TargetId { package: row.get(0)?, kind: enumerated::<TargetKind>(row, 1)?, name: row.get(2)? })
+    Ok(TargetId { package: row.get(0)?, kind: parse_variant::<TargetKind>(row, 1)?, name: row.get(2)? })
 }
 
 pub fn all_skipped(connection: &Connection) -> rusqlite::Result<Vec<SkippedRow>> {
@@ -458,18 +458,18 @@ fn test(row: &Row<'_>) -> rusqlite::Result<StepTest> {
     let metrics = metrics.split(',').filter(|name| !name.is_empty());
     Ok(StepTest {
         test: TestId { target: target(row)?, name: row.get(3)? },
-        verdict: enumerated(row, 4)?,
+        verdict: parse_variant(row, 4)?,
         reason: enumerated_if_any(row, 5)?,
         figures,
         function: row.get(13)?,
         test_code: enumerated_if_any(row, 14)?,
         metrics: metrics
-            .map(|name| Metric::named(name).ok_or_else(|| unknown(15, name)))
+            .map(|name| Metric::from_name(name).ok_or_else(|| unknown(15, name)))
             .collect::<rusqlite::Result<_>>()?,
     })
 }
 
-fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+fn parse_variant<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     let word = row.get_ref(column)?.as_str()?;
     let deserializer: StrDeserializer<'_, serde::de::value::Error> = word.into_deserializer();
     T::deserialize(deserializer).map_err(|_| unknown(column, word))
@@ -477,7 +477,7 @@ fn enumerated<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Re
 
 /// Reads a word of [`outcome`](OUTCOME), which may be empty.
 fn enumerated_if_any<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
-    if row.get_ref(column)?.as_str()?.is_empty() { Ok(None) } else { enumerated(row, column).map(Some) }
+    if row.get_ref(column)?.as_str()?.is_empty() { Ok(None) } else { parse_variant(row, column).map(Some) }
 }
 
 fn unknown(column: usize, word: &str) -> rusqlite::Error {

@@ -69,7 +69,7 @@ pub fn install(folder: &Path, stored: &Stored) -> Result<Installed> {
             Ok(Installed::Unchanged)
         }
         (Some(_), Origin::Ours) => write(&path, &script).map(|()| Installed::Changed),
-        (Some(_), Origin::Edited) => Err(edited(&path, "replaced")),
+        (Some(_), Origin::Edited) => Err(edit_error(&path, "replaced")),
         (Some(_), Origin::Foreign) if before.is_some() => Err(Error::setup(format!(
             "{} was written by another program after `hook install`, and {BEFORE} still exists next to it",
             path.display()
@@ -93,7 +93,7 @@ pub fn install(folder: &Path, stored: &Stored) -> Result<Installed> {
 pub fn uninstall(folder: &Path) -> Result<Removed> {
     let State { path, text, origin, before } = state(folder)?;
     match (text, origin, before) {
-        (Some(_), Origin::Edited, _) => Err(edited(&path, "removed")),
+        (Some(_), Origin::Edited, _) => Err(edit_error(&path, "removed")),
         (Some(_), Origin::Ours, Some(before)) => fs::rename(&before, &path).map(|()| Removed::Restored),
         (Some(_), Origin::Ours, None) => fs::remove_file(&path).map(|()| Removed::Gone),
         (None, _, Some(before)) => fs::rename(&before, &path).map(|()| Removed::Restored),
@@ -101,7 +101,7 @@ pub fn uninstall(folder: &Path) -> Result<Removed> {
     }
 }
 
-fn edited(path: &Path, verb: &str) -> Error {
+fn edit_error(path: &Path, verb: &str) -> Error {
     Error::setup(format!("{} was edited since it was installed, and was not {verb}", path.display())).hint(format!(
         "move it away (`mv {} somewhere`) and repeat; {BEFORE} next to it is the earlier hook, if there was one",
         path.display()
@@ -120,7 +120,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use tempfile::TempDir;
 
-    fn stored(budget: &str) -> Stored {
+    fn sample(budget: &str) -> Stored {
         Stored { options: vec!["--budget".to_owned(), budget.to_owned()], ..Stored::default() }
     }
 
@@ -139,10 +139,10 @@ mod tests {
     fn a_hook_is_installed_once_changed_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let hooks = folder.path().join("hooks");
-        assert_eq!(install(&hooks, &stored("60s")).unwrap(), Installed::New);
+        assert_eq!(install(&hooks, &sample("60s")).unwrap(), Installed::New);
         assert_eq!(hooks.join(NAME).metadata().unwrap().permissions().mode() & 0o777, 0o755);
-        assert_eq!(install(&hooks, &stored("60s")).unwrap(), Installed::Unchanged);
-        assert_eq!(install(&hooks, &stored("30s")).unwrap(), Installed::Changed);
+        assert_eq!(install(&hooks, &sample("60s")).unwrap(), Installed::Unchanged);
+        assert_eq!(install(&hooks, &sample("30s")).unwrap(), Installed::Changed);
         assert!(state(&hooks).unwrap().text.unwrap().contains("--budget 30s"));
         assert_eq!(uninstall(&hooks).unwrap(), Removed::Gone);
         assert_eq!(uninstall(&hooks).unwrap(), Removed::Nothing);
@@ -161,8 +161,8 @@ mod tests {
                 raw::set_permissions(&path, raw::Permissions::from_mode(mode)).unwrap();
             }
             let before = contents(&folder);
-            assert_eq!(install(folder.path(), &stored("60s")).unwrap(), Installed::Before(folder.path().join(BEFORE)));
-            assert_eq!(install(folder.path(), &stored("60s")).unwrap(), Installed::Unchanged);
+            assert_eq!(install(folder.path(), &sample("60s")).unwrap(), Installed::Before(folder.path().join(BEFORE)));
+            assert_eq!(install(folder.path(), &sample("60s")).unwrap(), Installed::Unchanged);
             assert_eq!(uninstall(folder.path()).unwrap(), Removed::Restored);
             assert_eq!(contents(&folder), before);
         }
@@ -171,11 +171,11 @@ mod tests {
     #[test]
     fn an_edited_hook_stays() {
         let folder = tempfile::tempdir().unwrap();
-        install(folder.path(), &stored("60s")).unwrap();
+        install(folder.path(), &sample("60s")).unwrap();
         let path = folder.path().join(NAME);
         raw::write(&path, raw::read_to_string(&path).unwrap() + "# mine\n").unwrap();
         let before = contents(&folder);
-        for error in [install(folder.path(), &stored("30s")).unwrap_err(), uninstall(folder.path()).unwrap_err()] {
+        for error in [install(folder.path(), &sample("30s")).unwrap_err(), uninstall(folder.path()).unwrap_err()] {
             assert!(error.to_string().contains("was edited since it was installed"), "{error}");
             assert!(error.to_string().contains("hint: move it away"), "{error}");
         }
@@ -186,10 +186,10 @@ mod tests {
     fn a_third_hook_is_not_lost_either() {
         let folder = tempfile::tempdir().unwrap();
         raw::write(folder.path().join(NAME), "first").unwrap();
-        install(folder.path(), &stored("60s")).unwrap();
+        install(folder.path(), &sample("60s")).unwrap();
         raw::write(folder.path().join(NAME), "another program's").unwrap();
         let before = contents(&folder);
-        let error = install(folder.path(), &stored("60s")).unwrap_err().to_string();
+        let error = install(folder.path(), &sample("60s")).unwrap_err().to_string();
         assert!(error.contains("another program") && error.contains("hint:"), "{error}");
         assert_eq!(uninstall(folder.path()).unwrap(), Removed::Nothing);
         assert_eq!(contents(&folder), before);

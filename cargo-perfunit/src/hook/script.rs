@@ -99,14 +99,14 @@ fn quote(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn stored(options: &[&str], diff: &[&str]) -> Stored {
+    fn sample(options: &[&str], diff: &[&str]) -> Stored {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         Stored { options: words(options), diff: words(diff), failure: OnFailure::Pass }
     }
 
     #[test]
     fn the_hook_is_known_again_and_so_is_an_edited_one() {
-        let script = stored(&["--budget", "60s"], &[]).script();
+        let script = sample(&["--budget", "60s"], &[]).script();
         assert!(script.starts_with("#!/bin/sh\n# cargo-perfunit hook 1 "), "{script}");
         assert!(!script.contains('@') || !script.contains("@OPTIONS@"), "{script}");
         assert_eq!(origin(&script), Origin::Ours);
@@ -117,19 +117,19 @@ mod tests {
 
     #[test]
     fn options_are_words_of_the_shell() {
-        let script = stored(&["--base", "it's"], &["-E", "test(a b)"]).script();
+        let script = sample(&["--base", "it's"], &["-E", "test(a b)"]).script();
         let command = command_in(&script).unwrap();
         assert_eq!(command, r#"cargo perfunit hook run --base "it's" "$@" -- -E 'test(a b)'"#);
         assert_eq!(words_of(command)[4..], ["--base", "it's", "$@", "--", "-E", "test(a b)"]);
         assert!(runs_us(&script));
-        let plain = stored(&[], &["--threshold", "5%"]).command("{1} {2}");
+        let plain = sample(&[], &["--threshold", "5%"]).command("{1} {2}");
         assert_eq!(plain, "cargo perfunit hook run {1} {2} -- --threshold '5%'");
     }
 
     #[test]
     fn the_shell_can_read_it() {
         for failure in [OnFailure::Pass, OnFailure::Block] {
-            let script = Stored { failure, ..stored(&["--base", "a'b $c"], &["x y"]) }.script();
+            let script = Stored { failure, ..sample(&["--base", "a'b $c"], &["x y"]) }.script();
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("hook"), &script).unwrap();
             let checked = std::process::Command::new("sh").arg("-n").arg(folder.path().join("hook")).output().unwrap();

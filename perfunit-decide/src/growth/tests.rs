@@ -98,7 +98,7 @@ fn a_factor_of_the_length_is_another_power_whatever_its_weight() {
 }
 
 /// Judges work at lengths that tests draw, at which some have other contents: a test sees about half of all lengths.
-fn seen(
+fn judge_drawn(
     random: &mut fastrand::Rng,
     tests: usize,
     mut work: impl FnMut(f64, &mut fastrand::Rng) -> Sides<f64>,
@@ -141,7 +141,7 @@ fn rate(random: &mut fastrand::Rng, cases: usize, head: &Change) -> (usize, usiz
         let factor = [1.1, 1.5, 2.0, 4.0, 20.0][random.usize(0..5)];
         let (content, tests) = (CONTENTS[random.usize(0..4)], [1, 4][random.usize(0..2)]);
         let (head, weight) = (head(law, factor), law(16.0) / more(16.0));
-        let judged = seen(random, tests, |n, random| {
+        let judged = judge_drawn(random, tests, |n, random| {
             let base = law(n) * content(random);
             Sides { base, head: head(n, base, weight * more(n)) }
         });

@@ -103,7 +103,7 @@ impl Counter<'_> {
     }
 
     fn one(&self, test: &TestId, random: &mut fastrand::Rng) -> Tried<Sides<Vec<CountedWork>>, NotCounted> {
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             return Err(Stop::Because(NotCounted::Because(Unexplained::NotReached)));
         }
         if let Some(why) = self.inquiry.over() {

@@ -5,7 +5,7 @@ use super::implements::{implements, is_same_trait};
 use super::index::ImplDef;
 use super::kinds::{Bound, Chosen, Kind, is_number};
 use super::names::{Definition, Names};
-use super::types::{Place, associated};
+use super::types::{Place, associated_type};
 use syn::Generics;
 
 /// Largest nesting of proposals, because the type for a bound may have bounded parameters itself.
@@ -50,7 +50,7 @@ fn choice(
     }
     for parameter in projected {
         let (of, name) = parameter.name.split_once("::")?;
-        let known = chosen.get(of).and_then(|of| associated(names, of, name));
+        let known = chosen.get(of).and_then(|of| associated_type(names, of, name));
         let kind = match known {
             Some(kind) if !matches!(&kind, Kind::Parameter(own) if *own == parameter.name) => kind,
             _ => proposals(names, parameter, depth).first()?.clone(),
@@ -74,7 +74,7 @@ fn choice(
 fn without_parameters(names: &Names<'_>, kind: &Kind) -> Kind {
     let mut rest = Chosen::new();
     for (name, of) in projections(kind) {
-        let known = of.and_then(|(of, name)| associated(names, &of, &name));
+        let known = of.and_then(|(of, name)| associated_type(names, &of, &name));
         rest.insert(name, known.unwrap_or_else(|| Kind::primitive("u64")));
     }
     kind.with(&rest)
@@ -135,7 +135,7 @@ fn special(names: &Names<'_>, bound: &Bound, parameter: &str, depth: usize) -> V
             vec![Kind::std("vec::IntoIter", vec![given("Item")])]
         }
         "IntoIterator" => vec![Kind::std("vec::Vec", vec![given("Item")])],
-        "AsRef" | "Borrow" | "AsMut" | "BorrowMut" => vec![owned(&first())],
+        "AsRef" | "Borrow" | "AsMut" | "BorrowMut" => vec![owned_kind(&first())],
         "Into" | "TryInto" => vec![first()],
         "From" if is_byte_like(&first()) => vec![first()],
         "Deref" | "DerefMut" => vec![Kind::std("boxed::Box", vec![given("Target")])],
@@ -157,7 +157,7 @@ fn special(names: &Names<'_>, bound: &Bound, parameter: &str, depth: usize) -> V
         "Error" => plain("fmt::Error"),
         "RangeBounds" => vec![Kind::std("ops::Range", vec![first()])],
         "Pattern" => vec![Kind::primitive("char")],
-        "Neg" => signed(),
+        "Neg" => signed_integers(),
         "TryFrom" => match bound.arguments.first() {
             Some(Kind::Reference { to, .. }) if matches!(**to, Kind::Slice(_)) => {
                 let Kind::Slice(of) = &**to else { return Vec::new() };
@@ -176,14 +176,14 @@ fn of_other_crates(path: &str) -> Vec<Kind> {
     let bytes = || Kind::std("vec::Vec", vec![Kind::primitive("u8")]);
     match path.rsplit("::").next().unwrap_or(path) {
         "Float" | "FloatCore" | "FloatConst" | "Real" => vec![Kind::primitive("f64"), Kind::primitive("f32")],
-        "Signed" => signed(),
+        "Signed" => signed_integers(),
         "AsyncRead" | "AsyncBufRead" | "AsyncSeek" => vec![Kind::std("io::Cursor", vec![bytes()])],
         "AsyncWrite" => vec![bytes()],
         _ => Vec::new(),
     }
 }
 
-fn signed() -> Vec<Kind> {
+fn signed_integers() -> Vec<Kind> {
     vec![Kind::primitive("i64"), Kind::primitive("i32")]
 }
 
@@ -192,7 +192,7 @@ fn is_byte_like(kind: &Kind) -> bool {
 }
 
 /// Returns the owned type for a borrowed one.
-fn owned(kind: &Kind) -> Kind {
+fn owned_kind(kind: &Kind) -> Kind {
     match kind {
         Kind::Primitive(name) if name == "str" => Kind::std("string::String", Vec::new()),
         Kind::Slice(of) => Kind::std("vec::Vec", vec![(**of).clone()]),

@@ -8,7 +8,7 @@ use super::index::{Index, Owner};
 use super::kinds::{Bound, Chosen, Kind};
 use super::maker::{DEEPEST, Maker};
 use super::names::{Definition, Names};
-use super::value::{Let, Make, Size, Value, Wish, named};
+use super::value::{Let, Make, Size, Value, Wish, name_variables};
 use perfunit_model::{Function, GeneratedCall, NotGenerated};
 
 /// Limit on the items that are taken of an iterator, which may be endless.
@@ -41,7 +41,7 @@ pub fn candidates(
         maker.begin(module);
         match with_types(maker, callable, &chosen) {
             Ok(calls) => {
-                let new = calls.into_iter().map(|call| generated(call, maker, callable, wanted));
+                let new = calls.into_iter().map(|call| build_call(call, maker, callable, wanted));
                 for call in new.collect::<Vec<_>>() {
                     if !found.contains(&call) {
                         found.push(call);
@@ -72,8 +72,8 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
     let module = names.index.functions[callable.id].module;
     let wish =
         Wish { depth: DEEPEST, size: Size::N, is_element: false, owner: "", function: "", position: 0, name: "value" };
-    if let Some(kind) = formatted(names.index, callable) {
-        let lent = Kind::shared(kind.1.with(chosen));
+    if let Some(kind) = format_string(names.index, callable) {
+        let lent = Kind::shared_reference(kind.1.with(chosen));
         let values = maker.make(&lent, &wish);
         if values.is_empty() {
             return Err(lent);
@@ -104,9 +104,9 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
             }
             match special(callable) {
                 Some(Special::Drop) => format!("std::mem::drop({})", codes[0].trim_start_matches("&mut ")),
-                Some(Special::Next) => repeated(&call),
-                None if callable.is_async => polled(&call),
-                None if is_iterator(names, &output) => drained(&call),
+                Some(Special::Next) => repeat(&call),
+                None if callable.is_async => poll(&call),
+                None if is_iterator(names, &output) => drain(&call),
                 None => call,
             }
         })
@@ -115,13 +115,13 @@ fn with_types(maker: &Maker<'_>, callable: &Callable, chosen: &Chosen) -> Result
 }
 
 /// Returns code that consumes all items of an iterator.
-fn drained(call: &str) -> String {
+fn drain(call: &str) -> String {
     let items = format!("std::iter::Iterator::take({call}, {MOST_ITEMS})");
     format!("std::iter::Iterator::count(std::iter::Iterator::map({items}, std::hint::black_box))")
 }
 
 /// Returns code that repeats the call until it returns `None`.
-fn repeated(call: &str) -> String {
+fn repeat(call: &str) -> String {
     format!(
         "{{ let mut count = 0usize; while count < {MOST_ITEMS} && std::hint::black_box({call}).is_some() \
          {{ count += 1; }} count }}"
@@ -129,7 +129,7 @@ fn repeated(call: &str) -> String {
 }
 
 /// Returns the format string and the type for a function that formatting calls.
-fn formatted<'c>(index: &Index, callable: &'c Callable) -> Option<(&'static str, &'c Kind)> {
+fn format_string<'c>(index: &Index, callable: &'c Callable) -> Option<(&'static str, &'c Kind)> {
     let Definition::Std(path) = &callable.of_trait.as_ref()?.of else { return None };
     let (_, pattern) = FORMATS.iter().find(|(known, _)| known == path)?;
     let is_impl = matches!(index.functions[callable.id].owner, Owner::Impl(_));
@@ -188,7 +188,7 @@ fn through_formatter(call: &str) -> String {
 }
 
 /// Returns code that polls a future until it is ready; nothing wakes it.
-fn polled(call: &str) -> String {
+fn poll(call: &str) -> String {
     format!(
         "{{ struct Idle; impl std::task::Wake for Idle {{ fn wake(self: std::sync::Arc<Self>) {{}} }} \
          let waker = std::task::Waker::from(std::sync::Arc::new(Idle)); \
@@ -227,7 +227,7 @@ fn tuple(values: &[Let]) -> String {
 }
 
 /// Builds the call and its setup.
-fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
+fn build_call(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Function) -> GeneratedCall {
     let (inside, before): (Vec<Let>, Vec<Let>) = made.lets.into_iter().partition(|value| value.borrows);
     let inside: String = inside.iter().map(Let::print).collect();
     let text = format!("{inside}{}", made.code);
@@ -257,8 +257,8 @@ fn generated(made: Value, maker: &Maker<'_>, callable: &Callable, wanted: &Funct
     GeneratedCall {
         function: wanted.clone(),
         module: index.modules[function.module].place.clone(),
-        setup: named(&format!("{{ ({}, {}) }}", tuple(&given), tuple(&lent))),
-        call: named(&call),
+        setup: name_variables(&format!("{{ ({}, {}) }}", tuple(&given), tuple(&lent))),
+        call: name_variables(&call),
         is_sized: made.is_sized,
         by_caller: function.file != wanted.file || function.line != wanted.line,
     }

@@ -237,12 +237,12 @@ impl Reader<'_> {
                 self.name(module, ident, &item.vis, Meaning::Module(id));
             }
             Item::Struct(item) => {
-                let shape = Shape::Struct(self.compiled(&item.fields));
+                let shape = Shape::Struct(self.compiled_fields(&item.fields));
                 self.type_def(module, &item.ident, &item.vis, (&item.generics, shape, &item.attrs));
             }
             Item::Enum(item) => {
                 let variants = item.variants.iter().filter(|variant| self.is_compiled(&variant.attrs));
-                let each = variants.map(|variant| (bare(&variant.ident), self.compiled(&variant.fields)));
+                let each = variants.map(|variant| (bare(&variant.ident), self.compiled_fields(&variant.fields)));
                 let shape = Shape::Enum(each.collect());
                 self.type_def(module, &item.ident, &item.vis, (&item.generics, shape, &item.attrs));
             }
@@ -289,7 +289,7 @@ impl Reader<'_> {
         }
     }
 
-    fn compiled(&self, fields: &Fields) -> Fields {
+    fn compiled_fields(&self, fields: &Fields) -> Fields {
         let mut fields = fields.clone();
         let list = match &mut fields {
             Fields::Named(named) => &mut named.named,

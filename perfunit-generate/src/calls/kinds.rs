@@ -88,7 +88,7 @@ impl Kind {
         Self::Tuple(Vec::new())
     }
 
-    pub fn shared(to: Self) -> Self {
+    pub fn shared_reference(to: Self) -> Self {
         Self::Reference { is_mutable: false, is_static: false, to: Box::new(to) }
     }
 

@@ -64,7 +64,7 @@ impl Literals {
     }
 
     /// Returns the literals passed to a function; first those of calls that name the owner.
-    pub fn passed(&self, owner: &str, function: &str, position: usize) -> Vec<Literal> {
+    pub fn passed_literals(&self, owner: &str, function: &str, position: usize) -> Vec<Literal> {
         let key = Passed { function: function.to_owned(), position };
         let known = self.passed.get(&key).map(Vec::as_slice).unwrap_or_default();
         let of_owner = known.iter().filter(|(named, _)| named.as_deref() == Some(owner));
@@ -80,7 +80,7 @@ impl Literals {
 
     /// Returns the literals passed to any of these functions. Functions with the owner in their name come first, e.g.
     /// `parse_duration` for `Duration`.
-    pub fn related(&self, owner: &str, functions: &BTreeSet<&str>) -> Vec<&Literal> {
+    pub fn related_literals(&self, owner: &str, functions: &BTreeSet<&str>) -> Vec<&Literal> {
         let owner = snake_case(owner);
         let mut known: Vec<_> =
             self.passed.iter().filter(|(passed, _)| functions.contains(passed.function.as_str())).collect();
@@ -298,12 +298,12 @@ mod tests {
         };
         let found = Literals::new([("src/lib.rs", &file)].into_iter());
         let text = |text: &str| Literal::Text(text.to_owned());
-        assert_eq!(found.passed("Reader", "parse", 0), [text("<a/>"), text("one"), text("1h")]);
-        assert_eq!(found.passed("", "parse", 1), [Literal::Char('c'), Literal::Integer("3".to_owned())]);
-        assert_eq!(found.passed("", "feed", 1), [Literal::Bytes(b"x".to_vec())]);
-        assert_eq!(found.passed("Time", "from_str", 0), [text("1h")]);
-        let related = found.related("Time", &BTreeSet::from(["start_time", "parse"]));
+        assert_eq!(found.passed_literals("Reader", "parse", 0), [text("<a/>"), text("one"), text("1h")]);
+        assert_eq!(found.passed_literals("", "parse", 1), [Literal::Char('c'), Literal::Integer("3".to_owned())]);
+        assert_eq!(found.passed_literals("", "feed", 1), [Literal::Bytes(b"x".to_vec())]);
+        assert_eq!(found.passed_literals("Time", "from_str", 0), [text("1h")]);
+        let related = found.related_literals("Time", &BTreeSet::from(["start_time", "parse"]));
         assert_eq!(related[..2], [&text("noon"), &text("one")]);
-        assert_eq!(found.passed("", "check", 2), [Literal::Float("2.5".to_owned())]);
+        assert_eq!(found.passed_literals("", "check", 2), [Literal::Float("2.5".to_owned())]);
     }
 }

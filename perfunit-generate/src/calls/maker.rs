@@ -9,7 +9,7 @@ use super::kinds::{Chosen, Kind};
 use super::literals::{Literal, Literals};
 use super::names::{Definition, Names};
 use super::producers::{Producers, Product, Way, made};
-use super::shapes::{Reach, shaped};
+use super::shapes::{Reach, build_shapes};
 use super::std_values;
 use super::types::Place;
 use super::value::{Borrows, Fresh, Make, Size, Value, Wish};
@@ -87,7 +87,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Builds values of a type of this or another crate.
-    fn defined(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+    fn build_defined(&self, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
         let (Some(product), Some(depth)) = (Product::of(kind), wish.depth.checked_sub(1)) else { return Vec::new() };
         if self.open.borrow().contains(kind) {
             return Vec::new();
@@ -101,20 +101,20 @@ impl<'a> Maker<'a> {
             if found.len() >= most {
                 break;
             }
-            found.extend(self.produced(&self.callables[*producer], kind, &inner).into_iter().take(2));
+            found.extend(self.build_produced(&self.callables[*producer], kind, &inner).into_iter().take(2));
         }
         if found.len() < most {
-            found.extend(self.constructed(kind));
+            found.extend(self.build_foreign(kind));
             found.extend(self.default(kind));
             // Constructors keep the invariants of private fields.
             let reach = if found.is_empty() { Reach::Private } else { Reach::Public };
-            found.extend(shaped(self, kind, reach, &inner));
+            found.extend(build_shapes(self, kind, reach, &inner));
         }
         self.open.borrow_mut().pop();
         found.truncate(most + 1);
         if wish.size == Size::N && !wish.is_element && !found.iter().any(|value| value.is_sized) {
             let filled: Vec<Value> =
-                found.iter().take(2).filter_map(|value| self.filled(value, kind, &inner)).collect();
+                found.iter().take(2).filter_map(|value| self.fill_collection(value, kind, &inner)).collect();
             found.splice(0..0, filled);
         }
         found.sort_by_key(|value| !value.is_sized);
@@ -122,7 +122,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Builds the results of a call of the producer.
-    fn produced(&self, producer: &Callable, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
+    fn build_produced(&self, producer: &Callable, kind: &Kind, wish: &Wish<'_>) -> Vec<Value> {
         let Some((_, way)) = made(&producer.output) else { return Vec::new() };
         let mut chosen = Chosen::new();
         if !way.of(&producer.output).unify(kind, &mut chosen) {
@@ -141,7 +141,7 @@ impl<'a> Maker<'a> {
         let count = arguments.iter().map(Vec::len).max().unwrap_or(1).min(3);
         let each = (0..count).map(|at| {
             let parts = arguments.iter().map(|values| values[at.min(values.len() - 1)].clone()).collect();
-            Value::of(parts, borrows, |codes| way.taken(&format!("{callee}({})", codes.join(", "))))
+            Value::of(parts, borrows, |codes| way.take_from(&format!("{callee}({})", codes.join(", "))))
         });
         let mut found: Vec<Value> = each.collect();
         found.splice(0..0, self.first_accepted(producer, way, &callee, wish));
@@ -179,7 +179,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Builds a type of another crate as tests do, by its name or by an alias in this crate.
-    fn constructed(&self, kind: &Kind) -> Vec<Value> {
+    fn build_foreign(&self, kind: &Kind) -> Vec<Value> {
         let Kind::Foreign { path, .. } = kind else { return Vec::new() };
         let is_it = |alias: &&AliasDef| {
             let of = Place::new(self.names, alias.module, &alias.generics).kind(&alias.of);
@@ -208,7 +208,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Fills the collection with `n` elements.
-    fn filled(&self, value: &Value, kind: &Kind, wish: &Wish<'_>) -> Option<Value> {
+    fn fill_collection(&self, value: &Value, kind: &Kind, wish: &Wish<'_>) -> Option<Value> {
         let Kind::Local { id, .. } = kind else { return None };
         self.producers.filling(*id).iter().find_map(|method| {
             let method = &self.callables[*method];
@@ -243,7 +243,7 @@ impl<'a> Maker<'a> {
             // From a closure around the call.
             return vec![Value { borrows: true, ..Value::plain("formatter") }];
         }
-        if !is_mutable && let Some(values) = std_values::borrowed(self, to, wish, is_static) {
+        if !is_mutable && let Some(values) = std_values::build_borrowed(self, to, wish, is_static) {
             return values;
         }
         if is_static {
@@ -268,7 +268,7 @@ impl<'a> Maker<'a> {
             value.borrows = true;
             value
         });
-        values.map(|value| if is_filled { value.filled() } else { value }).collect()
+        values.map(|value| if is_filled { value.mark_filled() } else { value }).collect()
     }
 
     fn function(&self, inputs: &[Kind], output: &Kind, wish: &Wish<'_>) -> Vec<Value> {
@@ -295,15 +295,15 @@ impl Make for Maker<'_> {
         let Some(fuel) = self.fuel.get().checked_sub(1) else { return Vec::new() };
         self.fuel.set(fuel);
         match kind {
-            Kind::Local { .. } | Kind::Foreign { .. } => self.defined(kind, wish),
+            Kind::Local { .. } | Kind::Foreign { .. } => self.build_defined(kind, wish),
             Kind::Primitive(name) => {
-                let passed = self.literals.passed(wish.owner, wish.function, wish.position);
+                let passed = self.literals.passed_literals(wish.owner, wish.function, wish.position);
                 std_values::primitive(name, wish, &passed)
             }
             Kind::Std { path, .. } if path == "fmt::Arguments" => {
                 vec![Value { borrows: true, ..Value::plain("std::format_args!(\"{} and {}\", 12345, \"text\")") }]
             }
-            Kind::Std { path, arguments } => std_values::owned(self, path, arguments, wish),
+            Kind::Std { path, arguments } => std_values::build_owned(self, path, arguments, wish),
             Kind::Reference { is_mutable, is_static, to } => self.reference(to, (*is_mutable, *is_static), wish),
             Kind::Tuple(parts) => {
                 let made: Vec<Vec<Value>> = parts.iter().map(|part| self.make(part, wish)).collect();
@@ -363,11 +363,11 @@ impl Make for Maker<'_> {
             _ => None,
         };
         let fits = |text: &String| text.len() <= LONGEST_TEXT && !text.is_empty();
-        let passed = self.literals.passed(wish.owner, wish.function, wish.position);
+        let passed = self.literals.passed_literals(wish.owner, wish.function, wish.position);
         let mut found: Vec<String> = passed.iter().filter_map(text).collect();
         found.sort_by_key(|text| text.len() < 3);
         if found.is_empty() {
-            let related = self.literals.related(wish.owner, &self.functions).into_iter();
+            let related = self.literals.related_literals(wish.owner, &self.functions).into_iter();
             found.extend(related.filter_map(text).filter(fits).take(SOME_TEXTS));
         }
         if found.is_empty() {

@@ -97,7 +97,7 @@ impl Way {
         }
     }
 
-    pub fn taken(self, call: &str) -> String {
+    pub fn take_from(self, call: &str) -> String {
         match self {
             Self::Plain => call.to_owned(),
             Self::Option => format!("{call}.unwrap()"),

@@ -15,7 +15,7 @@ pub enum Reach {
 }
 
 /// Builds a struct literal or enum variants, unless code may rely on the fields.
-pub fn shaped(make: &dyn Make, kind: &Kind, reach: Reach, wish: &Wish<'_>) -> Vec<Value> {
+pub fn build_shapes(make: &dyn Make, kind: &Kind, reach: Reach, wish: &Wish<'_>) -> Vec<Value> {
     let Kind::Local { id, arguments } = kind else { return Vec::new() };
     if !make.may_shape(*id) {
         return Vec::new();

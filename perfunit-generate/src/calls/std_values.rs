@@ -166,7 +166,7 @@ fn strings(make: &dyn Make, wish: &Wish<'_>) -> Vec<Value> {
 }
 
 /// Builds `&str` and similar references; a literal lives long enough for everything.
-pub fn borrowed(make: &dyn Make, to: &Kind, wish: &Wish<'_>, is_static: bool) -> Option<Vec<Value>> {
+pub fn build_borrowed(make: &dyn Make, to: &Kind, wish: &Wish<'_>, is_static: bool) -> Option<Vec<Value>> {
     let lend = |values: Vec<Value>, method: &str| {
         let held = values.into_iter().map(|value| {
             let mut value = value.held(make.fresh().name(wish.name), false);
@@ -219,7 +219,7 @@ pub fn borrowed(make: &dyn Make, to: &Kind, wish: &Wish<'_>, is_static: bool) ->
     }
 }
 
-pub fn owned(make: &dyn Make, path: &str, arguments: &[Kind], wish: &Wish<'_>) -> Vec<Value> {
+pub fn build_owned(make: &dyn Make, path: &str, arguments: &[Kind], wish: &Wish<'_>) -> Vec<Value> {
     if let Some((_, code)) = SIMPLE.iter().find(|(known, _)| *known == path) {
         return vec![Value::plain(*code)];
     }

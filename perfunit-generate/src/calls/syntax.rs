@@ -36,7 +36,7 @@ pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
                 TokenTree::Ident(word) => {
                     let word = bare(&word);
                     if matches!(tokens.peek(), Some(TokenTree::Punct(next)) if next.as_char() == '!') {
-                        found.insert(called(&word));
+                        found.insert(macro_name(&word));
                     }
                     found.insert(word);
                 }
@@ -51,7 +51,7 @@ pub fn idents(code: &impl ToTokens) -> BTreeSet<String> {
 }
 
 /// Returns the form of a called macro's name in [`idents`].
-fn called(name: &str) -> String {
+fn macro_name(name: &str) -> String {
     format!("{name}!")
 }
 
@@ -71,16 +71,17 @@ impl UnsafeWords {
         let mut words = BTreeSet::from(["unsafe".to_owned()]);
         loop {
             let is_new = |(name, inside): &&(String, BTreeSet<String>)| {
-                !words.contains(&called(name)) && !inside.is_disjoint(&words)
+                !words.contains(&macro_name(name)) && !inside.is_disjoint(&words)
             };
-            let more: Vec<String> = macros.defined.iter().filter(is_new).map(|(name, _)| called(name)).collect();
+            let more: Vec<String> = macros.defined.iter().filter(is_new).map(|(name, _)| macro_name(name)).collect();
             if more.is_empty() {
                 break;
             }
             words.extend(more);
         }
         let all = macros.defined.into_iter().chain(macros.called);
-        let in_macros = all.filter(|(name, _)| words.contains(&called(name))).flat_map(|(_, inside)| inside).collect();
+        let in_macros =
+            all.filter(|(name, _)| words.contains(&macro_name(name))).flat_map(|(_, inside)| inside).collect();
         Self { words, in_macros }
     }
 

@@ -69,14 +69,14 @@ impl<'a> Place<'a> {
         let segments: Vec<String> = segments(&of.path);
         if let Some(self_type) = &of.qself {
             let associated = segments.last().cloned().unwrap_or_default();
-            return self.associated(self.kind(&self_type.ty), &associated).unwrap_or_else(unknown);
+            return self.associated_type(self.kind(&self_type.ty), &associated).unwrap_or_else(unknown);
         }
         let arguments = of.path.segments.last().map(|last| self.arguments(&last.arguments)).unwrap_or_default();
         match segments.as_slice() {
             [name] if name == "Self" => self.self_kind.clone().unwrap_or_else(unknown),
             [name] if self.parameters.contains(name) => Kind::Parameter(name.clone()),
             [name, associated] if name == "Self" => {
-                let found = self.self_kind.clone().and_then(|kind| self.associated(kind, associated));
+                let found = self.self_kind.clone().and_then(|kind| self.associated_type(kind, associated));
                 found.unwrap_or_else(unknown)
             }
             [name, associated] if self.parameters.contains(name) => Kind::Parameter(format!("{name}::{associated}")),
@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn associated(&self, of: Kind, name: &str) -> Option<Kind> {
+    fn associated_type(&self, of: Kind, name: &str) -> Option<Kind> {
         match of {
             Kind::Parameter(parameter) => Some(Kind::Parameter(format!("{parameter}::{name}"))),
             of => associated_in(self.names, &of, name, self.steps),
@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
 }
 
 /// Returns an associated type of a known type.
-pub fn associated(names: &Names<'_>, of: &Kind, name: &str) -> Option<Kind> {
+pub fn associated_type(names: &Names<'_>, of: &Kind, name: &str) -> Option<Kind> {
     associated_in(names, of, name, 8)
 }
 

@@ -45,7 +45,7 @@ impl Value {
     pub fn of(parts: Vec<Value>, borrows: Borrows, code: impl FnOnce(&[String]) -> String) -> Self {
         let is_borrowing = borrows == Borrows::LikeItsParts && parts.iter().any(|part| part.borrows);
         let value = Self::open(parts, is_borrowing, code);
-        if is_borrowing { value } else { value.closed() }
+        if is_borrowing { value } else { value.close() }
     }
 
     /// Builds a value like [`of`](Self::of), but leaves its variables outside even if it does not refer to them.
@@ -60,7 +60,7 @@ impl Value {
     }
 
     /// Moves the variables inside of the expression.
-    fn closed(self) -> Self {
+    fn close(self) -> Self {
         if self.lets.is_empty() || self.borrows {
             return self;
         }
@@ -72,13 +72,13 @@ impl Value {
 
     /// Stores the value in a variable.
     pub fn held(self, name: String, is_mutable: bool) -> Self {
-        let Self { mut lets, code, borrows, is_sized } = self.closed();
+        let Self { mut lets, code, borrows, is_sized } = self.close();
         lets.push(Let { name: name.clone(), code, is_mutable, borrows, is_filled: false });
         Self { lets, code: name, borrows, is_sized }
     }
 
     /// Marks the last variable as one in which a call may store references.
-    pub fn filled(mut self) -> Self {
+    pub fn mark_filled(mut self) -> Self {
         self.lets.last_mut().into_iter().for_each(|value| value.is_filled = true);
         self
     }
@@ -174,7 +174,7 @@ const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 
 /// Returns the code with plain names of variables.
-pub fn named(code: &str) -> String {
+pub fn name_variables(code: &str) -> String {
     code.replace([OPEN, CLOSE], "")
 }
 

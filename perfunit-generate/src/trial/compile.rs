@@ -2,7 +2,7 @@
 //! compiles.
 
 use super::candidate::{Candidate, Trials};
-use super::counter::counted;
+use super::counter::insert_counters;
 use crate::place::{self, Lines, Placing};
 use perfunit_build::shadow::Injections;
 use perfunit_build::{Attempt, Both, BuildFailure, Builder, Inlining, Job, Next, Place, Probes, SideBuild, Variant};
@@ -87,7 +87,7 @@ impl<'a> Compiling<'a> {
         }
         for (file, functions) in by_file {
             let Some(text) = self.text(Side::Head, file) else { continue };
-            let (text, numbers) = counted(&text, &functions);
+            let (text, numbers) = insert_counters(&text, &functions);
             self.counting.insert(file.to_owned(), text);
             self.counted.extend(numbers);
         }

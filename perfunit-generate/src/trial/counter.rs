@@ -8,7 +8,7 @@ use syn::{AttrStyle, Attribute, Block, ImplItemFn, ItemFn, Signature, TraitItemF
 
 /// Inserts counters into the functions of a file, which are given by the lines of their names. Returns the text and the
 /// numbers of the functions that can count.
-pub fn counted(text: &str, functions: &BTreeMap<usize, u64>) -> (String, BTreeSet<u64>) {
+pub fn insert_counters(text: &str, functions: &BTreeMap<usize, u64>) -> (String, BTreeSet<u64>) {
     let Ok(parsed) = syn::parse_str(text) else { return (text.to_owned(), BTreeSet::new()) };
     let mut finder = Finder { wanted: functions, found: Vec::new() };
     finder.visit_file(&parsed);
@@ -69,7 +69,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, line: usize, expected: &str) {
-        let (found, numbers) = counted(text, &BTreeMap::from([(line, 7)]));
+        let (found, numbers) = insert_counters(text, &BTreeMap::from([(line, 7)]));
         assert_eq!(found, expected);
         assert_eq!(numbers.contains(&7), text != expected);
     }

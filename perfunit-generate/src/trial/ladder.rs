@@ -53,7 +53,7 @@ impl Ladder<'_> {
         let mut rungs: Vec<Rung> = Vec::new();
         let sizes = if candidate.call.is_sized { &SIZES[..] } else { &SIZES[..1] };
         for n in sizes {
-            let is_enough = |last: &Rung| !last.passes_on_head || predicted(&rungs, *n) > LONGEST_NS;
+            let is_enough = |last: &Rung| !last.passes_on_head || predict(&rungs, *n) > LONGEST_NS;
             if rungs.last().is_some_and(is_enough) {
                 break;
             }
@@ -108,7 +108,7 @@ fn asks_for_less(why: &NotGenerated) -> bool {
 }
 
 /// Predicts the time of a call, in ns: extrapolated from the last two sizes, or quadratic after the first size.
-fn predicted(rungs: &[Rung], n: usize) -> f64 {
+fn predict(rungs: &[Rung], n: usize) -> f64 {
     let Some(last) = rungs.last() else { return 0.0 };
     let growth = (n / last.n) as f64;
     let exponent = match rungs {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_next_size_takes_as_much_longer_as_the_last_one_did() {
         let rung = Rung::new;
-        let about = |rungs: &[Rung], n| predicted(rungs, n).round() as u64;
+        let about = |rungs: &[Rung], n| predict(rungs, n).round() as u64;
         assert_eq!(about(&[rung(16, 100)], 256), 25_600);
         assert_eq!(about(&[rung(16, 100), rung(256, 1600)], 4096), 25_600);
         assert_eq!(about(&[rung(16, 100), rung(256, 25_600)], 4096), 6_553_600);

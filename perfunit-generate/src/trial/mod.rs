@@ -142,7 +142,7 @@ mod tests {
         Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line: 7, name: name.to_owned() }
     }
 
-    fn climbed(name: &str, rungs: &[(usize, u64)]) -> (Candidate, Vec<Rung>) {
+    fn climb(name: &str, rungs: &[(usize, u64)]) -> (Candidate, Vec<Rung>) {
         let module = ModulePlace { file: "src/lib.rs".to_owned(), inline: Vec::new() };
         let (setup, call) = ("{ (n,) }".to_owned(), "f(input.0)".to_owned());
         let call =
@@ -160,15 +160,15 @@ mod tests {
 
     #[test]
     fn the_largest_sizes_of_different_calls_come_first() {
-        let sized = |name| climbed(name, &[(16, 30), (256, 300), (4096, 3000)]);
+        let sized = |name| climb(name, &[(16, 30), (256, 300), (4096, 3000)]);
         check(vec![sized("a"), sized("b")], &["a_n4096", "b_n4096", "a_n256"]);
-        check(vec![sized("a"), climbed("b", &[(16, 50)])], &["a_n4096", "b", "a_n256"]);
+        check(vec![sized("a"), climb("b", &[(16, 50)])], &["a_n4096", "b", "a_n256"]);
     }
 
     #[test]
     fn what_is_too_short_is_kept_only_if_there_is_nothing_else() {
-        check(vec![climbed("a", &[(16, 3), (256, 5)]), climbed("b", &[(16, 25)])], &["b"]);
-        check(vec![climbed("a", &[(16, 3), (256, 5)]), climbed("b", &[(16, 4)])], &["a_n256"]);
+        check(vec![climb("a", &[(16, 3), (256, 5)]), climb("b", &[(16, 25)])], &["b"]);
+        check(vec![climb("a", &[(16, 3), (256, 5)]), climb("b", &[(16, 4)])], &["a_n256"]);
     }
 
     #[test]

@@ -58,20 +58,20 @@ fn read(output: &Output) -> Tried<Passed, CallFailure> {
             executed: executed.parse().ok()?,
             repeats: repeats == "true",
             fingerprint: fingerprint.to_owned(),
-            text: (!text.is_empty()).then(|| unescaped(text)),
+            text: (!text.is_empty()).then(|| unescape(text)),
         })
     };
     let failure = match fields[..] {
         ["uncaged"] => return Err(no_cage().into()),
         ["passed", ns, executed, repeats, fingerprint, text] => {
-            return passed(ns, executed, repeats, fingerprint, text).ok_or_else(|| Stop::Because(ended(output)));
+            return passed(ns, executed, repeats, fingerprint, text).ok_or_else(|| Stop::Because(describe_end(output)));
         }
-        ["panicked", message] => CallFailure::Panics { message: unescaped(message) },
+        ["panicked", message] => CallFailure::Panics { message: unescape(message) },
         ["left", number] => {
             let system_call = number.parse().map_or(SystemCall::Other { number: u32::MAX }, os::system_call);
             CallFailure::LeavesCage { system_call }
         }
-        _ => ended(output),
+        _ => describe_end(output),
     };
     Err(Stop::Because(failure))
 }
@@ -82,7 +82,7 @@ fn no_cage() -> Error {
 }
 
 /// Returns how a process ended that reported nothing.
-fn ended(output: &Output) -> CallFailure {
+fn describe_end(output: &Output) -> CallFailure {
     match output.status {
         None => CallFailure::DoesNotEnd,
         Some(status) if status.signal() == Some(os::OUT_OF_TIME) => CallFailure::DoesNotEnd,
@@ -95,7 +95,7 @@ fn ended(output: &Output) -> CallFailure {
 }
 
 /// Reverses `escape_debug`.
-fn unescaped(text: &str) -> String {
+fn unescape(text: &str) -> String {
     syn::parse_str::<syn::LitStr>(&format!("\"{text}\"")).map_or_else(|_| text.to_owned(), |literal| literal.value())
 }
 

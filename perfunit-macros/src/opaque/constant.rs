@@ -45,11 +45,11 @@ impl Constant {
         }
     }
 
-    fn borrowed(self) -> Self {
+    fn borrow(self) -> Self {
         Constant { held: self.promotable, scalar: false, ..self }
     }
 
-    fn constructed(self) -> Self {
+    fn construct(self) -> Self {
         Constant { promotable: false, ..self }
     }
 }
@@ -65,16 +65,16 @@ fn examine(expr: &Expr) -> Option<Constant> {
             examine(&unary.expr).filter(|operand| operand.scalar)
         }
         Expr::Binary(binary) if binary.attrs.is_empty() && is_arithmetic(&binary.op) => {
-            Some(examine(&binary.left)?.and(examine(&binary.right)?).constructed())
+            Some(examine(&binary.left)?.and(examine(&binary.right)?).construct())
         }
         Expr::Cast(cast) if cast.attrs.is_empty() => numeric_cast(cast),
         Expr::Reference(reference) if reference.attrs.is_empty() && reference.mutability.is_none() => {
-            Some(examine(&reference.expr)?.borrowed())
+            Some(examine(&reference.expr)?.borrow())
         }
         Expr::Array(array) if array.attrs.is_empty() => all(&array.elems).filter(|elems| elems.literals > 0),
         Expr::Tuple(tuple) if tuple.attrs.is_empty() => all(&tuple.elems),
         Expr::Range(range) if range.attrs.is_empty() => bounds(range),
-        Expr::Call(call) if call.attrs.is_empty() && is_constructor(call) => Some(all(&call.args)?.constructed()),
+        Expr::Call(call) if call.attrs.is_empty() && is_constructor(call) => Some(all(&call.args)?.construct()),
         Expr::Struct(literal) if literal.attrs.is_empty() => fields(literal),
         _ => None,
     }
@@ -110,13 +110,13 @@ fn numeric_cast(cast: &ExprCast) -> Option<Constant> {
 }
 
 fn bounds(range: &ExprRange) -> Option<Constant> {
-    Some(all(range.start.iter().chain(&range.end).map(|bound| &**bound))?.constructed())
+    Some(all(range.start.iter().chain(&range.end).map(|bound| &**bound))?.construct())
 }
 
 fn fields(literal: &ExprStruct) -> Option<Constant> {
     let complete = literal.rest.is_none() && literal.dot2_token.is_none();
     let plain = literal.fields.iter().all(|field| field.attrs.is_empty());
-    (complete && plain).then(|| all(literal.fields.iter().map(|field| &field.expr)))?.map(Constant::constructed)
+    (complete && plain).then(|| all(literal.fields.iter().map(|field| &field.expr)))?.map(Constant::construct)
 }
 
 fn is_arithmetic(op: &BinOp) -> bool {

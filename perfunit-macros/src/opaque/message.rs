@@ -8,18 +8,18 @@ const LONGEST: usize = 70;
 
 /// Returns the message, or `None` if it is unknown how rustc prints the condition.
 pub fn of_assertion(condition: &Expr) -> Option<String> {
-    let condition = printed(condition)?;
+    let condition = print(condition)?;
     // In some editions braces would have a meaning.
     let is_plain = condition.len() <= LONGEST && !condition.contains(['{', '}', '\n']);
     is_plain.then(|| format!("assertion failed: {condition}"))
 }
 
 /// Prints an expression as rustc does (`rustc_ast_pretty`).
-fn printed(expr: &Expr) -> Option<String> {
+fn print(expr: &Expr) -> Option<String> {
     Some(match expr {
         Expr::Lit(lit) if lit.attrs.is_empty() => literal(&lit.lit)?,
         Expr::Path(expr) if expr.attrs.is_empty() && expr.qself.is_none() => path(&expr.path)?,
-        Expr::Paren(expr) if expr.attrs.is_empty() => format!("({})", printed(&expr.expr)?),
+        Expr::Paren(expr) if expr.attrs.is_empty() => format!("({})", print(&expr.expr)?),
         Expr::Unary(unary) if unary.attrs.is_empty() => {
             let op = match unary.op {
                 UnOp::Deref(_) => "*",
@@ -27,40 +27,40 @@ fn printed(expr: &Expr) -> Option<String> {
                 UnOp::Neg(_) => "-",
                 _ => return None,
             };
-            format!("{op}{}", printed(&unary.expr)?)
+            format!("{op}{}", print(&unary.expr)?)
         }
         Expr::Reference(reference) if reference.attrs.is_empty() => {
             let mutable = if reference.mutability.is_some() { "mut " } else { "" };
-            format!("&{mutable}{}", printed(&reference.expr)?)
+            format!("&{mutable}{}", print(&reference.expr)?)
         }
         Expr::Binary(binary) if binary.attrs.is_empty() => {
             let op = binary.op.to_token_stream().to_string();
-            format!("{} {} {}", printed(&binary.left)?, op, printed(&binary.right)?)
+            format!("{} {} {}", print(&binary.left)?, op, print(&binary.right)?)
         }
         Expr::Call(call) if call.attrs.is_empty() && matches!(*call.func, Expr::Path(_)) => {
-            format!("{}({})", printed(&call.func)?, list(&call.args)?)
+            format!("{}({})", print(&call.func)?, list(&call.args)?)
         }
         Expr::MethodCall(call) if call.attrs.is_empty() => {
             let turbofish = call.turbofish.as_ref().map_or(Some(String::new()), |generic| generics(&generic.args));
-            format!("{}.{}{}({})", printed(&call.receiver)?, call.method, turbofish?, list(&call.args)?)
+            format!("{}.{}{}({})", print(&call.receiver)?, call.method, turbofish?, list(&call.args)?)
         }
         Expr::Field(field) if field.attrs.is_empty() => match &field.member {
-            Member::Named(name) => format!("{}.{name}", printed(&field.base)?),
-            Member::Unnamed(index) => format!("{}.{}", printed(&field.base)?, index.index),
+            Member::Named(name) => format!("{}.{name}", print(&field.base)?),
+            Member::Unnamed(index) => format!("{}.{}", print(&field.base)?, index.index),
         },
         Expr::Index(index) if index.attrs.is_empty() => {
-            format!("{}[{}]", printed(&index.expr)?, printed(&index.index)?)
+            format!("{}[{}]", print(&index.expr)?, print(&index.index)?)
         }
-        Expr::Try(tried) if tried.attrs.is_empty() => format!("{}?", printed(&tried.expr)?),
+        Expr::Try(tried) if tried.attrs.is_empty() => format!("{}?", print(&tried.expr)?),
         Expr::Array(array) if array.attrs.is_empty() => format!("[{}]", list(&array.elems)?),
         Expr::Tuple(tuple) if tuple.attrs.is_empty() && tuple.elems.len() != 1 => format!("({})", list(&tuple.elems)?),
-        Expr::Cast(cast) if cast.attrs.is_empty() => format!("{} as {}", printed(&cast.expr)?, plain_type(&cast.ty)?),
+        Expr::Cast(cast) if cast.attrs.is_empty() => format!("{} as {}", print(&cast.expr)?, plain_type(&cast.ty)?),
         _ => return None,
     })
 }
 
 fn list<'a>(exprs: impl IntoIterator<Item = &'a Expr>) -> Option<String> {
-    Some(exprs.into_iter().map(printed).collect::<Option<Vec<_>>>()?.join(", "))
+    Some(exprs.into_iter().map(print).collect::<Option<Vec<_>>>()?.join(", "))
 }
 
 fn literal(lit: &Lit) -> Option<String> {

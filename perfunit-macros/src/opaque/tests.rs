@@ -127,7 +127,7 @@ fn assertions_keep_their_messages() {
 
 /// Returns the tokens with each `@(..)` as an invisible group, as if `macro_rules` had put a fragment there.
 fn with_fragments(code: &str) -> TokenStream {
-    fn grouped(tokens: TokenStream) -> TokenStream {
+    fn group_fragments(tokens: TokenStream) -> TokenStream {
         let mut seen: Vec<TokenTree> = Vec::new();
         for tree in tokens {
             let TokenTree::Group(group) = tree else {
@@ -139,11 +139,11 @@ fn with_fragments(code: &str) -> TokenStream {
             if is_fragment {
                 seen.pop();
             }
-            seen.push(Group::new(delimiter, grouped(group.stream())).into());
+            seen.push(Group::new(delimiter, group_fragments(group.stream())).into());
         }
         seen.into_iter().collect()
     }
-    grouped(code.parse().unwrap())
+    group_fragments(code.parse().unwrap())
 }
 
 #[track_caller]

@@ -109,7 +109,7 @@ impl Opaque {
         let Some(constant) = Constant::of(expr).filter(|constant| constant.held) else {
             return self.visit_expr_mut(expr);
         };
-        match peeled(expr) {
+        match peel(expr) {
             // The method borrows it, which promotes it unless the borrow is mutable.
             Expr::Array(_) if constant.promotable && !changes_receiver(method) => self.wrap_place(expr),
             Expr::Lit(_) | Expr::Unary(_) if constant.scalar => self.wrap_place(expr),
@@ -119,9 +119,9 @@ impl Opaque {
     }
 
     /// Wraps the value that a `for` loop iterates over. Unlike in a `let`, no type is expected here.
-    fn iterated(&mut self, expr: &mut Expr) {
+    fn wrap_iterated(&mut self, expr: &mut Expr) {
         match Constant::of(expr) {
-            Some(constant) if constant.promotable && matches!(peeled(expr), Expr::Array(_)) => self.wrap_place(expr),
+            Some(constant) if constant.promotable && matches!(peel(expr), Expr::Array(_)) => self.wrap_place(expr),
             _ => self.operand(expr, Position::Argument),
         }
     }
@@ -205,16 +205,16 @@ impl Opaque {
     }
 }
 
-fn peeled(expr: &Expr) -> &Expr {
+fn peel(expr: &Expr) -> &Expr {
     match expr {
-        Expr::Paren(paren) => peeled(&paren.expr),
-        Expr::Group(group) => peeled(&group.expr),
+        Expr::Paren(paren) => peel(&paren.expr),
+        Expr::Group(group) => peel(&group.expr),
         _ => expr,
     }
 }
 
 fn is_reference(expr: &Expr) -> bool {
-    matches!(peeled(expr), Expr::Reference(_))
+    matches!(peel(expr), Expr::Reference(_))
 }
 
 fn is_kept(call: &ExprCall) -> bool {
@@ -297,7 +297,7 @@ impl VisitMut for Opaque {
     }
 
     fn visit_expr_for_loop_mut(&mut self, for_loop: &mut ExprForLoop) {
-        self.iterated(&mut for_loop.expr);
+        self.wrap_iterated(&mut for_loop.expr);
         self.visit_block_mut(&mut for_loop.body);
     }
 

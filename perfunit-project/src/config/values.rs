@@ -88,7 +88,7 @@ pub fn duration(text: &str) -> Result<Duration, Invalid> {
 /// Parses the name of a metric on the command line. Clap suggests the closest name for an unknown one.
 pub fn metric() -> impl TypedValueParser<Value = Metric> {
     PossibleValuesParser::new(Metric::ALL.map(Metric::name)).try_map(|name| {
-        Metric::named(&name).ok_or_else(|| Invalid::Word(suggest::none_of(&name, &Metric::ALL.map(Metric::name))))
+        Metric::from_name(&name).ok_or_else(|| Invalid::Word(suggest::none_of(&name, &Metric::ALL.map(Metric::name))))
     })
 }
 
@@ -155,7 +155,7 @@ impl Gates {
 
     fn of_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Invalid> {
         let known = Metric::ALL.map(Metric::name);
-        let metric = |name| Metric::named(name).ok_or_else(|| Invalid::Word(suggest::none_of(name, &known)));
+        let metric = |name| Metric::from_name(name).ok_or_else(|| Invalid::Word(suggest::none_of(name, &known)));
         let metrics = names.into_iter().map(metric).collect::<Result<Vec<_>, _>>()?;
         if metrics.is_empty() { Err(Invalid::NoMetric) } else { Ok(Self::of(&metrics)) }
     }

@@ -124,7 +124,7 @@ fn answer(tracer: &Receiver<End>, mut child: Child, limit: Duration) -> Result<E
             Err(RecvTimeoutError::Disconnected) => break End::Unseen(TraceFailure::TracerFailed),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if interrupt::requested() {
+        if interrupt::is_requested() {
             cut_short = Some(TraceFailure::Interrupted);
         } else if Instant::now() >= deadline {
             cut_short = Some(TraceFailure::TimedOut(limit));

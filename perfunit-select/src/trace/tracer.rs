@@ -39,7 +39,7 @@ pub enum End {
 
 /// Traces the process that introduces itself at the other end of `line`. Leaves the exit status for its parent.
 pub fn follow(line: UnixStream, mut watch: Watch) -> End {
-    let Some(test) = ptrace::introduced(&line) else { return End::NotStarted };
+    let Some(test) = ptrace::receive_introduction(&line) else { return End::NotStarted };
     if let Err(errno) = nix::sys::ptrace::seize(test, ptrace::OPTIONS) {
         return End::Refused(errno);
     }

@@ -24,7 +24,7 @@ pub fn count_system_calls(
     _spared: Option<&Path>,
     _is_over: impl FnMut() -> bool,
 ) -> Result<io::Result<Counted>> {
-    Ok(refused())
+    Ok(refuse())
 }
 
 pub fn system_call_name(number: u64) -> String {
@@ -35,7 +35,7 @@ pub fn system_call(number: u32) -> SystemCall {
     SystemCall::Other { number }
 }
 
-fn refused<T>() -> io::Result<T> {
+fn refuse<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
@@ -44,7 +44,7 @@ fn refused<T>() -> io::Result<T> {
 enum Never {}
 
 pub fn anonymous_file(_name: &CStr) -> io::Result<File> {
-    refused()
+    refuse()
 }
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub struct SharedMemory(Never);
 
 impl SharedMemory {
     pub fn new(_name: &CStr, _length: usize) -> io::Result<Self> {
-        refused()
+        refuse()
     }
 
     pub fn clear(&self) -> io::Result<()> {
@@ -77,7 +77,7 @@ pub struct Inherited(Never);
 
 impl Inherited {
     pub fn copy(_file: &File) -> io::Result<Self> {
-        refused()
+        refuse()
     }
 
     pub fn number(&self) -> i32 {
@@ -96,7 +96,7 @@ impl Folder {
     pub const PLACE: &str = "";
 
     pub fn open(_path: &Path) -> io::Result<Self> {
-        refused()
+        refuse()
     }
 
     pub fn hand_over(&self) -> io::Result<Inherited> {
@@ -109,7 +109,7 @@ pub struct FixedAddresses(Never);
 
 impl FixedAddresses {
     pub fn switch_on() -> io::Result<Self> {
-        refused()
+        refuse()
     }
 }
 
@@ -118,7 +118,7 @@ pub struct NoCoreFiles(Never);
 
 impl NoCoreFiles {
     pub fn switch_on() -> io::Result<Self> {
-        refused()
+        refuse()
     }
 }
 
@@ -127,11 +127,11 @@ pub fn own_cores() -> Option<BTreeSet<usize>> {
 }
 
 pub fn keep_on(_cores: impl IntoIterator<Item = usize>) -> io::Result<()> {
-    refused()
+    refuse()
 }
 
 pub fn keep_child_on(_core: usize, _child: &Child) -> io::Result<()> {
-    refused()
+    refuse()
 }
 
 pub fn childrens_time() -> Duration {
@@ -166,7 +166,7 @@ pub fn is_over(_child: &Child) -> bool {
 }
 
 pub fn reap(_child: &Child) -> io::Result<(ExitStatus, Duration)> {
-    refused()
+    refuse()
 }
 
 pub fn kill_process(_id: u32) -> bool {
@@ -216,7 +216,7 @@ pub fn processes_with(_variable: &str) -> Vec<u32> {
 }
 
 pub fn die_with_parent() -> io::Result<()> {
-    refused()
+    refuse()
 }
 
 pub fn bind_to_us(_command: &mut Command) {}
@@ -238,5 +238,5 @@ pub fn free_space(_folder: &Path) -> Option<u64> {
 }
 
 pub fn count_instructions() -> io::Result<()> {
-    refused()
+    refuse()
 }

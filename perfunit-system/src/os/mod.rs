@@ -51,7 +51,7 @@ pub const TICK: Duration = Duration::from_millis(10);
 const FEWEST_OPEN_FILES: u64 = 256;
 
 /// Returns an error if measuring cannot work on this system.
-pub fn supported() -> Result<()> {
+pub fn check_support() -> Result<()> {
     if cfg!(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))) {
         return enough_open_files(open_file_limit());
     }

@@ -54,7 +54,7 @@ pub fn introduce(mut line: &UnixStream) -> std::io::Result<()> {
 }
 
 /// Returns the process that [introduces](introduce) itself; `None` if none was started.
-pub fn introduced(mut line: &UnixStream) -> Option<Pid> {
+pub fn receive_introduction(mut line: &UnixStream) -> Option<Pid> {
     let mut id = [0; 4];
     line.read_exact(&mut id).ok()?;
     Some(Pid::from_raw(i32::from_ne_bytes(id)))

@@ -63,7 +63,7 @@ pub fn count_system_calls(
     std::thread::scope(|scope| {
         // A separate thread, so that it waits only for events of traced processes.
         let tracer = scope.spawn(move || {
-            let Some(id) = ptrace::introduced(&ours) else { return Ok(BTreeMap::new()) };
+            let Some(id) = ptrace::receive_introduction(&ours) else { return Ok(BTreeMap::new()) };
             process.store(id.as_raw(), Relaxed);
             let sections = Tracer::new(id, mark, spared)
                 .and_then(|tracer| if ptrace::let_go(&ours) { tracer.run() } else { Err(Errno::EPIPE) });

@@ -37,7 +37,7 @@ pub struct ReportingArguments {
 impl ReportingArguments {
     /// Returns the options for rendering.
     pub fn rendering(&self, verbose: u8, deny: &[Deny]) -> Rendering {
-        Rendering { text: text_options(verbose > 0), when_fine: self.when_fine, denied: denied(deny) }
+        Rendering { text: text_options(verbose > 0), when_fine: self.when_fine, denied: parse_denied(deny) }
     }
 
     /// Applies the typed bound to a saved run.
@@ -58,7 +58,7 @@ impl ReportingArguments {
     }
 }
 
-fn denied(deny: &[Deny]) -> Denied {
+fn parse_denied(deny: &[Deny]) -> Denied {
     Denied {
         inconclusive: deny.contains(&Deny::Inconclusive),
         unconfirmed: deny.contains(&Deny::Unconfirmed),

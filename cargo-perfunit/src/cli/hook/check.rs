@@ -45,7 +45,7 @@ impl CheckArguments {
     }
 
     /// Returns the options to store in the hook, for the project with this manifest.
-    pub fn stored(&self, manifest: &Path) -> Stored {
+    pub fn options_to_store(&self, manifest: &Path) -> Stored {
         let mut options = Vec::new();
         let mut add = |name: &str, value: String| options.extend([name.to_owned(), value]);
         if let Some(budget) = self.budget {
@@ -153,7 +153,7 @@ mod tests {
         Typed::try_parse_from(["hook"].into_iter().chain(line.split_whitespace())).unwrap().check
     }
 
-    fn resolved(line: &str, left: Option<Duration>) -> Result<DiffRequest> {
+    fn resolve_line(line: &str, left: Option<Duration>) -> Result<DiffRequest> {
         let pair = PushedPair { base: "a".into(), base_name: "a".into(), head: "b".into(), same_files: false };
         check(line).resolve(&pair, None, left)
     }
@@ -161,16 +161,16 @@ mod tests {
     #[test]
     fn what_is_stored_is_understood_again() {
         let line = "--budget 1.5s --profile mine --base main --deny inconclusive --strict";
-        let stored = check(&format!("{line} -- --threshold 5%")).stored(Path::new("Cargo.toml"));
+        let stored = check(&format!("{line} -- --threshold 5%")).options_to_store(Path::new("Cargo.toml"));
         assert_eq!(stored.command(""), format!("cargo perfunit hook run {line} -- --threshold '5%'"));
         assert_eq!(stored.failure, OnFailure::Block);
-        let below = check("").stored(Path::new("rust/Cargo.toml"));
+        let below = check("").options_to_store(Path::new("rust/Cargo.toml"));
         assert_eq!(below.command(""), "cargo perfunit hook run --manifest-path rust/Cargo.toml");
     }
 
     #[test]
     fn options_of_diff_are_checked_and_taken() {
-        let request = resolved("-- --threshold 5% parser::", None).unwrap();
+        let request = resolve_line("-- --threshold 5% parser::", None).unwrap();
         assert_eq!(request.options.measuring.budget, Some(Duration::from_mins(1)));
         assert_eq!(request.options.measuring.threshold, "5%".parse().unwrap());
         assert_eq!(request.options.filter.names, ["parser::"]);
@@ -178,13 +178,13 @@ mod tests {
             request.options.request,
             perfunit_project::git::Request::Range { base: "a".into(), head: Some("b".into()) }
         );
-        let error = resolved("-- --treshold 5%", None).err().unwrap().to_string();
+        let error = resolve_line("-- --treshold 5%", None).err().unwrap().to_string();
         assert!(error.contains("invalid options of `diff`") && error.contains("--threshold"), "{error}");
     }
 
     #[test]
     fn an_option_is_given_before_or_after_the_dashes() {
-        let budget = |line: &str| resolved(line, None).map(|request| request.options.measuring.budget);
+        let budget = |line: &str| resolve_line(line, None).map(|request| request.options.measuring.budget);
         assert_eq!(budget("--budget 30s").unwrap(), Some(Duration::from_secs(30)));
         assert_eq!(budget("-- --budget 30s").unwrap(), Some(Duration::from_secs(30)));
         assert!(
@@ -198,6 +198,6 @@ mod tests {
     #[test]
     fn the_time_left_replaces_the_budget() {
         let left = Some(Duration::from_millis(1234));
-        assert_eq!(resolved("--budget 30s", left).unwrap().options.measuring.budget, left);
+        assert_eq!(resolve_line("--budget 30s", left).unwrap().options.measuring.budget, left);
     }
 }

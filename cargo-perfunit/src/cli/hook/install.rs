@@ -38,7 +38,7 @@ impl InstallArguments {
         let root = repository.root();
         let HooksFolder { path, owner } = repository.hooks_folder()?;
         let manifest = project(&folder, self.check.manifest_path.as_deref(), root)?;
-        let stored = self.check.stored(&manifest);
+        let stored = self.check.options_to_store(&manifest);
         let state = hook::state(&path)?;
         // A hook that we wrote is ours, whatever else is in the repository.
         let foreign = state.text.as_deref().filter(|_| state.origin == Origin::Foreign);

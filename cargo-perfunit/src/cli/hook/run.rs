@@ -203,7 +203,7 @@ impl Push<'_> {
     fn compare(&self, names: &str, pair: &PushedPair, budget: &mut Option<Budget>) -> Result<ExitCode> {
         let manifest = self.manifest()?;
         let left = budget.map(|budget| budget.end.saturating_duration_since(Instant::now()));
-        if left.is_some_and(|left| left.is_zero()) || interrupt::requested() {
+        if left.is_some_and(|left| left.is_zero()) || interrupt::is_requested() {
             return Err(self.out_of_time(pair, *budget, "before this could be compared"));
         }
         let DiffRequest { mut options, output } = self.check.resolve(pair, manifest.as_deref(), left)?;

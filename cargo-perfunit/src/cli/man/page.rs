@@ -22,14 +22,14 @@ pub struct ManPage {
 /// Returns the pages of a command and of all its subcommands.
 pub fn man_pages(command: Command) -> Vec<ManPage> {
     let words = command.get_bin_name().unwrap_or(BINARY).to_owned();
-    let mut root = renamed(command).bin_name(words).disable_help_subcommand(true);
+    let mut root = rename(command).bin_name(words).disable_help_subcommand(true);
     root.build();
     let names: Vec<String> = tree(&root).into_iter().map(title).collect();
     tree(&root).into_iter().map(|command| page(command, &names)).collect()
 }
 
 /// Returns the command under its executable's name: pages and scripts are named by one word, not two.
-pub fn renamed(command: Command) -> Command {
+pub fn rename(command: Command) -> Command {
     command.name(BINARY).display_name(BINARY).bin_name(BINARY)
 }
 

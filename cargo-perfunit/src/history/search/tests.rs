@@ -46,7 +46,7 @@ fn with_step(seed: u64, broken: f64, effect: f64) -> (Line, usize, usize) {
     (line(times, effect.ln_1p() / 10.0, seed), last, step)
 }
 
-fn searched(found: Found) -> Searched {
+fn expect_searched(found: Found) -> Searched {
     let Found::Searched(searched) = found else { panic!("{found:?}") };
     searched
 }
@@ -60,7 +60,7 @@ fn steps(found: &Searched) -> Vec<(usize, usize)> {
 fn a_step_is_found_exactly_with_few_builds() {
     for seed in 0..500 {
         let (mut line, last, step) = with_step(seed, 0.0, 0.04);
-        let found = searched(largest(last, &mut line).unwrap());
+        let found = expect_searched(largest(last, &mut line).unwrap());
         assert_eq!(steps(&found), [(step - 1, step)], "{seed}: {found:?}, of {last}");
         assert!(!found.up && !found.down && found.left.is_empty(), "{seed}: {found:?}");
         let most = (last as f64).log2().ceil() as usize + 2;
@@ -73,7 +73,7 @@ fn among_commits_that_do_not_build_the_true_one_is_in_the_set() {
     for seed in 0..500 {
         let (mut line, last, step) = with_step(seed, 0.3, 0.04);
         for found in [largest(last, &mut line), all(last, 0.02, &mut line)] {
-            let found = searched(found.unwrap());
+            let found = expect_searched(found.unwrap());
             let [(before, after)] = steps(&found)[..] else { panic!("{seed}: {found:?}") };
             assert!(before < step && step <= after, "{seed}: {step} is not in {before}..{after}");
             assert!(line.times[before + 1..after].iter().all(Option::is_none), "{seed}");
@@ -109,9 +109,9 @@ fn levels(last: usize, levels: &[(usize, f64)]) -> Vec<Option<f64>> {
 #[test]
 fn of_two_steps_the_larger_is_found_and_the_other_mentioned_and_all_are_found_if_asked_for() {
     let times = levels(63, &[(10, 0.1), (40, 0.3)]);
-    let found = searched(largest(63, &mut line(times.clone(), 0.003, 5)).unwrap());
+    let found = expect_searched(largest(63, &mut line(times.clone(), 0.003, 5)).unwrap());
     assert!(steps(&found) == [(39, 40)] && found.up && !found.down, "{found:?}");
-    let found = searched(all(63, 0.02, &mut line(times, 0.003, 5)).unwrap());
+    let found = expect_searched(all(63, 0.02, &mut line(times, 0.003, 5)).unwrap());
     assert!(steps(&found) == [(39, 40), (9, 10)] && found.left.is_empty(), "{found:?}");
     assert!(found.rest.unwrap().contains(0.0), "{found:?}");
 }
@@ -120,9 +120,9 @@ fn of_two_steps_the_larger_is_found_and_the_other_mentioned_and_all_are_found_if
 fn a_test_that_got_slower_and_faster_again_is_reported_so() {
     for seed in 0..100 {
         let times = levels(31, &[(9, 0.3), (20, 0.2)]);
-        let found = searched(largest(31, &mut line(times.clone(), 0.005, seed)).unwrap());
+        let found = expect_searched(largest(31, &mut line(times.clone(), 0.005, seed)).unwrap());
         assert!(steps(&found) == [(8, 9)] && found.down && !found.up, "{seed}: {found:?}");
-        let found = searched(all(31, 0.02, &mut line(times, 0.005, seed)).unwrap());
+        let found = expect_searched(all(31, 0.02, &mut line(times, 0.005, seed)).unwrap());
         assert_eq!(steps(&found), [(8, 9), (19, 20)], "{seed}: {found:?}");
         assert!(found.steps[0].change.low > 0.0 && found.steps[1].change.high < 0.0, "{seed}: {found:?}");
     }
@@ -131,7 +131,7 @@ fn a_test_that_got_slower_and_faster_again_is_reported_so() {
 #[test]
 fn many_small_steps_are_no_step_but_a_rest() {
     let times = (0..=32).map(|index| Some(0.002 * f64::from(index))).collect();
-    let found = searched(all(32, 0.02, &mut line(times, 0.001, 3)).unwrap());
+    let found = expect_searched(all(32, 0.02, &mut line(times, 0.001, 3)).unwrap());
     assert!(found.steps.is_empty() && found.left.is_empty(), "{found:?}");
     assert!(found.rest.unwrap().low > 0.05, "{found:?}");
 }
@@ -152,7 +152,7 @@ fn an_interrupted_search_says_where_the_change_is() {
     for questions in 0..6 {
         let interrupted = || Interrupted(line(levels(63, &[(10, 0.1), (40, 0.3)]), 0.003, 5), questions);
         for found in [largest(63, &mut interrupted()), all(63, 0.02, &mut interrupted())] {
-            let found = searched(found.unwrap());
+            let found = expect_searched(found.unwrap());
             let is_in = |(stretch, left): &(Stretch, Left)| {
                 *left == Left::Stopped && stretch.before < 40 && 40 <= stretch.after
             };

@@ -53,7 +53,7 @@ impl InPlace {
                 _ => fs::rename(&place, &fs::with_ending(&place, ASIDE))?,
             }
             this.set_aside.push(place.clone());
-            perfunit_system::os::unix::fs::symlink(target, &place).map_err(fs::failed("link", &place))?;
+            perfunit_system::os::unix::fs::symlink(target, &place).map_err(fs::io_error("link", &place))?;
         }
         let open = |side: Side| {
             let folder = sides.get(side).folder.join(FOLDER);

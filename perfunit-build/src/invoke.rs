@@ -354,7 +354,7 @@ impl Call<'_> {
         order.give(answers)?;
         let role = answers.join(RUSTDOC_NAME);
         let own = std::env::current_exe().map_err(|error| Error::setup(error.to_string()))?;
-        symlink(&own, &role).map_err(fs::failed("create the link", &role))?;
+        symlink(&own, &role).map_err(fs::io_error("create the link", &role))?;
         Ok(role)
     }
 

@@ -39,7 +39,7 @@ pub fn pack(archive: &Path, note: &[u8], entries: &[Entry]) -> Result<u64> {
 }
 
 fn pack_to(draft: &File, note: &[u8], entries: &[Entry], archive: &Path) -> Result<()> {
-    let failed = |error: io::Error| fs::failed("write", archive)(error);
+    let failed = |error: io::Error| fs::io_error("write", archive)(error);
     let mut encoder = zstd::Encoder::new(draft, LEVEL).map_err(failed)?;
     encoder.include_checksum(true).map_err(failed)?;
     encoder.long_distance_matching(true).map_err(failed)?;
@@ -104,7 +104,7 @@ pub fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         let mode = entry.header().mode().map_err(damage_error(archive))? & 0o777;
         write(&mut entry, &path, archive)?;
         let permissions = std::fs::Permissions::from_mode(mode | 0o600);
-        std::fs::set_permissions(&path, permissions).map_err(|error| fs::failed("write", &path)(error))?;
+        std::fs::set_permissions(&path, permissions).map_err(|error| fs::io_error("write", &path)(error))?;
     }
     // The checksum follows the end of the tar archive.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map(drop).map_err(damage_error(archive))
@@ -119,7 +119,7 @@ fn write(entry: &mut impl Read, path: &Path, archive: &Path) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        file.write_all(&buffer[..bytes]).map_err(|error| fs::failed("write", path)(error))?;
+        file.write_all(&buffer[..bytes]).map_err(|error| fs::io_error("write", path)(error))?;
     }
 }
 
@@ -131,7 +131,7 @@ fn open<'a>(archive: &Path) -> Result<Tar<'a>> {
     if file.read_exact(&mut magic).is_err() || magic != ZSTANDARD {
         return Err(none(archive));
     }
-    file.rewind().map_err(|error| fs::failed("read", archive)(error))?;
+    file.rewind().map_err(|error| fs::io_error("read", archive)(error))?;
     Ok(tar::Archive::new(zstd::Decoder::new(file).map_err(damage_error(archive))?))
 }
 

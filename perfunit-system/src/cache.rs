@@ -28,7 +28,7 @@ impl KeyBuilder {
     /// Adds the content of a file, which may be too large for memory.
     pub fn with_file(mut self, path: &Path) -> Result<Self> {
         let length = fs::metadata(path)?.len();
-        self.0.update(&length.to_le_bytes()).update_reader(fs::open(path)?).map_err(fs::failed("read", path))?;
+        self.0.update(&length.to_le_bytes()).update_reader(fs::open(path)?).map_err(fs::io_error("read", path))?;
         Ok(self)
     }
 
@@ -73,7 +73,7 @@ pub fn users_folder() -> Result<Option<PathBuf>> {
 pub fn trust(dir: &Path) -> Result<()> {
     // Check a link as well as its target, because the link's owner can change it.
     for data in [dir.symlink_metadata(), dir.metadata()] {
-        let data = data.map_err(fs::failed("look at", dir))?;
+        let data = data.map_err(fs::io_error("look at", dir))?;
         let mode = if data.is_symlink() { 0 } else { data.mode() };
         if let Some(why) = distrust(data.uid(), mode, os::user()) {
             return Err(Error::setup(format!("refusing to run programs from the folder {}: {why}", dir.display()))

@@ -11,7 +11,7 @@ use tempfile::{NamedTempFile, TempDir};
 pub const FREE_SPACE: &str = "free some disk space; `cargo perfunit clean` removes the state that cargo-perfunit keeps";
 
 /// Builds the error of a failed operation.
-pub fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+pub fn io_error<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
         let message = Error::setup(format!("cannot {verb} {}: {error}", path.display()));
         match error.kind() {
@@ -46,17 +46,17 @@ pub fn normal(path: &Path) -> PathBuf {
 
 /// Reads a file as bytes.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(failed("read", path))
+    fs::read(path).map_err(io_error("read", path))
 }
 
 /// Reads the metadata of a file.
 pub fn metadata(path: &Path) -> Result<fs::Metadata> {
-    fs::metadata(path).map_err(failed("look at", path))
+    fs::metadata(path).map_err(io_error("look at", path))
 }
 
 /// Reads a file as text.
 pub fn read_to_string(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(failed("read", path))
+    fs::read_to_string(path).map_err(io_error("read", path))
 }
 
 /// Reads a file that may not exist.
@@ -64,7 +64,7 @@ pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("read", path)(error)),
+        Err(error) => Err(io_error("read", path)(error)),
     }
 }
 
@@ -72,7 +72,7 @@ pub fn read_if_exists(path: &Path) -> Result<Option<Vec<u8>>> {
 pub fn read_start(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut start = Vec::with_capacity(length);
     let file = File::open(path).and_then(|file| file.take(length as u64).read_to_end(&mut start));
-    file.map(|_| start).map_err(failed("read", path))
+    file.map(|_| start).map_err(io_error("read", path))
 }
 
 /// Writes a file, creating the folders above it.
@@ -80,19 +80,19 @@ pub fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     if let Some(parent) = path.parent() {
         create_dir_all(parent)?;
     }
-    fs::write(path, contents).map_err(failed("write", path))
+    fs::write(path, contents).map_err(io_error("write", path))
 }
 
 /// Appends to a file, creating it if needed.
 pub fn append(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let file = File::options().append(true).create(true).open(path);
-    file.and_then(|mut file| file.write_all(contents.as_ref())).map_err(failed("write", path))
+    file.and_then(|mut file| file.write_all(contents.as_ref())).map_err(io_error("write", path))
 }
 
 /// Writes a file atomically: a reader or a crash sees either the old or the new content.
 pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let mut draft = draft(path)?;
-    draft.write_all(contents.as_ref()).map_err(failed("write", path))?;
+    draft.write_all(contents.as_ref()).map_err(io_error("write", path))?;
     persist(draft, path)
 }
 
@@ -101,7 +101,7 @@ pub fn write_atomically(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
 pub fn overwrite(place: &Path, content: &[u8]) -> Result<()> {
     if let Some(mut file) = open_unless_run(File::options().write(true).create(true).truncate(false), place)? {
         let written = file.write_all(content).and_then(|()| file.set_len(content.len() as u64));
-        written.map_err(failed("write", place))?;
+        written.map_err(io_error("write", place))?;
     } else {
         write_atomically(place, content)?;
     }
@@ -116,14 +116,14 @@ pub fn overwrite_start(place: &Path, start: &[u8], length: usize) -> Result<bool
         return Ok(false);
     }
     let Some(mut file) = open_unless_run(File::options().write(true), place)? else { return Ok(false) };
-    file.write_all(start).map(|()| true).map_err(failed("write", place))
+    file.write_all(start).map(|()| true).map_err(io_error("write", place))
 }
 
 /// Opens a file; `None` if a process runs it.
 fn open_unless_run(options: &fs::OpenOptions, place: &Path) -> Result<Option<File>> {
     match options.open(place) {
         Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => Ok(None),
-        file => file.map(Some).map_err(failed("write", place)),
+        file => file.map(Some).map_err(io_error("write", place)),
     }
 }
 
@@ -131,7 +131,7 @@ fn open_unless_run(options: &fs::OpenOptions, place: &Path) -> Result<Option<Fil
 pub fn replace_link(place: &Path, target: &Path) -> Result<()> {
     let draft = place.with_extension("new");
     remove_file(&draft)?;
-    symlink(target, &draft).and_then(|()| fs::rename(&draft, place)).map_err(failed("create", place))
+    symlink(target, &draft).and_then(|()| fs::rename(&draft, place)).map_err(io_error("create", place))
 }
 
 /// Creates a new file next to this path that is removed when dropped. Its name is random, because another user of a
@@ -141,12 +141,12 @@ pub fn draft(path: &Path) -> Result<NamedTempFile> {
     create_dir_all(folder)?;
     // Like any new file, it gets the permissions that the umask leaves.
     let permissions = fs::Permissions::from_mode(0o666);
-    tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(failed("write", path))
+    tempfile::Builder::new().permissions(permissions).tempfile_in(folder).map_err(io_error("write", path))
 }
 
 /// Renames a draft to its final path.
 pub fn persist(draft: NamedTempFile, path: &Path) -> Result<()> {
-    draft.persist(path).map(drop).map_err(|refused| failed("create", path)(refused.error))
+    draft.persist(path).map(drop).map_err(|refused| io_error("create", path)(refused.error))
 }
 
 /// Creates a folder in the temporary folder that no other user can enter. It is removed when dropped.
@@ -161,12 +161,12 @@ pub fn temporary_dir(prefix: &str) -> Result<TempDir> {
 
 /// Renames a file or folder.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
-    fs::rename(from, to).map_err(failed("create", to))
+    fs::rename(from, to).map_err(io_error("create", to))
 }
 
 /// Creates a folder and its parents.
 pub fn create_dir_all(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(failed("create the folder", path))
+    fs::create_dir_all(path).map_err(io_error("create the folder", path))
 }
 
 /// Creates a folder in an existing one. Returns false if it exists already.
@@ -174,18 +174,18 @@ pub fn create_dir(path: &Path) -> Result<bool> {
     match fs::create_dir(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(failed("create the folder", path)(error)),
+        Err(error) => Err(io_error("create the folder", path)(error)),
     }
 }
 
 /// Opens a file for writing, creating it.
 pub fn create(path: &Path) -> Result<File> {
-    File::create(path).map_err(failed("create", path))
+    File::create(path).map_err(io_error("create", path))
 }
 
 /// Opens a file for reading.
 pub fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(failed("read", path))
+    File::open(path).map_err(io_error("read", path))
 }
 
 /// Copies a file with its permissions, creating the folders above the copy.
@@ -193,7 +193,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     if let Some(parent) = to.parent() {
         create_dir_all(parent)?;
     }
-    fs::copy(from, to).map(drop).map_err(failed("write", to))
+    fs::copy(from, to).map(drop).map_err(io_error("write", to))
 }
 
 /// Creates a hard link to a file, or a copy if that is not possible, for example across file systems.
@@ -207,7 +207,7 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
 /// Removes a file that may not exist.
 pub fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
         _ => Ok(()),
     }
 }
@@ -222,7 +222,7 @@ pub fn remove_dir_all(path: &Path) -> Result<()> {
         removed = fs::remove_dir_all(path);
     }
     match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error("remove", path)(error)),
         _ => Ok(()),
     }
 }
@@ -242,19 +242,19 @@ pub fn list_dir(path: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("list", path)(error)),
+        Err(error) => return Err(io_error("list", path)(error)),
     };
     let mut paths = entries
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<io::Result<Vec<_>>>()
-        .map_err(failed("list", path))?;
+        .map_err(io_error("list", path))?;
     paths.sort();
     Ok(paths)
 }
 
 /// Makes a file executable.
 pub fn make_executable(path: &Path) -> Result<()> {
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(failed("make executable", path))
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).map_err(io_error("make executable", path))
 }
 
 /// Checks whether two files have the same content.

@@ -134,7 +134,7 @@ pub fn output_within(command: &mut Command, streams: Streams, limit: Duration) -
 /// Runs a command without input until it ends or its time limit is over, with its output in a file. Returns its status;
 /// `None` if it was killed at the limit or by Ctrl-C. Processes that it leaves behind run until our end.
 pub fn run_logged(command: &mut Command, log: &Path, limit: Duration) -> Result<Option<ExitStatus>> {
-    let failed = fs::failed("write", log);
+    let failed = fs::io_error("write", log);
     let output = fs::create(log)?;
     let errors = output.try_clone().map_err(failed)?;
     mark(command)?;

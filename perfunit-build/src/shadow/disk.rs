@@ -31,7 +31,7 @@ impl Stamp {
 
     /// Reads the metadata of a file, or of a link itself.
     pub(super) fn of(path: &Path) -> Result<Stamp> {
-        path.symlink_metadata().map(|metadata| Stamp::new(&metadata)).map_err(failed("look at", path))
+        path.symlink_metadata().map(|metadata| Stamp::new(&metadata)).map_err(io_error("look at", path))
     }
 }
 
@@ -52,17 +52,17 @@ pub(super) fn scan(root: &Path) -> Result<Scan> {
 
 fn scan_folder(root: &Path, relative: &Path, scan: &mut Scan) -> Result<()> {
     let folder = root.join(relative);
-    for item in fs::read_dir(&folder).map_err(failed("list", &folder))? {
-        let item = item.map_err(failed("list", &folder))?;
+    for item in fs::read_dir(&folder).map_err(io_error("list", &folder))? {
+        let item = item.map_err(io_error("list", &folder))?;
         let path = relative.join(item.file_name());
-        let metadata = item.metadata().map_err(failed("look at", &root.join(&path)))?;
+        let metadata = item.metadata().map_err(io_error("look at", &root.join(&path)))?;
         if !metadata.is_dir() {
             scan.files.insert(path, Stamp::new(&metadata));
             continue;
         }
         if metadata.mode() & 0o700 != 0o700 {
             let place = root.join(&path);
-            fs::set_permissions(&place, Permissions::from_mode(0o755)).map_err(failed("unlock", &place))?;
+            fs::set_permissions(&place, Permissions::from_mode(0o755)).map_err(io_error("unlock", &place))?;
         }
         scan_folder(root, &path, scan)?;
         scan.folders.insert(path);
@@ -76,7 +76,7 @@ pub(super) fn put(path: &Path, staging: &Path, mode: Mode, contents: &[u8]) -> R
     perfunit_system::fs::remove_file(staging)?;
     if mode == Mode::Symlink {
         let target = Path::new(std::ffi::OsStr::from_bytes(contents));
-        perfunit_system::os::unix::fs::symlink(target, staging).map_err(failed("create the link", path))?;
+        perfunit_system::os::unix::fs::symlink(target, staging).map_err(io_error("create the link", path))?;
     } else {
         let bits = if mode == Mode::Executable { 0o755 } else { 0o644 };
         let mut file = perfunit_system::fs::create(staging)?;
@@ -85,7 +85,7 @@ pub(super) fn put(path: &Path, staging: &Path, mode: Mode, contents: &[u8]) -> R
             // go unnoticed. No later write gets this exact time.
             .and_then(|()| file.set_modified(SystemTime::now()))
             .and_then(|()| file.set_permissions(Permissions::from_mode(bits)))
-            .map_err(failed("write", path))?;
+            .map_err(io_error("write", path))?;
     }
     // Renaming over a file makes ext4 write the new one to disk first (auto_da_alloc), which takes milliseconds. Remove
     // the old file first: the tree has no readers now, and a crash in between is repaired like any other.
@@ -118,7 +118,7 @@ pub(super) fn ensure_folder(path: &Path) -> Result<Folder> {
     Ok(Folder::Created)
 }
 
-fn failed<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+fn io_error<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| {
         Error::setup(format!("cannot {verb} {}: {error}", path.display())).hint(
             "`cargo perfunit clean` removes the state that cargo-perfunit keeps; --target-dir selects another folder",

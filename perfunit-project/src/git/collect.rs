@@ -160,7 +160,7 @@ fn submodule_of(
 
 /// Lists the tree of a commit, without descending into submodules.
 pub(super) fn list(repository: &git2::Repository, commit: Oid) -> Result<Listing> {
-    let commit = repository.find_commit(commit).map_err(problem::failed(format!("read commit {commit}")))?;
+    let commit = repository.find_commit(commit).map_err(problem::git_error(format!("read commit {commit}")))?;
     let tree =
         commit.tree().map_err(|error| problem::missing_object(&format!("the tree of {}", commit.id()), &error))?;
     let mut listing = Listing::default();

@@ -48,7 +48,7 @@ impl Repository {
         let inside = paths.iter().filter_map(|path| path.strip_prefix(&self.root).ok()?.to_str());
         for path in inside.filter(|path| !path.is_empty()) {
             let rule = format!("{}\n", ignore_rule(path));
-            self.inner.add_ignore_rule(&rule).map_err(problem::failed("ignore our own output"))?;
+            self.inner.add_ignore_rule(&rule).map_err(problem::git_error("ignore our own output"))?;
         }
         Ok(())
     }
@@ -60,7 +60,9 @@ impl Repository {
         }
         // An in-memory rule keeps libgit2 from walking through thousands of build files.
         if let Some(rule) = relative.to_str().map(ignore_rule) {
-            self.inner.add_ignore_rule(&format!("{rule}/\n")).map_err(problem::failed("ignore the target folder"))?;
+            self.inner
+                .add_ignore_rule(&format!("{rule}/\n"))
+                .map_err(problem::git_error("ignore the target folder"))?;
         }
         self.excluded.push(relative.to_owned());
         Ok(())

@@ -64,10 +64,10 @@ impl Entry {
 
     /// Reads a file or link from disk. A file stays there, and must not change.
     pub fn of_disk(path: &Path) -> Result<Entry> {
-        let failed = fs::failed("look at", path);
+        let failed = fs::io_error("look at", path);
         let metadata = path.symlink_metadata().map_err(failed)?;
         if metadata.is_symlink() {
-            return std::fs::read_link(path).map(|target| Entry::link(&target)).map_err(fs::failed("read", path));
+            return std::fs::read_link(path).map(|target| Entry::link(&target)).map_err(fs::io_error("read", path));
         }
         let mode = if metadata.permissions().mode() & 0o111 == 0 { Mode::File } else { Mode::Executable };
         let id = blob_id(&fs::read(path)?);
@@ -78,7 +78,7 @@ impl Entry {
     pub fn copy_to(&self, path: &Path, from: &Path) -> Result<()> {
         match &self.source {
             Source::Snapshot(target) if self.mode == Mode::Symlink => {
-                symlink(std::ffi::OsStr::from_bytes(target), path).map_err(fs::failed("create the link", path))
+                symlink(std::ffi::OsStr::from_bytes(target), path).map_err(fs::io_error("create the link", path))
             }
             _ => fs::copy(from, path),
         }

@@ -73,7 +73,7 @@ impl Filters {
         commit: Oid,
         files: &mut BTreeMap<PathBuf, Entry>,
     ) -> Result<()> {
-        let config = repository.config().map_err(problem::failed("read git's configuration"))?;
+        let config = repository.config().map_err(problem::git_error("read git's configuration"))?;
         let crlf = writes_crlf(&config);
         if !crlf && !mention_conversions(repository, &config, files) {
             return Ok(());
@@ -81,7 +81,7 @@ impl Filters {
         let git = Git { repository, commit };
         let Some(attributes) = self.attributes(&git, files)? else { return Ok(()) };
         self.note_unconfigured(&config, attributes.values());
-        let odb = repository.odb().map_err(problem::failed("open the object database"))?;
+        let odb = repository.odb().map_err(problem::git_error("open the object database"))?;
         let wanted = attributes.into_iter().filter(|(_, attributes)| attributes.convert(crlf));
         let wanted = wanted.filter_map(|(path, attributes)| {
             let blob = files.get(&path)?.id;

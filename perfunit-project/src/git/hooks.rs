@@ -28,7 +28,7 @@ impl Repository {
     /// `hooks` of the main repository.
     pub fn hooks_folder(&self) -> Result<HooksFolder> {
         let own = normal(&self.inner.commondir().join("hooks"));
-        let config = self.inner.config().map_err(problem::failed("read git's configuration"))?;
+        let config = self.inner.config().map_err(problem::git_error("read git's configuration"))?;
         let Ok(configured) = config.get_path("core.hooksPath") else {
             return Ok(HooksFolder { path: own, owner: HooksOwner::Repository });
         };

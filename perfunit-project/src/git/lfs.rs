@@ -91,7 +91,7 @@ pub(super) fn replace_pointers(repository: &Repository, files: &mut FileSet) -> 
         match pointer.find_in_store(&repository.inner).or_else(|| find_unmodified(repository, path, entry, &pointer)) {
             Some(file) => {
                 entry.id = Oid::hash_file(ObjectType::Blob, &file)
-                    .map_err(problem::failed(format!("read {}", file.display())))?;
+                    .map_err(problem::git_error(format!("read {}", file.display())))?;
                 entry.source = Source::Disk(file);
             }
             None => missing += 1,

@@ -8,7 +8,7 @@ pub(super) const FETCH_MORE: &str = "the clone is shallow: run `git fetch --unsh
      in GitLab CI set `GIT_DEPTH: 0`";
 
 /// Builds an error for a failure of libgit2 that needs no special message.
-pub(super) fn failed(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> Error {
+pub(super) fn git_error(doing: impl Into<String>) -> impl FnOnce(git2::Error) -> Error {
     let doing = doing.into();
     move |error| Error::setup(format!("cannot {doing}: {}", error.message()))
 }

@@ -82,7 +82,8 @@ impl Repository {
         if !["refs/heads/", "refs/for/"].iter().any(|kind| pushed.remote_ref.starts_with(kind)) {
             return nothing("is not a branch");
         }
-        let object = self.inner.find_object(pushed.local, None).map_err(problem::failed("read the pushed object"))?;
+        let object =
+            self.inner.find_object(pushed.local, None).map_err(problem::git_error("read the pushed object"))?;
         let Ok(head) = object.peel_to_commit() else { return nothing("is not a commit") };
         if let Some(revision) = base {
             let tip = self.commit(revision)?;
@@ -98,7 +99,7 @@ impl Repository {
         let there = self.inner.find_commit(pushed.remote).ok();
         let tracking = self.tracking(remote)?;
         if let Some(there) = &there
-            && self.inner.graph_descendant_of(head.id(), there.id()).map_err(problem::failed("compare commits"))?
+            && self.inner.graph_descendant_of(head.id(), there.id()).map_err(problem::git_error("compare commits"))?
         {
             return pair(there, label(there, &tracking, pushed.name()), &head).map(PushedVersions::Two);
         }
@@ -120,15 +121,15 @@ impl Repository {
     pub fn next_push(&self) -> Result<Option<(String, PushedRef)>> {
         let head = self.inner.head().map_err(|error| match error.code() {
             ErrorCode::UnbornBranch => problem::no_commits(),
-            _ => problem::failed("read HEAD")(error),
+            _ => problem::git_error("read HEAD")(error),
         })?;
         let (true, Ok(branch)) = (head.is_branch(), head.shorthand()) else { return Ok(None) };
-        let config = self.inner.config().map_err(problem::failed("read git's configuration"))?;
+        let config = self.inner.config().map_err(problem::git_error("read git's configuration"))?;
         let keys =
             [format!("branch.{branch}.pushRemote"), "remote.pushDefault".into(), format!("branch.{branch}.remote")];
         let remote = keys.iter().find_map(|key| config.get_string(key).ok()).unwrap_or_else(|| "origin".to_owned());
         let tracking = self.inner.refname_to_id(&format!("refs/remotes/{remote}/{branch}"));
-        let local = head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))?.id();
+        let local = head.peel_to_commit().map_err(problem::git_error("read the commit of HEAD"))?.id();
         let name = format!("refs/heads/{branch}");
         let remote_oid = tracking.unwrap_or(Oid::ZERO_SHA1);
         Ok(Some((remote, PushedRef { local_ref: name.clone(), local, remote_ref: name, remote: remote_oid })))
@@ -140,7 +141,7 @@ impl Repository {
         let known = self.inner.find_remote(remote).is_ok();
         let pattern = if known { format!("refs/remotes/{remote}/*") } else { "refs/remotes/*".to_owned() };
         let references =
-            self.inner.references_glob(&pattern).map_err(problem::failed("list the remote-tracking branches"))?;
+            self.inner.references_glob(&pattern).map_err(problem::git_error("list the remote-tracking branches"))?;
         let tip = |reference: Reference<'_>| {
             let name = reference.shorthand().ok()?.to_owned();
             let id = reference.resolve().ok()?.target()?;
@@ -158,13 +159,13 @@ impl Repository {
             tips.iter().try_for_each(|tip| walk.hide(*tip))?;
             walk.collect()
         };
-        let new: BTreeSet<Oid> = walked().map_err(problem::failed("walk the pushed commits"))?.into_iter().collect();
+        let new: BTreeSet<Oid> = walked().map_err(problem::git_error("walk the pushed commits"))?.into_iter().collect();
         if new.is_empty() {
             return Ok(OnRemote::All);
         }
         let mut border: Vec<Commit<'_>> = Vec::new();
         for id in &new {
-            let commit = self.inner.find_commit(*id).map_err(problem::failed(format!("read commit {id}")))?;
+            let commit = self.inner.find_commit(*id).map_err(problem::git_error(format!("read commit {id}")))?;
             border.extend(commit.parents().filter(|parent| !new.contains(&parent.id())));
         }
         // If the remote's branch was merged, prefer the merged commit to the branch point.
@@ -207,6 +208,6 @@ fn pair(base: &Commit<'_>, label: Option<String>, head: &Commit<'_>) -> Result<P
 }
 
 fn short(commit: &Commit<'_>) -> Result<String> {
-    let id = commit.as_object().short_id().map_err(problem::failed("abbreviate a commit id"))?;
+    let id = commit.as_object().short_id().map_err(problem::git_error("abbreviate a commit id"))?;
     Ok(id.as_str().map_or_else(|_| commit.id().to_string(), str::to_owned))
 }

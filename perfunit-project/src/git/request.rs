@@ -106,18 +106,18 @@ impl Repository {
     pub(super) fn head_commit(&self) -> Result<Commit<'_>> {
         let head = self.inner.head().map_err(|error| match error.code() {
             ErrorCode::UnbornBranch => problem::no_commits(),
-            _ => problem::failed("read HEAD")(error),
+            _ => problem::git_error("read HEAD")(error),
         })?;
-        head.peel_to_commit().map_err(problem::failed("read the commit of HEAD"))
+        head.peel_to_commit().map_err(problem::git_error("read the commit of HEAD"))
     }
 
     /// Returns the merge base of two commits, if they have one. If there are several (criss-cross merges), returns
     /// libgit2's first.
     pub(super) fn merge_base(&self, one: Oid, two: Oid) -> Result<Option<Commit<'_>>> {
         match self.inner.merge_base(one, two) {
-            Ok(id) => self.inner.find_commit(id).map(Some).map_err(problem::failed(format!("read commit {id}"))),
+            Ok(id) => self.inner.find_commit(id).map(Some).map_err(problem::git_error(format!("read commit {id}"))),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(problem::failed("search the merge base")(error)),
+            Err(error) => Err(problem::git_error("search the merge base")(error)),
         }
     }
 
@@ -191,7 +191,7 @@ impl Repository {
 
     fn working_tree_head(&self) -> Result<Head<'_>> {
         let commit = self.head_commit()?;
-        let head = self.inner.head().map_err(problem::failed("read HEAD"))?;
+        let head = self.inner.head().map_err(problem::git_error("read HEAD"))?;
         let branch = if head.is_branch() { head.shorthand().ok().map(str::to_owned) } else { None };
         let dirty = self.is_dirty(&commit)?;
         Ok(Head { commit, label: "HEAD".to_owned(), branch, dirty })

@@ -64,7 +64,7 @@ impl Repository {
             walk.hide(base)?;
             Ok(walk)
         };
-        walk().map_err(problem::failed("walk the commits of the change"))
+        walk().map_err(problem::git_error("walk the commits of the change"))
     }
 
     /// Returns head and its first parents that base does not have, the youngest first.

@@ -57,7 +57,7 @@ impl Repository {
             return Err(self.unrelated_error(walk, &base, &head));
         }
         let mut line = self.first_parents(&head, base.id())?;
-        let commit = |id: Oid| self.inner.find_commit(id).map_err(problem::failed(format!("read commit {id}")));
+        let commit = |id: Oid| self.inner.find_commit(id).map_err(problem::git_error(format!("read commit {id}")));
         let mut before = base.id();
         if let Some(since) = walk.since {
             let first = self.last_before(&head, since)?.id();
@@ -93,11 +93,11 @@ impl Repository {
 
     /// Returns the ID of the repository's first commit, which is the same in all clones.
     pub fn beginning(&self) -> Result<String> {
-        let mut walk = self.inner.revwalk().map_err(problem::failed("walk through the commits"))?;
+        let mut walk = self.inner.revwalk().map_err(problem::git_error("walk through the commits"))?;
         let head = self.head_commit()?.id();
         let sorted = walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE).and_then(|()| walk.simplify_first_parent());
-        sorted.and_then(|()| walk.push(head)).map_err(problem::failed("walk through the commits"))?;
-        let first = walk.next().transpose().map_err(problem::failed("walk through the commits"))?;
+        sorted.and_then(|()| walk.push(head)).map_err(problem::git_error("walk through the commits"))?;
+        let first = walk.next().transpose().map_err(problem::git_error("walk through the commits"))?;
         Ok(first.map(|id| id.to_string()).unwrap_or_default())
     }
 
@@ -136,7 +136,7 @@ impl Repository {
         passed.truncate(most);
         let note = format!("no tag found: the last {} commits", passed.len());
         let before = match passed.last() {
-            Some(id) => self.inner.find_commit(*id).map_err(problem::failed(format!("read commit {id}")))?,
+            Some(id) => self.inner.find_commit(*id).map_err(problem::git_error(format!("read commit {id}")))?,
             None => head.clone(),
         };
         Ok((before, head, Some(note)))
@@ -167,7 +167,7 @@ impl Repository {
 
     fn descends(&self, later: Oid, earlier: Oid) -> Result<bool> {
         let descends = self.inner.graph_descendant_of(later, earlier);
-        Ok(later == earlier || descends.map_err(problem::failed("compare commits"))?)
+        Ok(later == earlier || descends.map_err(problem::git_error("compare commits"))?)
     }
 
     /// Lists the first parents of `head`, the oldest first, after `until` or an ancestor of it.
@@ -192,18 +192,18 @@ impl Repository {
     fn touches(&self, commit: &Commit<'_>, paths: &[String]) -> Result<bool> {
         let before = commit.parent(0).ok().map(|parent| parent.tree()).transpose();
         let trees = before.and_then(|before| Ok((before, commit.tree()?)));
-        let (before, after) = trees.map_err(problem::failed("read the files of a commit"))?;
+        let (before, after) = trees.map_err(problem::git_error("read the files of a commit"))?;
         let mut options = git2::DiffOptions::new();
         for path in paths {
             options.pathspec(path);
         }
         let diff = self.inner.diff_tree_to_tree(before.as_ref(), Some(&after), Some(&mut options));
-        Ok(diff.map_err(problem::failed("compare the files of commits"))?.deltas().len() > 0)
+        Ok(diff.map_err(problem::git_error("compare the files of commits"))?.deltas().len() > 0)
     }
 
     fn tags(&self) -> Result<BTreeMap<Oid, Vec<String>>> {
         let mut tags: BTreeMap<Oid, Vec<String>> = BTreeMap::new();
-        let references = self.inner.references_glob("refs/tags/*").map_err(problem::failed("read the tags"))?;
+        let references = self.inner.references_glob("refs/tags/*").map_err(problem::git_error("read the tags"))?;
         for tag in references.flatten() {
             let (Ok(commit), Ok(name)) = (tag.peel_to_commit(), tag.shorthand()) else { continue };
             tags.entry(commit.id()).or_default().push(name.to_owned());
@@ -253,7 +253,7 @@ pub struct DiffLine {
 impl Repository {
     /// Returns the changed lines of a file with context. Returns nothing if the file is not text or does not differ.
     pub fn file_diff(&self, base: &str, head: &str, path: &str) -> Result<Vec<DiffLine>> {
-        let failed = || problem::failed(format!("compare {path}"));
+        let failed = || problem::git_error(format!("compare {path}"));
         let trees = (self.commit(base)?.tree(), self.commit(head)?.tree());
         let (base, head) = (trees.0.map_err(failed())?, trees.1.map_err(failed())?);
         let mut options = DiffOptions::new();
@@ -281,7 +281,7 @@ impl Repository {
 
     /// Reads a text file of a commit.
     pub fn text_at(&self, commit: &str, path: &str) -> Result<Option<String>> {
-        let tree = self.commit(commit)?.tree().map_err(problem::failed(format!("read {path}")))?;
+        let tree = self.commit(commit)?.tree().map_err(problem::git_error(format!("read {path}")))?;
         let Ok(entry) = tree.get_path(Path::new(path)) else { return Ok(None) };
         let blob = self.inner.find_blob(entry.id()).ok();
         Ok(blob.and_then(|blob| String::from_utf8(blob.content().to_vec()).ok()))

@@ -11,8 +11,8 @@ macro_rules! embed {
 
 /// `perfunit-runtime`, built by plain rustc.
 pub const RUNTIME: &[EmbeddedFile] = embed!(
-    "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preloaded.rs", "programs.rs", "readings.rs", "request.rs",
-    "serve.rs", "serve/batch.rs", "serve/begin.rs", "serve/fork_server.rs", "serve/forked.rs", "serve/pilot.rs", "serve/repeated.rs", "serve/seat.rs", "serve/untimed.rs", "streams.rs", "sys.rs", "tree.rs",
+    "runtime": "lib.rs", "bench.rs", "cage.rs", "page.rs", "calibrate.rs", "clock.rs", "elsewhere.rs", "gauges.rs", "generated_workload.rs", "growth.rs", "left_out.rs", "maps.rs", "memory.rs", "pages.rs", "preload_interface.rs", "programs.rs", "readings.rs", "request.rs",
+    "serve.rs", "serve/batch.rs", "serve/begin.rs", "serve/fork_server.rs", "serve/first_calls.rs", "serve/pilot.rs", "serve/repeated_calls.rs", "serve/seat.rs", "serve/untimed_part.rs", "streams.rs", "sys.rs", "tree.rs",
     "probe/mod.rs", "probe/activation.rs", "probe/arena.rs", "probe/batch.rs", "probe/cost.rs", "probe/future.rs", "probe/home.rs", "probe/lookup.rs", "probe/place.rs", "probe/process.rs",
     "probe/site.rs", "probe/ticks.rs"
 );
@@ -44,10 +44,10 @@ const TEST: &[EmbeddedFile] = embed!("stand-ins/test": "lib.rs", "tests.rs");
 /// The library that gives both processes of a pair the same random numbers and reported cores, and with its feature
 /// the same clock readings. Built by plain rustc.
 pub const SEEDS: &[EmbeddedFile] =
-    embed!("seeds": "lib.rs", "clock.rs", "kernel.rs", "libc.rs", "preloaded.rs", "programs.rs", "waits.rs");
+    embed!("seeds": "lib.rs", "clock.rs", "kernel.rs", "libc.rs", "preload_interface.rs", "programs.rs", "waits.rs");
 
 /// The library that counts allocations, built by plain rustc.
-pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preloaded.rs");
+pub const METER: &[EmbeddedFile] = embed!("meter": "lib.rs", "preload_interface.rs");
 
 /// The program that stands in for the packages' binaries, built by plain rustc.
 pub const DISPATCHER: &[EmbeddedFile] = embed!("dispatcher": "lib.rs", "kernel.rs", "programs.rs");

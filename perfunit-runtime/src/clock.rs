@@ -10,14 +10,14 @@
 use crate::gauges;
 use crate::left_out::{signed, LeftOut};
 use crate::page::{RunTime, NO_CLOCK, UNKNOWN_NS};
-use crate::preloaded;
+use crate::preload_interface;
 use crate::sys::{self, Moment};
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicI32, AtomicPtr};
 
 /// State of the clock that the test reads; null unless a preloaded library replaces libc's clock.
-static TEST_CLOCK: AtomicPtr<preloaded::TestClock> = AtomicPtr::new(null_mut());
+static TEST_CLOCK: AtomicPtr<preload_interface::TestClock> = AtomicPtr::new(null_mut());
 
 /// Clock of the process that uses the core's idle time, or [`NO_CLOCK`].
 static IDLE_CLOCK: AtomicI32 = AtomicI32::new(NO_CLOCK);
@@ -35,7 +35,7 @@ fn idle_ns() -> Option<u64> {
 /// Makes this crate read the true clock, without counting as readings of the test. `address` is that of the library's
 /// state.
 pub fn stand_aside(address: usize) {
-    let clock = address as *mut preloaded::TestClock;
+    let clock = address as *mut preload_interface::TestClock;
     TEST_CLOCK.store(clock, Relaxed);
     // SAFETY: a static of the preloaded library, which is never unloaded and consists of atomics.
     sys::read_true_clock_by(unsafe { &*clock }.real.load(Relaxed));
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn readings_of_the_tests_clock_are_counted_where_a_library_counts_them() {
-        static COUNTED: preloaded::TestClock =
-            preloaded::TestClock { real: AtomicPtr::new(null_mut()), readings: AtomicU64::new(5) };
+        static COUNTED: preload_interface::TestClock =
+            preload_interface::TestClock { real: AtomicPtr::new(null_mut()), readings: AtomicU64::new(5) };
         assert_eq!(readings(), 0);
         stand_aside(std::ptr::from_ref(&COUNTED) as usize);
         COUNTED.readings.fetch_add(2, Relaxed);

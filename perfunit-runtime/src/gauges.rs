@@ -3,7 +3,7 @@
 //! Reading uses direct system calls and does not allocate, so that it does not show in the figures.
 
 use crate::page::MARK;
-use crate::preloaded::Counters;
+use crate::preload_interface::Counters;
 use crate::sys::{self, IO, STATUS};
 use std::arch::asm;
 use std::ffi::{c_int, c_long, c_ulong, c_void};

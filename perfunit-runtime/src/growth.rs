@@ -95,7 +95,7 @@ pub use table::{open, table, Call, Table};
 #[cfg(target_os = "linux")]
 mod table {
     use super::{bin, bytes, entries, Entry, Header, CAPACITY, KEYS, MAGIC};
-    use crate::preloaded::mix;
+    use crate::preload_interface::mix;
     use crate::sys;
     use std::slice::from_raw_parts;
     use std::sync::atomic::AtomicU64;

@@ -16,7 +16,7 @@ pub mod growth;
 #[path = "../harness/mod.rs"]
 pub mod harness;
 pub mod page;
-pub mod preloaded;
+pub mod preload_interface;
 pub mod programs;
 pub mod tree;
 
@@ -33,7 +33,7 @@ mod clock;
 #[cfg(target_os = "linux")]
 mod gauges;
 #[cfg(target_os = "linux")]
-mod generated;
+mod generated_workload;
 #[cfg(target_os = "linux")]
 mod left_out;
 #[cfg(target_os = "linux")]
@@ -69,7 +69,7 @@ pub mod __private {
     /// Interface for generated workloads.
     #[cfg(target_os = "linux")]
     pub mod generated {
-        pub use crate::generated::{executed, run, try_out, Printable, Unprintable, Value};
+        pub use crate::generated_workload::{executed, run, try_out, Printable, Unprintable, Value};
     }
     #[cfg(target_os = "linux")]
     pub use crate::probe::{probed, Guard, Site};

@@ -217,25 +217,25 @@ impl Program {
         found
     }
 
-    fn loaded(self) -> impl Iterator<Item = &'static Header> {
+    fn loaded_headers(self) -> impl Iterator<Item = &'static Header> {
         self.headers.iter().filter(|header| header.kind == LOAD)
     }
 
     /// Returns the read-only segments with their protection.
     fn read_only(self) -> impl Iterator<Item = (&'static Header, c_int)> {
         let protection = |flags: u32| if flags & EXECUTABLE != 0 { PROT_READ_EXECUTE } else { PROT_READ };
-        let read_only = self.loaded().filter(|header| header.flags & WRITABLE == 0);
+        let read_only = self.loaded_headers().filter(|header| header.flags & WRITABLE == 0);
         read_only.map(move |header| (header, protection(header.flags)))
     }
 
     fn writable(self) -> impl Iterator<Item = &'static Header> {
-        self.loaded().filter(|header| header.flags & WRITABLE != 0)
+        self.loaded_headers().filter(|header| header.flags & WRITABLE != 0)
     }
 
     /// Returns the address of the first page, which stays mapped from the executable: std finds the program's path by
     /// it when it symbolizes functions. Only a position-independent program begins at its base.
     fn first_page(self) -> usize {
-        self.loaded().map(|header| self.pages(header).start).min().unwrap_or(self.base)
+        self.loaded_headers().map(|header| self.pages(header).start).min().unwrap_or(self.base)
     }
 
     /// Returns the pages of a segment that are backed by the file.
@@ -405,8 +405,8 @@ mod tests {
     fn common_pages_come_from_the_file_and_all_others_are_our_own() {
         let program = Program::find().unwrap();
         let page = program.page;
-        let data = program.loaded().find(|header| header.flags & (WRITABLE | EXECUTABLE) == 0).unwrap();
-        let code = program.loaded().find(|header| header.flags & EXECUTABLE != 0).unwrap();
+        let data = program.loaded_headers().find(|header| header.flags & (WRITABLE | EXECUTABLE) == 0).unwrap();
+        let code = program.loaded_headers().find(|header| header.flags & EXECUTABLE != 0).unwrap();
         let (data, code) = (program.pages(data), program.pages(code));
         let shared = data.start + 2 * page;
         assert!(shared + page < data.end, "this program is too small to share anything");
@@ -434,6 +434,6 @@ mod tests {
         for own in [shared - page, shared + page, code.start, code.end - page] {
             assert_eq!(mapped_from(own), "/memfd:perfunit (deleted)");
         }
-        assert_eq!(program.loaded().count(), Program::find().unwrap().loaded().count());
+        assert_eq!(program.loaded_headers().count(), Program::find().unwrap().loaded_headers().count());
     }
 }

@@ -6,7 +6,7 @@
 //! Every field is an atomic, because three processes access it. Only `turn` orders them (release on hand-over, acquire
 //! on waking); all other accesses are `Relaxed`.
 
-use crate::preloaded;
+use crate::preload_interface;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicU8};
 
@@ -31,19 +31,19 @@ pub const CALLS_VARIABLE: &str = "PERFUNIT_CALLS";
 pub const TRIAL_REPORT: &str = "perfunit-trial: ";
 /// Environment variable with the seed of the library in `seeds`, 16 hexadecimal digits. This library is then the first
 /// in [`PRELOAD_VARIABLE`].
-pub const SEED_VARIABLE: &str = text(preloaded::SEED);
+pub const SEED_VARIABLE: &str = text(preload_interface::SEED);
 /// Environment variable of 16 hexadecimal digits, which the library in `seeds` overwrites with the address of its
 /// streams.
-pub const STREAM_VARIABLE: &str = text(preloaded::STREAM);
+pub const STREAM_VARIABLE: &str = text(preload_interface::STREAM);
 /// Environment variable with the set of cores that the library in `seeds` reports to tests.
-pub const CORES_VARIABLE: &str = text(preloaded::CORES);
+pub const CORES_VARIABLE: &str = text(preload_interface::CORES);
 /// Environment variable of 16 hexadecimal digits, which the library in `meter` overwrites with the address of its
 /// counters. This library is then in [`PRELOAD_VARIABLE`], before the one in `seeds`.
-pub const METER_VARIABLE: &str = text(preloaded::METER);
+pub const METER_VARIABLE: &str = text(preload_interface::METER);
 /// Environment variable with the time in ns by which each reading advances the clock, 16 hexadecimal digits (0: the
 /// true clock). The library with the clock then replaces the one in `seeds`, and overwrites the digits with the address
 /// of its state.
-pub const CLOCK_VARIABLE: &str = text(preloaded::CLOCK);
+pub const CLOCK_VARIABLE: &str = text(preload_interface::CLOCK);
 /// Environment variable of the dynamic linker: libraries to load before all others.
 pub const PRELOAD_VARIABLE: &str = "LD_PRELOAD";
 

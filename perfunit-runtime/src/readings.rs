@@ -5,7 +5,7 @@
 
 use crate::gauges::{self, Instructions, Io};
 use crate::page::{heap, reading, Page, SideArea, CALLGRIND, INSTRUCTIONS, MAX_READINGS, SYSTEM_CALLS};
-use crate::preloaded::Counters;
+use crate::preload_interface::Counters;
 use std::hint::black_box;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicUsize};

@@ -2,12 +2,12 @@
 
 mod batch;
 mod begin;
+mod first_calls;
 mod fork_server;
-mod forked;
 mod pilot;
-mod repeated;
+mod repeated_calls;
 mod seat;
-mod untimed;
+mod untimed_part;
 
 use crate::page::{state, CALLS_VARIABLE};
 use crate::sys;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 pub use fork_server::next_test;
 pub use seat::taken_seat;
-pub use untimed::{timed_by_itself, untimed};
+pub use untimed_part::{timed_by_itself, untimed};
 
 /// True once a body is served: a test that calls another test must not serve twice.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -48,10 +48,10 @@ pub fn take_over_body(body: Body<'_>) {
     if TAKEN.swap(true, AcqRel) {
         return;
     }
-    if forked::is_asked(seat, false) {
-        forked::serve(seat, body);
+    if first_calls::is_asked(seat, false) {
+        first_calls::serve(seat, body);
     }
-    repeated::serve(seat, body, None)
+    repeated_calls::serve(seat, body, None)
 }
 
 /// The same as [`take_over_body`] for a generated workload, which runs only in the cage.
@@ -89,19 +89,19 @@ fn whole_function<E: 'static>(seat: &'static Seat, function: fn() -> Result<(), 
     begin::begin(seat);
     let function = black_box(function);
     let body = move |runs| (0..runs).fold(true, |passed, _| passed & function().is_ok());
-    if forked::is_asked(seat, true) {
+    if first_calls::is_asked(seat, true) {
         TAKEN.store(true, Release);
         seat.area().whole_function.store(1, Relaxed);
-        forked::serve(seat, &body);
+        first_calls::serve(seat, &body);
     }
     let first = first_call(seat, &body);
     TAKEN.store(true, Release);
     seat.area().whole_function.store(1, Relaxed);
-    if forked::is_asked(seat, false) {
+    if first_calls::is_asked(seat, false) {
         // The macro should have taken over the test, but did not.
         leave(seat, state::NO_FORK);
     }
-    repeated::serve(seat, &body, Some(first))
+    repeated_calls::serve(seat, &body, Some(first))
 }
 
 /// Calls `then` below `frames` frames of at least 16 bytes, which shifts the thread's stack by less than a page.

@@ -3,7 +3,7 @@
 //! The library in `seeds` stops replacing the kernel's random numbers in a forked process. It publishes the address of
 //! its streams, so that a child can restart them.
 
-use crate::preloaded::Source;
+use crate::preload_interface::Source;
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null;
 use std::sync::atomic::Ordering::Relaxed;

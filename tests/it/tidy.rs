@@ -31,7 +31,7 @@ const MAY_BE_UNSAFE: [&str; 33] = [
     "perfunit-runtime/src/growth.rs",
     "perfunit-runtime/src/memory.rs",
     "perfunit-runtime/src/pages.rs",
-    "perfunit-runtime/src/preloaded.rs",
+    "perfunit-runtime/src/preload_interface.rs",
     "perfunit-runtime/src/probe/arena.rs",
     "perfunit-runtime/src/probe/future.rs",
     "perfunit-runtime/src/probe/ticks.rs",

@@ -127,7 +127,7 @@ fn enter_recent(thread: &Thread, site: &'static Site, calls: u64) -> Guard {
     let nodes = thread.nodes.get();
     let from = thread.current.get();
     if let (Some(caller), true) = (nodes.get(from as usize), mode != mode::UNRESOLVED) {
-        let index = RECENT.with(|recent| recent.led(from, site.key));
+        let index = RECENT.with(|recent| recent.last_child(from, site.key));
         if let Some(node) = nodes.get(index as usize) {
             if node.key.load(Relaxed) == site.key {
                 caller.hot.store(index, Relaxed);

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::Relaxed;
 impl Tree {
     /// Measures the cost of the probes for the header, if any probe was executed.
     pub fn measure_costs(&self) {
-        let Some(costs) = cost::measured() else { return };
+        let Some(costs) = cost::measure_costs() else { return };
         let Header { inside, outside, counting, again, .. } = self.header;
         let ticks = [costs.inside, costs.outside, costs.counting, costs.again];
         for (field, ticks) in [inside, outside, counting, again].into_iter().zip(ticks) {

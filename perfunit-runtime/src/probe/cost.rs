@@ -35,7 +35,7 @@ pub fn set(measure: fn() -> Costs) {
 }
 
 /// Measures the cost of probes, or returns `None` in a program that executed no probe.
-pub fn measured() -> Option<Costs> {
+pub fn measure_costs() -> Option<Costs> {
     MEASURE.get().map(|measure| measure())
 }
 

@@ -31,7 +31,7 @@ impl Recent {
 
     /// Returns the node to which a call from node `from` led, or 0. The call may have been of another site.
     #[inline(always)]
-    pub fn led(&self, from: u32, key: u64) -> u32 {
+    pub fn last_child(&self, from: u32, key: u64) -> u32 {
         let call = self.place(from, key).get();
         if call.from == from {
             call.to

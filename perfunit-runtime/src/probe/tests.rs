@@ -33,11 +33,11 @@ fn settle(tree: &'static Tree) {
     assert!(home::settle_in(tree));
 }
 
-fn timed(key: u64) -> &'static Site {
+fn timed_site(key: u64) -> &'static Site {
     Box::leak(Box::new(Site::with_mode(key, mode::TIMING)))
 }
 
-fn counted(key: u64) -> &'static Site {
+fn counted_site(key: u64) -> &'static Site {
     Box::leak(Box::new(Site::with_mode(key, mode::COUNTING)))
 }
 
@@ -56,13 +56,13 @@ fn record(tree: &'static Tree, run: impl FnOnce()) {
     tree.end_batch(0);
 }
 
-fn used(tree: &Tree) -> usize {
+fn used_nodes(tree: &Tree) -> usize {
     tree.header.used.load(Relaxed) as usize
 }
 
 /// Formats the nodes as `keys from the root: calls, self ticks, total ticks`, sorted; a root is `-`.
 fn lines(tree: &Tree) -> Vec<String> {
-    let mut lines: Vec<String> = (1..used(tree)).map(|index| line(tree, index)).collect();
+    let mut lines: Vec<String> = (1..used_nodes(tree)).map(|index| line(tree, index)).collect();
     lines.sort();
     lines
 }
@@ -91,7 +91,7 @@ fn check(tree: &Tree, expected: &[&str]) {
 #[test]
 fn a_function_has_a_node_for_each_of_its_callers() {
     let tree = tree(20);
-    let (a, b, c) = (timed(1), timed(2), timed(3));
+    let (a, b, c) = (timed_site(1), timed_site(2), timed_site(3));
     record(tree, || {
         pass(7);
         run(a, 10, || run(c, 5, || (), 0), 1);
@@ -118,7 +118,7 @@ fn an_early_return_and_a_panic_leave_what_they_end() {
         2
     }
     let tree = tree(20);
-    let (a, b, c) = (timed(1), timed(2), timed(3));
+    let (a, b, c) = (timed_site(1), timed_site(2), timed_site(3));
     record(tree, || {
         assert_eq!(early(c, true) + early(c, false), 3);
         let panics = || run(a, 1, || run(b, 2, || resume_unwind(Box::new(())), 0), 0);
@@ -141,7 +141,7 @@ fn direct_recursion_stays_in_its_node() {
         pass(3);
     }
     let tree = tree(20);
-    let (site, helper) = (timed(1), timed(2));
+    let (site, helper) = (timed_site(1), timed_site(2));
     record(tree, || (0..2).for_each(|_| recurse(site, helper, 100)));
     check(tree, &["-: 0, 0, 0", "1 2: 200, 2000, 2000", "1: 200, 1000, 3000"]);
     let node = &tree.nodes[2];
@@ -153,7 +153,7 @@ fn direct_recursion_stays_in_its_node() {
 #[test]
 fn a_function_that_calls_itself_reads_no_clock() {
     let tree = tree(20);
-    for site in [timed(1), counted(2)] {
+    for site in [timed_site(1), counted_site(2)] {
         let outer = site.enter();
         let inner = site.enter();
         assert_eq!(inner.node, 0);
@@ -164,11 +164,11 @@ fn a_function_that_calls_itself_reads_no_clock() {
         drop(inner);
     }
     tree.begin_batch();
-    let outer = timed(3).enter();
+    let outer = timed_site(3).enter();
     pass(5);
     tree.end_batch(0);
     // Nothing is counted between batches.
-    drop(timed(3).enter());
+    drop(timed_site(3).enter());
     drop(outer);
     check(tree, &["-: 0, 0, 0", "1: 0, 0, 0", "2: 0, 0, 0", "3: 1, 5, 0"]);
     assert_eq!(tree.rows[4].repeats.load(Relaxed), 0);
@@ -177,7 +177,7 @@ fn a_function_that_calls_itself_reads_no_clock() {
 #[test]
 fn recursion_by_way_of_another_function_reads_the_clock_and_by_itself_does_not() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     record(tree, || {
         run(a, 1, || run(a, 2, || run(b, 10, || run(a, 3, || run(a, 4, || (), 0), 0), 20), 0), 0);
     });
@@ -208,7 +208,7 @@ fn mutual_recursion_folds_into_the_nodes_that_are_there() {
         run(sites[2], 100, || one(sites, depth), 0);
     }
     let tree = tree(20);
-    let sites = [timed(1), timed(2), timed(3)];
+    let sites = [timed_site(1), timed_site(2), timed_site(3)];
     record(tree, || one(sites, 1000));
     // Self ticks add up to the whole, and totals contain their callees once.
     let whole = 2002 + 20_000 + 100_000;
@@ -238,7 +238,7 @@ fn any_recursion_keeps_the_sum_of_self_ticks_and_few_nodes() {
         }
     }
     let tree = tree(1000);
-    let sites: Vec<_> = (1..=4).map(timed).collect();
+    let sites: Vec<_> = (1..=4).map(timed_site).collect();
     let mut calls = 0;
     record(tree, || {
         for seed in 0..200 {
@@ -247,7 +247,7 @@ fn any_recursion_keeps_the_sum_of_self_ticks_and_few_nodes() {
         }
     });
     let mut own = 0;
-    for node in &tree.nodes[..used(tree)] {
+    for node in &tree.nodes[..used_nodes(tree)] {
         calls += node.calls.load(Relaxed) + node.repeats.load(Relaxed);
         own += node.self_ticks.load(Relaxed);
         assert_eq!(node.started.load(Relaxed), 0);
@@ -255,28 +255,28 @@ fn any_recursion_keeps_the_sum_of_self_ticks_and_few_nodes() {
     assert!(calls > 10_000, "{calls} calls");
     assert_eq!(own, calls);
     // No site occurs twice on a path: at most 4 + 4 * 3 + 4 * 3 * 2 + 4 * 3 * 2 nodes, the root, and node 0.
-    assert!(used(tree) <= 66, "{} nodes", used(tree));
+    assert!(used_nodes(tree) <= 66, "{} nodes", used_nodes(tree));
     assert_eq!(tree.header.overflow.load(Relaxed), 0);
 }
 
 #[test]
 fn hundreds_of_callees_have_a_node_each() {
     let tree = tree(400);
-    let a = timed(1000);
-    let callees: Vec<_> = (1..=300).map(timed).collect();
+    let a = timed_site(1000);
+    let callees: Vec<_> = (1..=300).map(timed_site).collect();
     record(tree, || {
         for step in [1, 7, 299] {
             run(a, 0, || (0..300).for_each(|index| run(callees[index * step % 300], 1, || (), 0)), 0);
         }
     });
-    assert_eq!(used(tree), 303);
+    assert_eq!(used_nodes(tree), 303);
     assert!(tree.nodes[3..303].iter().all(|node| node.calls.load(Relaxed) == 3));
 }
 
 #[test]
 fn guards_dropped_in_another_order_leave_a_sound_tree() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     record(tree, || {
         let (outer, inner) = (a.enter(), b.enter());
         pass(5);
@@ -299,21 +299,21 @@ fn guards_dropped_in_another_order_leave_a_sound_tree() {
 fn a_full_tree_leaves_time_with_the_caller_and_counts_the_calls_that_found_no_room() {
     // Node 0, the root and one more.
     let tree = tree(3);
-    let (a, b, c) = (timed(1), timed(2), timed(3));
+    let (a, b, c) = (timed_site(1), timed_site(2), timed_site(3));
     record(tree, || {
         run(a, 1, || run(b, 2, || run(c, 4, || (), 0), 0), 0);
         run(b, 8, || run(a, 16, || (), 0), 0);
     });
     check(tree, &["-: 0, 8, 0", "1: 2, 23, 23"]);
     assert_eq!(tree.header.overflow.load(Relaxed), 3);
-    assert_eq!(used(tree), 3);
+    assert_eq!(used_nodes(tree), 3);
     assert!(tree.root().is_none());
 }
 
 #[test]
 fn only_what_happens_in_a_batch_counts_and_each_batch_has_its_row() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     let long = a.enter();
     pass(1000);
     run(b, 50, || (), 0);
@@ -346,7 +346,7 @@ fn only_what_happens_in_a_batch_counts_and_each_batch_has_its_row() {
 #[test]
 fn threads_one_after_the_other_share_a_root() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     tree.begin_batch();
     for _ in 0..5 {
         let thread = move || {
@@ -367,7 +367,7 @@ fn threads_one_after_the_other_share_a_root() {
 #[test]
 fn a_thread_that_still_runs_has_what_it_passed_on() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     let (to_main, from_thread) = mpsc::channel();
     let (to_thread, from_main) = mpsc::channel();
     tree.begin_batch();
@@ -415,7 +415,7 @@ impl Wake for Nobody {
 #[test]
 fn a_future_is_one_call_and_counts_while_it_is_polled() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     let waker = Arc::new(Nobody).into();
     let mut context = Context::from_waker(&waker);
     record(tree, || {
@@ -438,13 +438,13 @@ fn a_probed_future_is_as_large_as_a_future_a_site_and_a_mark() {
         std::hint::black_box(&bytes);
     };
     let alone = std::mem::size_of_val(&future);
-    assert!(std::mem::size_of_val(&probed(timed(1), future)) <= alone + 16);
+    assert!(std::mem::size_of_val(&probed(timed_site(1), future)) <= alone + 16);
 }
 
 #[test]
 fn counting_probes_count_and_read_no_clock() {
     let tree = tree(20);
-    let (a, b) = (counted(1), counted(2));
+    let (a, b) = (counted_site(1), counted_site(2));
     run(a, 1, || (), 0);
     record(tree, || (0..3).for_each(|_| run(a, 1, || run(b, 2, || run(a, 0, || (), 0), 0), 0)));
     // All ticks between the batch's beginning and end belong to the root.
@@ -454,7 +454,7 @@ fn counting_probes_count_and_read_no_clock() {
 #[test]
 fn counting_and_timing_probes_may_meet() {
     let tree = tree(20);
-    let (a, b, c) = (timed(1), counted(2), timed(3));
+    let (a, b, c) = (timed_site(1), counted_site(2), timed_site(3));
     record(tree, || (0..2).for_each(|_| run(a, 1, || run(b, 10, || run(c, 100, || (), 0), 0), 1000)));
     // Time that the counting probe does not read goes to the next timing probe; calls and the sum are correct.
     check(tree, &["-: 0, 0, 0", "1 2 3: 2, 200, 200", "1 2: 2, 22, 0", "1: 2, 2000, 2222"]);
@@ -492,7 +492,7 @@ fn without_a_tree_sites_become_inactive() {
 #[test]
 fn measuring_costs_leaves_a_thread_where_it_was() {
     let tree = tree(20);
-    let (a, b) = (timed(1), timed(2));
+    let (a, b) = (timed_site(1), timed_site(2));
     record(tree, || {
         run(
             a,

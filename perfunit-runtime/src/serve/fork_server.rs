@@ -7,7 +7,7 @@
 //! Pages that base and head do not share are different in each child, because their placement in physical memory must
 //! vary between the pairs of a test. They are copies that the server keeps for other tests too, or the child's own.
 
-use super::forked::has_other_threads;
+use super::first_calls::has_other_threads;
 use super::seat::{self, Seat};
 use crate::memory::{close_copy, Settled};
 use crate::page::NO_COPY;

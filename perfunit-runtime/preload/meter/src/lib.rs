@@ -12,13 +12,13 @@
 #![cfg(target_os = "linux")]
 #![no_std]
 
-pub mod preloaded;
+pub mod preload_interface;
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::{copy_nonoverlapping, null_mut};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
-use preloaded::{mix, publish, Counters, METER};
+use preload_interface::{mix, publish, Counters, METER};
 
 const EINVAL: c_int = 22;
 const ENOMEM: c_int = 12;

@@ -6,7 +6,7 @@
 
 use crate::kernel::enter;
 use crate::libc::{dlsym, getenv, hexadecimal, outcome, RTLD_NEXT};
-use crate::preloaded::{publish, TestClock, CLOCK};
+use crate::preload_interface::{publish, TestClock, CLOCK};
 use core::ffi::{c_int, c_long, c_void};
 use core::ptr::{addr_of, null_mut};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};

@@ -27,7 +27,7 @@
 pub mod clock;
 mod kernel;
 mod libc;
-pub mod preloaded;
+pub mod preload_interface;
 pub mod waits;
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_ulong, c_void, CStr};
@@ -36,7 +36,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 use kernel::enter;
 use libc::{dlsym, getenv, hexadecimal, outcome, RTLD_NEXT};
-use preloaded::{mix, publish, Source, CORES, SEED, STREAM};
+use preload_interface::{mix, publish, Source, CORES, SEED, STREAM};
 
 #[cfg(target_arch = "x86_64")]
 const SYS_GETRANDOM: c_long = 318;

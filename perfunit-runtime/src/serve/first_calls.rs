@@ -38,7 +38,7 @@ pub fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
     seat.end_turn();
     let mut done = 0;
     while seat.wait_turn() {
-        let time = children.call(body).unwrap_or_else(|| failed(seat));
+        let time = children.call(body).unwrap_or_else(|| report_failure(seat));
         area.store_batch(done, time);
         done += 1;
         seat.end_turn();
@@ -48,15 +48,15 @@ pub fn serve(seat: &'static Seat, body: Body<'_>) -> ! {
 
 /// Takes the turn before the calls that count, because the first child finds colder caches than all others.
 fn prepare(seat: &Seat, children: &mut Children<'_>, body: Body<'_>) {
-    let first = children.call(body).unwrap_or_else(|| failed(seat));
+    let first = children.call(body).unwrap_or_else(|| report_failure(seat));
     if seat.page.flags.load(Relaxed) & PILOT != 0 {
         // A call may leave state outside of its process that affects the next call.
-        let second = children.call(body).unwrap_or_else(|| failed(seat));
+        let second = children.call(body).unwrap_or_else(|| report_failure(seat));
         plan(seat, first.ns.min(second.ns));
     }
 }
 
-fn failed(seat: &Seat) -> ! {
+fn report_failure(seat: &Seat) -> ! {
     let is_first = seat.area().state.load(Relaxed) == state::FIRST_CALL;
     leave(seat, if is_first { state::FAILED_FIRST } else { state::FAILED_LATER })
 }
@@ -117,7 +117,7 @@ impl Children<'_> {
         self.pages.populate();
         lock_in(self.seat);
         let area = self.seat.area();
-        let (passed, time) = noting_clock_readings(area, || timed(self.seat, body));
+        let (passed, time) = noting_clock_readings(area, || time_call(self.seat, body));
         self.pages.note();
         area.store_first(time);
         area.child_status.store(if passed { child::PASSED } else { child::FAILED }, Release);
@@ -126,7 +126,7 @@ impl Children<'_> {
 }
 
 /// Times one call. With few calls each one counts, so disturbance by other programs is measured.
-fn timed(seat: &Seat, body: Body<'_>) -> (bool, RunTime) {
+fn time_call(seat: &Seat, body: Body<'_>) -> (bool, RunTime) {
     if has_few_batches(seat) {
         let clock = Clock::start();
         let passed = call(seat, body);

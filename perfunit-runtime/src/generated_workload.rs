@@ -68,7 +68,7 @@ pub fn run<I, L>(marker: &'static str, setup: impl Fn() -> (I, L), call: impl Fn
 /// without a call if the tool did not request a trial.
 pub fn try_out<I, L>(marker: &'static str, setup: impl Fn(usize) -> (I, L), call: impl Fn(I, &mut L, &mut Watch)) {
     black_box(marker);
-    let Some((n, function)) = asked() else { return };
+    let Some((n, function)) = read_request() else { return };
     WANTED.store(function, Relaxed);
     set_hook(Box::new(|info| {
         if let Ok(mut message) = MESSAGE.try_lock() {
@@ -125,7 +125,7 @@ fn middle(mut times: Vec<u64>) -> u64 {
 }
 
 /// Returns the requested size of the inputs and the number of the function.
-fn asked() -> Option<(usize, u64)> {
+fn read_request() -> Option<(usize, u64)> {
     let value = std::env::var(TRIAL_VARIABLE).ok()?;
     let (n, function) = value.split_once(':')?;
     Some((n.parse().ok()?, function.parse().ok()?))

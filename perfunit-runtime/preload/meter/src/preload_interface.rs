@@ -1,0 +1,1 @@
+../../../src/preload_interface.rs

@@ -2,12 +2,13 @@
 //!
 //! Only a few tests are explained. A test without an explanation joins an explained one if execution can begin to
 //! differ at exactly the same functions. If execution can begin to differ at one function only (possibly in several
-//! instances), that function is named, unless it belongs to the test itself.
+//! instances), that function is named, unless it belongs to the test itself. If the versions differ in one item only,
+//! that item is the cause, also where it was inlined into the tests.
 
 use super::causes;
 use super::figures::{self, Words};
 use perfunit_model::format::{self, Glyphs, count, one_line};
-use perfunit_model::{Function, Metric, Outcome, Run, Verdict, Why};
+use perfunit_model::{ChangedPart, CodeChange, Function, Metric, Outcome, Run, Verdict, Why};
 use std::collections::{BTreeSet, HashSet};
 
 /// The cause that made tests slower or faster.
@@ -20,6 +21,8 @@ pub enum Responsible<'a> {
     },
     /// A cause outside the workspace's code, in the words of the explanation.
     Other(String),
+    /// The only item in which the versions differ.
+    Item(&'a CodeChange),
     /// The only changed machine code that the tests can reach, without its generic arguments.
     Code(String),
     Unknown,
@@ -53,6 +56,7 @@ impl Group<'_> {
                 format!("{}, {source}", causes::place(function))
             }
             Responsible::Other(what) => what.clone(),
+            Responsible::Item(CodeChange { change, item, path, line }) => format!("{item} ({path}:{line}), {change}"),
             Responsible::Code(name) => format!("{name} (changed machine code)"),
             Responsible::Unknown => "not explained".to_owned(),
         }
@@ -94,13 +98,16 @@ fn range(tests: &[&Outcome]) -> String {
 }
 
 /// Groups tests of a run by cause, the cause of most tests first and unexplained tests last.
-pub fn groups<'a>(tests: &[&'a Outcome], run: &Run) -> Vec<Group<'a>> {
+pub fn groups<'a>(tests: &[&'a Outcome], run: &'a Run) -> Vec<Group<'a>> {
     let project = Project::of(run);
+    let only = only_change(run);
     let known: Vec<(&Why, Responsible<'_>)> =
         tests.iter().filter_map(|outcome| Some((outcome.why.as_ref()?, Responsible::of(outcome)?))).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for outcome in tests {
-        let responsible = Responsible::of(outcome).unwrap_or_else(|| by_code(outcome, &known, &project));
+        let by_change = || only.map(|item| by_item(item, &known));
+        let by_code = || by_code(outcome, &known, &project);
+        let responsible = Responsible::of(outcome).or_else(by_change).unwrap_or_else(by_code);
         match groups.iter_mut().find(|group| group.responsible == responsible) {
             Some(group) => group.tests.push(outcome),
             None => groups.push(Group { responsible, tests: vec![outcome] }),
@@ -108,6 +115,30 @@ pub fn groups<'a>(tests: &[&'a Outcome], run: &Run) -> Vec<Group<'a>> {
     }
     groups.sort_by_key(|group| (group.responsible == Responsible::Unknown, std::cmp::Reverse(group.tests.len())));
     groups
+}
+
+/// Returns the only item in which the versions differ, apart from tests.
+fn only_change(run: &Run) -> Option<&CodeChange> {
+    let is_test = |item: &CodeChange| {
+        let within =
+            |test: &str| test.strip_suffix(&item.item).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
+        run.outcomes.iter().any(|outcome| within(&outcome.test.name))
+    };
+    let mut others =
+        run.selection.changes.iter().filter(|part| !matches!(part, ChangedPart::Item(item) if is_test(item)));
+    match (others.next(), others.next()) {
+        (Some(ChangedPart::Item(item)), None) => Some(item),
+        _ => None,
+    }
+}
+
+/// Returns an item as the cause: the function, if an explanation names it.
+fn by_item<'a>(item: &'a CodeChange, known: &[(&Why, Responsible<'a>)]) -> Responsible<'a> {
+    let is_item = |responsible: &&Responsible<'_>| match responsible {
+        Responsible::Function { function, .. } => function.file == item.path && function.is_named(&item.item),
+        _ => false,
+    };
+    known.iter().map(|(_, responsible)| responsible).find(is_item).cloned().unwrap_or(Responsible::Item(item))
 }
 
 /// Returns the cause of a test without an explanation, based on the explanations of other tests.
@@ -282,6 +313,32 @@ mod tests {
             "not explained: 4 tests slower, +10.0 % to +40.0 %",
         ];
         check(&tests, &expected);
+    }
+
+    #[test]
+    fn the_only_change_is_the_cause_where_it_was_inlined_too() {
+        let item = |item: &str, path: &str| {
+            ChangedPart::Item(CodeChange { change: ChangeKind::Changed, item: item.into(), path: path.into(), line: 9 })
+        };
+        let inlined = slower("tests::a", 0.1, &["krate::tests::a::a"]);
+        let explained = explained_outcome("tests::b", 0.4, &["krate::tests::b::b"]);
+        let check = |tests: &[&Outcome], changes: Vec<ChangedPart>, expected: &[&str]| {
+            let mut run = run(tests.iter().map(|test| (*test).clone()).collect());
+            run.selection.changes = changes;
+            assert_eq!(groups(tests, &run).iter().map(Group::name).collect::<Vec<_>>(), expected);
+        };
+        let test = item("tests::b", "src/lexer.rs");
+        let named = "lexer::word (src/lexer.rs:12), changed";
+        check(&[&inlined, &explained], vec![item("word", "src/lexer.rs"), test.clone()], &[named]);
+        check(&[&inlined], vec![item("word", "src/lexer.rs")], &["word (src/lexer.rs:9), changed"]);
+        // Something else may be the cause.
+        check(
+            &[&inlined, &explained],
+            vec![item("word", "src/lexer.rs"), item("line", "src/lexer.rs")],
+            &[named, "not explained"],
+        );
+        let lock_file = ChangedPart::File("Cargo.lock".to_owned());
+        check(&[&inlined], vec![item("word", "src/lexer.rs"), lock_file], &["not explained"]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub fn annotations(run: &Run) -> String {
     let slower = sections.get(Kind::Tests(Verdict::Slower));
     let mut groups: Vec<&Group<'_>> = slower.iter().flat_map(|section| &section.causes).collect();
     // Annotations with a place are more useful than those without.
-    groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. }));
+    groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. } | Responsible::Item(_)));
     let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     let of_group = |group: &&Group<'_>| {
         let tests = count(group.tests.len(), "test");
@@ -32,6 +32,10 @@ pub fn annotations(run: &Run) -> String {
             Responsible::Function { function, .. } => (
                 format!("file={},line={},", property(&function.file), function.line),
                 format!("{} makes {tests} {slower}", function.name),
+            ),
+            Responsible::Item(item) => (
+                format!("file={},line={},", property(&item.path), item.line),
+                format!("{} makes {tests} {slower}", item.item),
             ),
             Responsible::Unknown => (String::new(), format!("{tests} {slower}")),
             Responsible::Other(_) | Responsible::Code(_) => {

@@ -107,7 +107,11 @@ pub fn add_causes(explanation: &mut Explanation, attribution: &Attribution, know
     for part in &mut parts {
         part.callers = part.function.map_or_else(Vec::new, |function| changed_callers(explanation, function, known));
     }
-    let causes = reaching.into_iter().map(|suspect| {
+    let responsible = explanation.responsible.iter().map(|responsible| &explanation.functions[responsible.function]);
+    let responsible: Vec<&Function> = responsible.collect();
+    // Those are named already, with what they pass on.
+    let others = reaching.into_iter().filter(|suspect| !responsible.iter().any(|function| suspect.is(function)));
+    let causes = others.map(|suspect| {
         let is_timed = is_timed(suspect, known);
         let is_reached = |part: &&Unchanged<'_>| {
             if is_timed {
@@ -561,6 +565,16 @@ mod tests {
         let facts = Facts { suspects: vec![dependency("memchr", &["app", "codec"]), code("app/src/lib.rs", "run")] };
         // The test calls `run`, not the other way.
         check(&explain_sample(SLOWER, "run", &facts), &[("changed run", 0.9), ("memchr", 1.0)]);
+    }
+
+    #[test]
+    fn who_is_responsible_is_not_another_cause() {
+        let facts = Facts { suspects: vec![code("app/src/lib.rs", "run")] };
+        // `run` itself is slower, too.
+        let found = explain_sample([[10.0, 10.0], [5.0, 65.0], [10.0, 40.0], [10.0, 70.0]], "run", &facts);
+        let function = |index: usize| &found.functions[found.responsible[index].function].name;
+        assert!((0..found.responsible.len()).any(|index| function(index) == "run"), "{found:?}");
+        check(&found, &[]);
     }
 
     #[test]

@@ -313,8 +313,11 @@ impl Confirmer<'_, '_> {
         }
         let subject = &self.subjects[open.subject];
         let programs = self.layouts.first_programs(self.sides, subject)?;
-        let trial = Trial { bench: self.bench, config: &open.config, programs };
+        let config = open.config.plus(self.extra.of_test(&open.config));
+        let trial = Trial { bench: self.bench, config: &config, programs };
+        let started = Instant::now();
         let change = meter::instructions(&trial, &open.settled, least_instructions(change, doubt), self.random)?;
+        self.extra.take(started.elapsed().saturating_sub(open.config.per_test_budget));
         Ok(Instructions { doubt, change })
     }
 

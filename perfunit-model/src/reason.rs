@@ -224,6 +224,11 @@ impl Reason {
         matches!(self, Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. })
     }
 
+    /// Returns true if only data files of the test changed, so that there is no change of code to measure.
+    pub fn is_only_data_changed(&self) -> bool {
+        matches!(self, Reason::DataChanged { .. })
+    }
+
     /// Returns the same reason for a test that passes on neither version.
     #[must_use]
     pub fn on_both(mut self) -> Self {

@@ -177,8 +177,6 @@ pub enum SelectedBecause {
     UsesType { name: String, method: String, item: CodeChange },
     /// The test names the first of these items, which leads to a changed one.
     Through { item: CodeChange, between: Vec<String>, is_call: bool },
-    /// A file in the test's package differs.
-    DataFile,
     /// A run of the test executed this function of a program that it starts, with the item if the function itself
     /// changed.
     InProgram { program: String, function: String, item: Option<CodeChange> },
@@ -451,7 +449,6 @@ impl fmt::Display for SelectedBecause {
                 let dots = if between.len() > SHOWN { ", .." } else { "" };
                 write!(f, "{verb} {item} through {shown}{dots}")
             }
-            Self::DataFile => f.write_str("a file in its package differs"),
             Self::InProgram { program, item: Some(item), .. } => {
                 write!(f, "executes {item} in {program}, which it starts")
             }

@@ -162,13 +162,17 @@ impl fmt::Display for Excluded {
 /// Returns true if selection dropped the test because the change cannot reach it.
 pub fn is_unaffected(outcome: &Outcome) -> bool {
     let dropped = outcome.reason.is_none() && outcome.selected_because.is_none();
-    let same = outcome.reason.as_ref().is_some_and(Reason::is_unaffected);
-    outcome.verdict == Verdict::NotMeasured && (dropped || same || is_only_data_changed(outcome))
+    let same = outcome.reason.as_ref().is_some_and(|reason| reason.is_unaffected() || reason.is_only_data_changed());
+    outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 
-/// Returns true if only data files of the test changed, so that there is no change of code to measure.
-pub fn is_only_data_changed(outcome: &Outcome) -> bool {
-    matches!(outcome.reason, Some(Reason::DataChanged { .. }))
+/// Counts the tests that differ only in data files, given the reasons of all tests: `2 differ only in data files`.
+pub fn only_data_changed<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Option<(usize, &'static str)> {
+    match reasons.filter(|reason| reason.is_only_data_changed()).count() {
+        0 => None,
+        1 => Some((1, "differs only in data files")),
+        tests => Some((tests, "differ only in data files")),
+    }
 }
 
 fn is_filtered(outcome: &Outcome) -> bool {

@@ -191,6 +191,8 @@ fn summary(listing: &Listing) -> Text {
         return text;
     }
     let text = text.and(format!(",{}", counts::in_targets(&listing.selection)));
+    let data = counts::only_data_changed(listing.tests.iter().filter_map(|listed| listed.reason.as_ref()));
+    let text = data.map_or(text.clone(), |(tests, differ)| text.and(format!("; {tests} {differ}")));
     let elsewhere = listing.tests.iter().filter(|listed| is_of_other_shard(listed)).count();
     let text = if elsewhere > 0 { text.and(format!("; {elsewhere} more in other shards")) } else { text };
     let filtered = listing.tests.iter().filter(|listed| listed.reason == Some(Reason::Filtered)).count();

@@ -123,8 +123,9 @@ fn tests(run: &Run, screen: &mut Screen) {
     let place = counts::in_targets(selection);
     let mut text = Text::new(STRONG, selection.found.to_string()).and(format!(" found{place}"));
     let idle = selection.reachable - selection.executed;
-    let data = run.outcomes.iter().filter(|outcome| counts::is_only_data_changed(outcome)).count();
-    let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - idle - data;
+    let data = counts::only_data_changed(run.outcomes.iter().filter_map(|outcome| outcome.reason.as_ref()));
+    let others = idle + data.map_or(0, |(tests, _)| tests);
+    let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - others;
     if unaffected > 0 {
         text = text.and(format!(", {unaffected} cannot have changed"));
     }
@@ -132,8 +133,8 @@ fn tests(run: &Run, screen: &mut Screen) {
         text = text
             .and(format!(", {idle} {} changed code", if idle == 1 { "does not execute" } else { "do not execute" }));
     }
-    if data > 0 {
-        text = text.and(format!(", {data} {} only in data files", if data == 1 { "differs" } else { "differ" }));
+    if let Some((tests, differ)) = data {
+        text = text.and(format!(", {tests} {differ}"));
     }
     let measured = counts::count_measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));

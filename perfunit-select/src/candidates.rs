@@ -340,8 +340,7 @@ fn is_borne_out(names: &SelectedBecause, reached: &[ReachedBy], why: Option<&Why
         | SelectedBecause::Code { .. }
         | SelectedBecause::Other { .. }
         | SelectedBecause::InProgram { .. }
-        | SelectedBecause::Unwatched { .. }
-        | SelectedBecause::DataFile => return true,
+        | SelectedBecause::Unwatched { .. } => return true,
     };
     if !reached.contains(&ReachedBy::Item(item.clone())) {
         return false;

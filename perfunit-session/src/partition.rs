@@ -73,13 +73,13 @@ fn hash(test: &TestId) -> u64 {
 mod tests {
     use super::*;
     use perfunit_measure::Measuring;
-    use perfunit_model::{SelectedBecause, Sides, TargetId, TargetKind};
+    use perfunit_model::{ReachedBy, SelectedBecause, Sides, TargetId, TargetKind};
 
     fn candidates(names: &[String]) -> Candidates {
         let target = TargetId { package: "demo".to_owned(), kind: TargetKind::Lib, name: "demo".to_owned() };
         let candidate = |name: &String| Candidate {
             test: TestId { target: target.clone(), name: name.clone() },
-            because: SelectedBecause::DataFile,
+            because: SelectedBecause::Target(ReachedBy::Request),
             why: None,
             enters: None,
             capture: None,

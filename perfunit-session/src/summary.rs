@@ -1,8 +1,6 @@
 //! Summarizes the selection.
 
-use perfunit_model::{
-    ChangedPart, Effect, Listed, NothingBecause, Outcome, Reason, SelectedBecause, Selection, TestId, variant_name,
-};
+use perfunit_model::{ChangedPart, Effect, Listed, NothingBecause, Outcome, Reason, Selection, TestId, variant_name};
 use perfunit_select::Candidate;
 use std::collections::BTreeSet;
 
@@ -59,13 +57,22 @@ pub fn list_tests(chosen: Vec<Candidate>, excluded: Vec<Outcome>, by_name: &BTre
         by_name: by_name.contains(&test),
         test,
         capture,
-        // The test counts as changed, although there is nothing to compare.
-        selected_because: match &reason {
-            Some(Reason::DataChanged { .. }) => Some(SelectedBecause::DataFile),
-            _ => None,
-        },
+        selected_because: None,
         why,
         reason,
     });
     chosen.chain(excluded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::samples;
+
+    #[test]
+    fn a_test_that_differs_only_in_data_files_is_not_selected() {
+        let reason = || Some(Reason::DataChanged { path: "a.stderr".into() });
+        let listed = list_tests(Vec::new(), vec![samples::unmeasured("a", reason())], &BTreeSet::new());
+        assert_eq!((listed[0].selected_because.as_ref(), &listed[0].reason), (None, &reason()));
+    }
 }

@@ -185,6 +185,24 @@ fn an_empty_list_says_why() {
 }
 
 #[test]
+fn tests_that_differ_only_in_data_files_are_counted_like_in_the_report() {
+    let mut listing = listing();
+    let data = || Some(Reason::DataChanged { path: "tests/ui/a.stderr".into() });
+    listing.tests = vec![list_test("a", None, data()), list_test("b", None, data()), list_test("c", None, None)];
+    listing.selection.unmeasured_targets.clear();
+    check(
+        &listing,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) -> working tree (8d01e7b + changes)
+
+     Summary  0 of 412 tests can have changed, in 3 of 12 targets; 2 differ only in data files
+
+"]],
+    );
+}
+
+#[test]
 fn the_json_form_has_every_test() {
     let listing = listing();
     let text = json(&listing);

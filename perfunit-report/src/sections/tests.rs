@@ -7,8 +7,8 @@ use perfunit_model::samples::{self, measured, outcome, run, unmeasured, whole};
 use perfunit_model::{
     AcceptedLoss, CallFailure, Denied, FailedOn, Failure, Function, GeneratedCalls, Generation, GrowthFinding,
     GrowthUnseen, Metric, MetricVerdict, Mode, NoVerdict, NotCaptured, NotCompared, NotGenerated, NotMetered, Note,
-    Outcome, Ratchet, Reason, Run, SelectedBecause, Sides, SystemCall, TestCodeItem, Uncovered, UncoveredBecause,
-    UnseenBecause, Verdict, VersionName, Warning, WithoutWorkload,
+    Outcome, Ratchet, ReachedBy, Reason, Run, SelectedBecause, Sides, SystemCall, TestCodeItem, Uncovered,
+    UncoveredBecause, UnseenBecause, Verdict, VersionName, Warning, WithoutWorkload,
 };
 use serde_json::Value;
 use snapbox::{assert_data_eq, file};
@@ -111,7 +111,7 @@ fn rich() -> Run {
     run.outcomes
         .extend(reasons().into_iter().enumerate().map(|(n, reason)| unmeasured(&format!("r::t{n}"), Some(reason))));
     let mut lost = unmeasured("lost", None);
-    lost.selected_because = Some(SelectedBecause::DataFile);
+    lost.selected_because = Some(SelectedBecause::Target(ReachedBy::Request));
     run.outcomes.push(lost);
     let mut prob = outcome("prob", Verdict::Inconclusive, Some(measured(1e3, 0.3)));
     prob.reason = Some(Reason::Unconfirmed { seen: Verdict::Slower });

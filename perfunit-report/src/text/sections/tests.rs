@@ -3,8 +3,8 @@ use crate::text::{TextOptions, undecided_lines};
 use perfunit_model::format::{Glyphs, without_escapes};
 use perfunit_model::samples::{self, run, test, unmeasured};
 use perfunit_model::{
-    Environment, FailedOn, Failure, Growth, LeftOutBy, NotCounted, PartitionKind, Reason, SelectedBecause, Uncovered,
-    UncoveredBecause, UnmeasuredTarget,
+    Environment, FailedOn, Failure, Growth, LeftOutBy, NotCounted, PartitionKind, ReachedBy, Reason, SelectedBecause,
+    Uncovered, UncoveredBecause, UnmeasuredTarget,
 };
 
 const NOT_MEASURED: Kind = Kind::Tests(Verdict::NotMeasured);
@@ -146,7 +146,7 @@ fn folded_tests_are_a_list_until_everything_is_asked_for() {
 #[test]
 fn unaffected_tests_are_not_explained_but_a_lost_reason_is() {
     let mut lost = unmeasured("lost", None);
-    lost.selected_because = Some(SelectedBecause::DataFile);
+    lost.selected_because = Some(SelectedBecause::Target(ReachedBy::Request));
     let same = unmeasured("same", Some(Reason::SameExecutable));
     let run = run(vec![unmeasured("calm", None), same, lost]);
     let expected = "\

@@ -123,6 +123,14 @@ pub enum NothingBecause {
     CommentsAndNotRead {
         files: usize,
     },
+    /// Manifests and lock files differ only in what affects no build.
+    Manifests {
+        files: usize,
+    },
+    /// Manifests differ only in what affects no build, and other files are irrelevant, too.
+    NoEffect {
+        files: usize,
+    },
     /// The targets that the change can reach have no tests.
     NoTests {
         targets: usize,
@@ -336,6 +344,23 @@ pub enum Uncompared {
     },
 }
 
+impl NothingBecause {
+    /// Returns the reason if this many files differ, all of them irrelevant for one of these reasons.
+    pub fn irrelevant(files: usize, reasons: &[Irrelevance]) -> Self {
+        let has = |kinds: &[Irrelevance]| reasons.iter().any(|reason| kinds.contains(reason));
+        let comments = has(&[Irrelevance::OnlyCommentsOrFormatting]);
+        let manifests = has(&[Irrelevance::OnlyPackageDescription, Irrelevance::OnlyLocalVersions]);
+        let unread = has(&[Irrelevance::Documentation, Irrelevance::Tooling]);
+        match (comments, manifests, unread) {
+            (true, false, false) => Self::Comments { files },
+            (true, false, true) => Self::CommentsAndNotRead { files },
+            (false, false, _) => Self::NotRead { files },
+            (false, true, false) => Self::Manifests { files },
+            (_, true, _) => Self::NoEffect { files },
+        }
+    }
+}
+
 impl fmt::Display for ChangedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -362,7 +387,7 @@ impl fmt::Display for Irrelevance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OnlyCommentsOrFormatting => "only comments, documentation or formatting differ",
-            Self::OnlyPackageDescription => "only the package's description differs",
+            Self::OnlyPackageDescription => "only settings of the package that affect no build differ",
             Self::OnlyLocalVersions => "only versions of the workspace's own packages differ",
             Self::Documentation => "documentation that no Rust file mentions",
             Self::Tooling => "settings of development tools",
@@ -394,6 +419,14 @@ impl fmt::Display for NothingBecause {
             Self::CommentsAndNotRead { files } => {
                 write!(f, "only comments, documentation and formatting differ ({})", count(files, "file"))
             }
+            Self::Manifests { files } => {
+                write!(f, "only settings of manifests that affect no build differ ({})", count(files, "file"))
+            }
+            Self::NoEffect { files } => write!(
+                f,
+                "only comments, documentation and settings that affect no build differ ({})",
+                count(files, "file")
+            ),
             Self::NoTests { targets: 1 } => f.write_str("the only target that the change can reach has no tests"),
             Self::NoTests { targets } => write!(f, "the {targets} targets that the change can reach have no tests"),
             Self::SameExecutables => f.write_str("the test executables of both versions are identical"),
@@ -534,5 +567,27 @@ impl fmt::Display for Uncompared {
             Self::IncompleteInputs { why } => why.fmt(f),
             Self::Unreadable { why } => f.write_str(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn irrelevant_files_are_described_by_what_differs_in_them() {
+        use Irrelevance::{Documentation, OnlyCommentsOrFormatting, OnlyLocalVersions, OnlyPackageDescription, Tooling};
+        let check = |reasons: &[Irrelevance], expected: &str| {
+            let because = NothingBecause::irrelevant(reasons.len(), reasons);
+            assert_eq!(because.to_string(), format!("only {expected} differ ({})", count(reasons.len(), "file")));
+        };
+        check(&[OnlyPackageDescription], "settings of manifests that affect no build");
+        check(&[OnlyPackageDescription, OnlyLocalVersions], "settings of manifests that affect no build");
+        check(&[Documentation, Tooling], "documentation and files that no build reads");
+        check(&[OnlyCommentsOrFormatting], "comments, documentation comments and formatting");
+        check(&[OnlyCommentsOrFormatting, Documentation], "comments, documentation and formatting");
+        let all = "comments, documentation and settings that affect no build";
+        check(&[OnlyPackageDescription, Documentation], all);
+        check(&[OnlyCommentsOrFormatting, OnlyPackageDescription], all);
     }
 }

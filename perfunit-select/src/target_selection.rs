@@ -375,10 +375,6 @@ fn nothing_because(versions: &Versions, selected: &TargetSelection) -> NothingBe
     if !ignored.is_empty() {
         return NothingBecause::Ignored { files };
     }
-    let comments = diff.irrelevant.iter().filter(|(_, why)| *why == Irrelevance::OnlyCommentsOrFormatting).count();
-    match comments {
-        0 => NothingBecause::NotRead { files },
-        _ if comments == diff.irrelevant.len() => NothingBecause::Comments { files },
-        _ => NothingBecause::CommentsAndNotRead { files },
-    }
+    let reasons: Vec<Irrelevance> = diff.irrelevant.iter().map(|(_, why)| *why).collect();
+    NothingBecause::irrelevant(files, &reasons)
 }

@@ -576,7 +576,9 @@ mod tests {
 
     #[test]
     fn irrelevant_files_are_described_by_what_differs_in_them() {
-        use Irrelevance::{Documentation, OnlyCommentsOrFormatting, OnlyLocalVersions, OnlyPackageDescription, Tooling};
+        use Irrelevance::{
+            Documentation, OnlyCommentsOrFormatting, OnlyLocalVersions, OnlyPackageDescription, Tooling,
+        };
         let check = |reasons: &[Irrelevance], expected: &str| {
             let because = NothingBecause::irrelevant(reasons.len(), reasons);
             assert_eq!(because.to_string(), format!("only {expected} differ ({})", count(reasons.len(), "file")));

@@ -189,6 +189,39 @@ pub enum AcceptanceUnused {
     OfNothing { name: String, place: String },
 }
 
+impl Warning {
+    /// Adds warnings to others. Warnings about the machine that differ only in their figures become one.
+    pub fn add(all: &mut Vec<Self>, more: impl IntoIterator<Item = Self>) {
+        for warning in more {
+            let joined = all.iter_mut().find_map(|known| match (&*known, &warning) {
+                (Self::Machine(known_machine), Self::Machine(machine)) => {
+                    Some((known_machine.joined(*machine)?, known))
+                }
+                _ => None,
+            });
+            match joined {
+                Some((machine, known)) => *known = Self::Machine(machine),
+                None => all.push(warning),
+            }
+        }
+    }
+}
+
+impl Machine {
+    /// Returns both effects as one, with the larger share and the sum of events; `None` if they are of different kinds.
+    fn joined(self, other: Self) -> Option<Self> {
+        Some(match (self, other) {
+            (Self::SharedCore { percent, moves }, Self::SharedCore { percent: second, moves: more }) => {
+                Self::SharedCore { percent: percent.max(second), moves: moves + more }
+            }
+            (Self::Steal { percent }, Self::Steal { percent: second }) => Self::Steal { percent: percent.max(second) },
+            (Self::Throttled { times }, Self::Throttled { times: more }) => Self::Throttled { times: times + more },
+            (Self::Overheated { times }, Self::Overheated { times: more }) => Self::Overheated { times: times + more },
+            _ => return (self == other).then_some(self),
+        })
+    }
+}
+
 /// Maximum number of packages in the warning about excluded packages.
 const NAMED_PACKAGES: usize = 5;
 
@@ -453,5 +486,26 @@ impl Display for Shards {
                  has the result of its own shard",
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_about_the_machine_that_differ_only_in_figures_are_one() {
+        let shared = |percent, moves| Warning::Machine(Machine::SharedCore { percent, moves });
+        let throttled = |times| Warning::Machine(Machine::Throttled { times });
+        let mut all = vec![shared(52, 1), Warning::WithoutRunner, throttled(2)];
+        Warning::add(
+            &mut all,
+            [Warning::WithoutRunner, shared(74, 2), throttled(3), Warning::Machine(Machine::Unmoved)],
+        );
+        let once = Warning::Machine(Machine::Unmoved);
+        let expected = [shared(74, 3), Warning::WithoutRunner, throttled(5), Warning::WithoutRunner, once.clone()];
+        assert_eq!(all, expected);
+        Warning::add(&mut all, [once]);
+        assert_eq!(all, expected);
     }
 }

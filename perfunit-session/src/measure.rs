@@ -59,7 +59,7 @@ impl Measured {
             self.growth.get_or_insert_default().add(more);
         }
         self.outcomes.extend(more.outcomes);
-        self.warnings.extend(more.warnings);
+        Warning::add(&mut self.warnings, more.warnings);
         self.pooled.extend(more.pooled);
         match (&mut self.environment, more.environment) {
             (Some(environment), Some(more)) => environment.layouts.extend(more.layouts),
@@ -341,4 +341,18 @@ fn with_time(figures: &Figures) -> Metrics {
     let mut metrics = figures.metrics.clone();
     metrics.insert(Metric::Time, Ok(time));
     metrics
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perfunit_model::Machine;
+
+    #[test]
+    fn both_pairings_warn_of_the_same_machine_once() {
+        let shared = |percent| vec![Warning::Machine(Machine::SharedCore { percent, moves: 0 })];
+        let mut measured = Measured { warnings: shared(74), ..Measured::default() };
+        measured.add(Measured { warnings: shared(52), ..Measured::default() });
+        assert_eq!(measured.warnings, shared(74));
+    }
 }

@@ -159,7 +159,7 @@ fn warnings(runs: &[&Run], outcomes: &[Outcome]) -> Vec<Warning> {
     let mut warnings: Vec<Warning> = Vec::new();
     for warning in runs.iter().flat_map(|run| &run.warnings) {
         if !warnings.contains(warning) {
-            warnings.push(warning.clone());
+            Warning::add(&mut warnings, [warning.clone()]);
         }
     }
     let processors = processors(runs);

@@ -3,7 +3,7 @@
 use crate::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
 use crate::figures::{Detail, Words, row, status};
 use crate::ratchet::accepted_of;
-use crate::sections::{Kind, Section, Sections, place, unmeasured_targets};
+use crate::sections::{Item, Kind, Section, Sections, place, unmeasured_targets};
 use crate::terminal::{BAD, DIM, GOOD, INDENT, Layout, Row, STRONG, Screen, Text, WARN, test_id};
 use crate::{causes, caveats, sections};
 use perfunit_model::format::{self, Glyphs, count, one_line};
@@ -28,7 +28,8 @@ pub fn write(kind: Kind, run: &Run, sections: &Sections<'_>, detail: Detail, scr
         (Kind::Generated, _) => write_generated(run, detail, screen),
         (Kind::Failing, Some(section)) => failing(section, detail, screen),
         (Kind::Functions, Some(section)) => means(section, screen),
-        (Kind::Uncovered | Kind::NotCompiled, Some(section)) => functions(section, detail, screen),
+        (Kind::Uncovered, Some(section)) => functions(section, sections.get(Kind::NotCompiled), detail, screen),
+        (Kind::NotCompiled, Some(section)) => functions(section, sections.get(Kind::Uncovered), detail, screen),
         (Kind::Scaling, Some(section)) => {
             for item in &section.items {
                 screen.status("Growth", BAD, &Text::new(STRONG, &item.name).and(format!(": {}", item.text)));
@@ -72,12 +73,16 @@ fn means(section: &Section<'_>, screen: &mut Screen) {
 
 /// Writes the changed functions that no test executes, and those that are not compiled.
 pub fn coverage(selection: &Selection, detail: Detail, screen: &mut Screen) {
-    for section in sections::of_coverage(selection).iter().flatten() {
-        functions(section, detail, screen);
+    let [uncovered, not_compiled] = &sections::of_coverage(selection);
+    for (section, other) in [(uncovered, not_compiled), (not_compiled, uncovered)] {
+        if let Some(section) = section {
+            functions(section, other.as_ref(), detail, screen);
+        }
     }
 }
 
-fn functions(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
+/// Writes a section of functions; the `other` section may have functions with the same names.
+fn functions(section: &Section<'_>, other: Option<&Section<'_>>, detail: Detail, screen: &mut Screen) {
     let status = if section.kind == Kind::Uncovered { "Uncovered" } else { "Not compiled" };
     let text = Text::new(STRONG, &section.headline).and(":");
     if detail == Detail::Full {
@@ -89,7 +94,11 @@ fn functions(section: &Section<'_>, detail: Detail, screen: &mut Screen) {
         return;
     }
     // A function can occur once for each platform or feature.
-    let mut names: Vec<_> = section.names().collect();
+    let is_in_both = |name: &str| other.is_some_and(|other| other.names().any(|known| known == name));
+    let name = |item: &Item<'_>| {
+        if is_in_both(&item.name) { format!("{} ({})", item.name, item.place()) } else { item.name.clone() }
+    };
+    let mut names: Vec<String> = section.items.iter().map(name).collect();
     names.dedup();
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(", ... and {more} more (-v)") } else { String::new() };

@@ -82,6 +82,27 @@ Not compiled  the changes to 2 functions are excluded from the build by the feat
     assert_eq!(without_escapes(&screen.finish()), expected);
 }
 
+#[test]
+fn functions_that_are_only_in_part_compiled_are_told_apart_by_place() {
+    let function = |line, name: &str| Function { line, name: name.into(), ..samples::uncovered().function };
+    let uncovered = |line, name| Uncovered { function: function(line, name), because: UncoveredBecause::Unreached };
+    let selection = Selection {
+        uncovered: vec![uncovered(3, "get_current"), uncovered(9, "unused")],
+        not_compiled: vec![function(20, "get_current"), function(30, "get_default")],
+        left_out_by: [LeftOutBy::Features].into(),
+        ..Selection::default()
+    };
+    let mut screen = Screen::new(0, Glyphs::Ascii);
+    coverage(&selection, Detail::Brief, &mut screen);
+    let expected = "   Uncovered  2 changed functions are executed by no test: get_current (src/idle.rs:3), unused
+Not compiled  the changes to 2 functions are excluded from the build by the features (--features): get_current (src/idle.rs:20), get_default
+";
+    let text = without_escapes(&screen.finish());
+    assert_eq!(text, expected);
+    let run = Run { selection, ..run(Vec::new()) };
+    assert_eq!(plain_text(&run, &[Kind::Uncovered, Kind::NotCompiled], Detail::Brief), text);
+}
+
 #[track_caller]
 fn check_reasons(reasons: &[(&str, Option<Reason>)], detail: Detail, expected: &str) {
     let outcomes = reasons.iter().map(|(name, reason)| unmeasured(name, reason.clone())).collect();

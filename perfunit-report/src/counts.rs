@@ -2,7 +2,7 @@
 
 use super::figures::{self, Words};
 use perfunit_model::format::{Glyphs, count, threshold};
-use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
+use perfunit_model::{NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -90,12 +90,19 @@ fn label(verdict: Verdict, words: Words, run: &Run, glyphs: Glyphs) -> String {
 }
 
 /// Returns the bound that reports name for an unchanged test, or one that changed below the threshold: its margin, and if
-/// that is larger than the run's, the next of the run's bounds.
+/// that is larger than the run's, the next of the run's bounds. A margin beyond these is that of a very short test, so the
+/// smallest bound that its interval excludes counts, or else whole per cents.
 pub fn bound(outcome: &Outcome, run: &Run) -> f64 {
     let usual = run.threshold.margin();
-    let margin = outcome.measured.as_ref().map_or(usual, Measured::margin);
-    let next = run.bound.bounds().map(f64::from).find(|bound| *bound >= margin);
-    next.filter(|_| margin > usual).unwrap_or(margin)
+    let Some(measured) = &outcome.measured else { return usual };
+    let margin = measured.margin();
+    if margin <= usual {
+        return margin;
+    }
+    let next = run.bound.bounds().find(|bound| bound.fraction() >= margin).map(f64::from);
+    let typed = (margin <= measured.asked.margin()).then_some(margin);
+    let excluded = || Some(f64::from(outcome.possible?.within(run.bound)?));
+    next.or(typed).or_else(excluded).unwrap_or_else(|| (100.0 * margin).ceil() / 100.0)
 }
 
 /// Returns the smallest and the largest [`bound`] of tests.
@@ -227,7 +234,7 @@ mod tests {
     use crate::{Format, Rendering, TextOptions, render};
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, open_within, outcome, run, unmeasured};
-    use perfunit_model::{Denied, Measured, Metric, Reason, variant_name};
+    use perfunit_model::{Denied, Measured, Metric, PossibleChange, Reason, variant_name};
 
     /// Builds a run with tests of each kind, in different numbers.
     fn of_each_kind() -> Run {
@@ -293,6 +300,21 @@ mod tests {
         assert_eq!(groups(&run), of(&[("2%", 1), ("5%", 2), ("10%", 1), ("50%", 1)]));
         run.set_bound("4%".parse().unwrap());
         assert_eq!(groups(&run), of(&[("2%", 1), ("4%", 1)]));
+    }
+
+    #[test]
+    fn a_margin_beyond_the_bounds_is_that_of_the_interval_or_of_whole_per_cents() {
+        let with = |threshold, asked: &str, possible: Option<(f64, f64)>| {
+            let asked = asked.parse().unwrap();
+            let measured = Measured { threshold, asked, ..measured(6.5, 0.01) };
+            let possible = possible.map(|(slower, faster)| PossibleChange { slower, faster });
+            Outcome { possible, ..outcome("a", Verdict::ChangedBelowThreshold, Some(measured)) }
+        };
+        let said = |outcome: &Outcome| threshold(bound(outcome, &run(vec![outcome.clone()])));
+        assert_eq!(said(&with(0.1605, "1%", Some((0.057, 0.0)))), "10 %");
+        assert_eq!(said(&with(0.1605, "1%", Some((0.12, 0.0)))), "17 %");
+        assert_eq!(said(&with(0.1605, "1%", None)), "17 %");
+        assert_eq!(said(&with(0.125, "12.5%", Some((0.057, 0.0)))), "12.5 %");
     }
 
     #[test]

@@ -2,7 +2,9 @@ use super::*;
 use crate::terminal::BAD;
 use perfunit_model::format::without_escapes;
 use perfunit_model::samples::{full, measured, metered, outcome, run, unmeasured};
-use perfunit_model::{Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, Reason, Spent, Stages, Warning};
+use perfunit_model::{
+    Capture, Machine, Measured, Metric, MetricVerdict, NotMetered, PossibleChange, Reason, Spent, Stages, Warning,
+};
 use snapbox::{IntoData, assert_data_eq, str};
 
 const WIDE: TextOptions = TextOptions { width: 0, verbose: false, unicode: true };
@@ -335,8 +337,16 @@ fn unchanged_tests_are_counted_by_the_bound_that_they_exclude() {
         "Summary  3 unchanged (within ±2 % to ±5 %)  [build 1.2 s]",
     ];
     assert_eq!(lines(&run), expected);
-    run.outcomes.extend([unchanged("d", 0.12), unchanged("e", 0.154)]);
-    assert_eq!(lines(&run)[3], "Unchanged  2 tests (within ±12 % to ±15.4 %)");
+    let wide = |name, threshold| {
+        let possible = Some(PossibleChange { slower: 0.11, faster: 0.0 });
+        Outcome { possible, ..unchanged(name, threshold) }
+    };
+    run.outcomes.extend([wide("d", 0.12), wide("e", 0.154)]);
+    assert_eq!(lines(&run)[3], "Unchanged  2 tests (within ±12 % to ±16 %)");
+    // The interval excludes more than the margin of a test of a few ns.
+    run.outcomes.truncate(3);
+    run.outcomes.push(unchanged("f", 0.1605));
+    assert_eq!(lines(&run)[1], "Unchanged  2 tests (within ±2 %)");
 }
 
 #[test]

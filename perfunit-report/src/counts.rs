@@ -125,22 +125,22 @@ pub fn in_targets(selection: &Selection) -> String {
     }
 }
 
-/// The slowdown that a run excludes for most of its tests.
+/// The slowdown that a run excludes for most of its measured tests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Excluded {
     /// The slowdown, as a fraction of base.
     pub slower_by: f64,
     /// Tests that exclude such a slowdown.
     pub tests: usize,
-    /// Tests that can have changed, measured or not.
+    /// Measured tests.
     pub of: usize,
 }
 
 impl Excluded {
-    /// Returns the smallest bound that at least nine in ten tests exclude, otherwise the largest bound; `None` if no
+    /// Returns the smallest bound that at least nine in ten measured tests exclude, otherwise the largest bound; `None` if no
     /// test excludes it.
     pub fn of(run: &Run) -> Option<Self> {
-        let of = count_measured(run) + Unmeasured::of(run).not_measured;
+        let of = count_measured(run);
         let excludes = |outcome: &&Outcome, slower_by| outcome.possible.is_some_and(|found| found.slower < slower_by);
         let all = run.bound.bounds().map(|bound| {
             let slower_by = bound.fraction();
@@ -162,7 +162,8 @@ impl fmt::Display for Excluded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { slower_by, tests, of } = self;
         let are = if *tests == 1 { "is" } else { "are" };
-        write!(f, "{tests} of {} {are} not slower by {} or more", count(*of, "test"), threshold(*slower_by))
+        let all = count(*of, "measured test");
+        write!(f, "{tests} of {all} {are} not slower by {} or more", threshold(*slower_by))
     }
 }
 
@@ -269,14 +270,17 @@ mod tests {
         let late = || unmeasured("late", Some(Reason::BudgetUsedUp));
         let other = || unmeasured("other", Some(Reason::SameCode));
         let same = || outcome("same", Verdict::Same, Some(measured(1e3, 0.0)));
-        assert_eq!(said(1, 9, vec![other()]).unwrap(), "9 of 10 tests are not slower by 5 % or more");
-        // The test without figures can have changed too, so fewer than nine in ten exclude the bound.
-        assert_eq!(said(1, 9, vec![late()]).unwrap(), "9 of 11 tests are not slower by 10 % or more");
-        assert_eq!(said(0, 0, vec![same()]).unwrap(), "1 of 1 test is not slower by 2 % or more");
+        assert_eq!(said(1, 9, vec![other()]).unwrap(), "9 of 10 measured tests are not slower by 5 % or more");
+        assert_eq!(said(2, 9, vec![other()]).unwrap(), "9 of 11 measured tests are not slower by 10 % or more");
+        // Tests without figures are counted in the summary, as not measured.
+        let removed = unmeasured("removed", Some(Reason::Removed));
+        let without = vec![late(), removed];
+        assert_eq!(said(1, 9, without).unwrap(), "9 of 10 measured tests are not slower by 5 % or more");
+        assert_eq!(said(0, 0, vec![same()]).unwrap(), "1 of 1 measured test is not slower by 2 % or more");
         assert_eq!(said(3, 0, vec![late()]), None);
         assert_eq!(said(0, 0, Vec::new()), None);
         // A speed-up is not a slowdown.
-        assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "1 of 1 test is not slower by 1 % or more");
+        assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "1 of 1 measured test is not slower by 1 % or more");
         assert_eq!(Excluded::beyond_verdicts(&run(vec![same()])), None);
         // Tests judged by other metrics have no figures of time.
         let by_others = Outcome { possible: None, ..same() };

@@ -265,7 +265,7 @@ mod tests {
         let outputs = |run: &Run| outputs(run, Conclusion::of(run, Denied::default()), None);
         let text = outputs(&run);
         assert!(text.contains("\ninconclusive=0\n"), "{text}");
-        assert!(text.ends_with("excluded=1 of 1 test is not slower by 5 % or more\n"), "{text}");
+        assert!(text.ends_with("excluded=1 of 1 measured test is not slower by 5 % or more\n"), "{text}");
         run.set_bound("3%".parse().unwrap());
         assert_eq!(of_run(&run), "inconclusive");
         let text = outputs(&run);

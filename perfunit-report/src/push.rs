@@ -299,14 +299,17 @@ mod tests {
         let mut run = run(vec![same(), samples::open_within("a::bounded", 1e3, -0.02, 0.04)]);
         let line = describe_pass("main", BASE, &run);
         let expected = "main: 2 tests measured against origin/main (1a2b3c4), none slower; \
-                        2 of 2 tests are not slower by 5 % or more";
+                        2 of 2 measured tests are not slower by 5 % or more";
         assert_eq!(line, expected);
         let denied = Denied { inconclusive: true, ..Denied::default() };
         assert!(is_fine(&run, &Sections::of(&run, denied), denied));
         run.outcomes.push(samples::open_within("a::noisy", 1e3, -0.1, 0.2));
         run.outcomes.push(samples::open_within("a::worst", 1e3, -0.1, 0.4));
         let line = describe_pass("main", BASE, &run);
-        assert!(line.ends_with("none slower, 2 inconclusive; 2 of 4 tests are not slower by 10 % or more"), "{line}");
+        assert!(
+            line.ends_with("none slower, 2 inconclusive; 2 of 4 measured tests are not slower by 10 % or more"),
+            "{line}"
+        );
         // The largest possible slowdown comes first; bounded tests are not denied.
         let text = describe_block("main", BASE, &run, (Conclusion::Undecided, denied));
         assert!(text.ends_with("which is denied: mycrate a::worst, mycrate a::noisy"), "{text}");

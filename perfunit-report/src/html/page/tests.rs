@@ -172,7 +172,7 @@ fn tests_within_a_bound_have_a_count_a_filter_and_a_part_of_the_headline() {
     let filter = filter(&full).0;
     assert!(filter.contains("value=\"within\" checked") && filter.contains("≤ Unchanged (wider bound)"), "{filter}");
     let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.04)]));
-    assert!(text.contains("<h1>No test got slower; 1 of 1 test is not slower by 5 % or more</h1>"), "{text}");
+    assert!(text.contains("<h1>No test got slower; 1 of 1 measured test is not slower by 5 % or more</h1>"), "{text}");
     let text = page(&run(vec![open_within("a", 1e3, -0.02, 0.3)]));
     assert!(text.contains("<h1>No test got slower, 1 inconclusive</h1>"), "{text}");
 }

@@ -343,7 +343,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (summary, detail) = (self.summary(), self.detail());
         match self {
-            Reason::Ignored => f.write_str("ignored (--run-ignored all measures it)"),
+            Reason::Ignored => f.write_str("ignored (measured with --run-ignored all)"),
             Reason::FoldedAway { .. } => write!(f, "{summary} ({detail})"),
             Reason::LostInStart { ns } => write!(
                 f,

@@ -174,6 +174,36 @@ pub fn is_unaffected(outcome: &Outcome) -> bool {
     outcome.verdict == Verdict::NotMeasured && (dropped || same)
 }
 
+/// Counts the tests with nothing to measure, by kind, each count with its predicate: `2 do not execute changed code`.
+pub fn unaffected(run: &Run) -> Vec<(usize, &'static str)> {
+    let not_executing = run.selection.reachable.saturating_sub(run.selection.executed);
+    let data = only_data_changed(run.outcomes.iter().filter_map(|outcome| outcome.reason.as_ref()));
+    let others = not_executing + data.map_or(0, |(tests, _)| tests);
+    let unreached = run.outcomes.iter().filter(|outcome| is_unaffected(outcome)).count().saturating_sub(others);
+    let execute = if not_executing == 1 { "does not execute changed code" } else { "do not execute changed code" };
+    let kinds = [Some((unreached, "cannot have changed")), Some((not_executing, execute)), data];
+    kinds.into_iter().flatten().filter(|(tests, _)| *tests > 0).collect()
+}
+
+/// Returns `51 of 54 tests cannot have changed` if no test was measured, although others may have changed.
+pub fn only_unaffected(run: &Run) -> Option<String> {
+    if count_measured(run) > 0 || run.selection.nothing_because.is_some() {
+        return None;
+    }
+    let mut kinds = unaffected(run).into_iter();
+    let (tests, predicate) = kinds.next()?;
+    let first = format!("{tests} of {} {predicate}", count(run.selection.found, "test"));
+    Some(kinds.fold(first, |said, (tests, predicate)| format!("{said}, {tests} {predicate}")))
+}
+
+/// Describes that no test was measured, although some can have changed since this version.
+pub fn describe_unmeasured(run: &Run, since: &str) -> String {
+    match only_unaffected(run) {
+        Some(unaffected) => format!("{unaffected} since {since}, no other test was measured"),
+        None => format!("no test was measured against {since}"),
+    }
+}
+
 /// Counts the tests that differ only in data files, given the reasons of all tests: `2 differ only in data files`.
 pub fn only_data_changed<'a>(reasons: impl Iterator<Item = &'a Reason>) -> Option<(usize, &'static str)> {
     match reasons.filter(|reason| reason.is_only_data_changed()).count() {

@@ -286,7 +286,7 @@ about 7 times as many pairs would settle it
 threshold 10 %; p &lt; 0.0001, Cohen&apos;s d 4.20 (large), 64 pairs, detectable 0.41 % (power 99 %), steady state</system-out>
         </testcase>
         <testcase name="slow::tests::all" classname="mycrate">
-            <skipped message="ignored (--run-ignored all measures it)"/>
+            <skipped message="ignored (measured with --run-ignored all)"/>
         </testcase>
         <testcase name="net::tests::dns" classname="mycrate">
             <skipped message="fails on both: no network"/>

@@ -26,7 +26,7 @@ pub fn describe_pass(branch: &str, base: &str, run: &Run) -> String {
     let mut line = format!("{branch}: ");
     let [slower, faster] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, run));
     let _ = match counts::count_measured(run) {
-        0 => write!(line, "no test was measured against {base}"),
+        0 => write!(line, "{}", counts::describe_unmeasured(run, base)),
         n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
     };
     let unmeasured = |wanted: &dyn Fn(&Reason) -> bool| {

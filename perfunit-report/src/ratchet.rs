@@ -20,7 +20,7 @@ pub fn headline(run: &Run) -> Option<String> {
     Some(match (lost.len(), counts::count_measured(second)) {
         (0, 0) => match &second.selection.nothing_because {
             Some(_) => format!("no test can have changed since {version}"),
-            None => format!("no test was measured against {version}"),
+            None => counts::describe_unmeasured(second, &version),
         },
         (0, measured) => {
             let further = if second.slower().next().is_some() { "no further test" } else { "no test" };

@@ -76,9 +76,13 @@ pub fn render(run: &Run, options: &TextOptions, denied: Denied) -> String {
     }
     screen.bar();
     sections::write(Kind::Failing, run, &all, detail, &mut screen);
-    match counts::nothing_because(run) {
-        Some(because) => nothing(run, because, &mut screen),
-        None => verdicts(run, &all, detail, &mut screen),
+    if let Some(because) = counts::nothing_because(run) {
+        nothing(run, because, &mut screen);
+    } else {
+        if let Some(unaffected) = counts::only_unaffected(run) {
+            screen.status("Unchanged", GOOD, &Text::plain(unaffected));
+        }
+        verdicts(run, &all, detail, &mut screen);
     }
     for kind in BELOW {
         sections::write(kind, run, &all, detail, &mut screen);
@@ -122,19 +126,8 @@ fn tests(run: &Run, screen: &mut Screen) {
     }
     let place = counts::in_targets(selection);
     let mut text = Text::new(STRONG, selection.found.to_string()).and(format!(" found{place}"));
-    let idle = selection.reachable - selection.executed;
-    let data = counts::only_data_changed(run.outcomes.iter().filter_map(|outcome| outcome.reason.as_ref()));
-    let others = idle + data.map_or(0, |(tests, _)| tests);
-    let unaffected = run.outcomes.iter().filter(|outcome| counts::is_unaffected(outcome)).count() - others;
-    if unaffected > 0 {
-        text = text.and(format!(", {unaffected} cannot have changed"));
-    }
-    if idle > 0 {
-        text = text
-            .and(format!(", {idle} {} changed code", if idle == 1 { "does not execute" } else { "do not execute" }));
-    }
-    if let Some((tests, differ)) = data {
-        text = text.and(format!(", {tests} {differ}"));
+    for (tests, predicate) in counts::unaffected(run) {
+        text = text.and(format!(", {tests} {predicate}"));
     }
     let measured = counts::count_measured(run);
     screen.status("Tests", GOOD, &text.and(", ").with(STRONG, measured.to_string()).and(" measured"));

@@ -16,7 +16,7 @@ fn a_run_becomes_one_page_with_its_plots_and_its_responsible_function() {
     assert_eq!(page.matches("class=\"plot\"").count(), 2);
     assert!(page.contains("<circle") && page.contains("class=\"hill head\"") && page.contains(">▲ slow<"), "{page}");
     assert!(
-        page.contains("tests::<b>is_ignored</b>") && page.contains("ignored (--run-ignored all measures it)"),
+        page.contains("tests::<b>is_ignored</b>") && page.contains("ignored (measured with --run-ignored all)"),
         "{page}"
     );
 

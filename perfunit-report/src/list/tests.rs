@@ -74,7 +74,7 @@ fn selected_tests_are_grouped_by_target_with_their_reason() {
 
 mycrate:
     parser::tests::long  names changed Parser::line (src/parser.rs:88)
-    all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored all measures it)]
+    all                  names changed Parser::line (src/parser.rs:88)  [ignored (measured with --run-ignored all)]
 
 mycrate::api:
     roundtrip            calls changed Parser::line (src/parser.rs:88) through Parser::parse
@@ -96,7 +96,7 @@ fn all_shows_every_test_and_how_it_was_captured() {
 
 mycrate:
     macro    parser::tests::long  names changed Parser::line (src/parser.rs:88)
-    macro    all                  names changed Parser::line (src/parser.rs:88)  [ignored (--run-ignored all measures it)]
+    macro    all                  names changed Parser::line (src/parser.rs:88)  [ignored (measured with --run-ignored all)]
     macro    lexer::tests::tiny   cannot have changed
     -        lexer::tests::tokio  [not captured: defined by another macro, and this toolchain or crate does not support our test runner]
 

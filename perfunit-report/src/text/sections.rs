@@ -346,8 +346,13 @@ pub fn count_verdicts(run: &Run, glyphs: Glyphs) -> Text {
     let style = |verdict| if verdict == Verdict::Same { STRONG } else { status(verdict, words).1 };
     let verdicts = counts::by_verdict(run, glyphs).into_iter().map(|(verdict, text)| Text::new(style(verdict), text));
     let others = Unmeasured::of(run).others().map(|(tests, label)| Text::plain(format!("{tests} {label}")));
-    let all = verdicts.chain(others).reduce(|all, text| all.and(", ").join(text));
-    all.unwrap_or_else(|| Text::plain("nothing to measure"))
+    let counted: Vec<Text> = verdicts.chain(others).collect();
+    if counted.is_empty() {
+        return Text::plain("nothing to measure");
+    }
+    let unaffected = if counts::count_measured(run) > 0 { Vec::new() } else { counts::unaffected(run) };
+    let unaffected = unaffected.into_iter().map(|(tests, predicate)| Text::plain(format!("{tests} {predicate}")));
+    unaffected.chain(counted).reduce(|all, text| all.and(", ").join(text)).unwrap_or_default()
 }
 
 /// Returns the stages that took time, with their times.

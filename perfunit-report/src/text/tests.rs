@@ -1,5 +1,6 @@
 use super::*;
 use crate::terminal::BAD;
+use crate::{Format, Rendering};
 use perfunit_model::format::without_escapes;
 use perfunit_model::samples::{full, measured, metered, outcome, run, unmeasured};
 use perfunit_model::{
@@ -40,7 +41,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %    
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
-              1 test: ignored (--run-ignored all measures it)
+              1 test: ignored (measured with --run-ignored all)
                 mycrate slow::tests::all
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
@@ -80,7 +81,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 us -> 49.8 us    +3.1 %       
    Uncovered  1 changed function is executed by no test: idle::Pool::drain
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
-              1 test: ignored (--run-ignored all measures it)
+              1 test: ignored (measured with --run-ignored all)
                 mycrate slow::tests::all
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
@@ -193,7 +194,7 @@ Inconclusive  mycrate net::tests::roundtrip  48.3 µs → 49.8 µs    +3.1 %  [-
                 idle::Pool::drain  src/idle.rs:7, no test can reach it
 Not measured  1 test: fails on both: no network
                 mycrate net::tests::dns
-              1 test: ignored (--run-ignored all measures it)
+              1 test: ignored (measured with --run-ignored all)
                 mycrate slow::tests::all
               doc tests of mycrate: measured on request (--doc)
         Note  code layout not controlled in mycrate: the linker ld refuses: no such option
@@ -245,6 +246,38 @@ fn nothing_to_measure_is_a_calm_answer() {
 
 "]],
     );
+}
+
+#[test]
+fn unaffected_tests_are_the_answer_if_the_others_are_not_measured() {
+    let same = |name: &str| unmeasured(name, Some(Reason::SameExecutable));
+    let ignored = |name: &str| unmeasured(name, Some(Reason::Ignored));
+    let data = unmeasured("d", Some(Reason::DataChanged { path: "a.stderr".into() }));
+    let mut run = run(vec![same("a"), same("b"), data, ignored("x"), ignored("y")]);
+    run.selection.found = 5;
+    check(
+        &run,
+        WIDE,
+        str![[r"
+   Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
+       Tests  5 found in 3 of 12 targets, 2 cannot have changed, 1 differs only in data files, 0 measured
+────────────
+   Unchanged  2 of 5 tests cannot have changed, 1 differs only in data files
+Not measured  2 tests: ignored (measured with --run-ignored all)
+                mycrate x, mycrate y
+────────────
+     Summary  2 cannot have changed, 1 differs only in data files, 2 not measured  [prepare 0.4 s, build 12.1 s, measure 8.3 s]
+
+"]],
+    );
+    let headline = "2 of 5 tests cannot have changed, 1 differs only in data files, no other test was measured";
+    for format in [Format::Markdown, Format::Html] {
+        let page = crate::render(&run, format, &Rendering::default());
+        assert!(page.contains(headline), "{page}");
+    }
+    let hook = crate::push::describe_pass("main", "origin/main", &run);
+    let expected = "main: 2 of 5 tests cannot have changed, 1 differs only in data files since origin/main, no other test was measured";
+    assert_eq!(hook, expected);
 }
 
 #[test]

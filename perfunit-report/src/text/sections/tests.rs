@@ -130,12 +130,12 @@ fn packages_of_which_a_kind_is_on_request_share_a_line() {
 fn equal_reasons_are_said_once_and_names_are_capped() {
     let reasons = ["a", "b", "c", "d", "e"].map(|name| (name, Some(Reason::Ignored)));
     let brief = "\
-Not measured  5 tests: ignored (--run-ignored all measures it)
+Not measured  5 tests: ignored (measured with --run-ignored all)
                 mycrate a, mycrate b, mycrate c, ... and 2 more (-v)
 ";
     check_reasons(&reasons, Detail::Brief, brief);
     let full = "\
-Not measured  5 tests: ignored (--run-ignored all measures it)
+Not measured  5 tests: ignored (measured with --run-ignored all)
                 mycrate a, mycrate b, mycrate c, mycrate d, mycrate e
 ";
     check_reasons(&reasons, Detail::Full, full);

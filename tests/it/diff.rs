@@ -187,6 +187,7 @@ fn a_budget_ends_builds_too() {
     let run = project.perfunit(["diff", "HEAD~1", "--budget", "2s"]).expect(105);
     assert!(!ended.exists(), "the build was not stopped");
     assert!(run.stderr.contains("the budget of 2.0 s was used up by building"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: ") && run.stderr.contains("`cargo perfunit list`"), "{}", run.stderr);
 }
 
 /// The test outlasts the budget, so that the clock stops it in the middle of a call, as Ctrl-C would.

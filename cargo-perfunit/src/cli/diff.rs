@@ -79,6 +79,10 @@ pub struct DiffArguments {
     pub reporting: ReportingArguments,
 }
 
+/// What to do if building used up the budget.
+const CONTINUE: &str =
+    "repeat the command to continue, or first build without a budget: `cargo perfunit list` with the same versions";
+
 /// A comparison and the use of its result.
 pub struct DiffRequest {
     pub options: Options,
@@ -97,7 +101,7 @@ impl DiffArguments {
         }
         let run = output::diff(&options, terminal);
         let run = run.map_err(|error| match budget.filter(|_| interrupt::by_clock()) {
-            Some(whole) => output::out_of_time(whole, output::BY_BUILDING),
+            Some(whole) => output::out_of_time(whole, output::BY_BUILDING).hint(CONTINUE),
             None => error,
         })?;
         Ok(reporting.conclude(&run, terminal))

@@ -45,7 +45,13 @@ pub struct LogArguments {
     #[allow(missing_docs, reason = "flattened into the help text")]
     pub measuring: MeasuringArguments,
     /// Limit to the N most recent commits of the range.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "History")]
+    #[arg(
+        long,
+        short_alias = 'n',
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "History"
+    )]
     pub max: Option<u32>,
     /// Limit to commits that change files below PATH, relative to the repository's root; can be repeated.
     #[arg(long, value_name = "PATH", help_heading = "History")]

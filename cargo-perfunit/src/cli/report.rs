@@ -2,6 +2,7 @@
 
 use super::arguments::{ReportingArguments, place, terminal, text_options};
 use super::output;
+use clap::builder::UnknownArgumentValueParser;
 use clap::{ArgAction, Args};
 use perfunit_model::Run;
 use perfunit_model::error::{Error, ExitCode, Result};
@@ -36,6 +37,14 @@ pub struct ReportArguments {
     /// Format of the report.
     #[arg(long, alias = "message-format", value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
+    /// Not an option: its error names --format.
+    #[arg(
+        long,
+        hide = true,
+        action = ArgAction::SetTrue,
+        value_parser = UnknownArgumentValueParser::suggest_arg("--format html")
+    )]
+    pub html: Option<String>,
     /// Output file; `-` is stdout.
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,

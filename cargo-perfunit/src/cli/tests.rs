@@ -71,3 +71,13 @@ fn the_commands_in_jobs_are_understood() {
         }
     }
 }
+
+#[test]
+fn guessed_options_are_understood_or_named() {
+    let parse = |line: &str| Arguments::try_parse_from(["cargo perfunit"].into_iter().chain(line.split(' ')));
+    let Command::Log(log) = parse("log -n 3").unwrap().command else { panic!("not `log`") };
+    assert_eq!(log.max, Some(3));
+    assert!(parse("report --format html").is_ok());
+    let error = parse("report --html").unwrap_err().to_string();
+    assert!(error.contains("unexpected argument '--html'") && error.contains("--format html"), "{error}");
+}

@@ -22,8 +22,9 @@ fn a_saved_run_is_reported_in_every_format() {
     let markdown = report(&["--format", "markdown"]).expect(0).stdout;
     assert!(markdown.starts_with("<!-- cargo-perfunit -->\n### 1 test got slower\n"), "{markdown}");
     let annotations = report(&["--format", "github"]).expect(0).stdout;
-    assert!(annotations.starts_with("::error title="), "{annotations}");
-    assert!(annotations.contains("1 test slower::sample tests::mixes: +"), "{annotations}");
+    // Nothing was explained, but only one function changed.
+    assert!(annotations.starts_with("::error file=src/lib.rs,line="), "{annotations}");
+    assert!(annotations.contains("title=slow makes 1 test slower::sample tests::mixes: +"), "{annotations}");
 
     let cases = report(&["--format", "junit"]).expect(0).stdout;
     let cases = quick_junit::Report::deserialize_from_str(&cases).unwrap();

@@ -225,6 +225,7 @@ pub fn selection() -> Selection {
         targets: 12,
         targets_reached: 3,
         changes: vec![ChangedPart::Item(changed_line()), ChangedPart::File("Cargo.lock".into())],
+        only_change: None,
         nothing_because: None,
         unmeasured_targets: Vec::new(),
         ..Selection::default()

@@ -26,6 +26,9 @@ pub struct Selection {
     pub left_out: BTreeMap<String, usize>,
     /// Changed items and inputs, the most telling first.
     pub changes: Vec<ChangedPart>,
+    /// The function that changed, if nothing else differs that could affect a test.
+    #[serde(default)]
+    pub only_change: Option<CodeChange>,
     /// The effect of each change, in case nothing was selected.
     pub effects: Vec<Effect>,
     /// The reason if nothing was selected.

@@ -2,13 +2,13 @@
 //!
 //! Only a few tests are explained. A test without an explanation joins an explained one if execution can begin to
 //! differ at exactly the same functions. If execution can begin to differ at one function only (possibly in several
-//! instances), that function is named, unless it belongs to the test itself. If the versions differ in one item only,
-//! that item is the cause, also where it was inlined into the tests.
+//! instances), that function is named, unless it belongs to the test itself. If the versions differ in one function only,
+//! that function is the cause, also where it was inlined into the tests.
 
 use super::causes;
 use super::figures::{self, Words};
 use perfunit_model::format::{self, Glyphs, count, one_line};
-use perfunit_model::{ChangedPart, CodeChange, Function, Metric, Outcome, Run, Verdict, Why};
+use perfunit_model::{CodeChange, Function, Metric, Outcome, Run, Verdict, Why};
 use std::collections::{BTreeSet, HashSet};
 
 /// The cause that made tests slower or faster.
@@ -21,7 +21,7 @@ pub enum Responsible<'a> {
     },
     /// A cause outside the workspace's code, in the words of the explanation.
     Other(String),
-    /// The only item in which the versions differ.
+    /// The only function in which the versions differ.
     Item(&'a CodeChange),
     /// The only changed machine code that the tests can reach, without its generic arguments.
     Code(String),
@@ -100,12 +100,12 @@ fn range(tests: &[&Outcome]) -> String {
 /// Groups tests of a run by cause, the cause of most tests first and unexplained tests last.
 pub fn groups<'a>(tests: &[&'a Outcome], run: &'a Run) -> Vec<Group<'a>> {
     let project = Project::of(run);
-    let only = only_change(run);
     let known: Vec<(&Why, Responsible<'_>)> =
         tests.iter().filter_map(|outcome| Some((outcome.why.as_ref()?, Responsible::of(outcome)?))).collect();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for outcome in tests {
-        let by_change = || only.map(|item| by_item(item, &known));
+        let is_open = outcome.explanation.is_none() && outcome.why.is_some();
+        let by_change = || run.selection.only_change.as_ref().filter(|_| is_open).map(|item| by_item(item, &known));
         let by_code = || by_code(outcome, &known, &project);
         let responsible = Responsible::of(outcome).or_else(by_change).unwrap_or_else(by_code);
         match groups.iter_mut().find(|group| group.responsible == responsible) {
@@ -117,22 +117,7 @@ pub fn groups<'a>(tests: &[&'a Outcome], run: &'a Run) -> Vec<Group<'a>> {
     groups
 }
 
-/// Returns the only item in which the versions differ, apart from tests.
-fn only_change(run: &Run) -> Option<&CodeChange> {
-    let is_test = |item: &CodeChange| {
-        let within =
-            |test: &str| test.strip_suffix(&item.item).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"));
-        run.outcomes.iter().any(|outcome| within(&outcome.test.name))
-    };
-    let mut others =
-        run.selection.changes.iter().filter(|part| !matches!(part, ChangedPart::Item(item) if is_test(item)));
-    match (others.next(), others.next()) {
-        (Some(ChangedPart::Item(item)), None) => Some(item),
-        _ => None,
-    }
-}
-
-/// Returns an item as the cause: the function, if an explanation names it.
+/// Returns a changed function as the cause, as an explanation names it if one does.
 fn by_item<'a>(item: &'a CodeChange, known: &[(&Why, Responsible<'a>)]) -> Responsible<'a> {
     let is_item = |responsible: &&Responsible<'_>| match responsible {
         Responsible::Function { function, .. } => function.file == item.path && function.is_named(&item.item),
@@ -317,28 +302,26 @@ mod tests {
 
     #[test]
     fn the_only_change_is_the_cause_where_it_was_inlined_too() {
-        let item = |item: &str, path: &str| {
-            ChangedPart::Item(CodeChange { change: ChangeKind::Changed, item: item.into(), path: path.into(), line: 9 })
+        let change = |item: &str| {
+            let (item, path) = (item.to_owned(), "src/lexer.rs".to_owned());
+            Some(CodeChange { change: ChangeKind::Changed, item, path, line: 9 })
         };
         let inlined = slower("tests::a", 0.1, &["krate::tests::a::a"]);
         let explained = explained_outcome("tests::b", 0.4, &["krate::tests::b::b"]);
-        let check = |tests: &[&Outcome], changes: Vec<ChangedPart>, expected: &[&str]| {
+        let check = |tests: &[&Outcome], only_change: Option<CodeChange>, expected: &[&str]| {
             let mut run = run(tests.iter().map(|test| (*test).clone()).collect());
-            run.selection.changes = changes;
+            run.selection.only_change = only_change;
             assert_eq!(groups(tests, &run).iter().map(Group::name).collect::<Vec<_>>(), expected);
         };
-        let test = item("tests::b", "src/lexer.rs");
         let named = "lexer::word (src/lexer.rs:12), changed";
-        check(&[&inlined, &explained], vec![item("word", "src/lexer.rs"), test.clone()], &[named]);
-        check(&[&inlined], vec![item("word", "src/lexer.rs")], &["word (src/lexer.rs:9), changed"]);
-        // Something else may be the cause.
-        check(
-            &[&inlined, &explained],
-            vec![item("word", "src/lexer.rs"), item("line", "src/lexer.rs")],
-            &[named, "not explained"],
-        );
-        let lock_file = ChangedPart::File("Cargo.lock".to_owned());
-        check(&[&inlined], vec![item("word", "src/lexer.rs"), lock_file], &["not explained"]);
+        check(&[&inlined, &explained], change("word"), &[named]);
+        check(&[&inlined], change("word"), &["word (src/lexer.rs:9), changed"]);
+        check(&[&inlined, &explained], None, &[named, "not explained"]);
+        // An explanation that finds nothing is not overruled, and a test that cannot reach the change has another cause.
+        let unexplained =
+            Outcome { explanation: Some(explanation()), ..slower("tests::c", 0.1, &["krate::tests::c::c"]) };
+        let elsewhere = Outcome { why: None, ..slower("tests::d", 0.1, &[]) };
+        check(&[&unexplained, &elsewhere], change("word"), &["not explained"]);
     }
 
     #[test]

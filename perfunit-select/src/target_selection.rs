@@ -5,7 +5,7 @@ use super::moves;
 use super::reach::{self, Graph, Reached};
 use super::rules::{Data, TestRules};
 use super::scope::{self, InScope, Wanted};
-use super::source::{self, ChangedInput, FileChange, Holder, SourceDiff};
+use super::source::{self, ChangedInput, FileChange, Holder, ItemKind, SourceDiff};
 use super::target_files::{TargetFiles, modules};
 use super::test_inputs::{self, Ruled, taken_in};
 use super::without_tests::is_without_tests;
@@ -13,8 +13,8 @@ use perfunit_build::shadow::{Injected, Injections};
 use perfunit_build::{Builder, Pairing, Place, TestCode, contains};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::{
-    ChangedPart, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId, TargetKind,
-    UnmeasuredTarget, Warning,
+    ChangeKind, ChangedPart, CodeChange, Effect, Irrelevance, NothingBecause, ReachedBy, Selection, Side, TargetId,
+    TargetKind, UnmeasuredTarget, Warning,
 };
 use perfunit_project::cargo::{self, Package, Target, Workspace};
 use perfunit_project::git::path::is_rust;
@@ -57,6 +57,8 @@ pub struct TargetSelection {
     ignored: Vec<Effect>,
     /// Changed data files in no package that no code names.
     nowhere: Vec<String>,
+    /// The function that changed, if nothing else differs that could affect a test.
+    only_change: Option<CodeChange>,
     nothing_because: Option<NothingBecause>,
     /// Doc tests and benchmarks of the built packages that were not requested.
     on_request: Vec<UnmeasuredTarget>,
@@ -119,6 +121,7 @@ impl TargetSelection {
             targets: self.in_scope.len(),
             targets_reached: self.targets.len(),
             changes: changes(&self.diff).collect(),
+            only_change: self.only_change.clone(),
             effects: self.effects(),
             nothing_because: self.nothing_because,
             unmeasured_targets: self.on_request.clone(),
@@ -168,7 +171,6 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
     let rules = TestRules::new(builder, versions, wanted, &workspace, &root)?;
     let mut selected = TargetSelection {
         workspace,
-        diff,
         targets: BTreeMap::new(),
         without_tests: BTreeSet::new(),
         in_scope,
@@ -182,8 +184,10 @@ pub fn select(builder: &mut Builder<'_>, versions: &mut Versions, wanted: &Wante
         warnings: Vec::new(),
         ignored: Vec::new(),
         nowhere: Vec::new(),
+        only_change: only_change(&diff).filter(|_| taken_in.is_empty()),
         nothing_because: None,
         on_request: Vec::new(),
+        diff,
     };
     selected.leave_out_unwanted();
     let Ruled { reaching, ignored, warnings } = test_inputs::apply_rules(&code, &selected.rules, &mut selected.diff);
@@ -349,6 +353,13 @@ fn head_workspace(builder: &mut Builder<'_>, versions: &Versions, wanted: &Wante
         return Err(Error::setup(format!("head ({name}) has no {}", workspace.join("Cargo.toml").display())));
     }
     Ok((cargo::load(&context.cargo, &git_root, &manifest)?, git_root))
+}
+
+/// Returns the changed function if nothing else differs, apart from tests.
+fn only_change(diff: &SourceDiff) -> Option<CodeChange> {
+    let mut items = diff.items.iter().filter(|item| !item.is_test && !item.test_only);
+    let only = items.next().filter(|_| items.next().is_none() && diff.inputs.is_empty())?;
+    (only.kind == ItemKind::Function && only.change == ChangeKind::Changed).then(|| only.code_change())
 }
 
 /// Returns the changed items and inputs.

@@ -292,12 +292,13 @@ fn executes(
     }
     let temporary = bench.traced_folder();
     let programs = Arc::default();
-    let executed = trace::in_any_run(None, |side, seed| {
+    let executed = trace::in_any_run(|side, seed, calls| {
         let executable = *subject.executables.get(side);
         let cores = bench.cores_told();
         let variables = &bench.seeds.variables(seed, TestClock::True, cores.as_deref(), &executable.environment());
         let places = places.get(side);
-        let program = trace::Program { executable, places, programs: &programs, temporary: &temporary, variables };
+        let program =
+            trace::Program { executable, places, programs: &programs, temporary: &temporary, variables, calls };
         let functions = trace::Functions { of_test: functions.get(side), of_all_tests: Some(functions.get(side)) };
         let _entered = bench.made.as_ref().map(|made| made.enter(side)).transpose()?;
         trace::executes(&program, executable.known_as(&subject.test.name), functions, trace::LONGEST)

@@ -214,8 +214,8 @@ impl Tracer<'_> {
             return unknown("the difference is not in a function");
         }
         let symbols = symbols_of(watched.by_test.iter().copied());
-        let executed = trace::in_any_run(candidate.capture, |side, seed| {
-            self.on_side(candidate, side, symbols.get(side), watched.by_all_tests, seed)
+        let executed = trace::in_any_run(|side, seed, calls| {
+            self.on_side(candidate, side, symbols.get(side), watched.by_all_tests, (seed, calls))
         })?;
         Ok(match executed {
             Execution::No => RunAnswer::Nothing,
@@ -242,7 +242,7 @@ impl Tracer<'_> {
         side: Side,
         of_test: &BTreeSet<String>,
         by_all_tests: Option<&[Place]>,
-        seed: Option<NonZeroU64>,
+        (seed, calls): (Option<NonZeroU64>, u32),
     ) -> Result<Execution> {
         let target = &candidate.test.target;
         let Some(executable) = executable(self.built, side, target) else {
@@ -263,6 +263,7 @@ impl Tracer<'_> {
             programs: self.programs.get(side),
             temporary: &self.temporary,
             variables: &variables,
+            calls,
         };
         let functions = Functions { of_test, of_all_tests: of_all_tests.as_ref() };
         let _entered = self.made.enter(side)?;

@@ -17,8 +17,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Number of calls of a test body in one process: later calls are measured, and they may do what the first does not.
-const CALLS: u32 = 3;
 /// Interval of checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -92,7 +90,7 @@ fn command(program: &Program<'_>, test: &str) -> Command {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.env(CALLS_VARIABLE, CALLS.to_string());
+    command.env(CALLS_VARIABLE, program.calls.to_string());
     command
 }
 

@@ -111,6 +111,7 @@ impl Stories {
             programs: &programs,
             temporary: &temporary,
             variables: &[],
+            calls: 3,
         };
         let executed = run(&program, test, functions, limit, |command| {
             command.spawn().map_err(|error| Error::setup(error.to_string()))

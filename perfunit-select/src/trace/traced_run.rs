@@ -4,14 +4,14 @@ use super::failure::TraceFailure;
 use super::places::Places;
 use super::programs::Programs;
 use perfunit_build::TestExecutable;
+use perfunit_model::Side;
 use perfunit_model::error::Result;
-use perfunit_model::{Capture, Side};
 use perfunit_system::temporary::TestFolder;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The result of running a test under breakpoints at the functions in question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,8 @@ pub struct Program<'a> {
     pub temporary: &'a TestFolder,
     /// Variables in addition to those of cargo and the user: the seed of this run.
     pub variables: &'a [(&'static str, OsString)],
+    /// Number of calls of the test's body, where our macro captured it.
+    pub calls: u32,
 }
 
 /// Time limit of a run. A test that takes longer counts as one that executes the functions.
@@ -68,38 +70,19 @@ pub const LONGEST: Duration = Duration::from_secs(10);
 /// random numbers, on the time or on the order of its threads. A test that executes them in every second run is missed
 /// in one case of 64.
 const ROUNDS: u64 = 3;
-/// Shortest run after which one round suffices if each run makes several calls: a round has six calls, as many as the
-/// runs of three rounds, and longer tests mostly wait.
-const SLOW: Duration = Duration::from_secs(1);
+/// Number of calls of a test body in a run of the first round: later calls are measured, and they may do what the first
+/// does not. The other rounds have one call, because what a process draws at random is the same for all its calls.
+const CALLS: u32 = 3;
 
 /// Returns the first result that is not [`Execution::No`], or `No` if all runs on both sides have this result. Each run
-/// has its own random numbers, but the same ones every time, so that the same versions give the same result. The
-/// capture method tells whether a run makes several calls.
-pub fn in_any_run(
-    capture: Option<Capture>,
-    mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<Execution>,
-) -> Result<Execution> {
-    let has_several_calls = capture == Some(Capture::Macro);
-    in_rounds(|side, seed| {
-        let started = Instant::now();
-        let executed = run(side, seed)?;
-        Ok((executed, has_several_calls && started.elapsed() >= SLOW))
-    })
-}
-
-/// Does the work of [`in_any_run`]. A run also says whether one round suffices.
-fn in_rounds(mut run: impl FnMut(Side, Option<NonZeroU64>) -> Result<(Execution, bool)>) -> Result<Execution> {
-    let mut seeds = (1..).map(NonZeroU64::new);
-    for _ in 0..ROUNDS {
-        let mut suffices = false;
-        for (side, seed) in [Side::Head, Side::Base].into_iter().zip(&mut seeds) {
-            match run(side, seed)? {
-                (Execution::No, one_suffices) => suffices |= one_suffices,
-                (answer, _) => return Ok(answer),
-            }
-        }
-        if suffices {
-            break;
+/// has its own random numbers, but the same ones every time, so that the same versions give the same result. `run` takes
+/// the side, the seed and the number of calls.
+pub fn in_any_run(mut run: impl FnMut(Side, Option<NonZeroU64>, u32) -> Result<Execution>) -> Result<Execution> {
+    let runs = (0..ROUNDS).flat_map(|round| [Side::Head, Side::Base].map(|side| (side, round)));
+    for (seed, (side, round)) in (1..).zip(runs) {
+        match run(side, NonZeroU64::new(seed), if round == 0 { CALLS } else { 1 })? {
+            Execution::No => {}
+            answer => return Ok(answer),
         }
     }
     Ok(Execution::No)
@@ -111,22 +94,22 @@ mod tests {
 
     #[test]
     fn one_run_that_comes_by_or_cannot_be_told_is_enough() {
-        let check = |answer: &Execution, at: usize, suffices: bool, most: usize, expected: &Execution| {
+        let check = |answer: &Execution, at: usize, expected: &Execution| {
             let mut seen = Vec::new();
-            let found = in_rounds(|side, seed| {
-                seen.push((side, seed));
-                Ok((if seen.len() == at { answer.clone() } else { Execution::No }, suffices))
+            let found = in_any_run(|side, seed, calls| {
+                seen.push((side, seed, calls));
+                Ok(if seen.len() == at { answer.clone() } else { Execution::No })
             });
-            assert_eq!((&found.unwrap(), seen.len()), (expected, at.min(most)));
-            let sides: Vec<Side> = seen.iter().map(|(side, _)| *side).collect();
+            assert_eq!((&found.unwrap(), seen.len()), (expected, at.min(6)));
+            let sides: Vec<Side> = seen.iter().map(|(side, ..)| *side).collect();
             assert!(sides.chunks(2).all(|pair| pair.starts_with(&[Side::Head])), "{sides:?}");
+            let calls: Vec<u32> = seen.iter().map(|(.., calls)| *calls).collect();
+            assert_eq!(calls, [3, 3, 1, 1, 1, 1][..calls.len()]);
         };
         let yes = Execution::Yes(Entered { symbol: "f".to_owned(), program: None });
         let unknown = Execution::Unknown(TraceFailure::Lost);
-        check(&yes, 5, false, 6, &yes);
-        check(&unknown, 1, false, 6, &unknown);
-        check(&yes, 7, false, 6, &Execution::No);
-        check(&yes, 2, true, 2, &yes);
-        check(&yes, 3, true, 2, &Execution::No);
+        check(&yes, 5, &yes);
+        check(&unknown, 1, &unknown);
+        check(&yes, 7, &Execution::No);
     }
 }

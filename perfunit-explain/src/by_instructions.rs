@@ -16,7 +16,7 @@ use perfunit_build::{
 };
 use perfunit_decide::{ExactRule, exact};
 use perfunit_measure::{
-    Bench, CALLS_PER_PROCESS, CallProfiles, Config, Gauge, Gauges, Recorded, Subject, find_valgrind, profiles,
+    Bench, CallProfiles, Config, Gauge, Gauges, Recorded, Subject, calls_per_process, find_valgrind, profiles,
 };
 use perfunit_model::error::{Error, Result, Stop, Tried, apart};
 use perfunit_model::{
@@ -69,7 +69,7 @@ fn longest(question: &Question) -> Duration {
 
 /// Returns the time that valgrind needs to start the programs of a process, s.
 fn starting_seconds(question: &Question) -> f64 {
-    CALLS_PER_PROCESS as f64 * question.starts * VALGRIND_STARTS
+    calls_per_process(gauge(question)) as f64 * question.starts * VALGRIND_STARTS
 }
 
 /// Returns whether the processes of a test mostly end in this time.
@@ -80,7 +80,12 @@ pub fn ends_within(question: &Question, left: Duration) -> bool {
 
 /// Returns the time of the calls of both processes without callgrind, in s.
 fn called_seconds(question: &Question) -> f64 {
-    CALLS_PER_PROCESS as f64 * question.pair_seconds()
+    calls_per_process(gauge(question)) as f64 * question.pair_seconds()
+}
+
+/// Returns the gauge that counts for a question: programs that the test starts are followed.
+fn gauge(question: &Question) -> Gauge {
+    if question.starts > 0.0 { Gauge::ProgramGraphs } else { Gauge::CallGraph }
 }
 
 /// Data shared by the explanations of all tests.
@@ -158,9 +163,8 @@ fn one(counting: &Counting<'_>, config: &Config, question: &Question) -> Tried<E
     let subject = Subject::new(test.clone(), run);
     let sides = Sides::as_ref(&lined.sides);
     let follows = question.starts > 0.0;
-    let gauge = if follows { Gauge::ProgramGraphs } else { Gauge::CallGraph };
-    let counterparts =
-        profiles(bench, config, &sides, &subject, gauge).map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
+    let counterparts = profiles(bench, config, &sides, &subject, gauge(question))
+        .map_err(|stop| stop.map(Unexplained::NoLaterCalls))?;
     let mut codes = Sides { base: Side::Base, head: Side::Head }.try_map(|_, side| {
         let test = assign_code(lined, side, &run.get(side).path, described.get(side));
         Ok::<_, Error>(Codes { test, programs: programs(counting, side, &counterparts)? })

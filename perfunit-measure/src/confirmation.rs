@@ -220,7 +220,8 @@ impl Confirmer<'_, '_> {
         let units = measurement.next_look();
         self.advance(open, &mut measurement, units)?;
         let extra = self.extra.of_test(&open.config);
-        if open.granted.is_zero() && screened.granted.is_zero() && measurement.is_worth(extra) {
+        let may_extend = open.calls != Calls::First && open.granted.is_zero() && screened.granted.is_zero();
+        if may_extend && measurement.is_worth(extra) {
             self.extra.take(extra);
             measurement = measurement.extend(extra);
             open.granted = extra;
@@ -229,8 +230,10 @@ impl Confirmer<'_, '_> {
             open.measurement = Some(measurement);
             return Ok(true);
         }
-        self.extra.give_back(measurement.time_left().min(open.granted));
+        let (unused, started) = (measurement.time_left().min(open.granted), Instant::now());
         self.complete(open, measurement, screened)?;
+        // Completing may take further pairs.
+        self.extra.give_back(unused.saturating_sub(started.elapsed()));
         open.is_over = true;
         Ok(true)
     }
@@ -313,11 +316,13 @@ impl Confirmer<'_, '_> {
         }
         let subject = &self.subjects[open.subject];
         let programs = self.layouts.first_programs(self.sides, subject)?;
-        let config = open.config.plus(self.extra.of_test(&open.config));
+        let plain = self.config.on(subject.terms);
+        let per_test_budget = plain.per_test_budget + self.extra.of_test(&plain);
+        let config = Config { per_test_budget, ..open.config.clone() };
         let trial = Trial { bench: self.bench, config: &config, programs };
         let started = Instant::now();
         let change = meter::instructions(&trial, &open.settled, least_instructions(change, doubt), self.random)?;
-        self.extra.take(started.elapsed().saturating_sub(open.config.per_test_budget));
+        self.extra.take(started.elapsed().saturating_sub(plain.per_test_budget));
         Ok(Instructions { doubt, change })
     }
 

@@ -9,7 +9,7 @@ const MOST_BUDGETS: u32 = 3;
 const EXTRA_BUDGETS: u32 = 6;
 
 /// The extra time that is left.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct ExtraTime(Duration);
 
 impl ExtraTime {
@@ -18,8 +18,13 @@ impl ExtraTime {
         Self(if config.deadline.is_some() { Duration::ZERO } else { config.per_test_budget * EXTRA_BUDGETS })
     }
 
+    /// Returns no extra time.
+    pub fn none() -> Self {
+        Self(Duration::ZERO)
+    }
+
     /// Returns the extra time that a test with these settings may get.
-    pub fn of_test(self, config: &Config) -> Duration {
+    pub fn of_test(&self, config: &Config) -> Duration {
         self.0.min(config.per_test_budget * (MOST_BUDGETS - 1))
     }
 

@@ -207,6 +207,7 @@ impl Pilot {
             clock_bias: clock_bias(&self.end),
             least_ns: LEAST_NS,
             ns: self.end.sides.as_ref().map(|side| side.first_ns),
+            first_ns: self.end.sides.as_ref().map(|side| side.first_ns),
             pairs_run: Rc::default(),
             waiting: Rc::default(),
         }

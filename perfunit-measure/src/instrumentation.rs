@@ -79,8 +79,10 @@ impl Drop for ProbedPairs<'_> {
 
 /// The number of later calls of a process: as many as an interval needs.
 const CALLS: u64 = 4;
-/// The largest number of calls of a process.
-pub const CALLS_PER_PROCESS: u64 = 7;
+/// Returns the number of all calls of a process.
+pub fn calls_per_process(gauge: Gauge) -> u64 {
+    1 + u64::from(gauge.settling_calls()) + later_calls(gauge)
+}
 
 /// Returns the number of later calls that callgrind reads: one more where started processes are followed, because the
 /// end of the first later call separates the processes that the calls before it started.

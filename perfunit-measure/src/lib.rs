@@ -54,7 +54,7 @@ pub use bench::{Bench, Config, Metering, can_fix_addresses, usable_cores};
 pub use call_trees::{CallTrees, ProbeRequest, ROOT, Recorded, RecordedNode, THREADS};
 pub use cores::quietest;
 pub use gauge::{Gauge, Gauges, find_valgrind};
-pub use instrumentation::{CALLS_PER_PROCESS, CallProfiles, ProbedPairs, count_work, profiles};
+pub use instrumentation::{CallProfiles, ProbedPairs, calls_per_process, count_work, profiles};
 pub use layouts::Layouts;
 pub use meter::no_counter;
 pub use options::Measuring;

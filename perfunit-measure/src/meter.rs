@@ -111,8 +111,8 @@ pub fn meter(trial: &Trial<'_>, settled: &Settled, ns: f64, random: &mut fastran
 
 /// Returns the change of a test's instructions, with this fraction of base's instructions as the threshold: it shows
 /// whether the test's work changed, even slightly. Without a counter of the processor, callgrind counts if available.
-/// If there is no time for later calls, the first call is counted in two processes with the same random numbers. An error
-/// is the reason why nothing was counted.
+/// If there is no time for later calls, first calls that take about as long are counted in two processes, and only a
+/// change of them counts: their initialization is the same in most cases. An error is the reason why nothing was counted.
 pub fn instructions(
     trial: &Trial<'_>,
     settled: &Settled,
@@ -127,16 +127,15 @@ pub fn instructions(
     let ns = settled.ns.base.max(settled.ns.head);
     let mut counted = |gauge| -> Result<std::result::Result<MetricVerdict, NotMetered>> {
         let pass = Pass { trial, settled, later };
-        let pass = if pass.is_too_long(gauge, ns) { Pass { later: 0, ..pass } } else { pass };
-        let rounds = if pass.later == 0 { 2 } else { 1 };
+        let of_first = Pass { later: 0, ..pass };
+        let is_first = later == 0 || pass.is_too_long(gauge, ns) && settled.is_like_first_call();
+        let (pass, rounds) = if is_first { (of_first, 2) } else { (pass, 1) };
         if let Some(why) = pass.obstacle(gauge, f64::from(rounds) * ns) {
             return Ok(Err(why));
         }
         let mut all = Counterparts::default();
-        let seeds = random.fork();
         for _ in 0..rounds {
-            let ends = pass.both(gauge, &mut seeds.clone())?;
-            match read(Metric::Instructions, gauge, reading::INSTRUCTIONS, &ends) {
+            match read(Metric::Instructions, gauge, reading::INSTRUCTIONS, &pass.both(gauge, random)?) {
                 Ok(Sides { base, head }) => {
                     all.base.extend(base);
                     all.head.extend(head);
@@ -144,7 +143,11 @@ pub fn instructions(
                 Err(why) => return Ok(Err(why)),
             }
         }
-        Ok(exact(&rule, &all.base, &all.head).ok_or(NotMetered::ReadNothing))
+        let verdict = exact(&rule, &all.base, &all.head).ok_or(NotMetered::ReadNothing);
+        let is_instead = is_first && later > 0;
+        Ok(verdict.and_then(
+            |verdict| if is_instead && !verdict.is_change() { Err(NotMetered::TooLong) } else { Ok(verdict) },
+        ))
     };
     let by_processor = counted(Gauge::Processor)?;
     if by_processor.is_ok() || trial.bench.gauges.valgrind.is_none() {
@@ -160,6 +163,7 @@ fn has_later_calls(settled: &Settled) -> bool {
 }
 
 /// State that all processes of the pass share.
+#[derive(Clone, Copy)]
 struct Pass<'a> {
     trial: &'a Trial<'a>,
     settled: &'a Settled,
@@ -261,7 +265,7 @@ impl Pass<'_> {
             let _cores = gauge.is_callgrind().then(|| self.trial.bench.use_all_cores());
             let end = self.run(Task::MeterBoth(gauge, self.later), gauge, pads)?;
             // Some tests fail alongside another process of the same test, for example tests that open a port.
-            if end.complete() {
+            if end.complete() || end.timed_out.is_some() {
                 let of = |side: Side| apart(self.readings(&end, side, gauge));
                 return Ok(Sides { base: of(Side::Base)?, head: of(Side::Head)? });
             }

@@ -63,6 +63,7 @@ fn settle_by(clock: TestClock, pilot: Pilot, trial: &Trial<'_>, random: &mut fas
                 clock_bias,
                 least_ns: LEAST_NS,
                 ns: end.sides.as_ref().map(|side| per_run(side, end.shape)),
+                first_ns: end.sides.as_ref().map(|side| side.first_ns),
                 pairs_run: Rc::default(),
                 waiting: Rc::default(),
             })

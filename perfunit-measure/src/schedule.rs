@@ -81,6 +81,7 @@ pub fn measure_all(
         share: None,
         open: Vec::new(),
         extra: ExtraTime::of_run(config),
+        is_extra_reserved: false,
     };
     let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
@@ -98,6 +99,9 @@ pub fn measure_all(
         let deadline = config.deadline.map(|deadline| end_of_round(deadline, part));
         let config = &Config { deadline, ..config.clone() };
         let Screening { layouts, random, extra, .. } = &mut screening;
+        // Slow tests that wait may need it.
+        let no_extra = &mut ExtraTime::none();
+        let extra = if put_off.is_empty() { extra } else { no_extra };
         let ways: Vec<Option<Settled>> = screened.iter().map(|screened| screened.way.clone()).collect();
         let mut confirmer =
             Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random, extra };
@@ -174,6 +178,8 @@ struct Screening<'a> {
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
     extra: ExtraTime,
+    /// True if slow tests wait, which may need the extra time.
+    is_extra_reserved: bool,
 }
 
 impl<'a> Screening<'a> {
@@ -187,6 +193,7 @@ impl<'a> Screening<'a> {
         self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_ROUND));
         let mut batch = Batch::default();
         self.first_looks(waiting, &mut batch)?;
+        self.is_extra_reserved = !batch.put_off.is_empty();
         if batch.put_off.is_empty() {
             self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_LAST_ROUND));
         }
@@ -269,6 +276,7 @@ impl<'a> Screening<'a> {
             if self.may_extend(&next.series) {
                 in_doubt.push(Open { spent: next.spent + began.elapsed(), ..next });
             } else if next.series.measurement.is_over() {
+                self.extra.give_back(next.series.measurement.time_left().min(next.series.lent));
                 let screened = self.complete(subject, next.series, false)?;
                 self.end(batch, (place, subject), screened, next.spent + began.elapsed());
                 self.observer.progress.advance();
@@ -282,16 +290,19 @@ impl<'a> Screening<'a> {
 
     /// Returns whether extra time may settle a series that is over.
     fn may_extend(&self, series: &Series) -> bool {
-        series.granted.is_zero() && series.measurement.is_worth(self.extra.of_test(&series.config))
+        !self.is_extra_reserved
+            && series.granted.is_zero()
+            && series.lent.is_zero()
+            && series.measurement.is_worth(self.extra.of_test(&series.config))
     }
 
     /// Removes the test with the largest possible change, and gives it extra time.
     fn extend_widest(&mut self, in_doubt: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
         let next = take_widest(in_doubt)?;
-        let granted = self.extra.of_test(&next.series.config);
-        self.extra.take(granted);
-        let measurement = next.series.measurement.extend(granted);
-        Some(Open { series: Series { measurement, granted, ..next.series }, ..next })
+        let lent = self.extra.of_test(&next.series.config);
+        self.extra.take(lent);
+        let measurement = next.series.measurement.extend(lent);
+        Some(Open { series: Series { measurement, lent, ..next.series }, ..next })
     }
 
     /// Adds a test with complete first evidence to the batch.
@@ -429,8 +440,12 @@ impl<'a> Screening<'a> {
         let left_open = !measurement.is_over()
             && confirms_all(&config)
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
-        let series = Series { executables, config, settled, measurement, granted: Duration::ZERO };
-        if left_open || series.measurement.is_over() && !self.may_extend(&series) {
+        let series =
+            Series { executables, config, settled, measurement, granted: Duration::ZERO, lent: Duration::ZERO };
+        // More pairs on one layout decide only where equal code keeps its place.
+        let may_go_on = !series.measurement.is_over()
+            || self.may_extend(&series) && self.layouts.places(self.sides, subject)? == Placed::Matched;
+        if left_open || !may_go_on {
             return self.complete(subject, series, left_open).map(|screened| Begun::Over(Box::new(screened)));
         }
         Ok(Begun::Open(Box::new(series)))
@@ -447,7 +462,7 @@ impl<'a> Screening<'a> {
     /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls, which get at most its share
     /// of the run's time. The pairs are `left_open` if only drawn layouts can decide.
     fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
-        let Series { executables, config, settled, measurement, granted } = series;
+        let Series { executables, config, settled, measurement, granted, .. } = series;
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
         let mut screening = measurement.finish();
@@ -507,8 +522,10 @@ struct Series {
     config: Config,
     settled: Settled,
     measurement: Measurement,
-    /// The time for pairs in addition to the budget.
+    /// The time for pairs in addition to the budget, which the confirmation may take again.
     granted: Duration,
+    /// The extra time for pairs that left the test in doubt.
+    lent: Duration,
 }
 
 /// A test that gets more of its first pairs.

@@ -9,7 +9,7 @@ use super::waiting_time::WaitingTime;
 use super::work::Comparison;
 use perfunit_build::TestClock;
 use perfunit_model::error::Result;
-use perfunit_model::{Capture, Note, Sides};
+use perfunit_model::{Capture, Note, Side, Sides};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -53,6 +53,8 @@ pub struct Settled {
     pub least_ns: f64,
     /// Time of a run on each side in the pilot, ns; of a first call where the pilot shows no more.
     pub ns: Sides<f64>,
+    /// Time of a first call on each side in the pilot, ns.
+    pub first_ns: Sides<f64>,
     /// The number of pairs that ran, which all series of the test share.
     pub pairs_run: Rc<Cell<usize>>,
     /// The waiting of the test, as far as calls show it; all series of the test share it.
@@ -64,6 +66,12 @@ impl Settled {
     pub fn least_change(&self, base_ns: f64) -> f64 {
         let of_clock = self.least_ns / base_ns.max(self.least_ns).max(f64::MIN_POSITIVE);
         if self.starts_processes { of_clock.max(PROCESS_THRESHOLD) } else { of_clock }
+    }
+
+    /// Returns whether first calls take about as long as later ones, so that little of them is initialization.
+    pub fn is_like_first_call(&self) -> bool {
+        const ALIKE: f64 = 1.25;
+        Side::BOTH.into_iter().all(|side| *self.first_ns.get(side) <= ALIKE * self.ns.get(side))
     }
 
     /// Returns whether programs that differ may be part of what is measured.

@@ -66,6 +66,7 @@ pub fn settle(trial: &Trial<'_>, starts: &mut Starts, random: &mut fastrand::Rng
         clock_bias: 0.0,
         least_ns: 0.0,
         ns,
+        first_ns: ns,
         starts_processes: false,
         pairs_run: Rc::default(),
         waiting: Rc::default(),

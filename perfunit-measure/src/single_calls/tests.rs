@@ -33,6 +33,7 @@ pub fn settle(base: f64, head: f64) -> Settled {
         clock_bias: 0.0,
         least_ns: 0.0,
         ns: Sides { base, head },
+        first_ns: Sides { base, head },
         starts_processes: false,
         pairs_run: Rc::default(),
         waiting: Rc::default(),

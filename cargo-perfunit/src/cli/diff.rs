@@ -79,9 +79,8 @@ pub struct DiffArguments {
     pub reporting: ReportingArguments,
 }
 
-/// What to do if building used up the budget.
-const CONTINUE: &str =
-    "repeat the command to continue, or first build without a budget: `cargo perfunit list` with the same versions";
+/// Hint for a comparison that building left no budget for.
+const CONTINUE: &str = "repeat the command to continue, or first build without a budget: `cargo perfunit list` with the same versions and options";
 
 /// A comparison and the use of its result.
 pub struct DiffRequest {

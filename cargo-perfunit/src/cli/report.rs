@@ -37,7 +37,7 @@ pub struct ReportArguments {
     /// Format of the report.
     #[arg(long, alias = "message-format", value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
-    /// Not an option: its error names --format.
+    /// Rejects --html with an error that names --format.
     #[arg(
         long,
         hide = true,

@@ -420,7 +420,7 @@ impl fmt::Display for NothingBecause {
                 write!(f, "only comments, documentation comments and formatting differ ({})", count(files, "file"))
             }
             Self::CommentsAndNotRead { files } => {
-                write!(f, "only comments, documentation and formatting differ ({})", count(files, "file"))
+                write!(f, "only comments, formatting and files that no build reads differ ({})", count(files, "file"))
             }
             Self::Manifests { files } => {
                 write!(f, "only settings of manifests that affect no build differ ({})", count(files, "file"))
@@ -590,7 +590,9 @@ mod tests {
         check(&[OnlyPackageDescription, OnlyLocalVersions], "settings of manifests that affect no build");
         check(&[Documentation, Tooling], "documentation and files that no build reads");
         check(&[OnlyCommentsOrFormatting], "comments, documentation comments and formatting");
-        check(&[OnlyCommentsOrFormatting, Documentation], "comments, documentation and formatting");
+        let unread = "comments, formatting and files that no build reads";
+        check(&[OnlyCommentsOrFormatting, Documentation], unread);
+        check(&[OnlyCommentsOrFormatting, Tooling], unread);
         let all = "comments, documentation and settings that affect no build";
         check(&[OnlyPackageDescription, Documentation], all);
         check(&[OnlyCommentsOrFormatting, OnlyPackageDescription], all);

@@ -226,7 +226,7 @@ fn nothing_to_measure_is_a_calm_answer() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  412 found in 0 of 12 targets, 0 measured
 ────────────
-   Unchanged  0 of 412 tests can have changed: only comments, documentation and formatting differ (3 files)
+   Unchanged  0 of 412 tests can have changed: only comments, formatting and files that no build reads differ (3 files)
 ────────────
      Summary  nothing to measure  [prepare 0.4 s, build 12.1 s]
 
@@ -240,7 +240,7 @@ fn nothing_to_measure_is_a_calm_answer() {
         str![[r"
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
 ────────────
-   Unchanged  no test in 12 targets can have changed: only comments, documentation and formatting differ (3 files)
+   Unchanged  no test in 12 targets can have changed: only comments, formatting and files that no build reads differ (3 files)
 ────────────
      Summary  nothing to measure
 

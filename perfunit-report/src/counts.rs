@@ -193,15 +193,22 @@ pub fn only_unaffected(run: &Run) -> Option<String> {
     let mut kinds = unaffected(run).into_iter();
     let (tests, predicate) = kinds.next()?;
     let first = format!("{tests} of {} {predicate}", count(run.selection.found, "test"));
-    Some(kinds.fold(first, |said, (tests, predicate)| format!("{said}, {tests} {predicate}")))
+    let further: Vec<String> = kinds.map(|(tests, predicate)| format!("{tests} {predicate}")).collect();
+    Some(match further.split_last() {
+        None => first,
+        Some((last, [])) => format!("{first} and {last}"),
+        Some((last, others)) => format!("{first}, {} and {last}", others.join(", ")),
+    })
 }
 
-/// Describes that no test was measured, although some can have changed since this version.
-pub fn describe_unmeasured(run: &Run, since: &str) -> String {
-    match only_unaffected(run) {
-        Some(unaffected) => format!("{unaffected} since {since}, no other test was measured"),
-        None => format!("no test was measured against {since}"),
-    }
+/// Returns `51 of 54 tests cannot have changed; no other test was measured` if that is so.
+pub fn no_other_measured(run: &Run) -> Option<String> {
+    only_unaffected(run).map(|unaffected| format!("{unaffected}; no other test was measured"))
+}
+
+/// Describes that no test was measured against this version, although some can have changed.
+pub fn describe_unmeasured(run: &Run, version: &str) -> String {
+    format!("{} against {version}", no_other_measured(run).unwrap_or_else(|| "no test was measured".to_owned()))
 }
 
 /// Counts the tests that differ only in data files, given the reasons of all tests: `2 differ only in data files`.

@@ -96,10 +96,7 @@ fn heading(run: &Run, sections: &Sections<'_>, words: Words) -> String {
         () if run.interrupted => "The comparison was interrupted".to_owned(),
         () if counts::count_measured(run) > 0 => format!("No test got {worse} or {better}"),
         () if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
-        () => counts::only_unaffected(run).map_or_else(
-            || "No test could be measured".to_owned(),
-            |unaffected| format!("{unaffected}, no other test was measured"),
-        ),
+        () => counts::no_other_measured(run).unwrap_or_else(|| "No test could be measured".to_owned()),
     }
 }
 

@@ -107,10 +107,7 @@ fn of_time(run: &Run) -> String {
     let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     match (run.slower().count(), counts::count_measured(run)) {
         (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
-        (0, 0) => counts::only_unaffected(run).map_or_else(
-            || "No test was measured".to_owned(),
-            |unaffected| format!("{unaffected}, no other test was measured"),
-        ),
+        (0, 0) => counts::no_other_measured(run).unwrap_or_else(|| "No test was measured".to_owned()),
         (0, _) => {
             let open = match run.inconclusive().count() {
                 0 => String::new(),

@@ -262,7 +262,7 @@ fn unaffected_tests_are_the_answer_if_the_others_are_not_measured() {
    Comparing  main (3f2a91c) → working tree (8d01e7b + changes)
        Tests  5 found in 3 of 12 targets, 2 cannot have changed, 1 differs only in data files, 0 measured
 ────────────
-   Unchanged  2 of 5 tests cannot have changed, 1 differs only in data files
+   Unchanged  2 of 5 tests cannot have changed and 1 differs only in data files
 Not measured  2 tests: ignored (measured with --run-ignored all)
                 mycrate x, mycrate y
 ────────────
@@ -270,13 +270,13 @@ Not measured  2 tests: ignored (measured with --run-ignored all)
 
 "]],
     );
-    let headline = "2 of 5 tests cannot have changed, 1 differs only in data files, no other test was measured";
+    let headline = "2 of 5 tests cannot have changed and 1 differs only in data files; no other test was measured";
     for format in [Format::Markdown, Format::Html] {
         let page = crate::render(&run, format, &Rendering::default());
         assert!(page.contains(headline), "{page}");
     }
     let hook = crate::push::describe_pass("main", "origin/main", &run);
-    let expected = "main: 2 of 5 tests cannot have changed, 1 differs only in data files since origin/main, no other test was measured";
+    let expected = "main: 2 of 5 tests cannot have changed and 1 differs only in data files; no other test was measured against origin/main";
     assert_eq!(hook, expected);
 }
 

@@ -2,7 +2,7 @@
 
 use super::figures::{self, Words};
 use perfunit_model::format::{Glyphs, count, threshold};
-use perfunit_model::{NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
+use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -89,20 +89,26 @@ fn label(verdict: Verdict, words: Words, run: &Run, glyphs: Glyphs) -> String {
     }
 }
 
-/// Returns the bound that reports name for an unchanged test, or one that changed below the threshold: its margin, and if
-/// that is larger than the run's, the next of the run's bounds. A margin beyond these is that of a very short test, so the
-/// smallest bound that its interval excludes counts, or else whole per cents.
+/// Returns the bound that reports name for an unchanged test, or one that changed below the threshold: the bound of its
+/// margin, or that of its interval if it is smaller. The run's margin is the smallest bound that intervals give.
 pub fn bound(outcome: &Outcome, run: &Run) -> f64 {
     let usual = run.threshold.margin();
     let Some(measured) = &outcome.measured else { return usual };
     let margin = measured.margin();
-    if margin <= usual {
+    let of_margin = bound_of_margin(measured, run);
+    let of_interval = outcome.possible.and_then(|possible| possible.within(run.bound)).map(f64::from);
+    of_interval.map_or(of_margin, |bound| bound.max(usual).min(of_margin))
+}
+
+/// Returns the margin of a test, rounded up to the next of the run's bounds if it is larger than the run's margin. A margin
+/// beyond these bounds that was not requested is rounded up to whole per cents.
+fn bound_of_margin(measured: &Measured, run: &Run) -> f64 {
+    if margin <= run.threshold.margin() {
         return margin;
     }
     let next = run.bound.bounds().find(|bound| bound.fraction() >= margin).map(f64::from);
-    let typed = (margin <= measured.asked.margin()).then_some(margin);
-    let excluded = || Some(f64::from(outcome.possible?.within(run.bound)?));
-    next.or(typed).or_else(excluded).unwrap_or_else(|| (100.0 * margin).ceil() / 100.0)
+    let requested = (margin <= measured.asked.margin()).then_some(margin);
+    next.or(requested).unwrap_or_else(|| (100.0 * margin).ceil() / 100.0)
 }
 
 /// Returns the smallest and the largest [`bound`] of tests.
@@ -272,7 +278,7 @@ mod tests {
     use crate::{Format, Rendering, TextOptions, render};
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, open_within, outcome, run, unmeasured};
-    use perfunit_model::{Denied, Measured, Metric, PossibleChange, Reason, variant_name};
+    use perfunit_model::{Denied, Metric, PossibleChange, Reason, variant_name};
 
     /// Builds a run with tests of each kind, in different numbers.
     fn of_each_kind() -> Run {
@@ -344,18 +350,32 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_beyond_the_bounds_is_that_of_the_interval_or_of_whole_per_cents() {
+    fn the_bound_is_the_smaller_one_of_the_margin_and_the_interval() {
         let with = |threshold, asked: &str, possible: Option<(f64, f64)>| {
             let asked = asked.parse().unwrap();
             let measured = Measured { threshold, asked, ..measured(6.5, 0.01) };
             let possible = possible.map(|(slower, faster)| PossibleChange { slower, faster });
             Outcome { possible, ..outcome("a", Verdict::ChangedBelowThreshold, Some(measured)) }
         };
-        let said = |outcome: &Outcome| threshold(bound(outcome, &run(vec![outcome.clone()])));
+        let said = |outcome: &Outcome| {
+            let run = Run { threshold: Threshold::default(), ..run(vec![outcome.clone()]) };
+            threshold(bound(outcome, &run))
+        };
         assert_eq!(said(&with(0.1605, "1%", Some((0.057, 0.0)))), "10 %");
         assert_eq!(said(&with(0.1605, "1%", Some((0.12, 0.0)))), "17 %");
         assert_eq!(said(&with(0.1605, "1%", None)), "17 %");
-        assert_eq!(said(&with(0.125, "12.5%", Some((0.057, 0.0)))), "12.5 %");
+        assert_eq!(said(&with(0.125, "12.5%", Some((0.057, 0.0)))), "10 %");
+        assert_eq!(said(&with(0.125, "12.5%", Some((0.11, 0.0)))), "12.5 %");
+        // A larger margin never gives a smaller bound, and intervals give none below the run's margin.
+        for margin in [0.02, 0.03, 0.08, 0.16] {
+            assert_eq!(said(&with(margin, "1%", Some((0.004, 0.0)))), "2 %");
+        }
+        assert_eq!(said(&with(0.03, "1%", Some((0.015, 0.02)))), "5 %");
+        assert_eq!(said(&with(0.08, "1%", Some((0.015, 0.02)))), "5 %");
+        assert_eq!(said(&with(0.08, "1%", Some((0.07, 0.0)))), "10 %");
+        // The bound of a test with a margin below the run's is its margin, also where placement may hide more.
+        assert_eq!(said(&with(0.005, "0.5%", Some((0.004, 0.0)))), "1 %");
+        assert_eq!(said(&with(0.01, "1%", Some((0.035, 0.03)))), "2 %");
     }
 
     #[test]

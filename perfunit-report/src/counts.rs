@@ -2,10 +2,11 @@
 
 use super::figures::{self, Words};
 use perfunit_model::format::{Glyphs, count, threshold};
-use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
+use perfunit_model::{
+    Measured, NoDoctest, NotCaptured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Returns the number of measured tests.
 pub fn count_measured(run: &Run) -> usize {
@@ -94,7 +95,6 @@ fn label(verdict: Verdict, words: Words, run: &Run, glyphs: Glyphs) -> String {
 pub fn bound(outcome: &Outcome, run: &Run) -> f64 {
     let usual = run.threshold.margin();
     let Some(measured) = &outcome.measured else { return usual };
-    let margin = measured.margin();
     let of_margin = bound_of_margin(measured, run);
     let of_interval = outcome.possible.and_then(|possible| possible.within(run.bound)).map(f64::from);
     of_interval.map_or(of_margin, |bound| bound.max(usual).min(of_margin))
@@ -103,6 +103,7 @@ pub fn bound(outcome: &Outcome, run: &Run) -> f64 {
 /// Returns the margin of a test, rounded up to the next of the run's bounds if it is larger than the run's margin. A margin
 /// beyond these bounds that was not requested is rounded up to whole per cents.
 fn bound_of_margin(measured: &Measured, run: &Run) -> f64 {
+    let margin = measured.margin();
     if margin <= run.threshold.margin() {
         return margin;
     }
@@ -131,22 +132,22 @@ pub fn in_targets(selection: &Selection) -> String {
     }
 }
 
-/// The slowdown that a run excludes for most of its measured tests.
+/// The slowdown that a run excludes for most of its tests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Excluded {
     /// The slowdown, as a fraction of base.
     pub slower_by: f64,
     /// Tests that exclude such a slowdown.
     pub tests: usize,
-    /// Measured tests.
+    /// Measured tests, and those that should have been measured but were not.
     pub of: usize,
 }
 
 impl Excluded {
-    /// Returns the smallest bound that at least nine in ten measured tests exclude, otherwise the largest bound; `None` if no
-    /// test excludes it.
+    /// Returns the smallest bound that at least nine in ten tests exclude, otherwise the largest bound; `None` if no test
+    /// excludes it. Tests that were left open exclude nothing.
     pub fn of(run: &Run) -> Option<Self> {
-        let of = count_measured(run);
+        let of = count_measured(run) + run.outcomes.iter().filter(|outcome| is_left_open(outcome)).count();
         let excludes = |outcome: &&Outcome, slower_by| outcome.possible.is_some_and(|found| found.slower < slower_by);
         let all = run.bound.bounds().map(|bound| {
             let slower_by = bound.fraction();
@@ -158,18 +159,61 @@ impl Excluded {
         most.filter(|excluded| excluded.tests > 0)
     }
 
-    /// Returns the bound if verdicts do not imply it, because a test has no verdict.
-    pub fn beyond_verdicts(run: &Run) -> Option<Self> {
-        Self::of(run).filter(|_| run.count(Verdict::Inconclusive) > 0)
+    /// Describes the bound of a run: `58 of 64 measured tests are not slower by 5 % or more`.
+    pub fn describe(run: &Run) -> Option<String> {
+        let Self { slower_by, tests, of } = Self::of(run)?;
+        let are = if tests == 1 { "is" } else { "are" };
+        let all = count(of, if of == count_measured(run) { "measured test" } else { "test" });
+        Some(format!("{tests} of {all} {are} not slower by {} or more", threshold(slower_by)))
+    }
+
+    /// Describes the bound if verdicts do not imply it, because a test has no verdict.
+    pub fn describe_beyond_verdicts(run: &Run) -> Option<String> {
+        Self::describe(run).filter(|_| run.count(Verdict::Inconclusive) > 0)
     }
 }
 
-impl fmt::Display for Excluded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { slower_by, tests, of } = self;
-        let are = if *tests == 1 { "is" } else { "are" };
-        let all = count(*of, "measured test");
-        write!(f, "{tests} of {all} {are} not slower by {} or more", threshold(*slower_by))
+/// Returns true if the test should have been measured but was not, so that it may have got slower.
+pub fn is_left_open(outcome: &Outcome) -> bool {
+    let is_open = outcome.reason.as_ref().map_or(outcome.selected_because.is_some(), leaves_open);
+    outcome.verdict == Verdict::NotMeasured && is_open
+}
+
+/// Returns true if a test without figures for this reason may have got slower. A test is not open if selection, a filter
+/// or a shard leaves it out, if it has no counterpart or no work, or if it runs for a fixed time.
+fn leaves_open(reason: &Reason) -> bool {
+    match reason {
+        Reason::Fails { .. }
+        | Reason::Crashes { .. }
+        | Reason::TimedOut { .. }
+        | Reason::TooLong { .. }
+        | Reason::BudgetUsedUp
+        | Reason::Interrupted
+        | Reason::TestChanged { .. }
+        | Reason::LostInStart { .. }
+        | Reason::Unconfirmed { .. }
+        | Reason::NotConfirmed
+        | Reason::AsPlacesDo { .. }
+        | Reason::TooNoisy
+        | Reason::AtThreshold
+        | Reason::MetricUnknown { .. } => true,
+        Reason::NotCaptured { why } => !matches!(
+            why,
+            NotCaptured::Benchmark
+                | NotCaptured::Doctest(NoDoctest::Ignored | NoDoctest::NoRun | NoDoctest::CompileFail)
+        ),
+        Reason::New
+        | Reason::Removed
+        | Reason::FoldedAway { .. }
+        | Reason::RunsByClock
+        | Reason::Ignored
+        | Reason::Skipped { .. }
+        | Reason::Filtered
+        | Reason::OtherShard { .. }
+        | Reason::DataChanged { .. }
+        | Reason::SameExecutable
+        | Reason::SameCode
+        | Reason::NotExecuted { .. } => false,
     }
 }
 
@@ -278,7 +322,7 @@ mod tests {
     use crate::{Format, Rendering, TextOptions, render};
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, open_within, outcome, run, unmeasured};
-    use perfunit_model::{Denied, Metric, PossibleChange, Reason, variant_name};
+    use perfunit_model::{Denied, FailedOn, Failure, Metric, PossibleChange, variant_name};
 
     /// Builds a run with tests of each kind, in different numbers.
     fn of_each_kind() -> Run {
@@ -308,26 +352,47 @@ mod tests {
         let said = |wide: usize, narrow: usize, others: Vec<Outcome>| {
             let tests =
                 std::iter::repeat_n(open(-0.3, 0.3), wide).chain(std::iter::repeat_n(open(-0.03, 0.03), narrow));
-            Excluded::of(&run(tests.chain(others).collect())).map(|excluded| excluded.to_string())
+            Excluded::describe(&run(tests.chain(others).collect()))
         };
         let late = || unmeasured("late", Some(Reason::BudgetUsedUp));
         let other = || unmeasured("other", Some(Reason::SameCode));
         let same = || outcome("same", Verdict::Same, Some(measured(1e3, 0.0)));
         assert_eq!(said(1, 9, vec![other()]).unwrap(), "9 of 10 measured tests are not slower by 5 % or more");
         assert_eq!(said(2, 9, vec![other()]).unwrap(), "9 of 11 measured tests are not slower by 10 % or more");
-        // Tests without figures are counted in the summary, as not measured.
         let removed = unmeasured("removed", Some(Reason::Removed));
-        let without = vec![late(), removed];
-        assert_eq!(said(1, 9, without).unwrap(), "9 of 10 measured tests are not slower by 5 % or more");
+        assert_eq!(said(1, 9, vec![removed]).unwrap(), "9 of 10 measured tests are not slower by 5 % or more");
+        // A test that should have been measured excludes nothing.
+        assert_eq!(said(1, 9, vec![late()]).unwrap(), "9 of 11 tests are not slower by 10 % or more");
+        let late = |tests| std::iter::repeat_n(late(), tests).collect();
+        assert_eq!(said(0, 9, late(1)).unwrap(), "9 of 10 tests are not slower by 5 % or more");
+        assert_eq!(said(1, 9, late(490)).unwrap(), "9 of 500 tests are not slower by 10 % or more");
         assert_eq!(said(0, 0, vec![same()]).unwrap(), "1 of 1 measured test is not slower by 2 % or more");
-        assert_eq!(said(3, 0, vec![late()]), None);
+        assert_eq!(said(3, 0, late(1)), None);
         assert_eq!(said(0, 0, Vec::new()), None);
         // A speed-up is not a slowdown.
         assert_eq!(said(0, 0, vec![open(-0.5, 0.004)]).unwrap(), "1 of 1 measured test is not slower by 1 % or more");
-        assert_eq!(Excluded::beyond_verdicts(&run(vec![same()])), None);
+        assert_eq!(Excluded::describe_beyond_verdicts(&run(vec![same()])), None);
         // Tests judged by other metrics have no figures of time.
         let by_others = Outcome { possible: None, ..same() };
         assert_eq!(Excluded::of(&run(vec![by_others])), None);
+    }
+
+    #[test]
+    fn only_tests_that_should_have_been_measured_are_left_open() {
+        let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said("no".into()), intermittent: false };
+        let doctest = |why| Reason::NotCaptured { why: NotCaptured::Doctest(why) };
+        let whole = NoDoctest::WholeProgram { what: "a global allocator".into() };
+        let open = [Reason::BudgetUsedUp, Reason::Interrupted, Reason::TooNoisy, fails, doctest(whole)];
+        assert!(open.iter().all(leaves_open));
+        let benchmark = Reason::NotCaptured { why: NotCaptured::Benchmark };
+        let other_shard = Reason::OtherShard { shard: 2, shards: 3 };
+        let closed = [Reason::New, Reason::Removed, Reason::Ignored, Reason::Filtered, Reason::SameCode, other_shard];
+        let closed = closed.into_iter().chain([benchmark, doctest(NoDoctest::NoRun)]);
+        assert!(!closed.into_iter().any(|reason| leaves_open(&reason)));
+        // A lost outcome of a selected test has no reason.
+        assert!(!is_left_open(&unmeasured("a", None)));
+        assert!(is_left_open(&outcome("a", Verdict::NotMeasured, None)));
+        assert!(!is_left_open(&open_within("a", 1e3, -0.3, 0.3)));
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub fn outputs(run: &Run, conclusion: Conclusion, report: Option<&Path>) -> Stri
     for (name, count) in counts {
         let _ = writeln!(text, "{name}={count}");
     }
-    if let Some(excluded) = Excluded::of(run) {
+    if let Some(excluded) = Excluded::describe(run) {
         let _ = writeln!(text, "excluded={excluded}");
     }
     // A path with a line break would set another variable.

@@ -43,8 +43,8 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     let conclusion = Conclusion::of(run, rendering.denied);
     let heading = with_conclusion(heading(run, &sections, words), &sections, conclusion);
     let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&heading), describe_comparison(run));
-    if let Some(excluded) = Excluded::beyond_verdicts(run) {
-        let _ = writeln!(page, "\n**{}**", plain(&sentence(&excluded.to_string())));
+    if let Some(excluded) = Excluded::describe_beyond_verdicts(run) {
+        let _ = writeln!(page, "\n**{}**", plain(&sentence(&excluded)));
     }
     if let Some(failing) = sections.get(Kind::Failing) {
         section(failing, &mut page);

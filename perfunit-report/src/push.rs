@@ -29,9 +29,9 @@ pub fn describe_pass(branch: &str, base: &str, run: &Run) -> String {
         0 => write!(line, "{}", counts::describe_unmeasured(run, base)),
         n => write!(line, "{} measured against {base}, none {slower}", count(n, "test")),
     };
+    let left_open: Vec<&Outcome> = run.outcomes.iter().filter(|outcome| counts::is_left_open(outcome)).collect();
     let unmeasured = |wanted: &dyn Fn(&Reason) -> bool| {
-        let is = |reason: &Option<Reason>| reason.as_ref().is_some_and(wanted);
-        run.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::NotMeasured && is(&outcome.reason)).count()
+        left_open.iter().filter(|outcome| outcome.reason.as_ref().is_some_and(wanted)).count()
     };
     let mut add = |n: usize, what: &str| {
         if n > 0 {
@@ -44,16 +44,13 @@ pub fn describe_pass(branch: &str, base: &str, run: &Run) -> String {
     add(probably, &format!("probably {slower}, not confirmed"));
     add(run.inconclusive().count() - probably, "inconclusive");
     let is_late = |reason: &Reason| matches!(reason, Reason::BudgetUsedUp | Reason::TooLong { .. });
-    add(unmeasured(&is_late), "beyond the budget");
     let is_failure =
         |reason: &Reason| matches!(reason, Reason::Fails { .. } | Reason::Crashes { .. } | Reason::TimedOut { .. });
-    add(unmeasured(&is_failure), "failed to run");
-    // Selection and filters are deliberate; all other reasons leave the test open.
-    let is_open = |reason: &Reason| {
-        matches!(reason, Reason::TestChanged { .. } | Reason::NotCaptured { .. } | Reason::LostInStart { .. })
-    };
-    add(unmeasured(&is_open), "not measured");
-    if let Some(excluded) = Excluded::beyond_verdicts(run) {
+    let (late, failed) = (unmeasured(&is_late), unmeasured(&is_failure));
+    add(late, "beyond the budget");
+    add(failed, "failed to run");
+    add(left_open.len() - late - failed, "not measured");
+    if let Some(excluded) = Excluded::describe_beyond_verdicts(run) {
         let _ = write!(line, "; {excluded}");
     }
     line + &headlines(&[Kind::Uncovered]) + &further

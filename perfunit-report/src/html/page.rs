@@ -113,7 +113,8 @@ fn of_time(run: &Run) -> String {
                 0 => String::new(),
                 open => format!(", {open} inconclusive"),
             };
-            let excluded = Excluded::beyond_verdicts(run).map(|excluded| format!("; {excluded}")).unwrap_or_default();
+            let excluded =
+                Excluded::describe_beyond_verdicts(run).map(|excluded| format!("; {excluded}")).unwrap_or_default();
             format!("No test got {worse}{open}{excluded}")
         }
         (slower, _) => format!("{} got {worse}", count(slower, "test")),

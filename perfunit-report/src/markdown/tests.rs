@@ -15,7 +15,7 @@ fn a_comment_reads_like_this() {
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
 
-**5 of 8 measured tests are not slower by 10 % or more.**
+**5 of 9 tests are not slower by 10 % or more.**
 
 **1 changed function slower in the mean of several tests**:
 
@@ -71,7 +71,7 @@ cd 'crates/my crate' && cargo perfunit diff 3f2a91c0d4e5f60718293a4b5c6d7e8f90a1
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 8 measured of 412 tests.
 
-**5 of 8 measured tests are not slower by 10 % or more.**
+**5 of 10 tests are not slower by 10 % or more.**
 
 **1 changed function slower in the mean of several tests**:
 

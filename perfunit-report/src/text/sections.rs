@@ -330,8 +330,8 @@ pub fn summary(run: &Run, conclusion: Conclusion, screen: &mut Screen) {
     let text = text.and(responsible.unwrap_or_default());
     let text =
         stages(&run.stages).into_iter().fold(text, |text, stages| text.and("  ").with(DIM, format!("[{stages}]")));
-    if let Some(excluded) = Excluded::beyond_verdicts(run) {
-        screen.status("Bound", GOOD, &Text::plain(excluded.to_string()));
+    if let Some(excluded) = Excluded::describe_beyond_verdicts(run) {
+        screen.status("Bound", GOOD, &Text::plain(excluded));
     }
     screen.status("Summary", style, &text);
 }

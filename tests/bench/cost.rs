@@ -196,6 +196,7 @@ fn trace(largest: &Largest, arguments: &Arguments) -> Result<()> {
         programs: &programs,
         temporary: &temporary,
         variables: &[],
+        calls: 3,
     };
     let (mut hit, mut idle) = (Vec::new(), Vec::new());
     for (index, test) in largest.tests.iter().take(arguments.traced).enumerate() {

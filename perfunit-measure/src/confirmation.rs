@@ -90,8 +90,6 @@ struct Open {
     cost: f64,
     /// The pairs so far.
     measurement: Option<Measurement>,
-    /// The time in addition to the budget that the pairs got because they left the test in doubt.
-    granted: Duration,
     is_over: bool,
 }
 
@@ -152,7 +150,6 @@ impl Confirmer<'_, '_> {
                     pairs_per_layout,
                     cost: pairs_per_layout.sum(decide::FIRST_LOOK) as f64 * figures.seconds_per_pair,
                     measurement: None,
-                    granted: Duration::ZERO,
                     is_over: false,
                     config: if calls == Calls::First { first_calls::judging_config(&config) } else { config.clone() },
                 });
@@ -219,18 +216,15 @@ impl Confirmer<'_, '_> {
         };
         let units = measurement.next_look();
         self.advance(open, &mut measurement, units)?;
-        let extra = self.extra.of_test(&open.config);
-        let may_extend = open.calls != Calls::First && open.granted.is_zero() && screened.granted.is_zero();
-        if may_extend && measurement.is_worth(extra) {
-            self.extra.take(extra);
-            measurement = measurement.extend(extra);
-            open.granted = extra;
+        let may_extend = open.calls != Calls::First && screened.granted.is_zero();
+        if may_extend && self.extra.may_settle(&measurement, &open.config) {
+            measurement = self.extra.lend(measurement, &open.config);
         }
         if !measurement.is_over() {
             open.measurement = Some(measurement);
             return Ok(true);
         }
-        let (unused, started) = (measurement.time_left().min(open.granted), Instant::now());
+        let (unused, started) = (measurement.unused(), Instant::now());
         self.complete(open, measurement, screened)?;
         // Completing may take further pairs.
         self.extra.give_back(unused.saturating_sub(started.elapsed()));
@@ -317,7 +311,7 @@ impl Confirmer<'_, '_> {
         let subject = &self.subjects[open.subject];
         let programs = self.layouts.first_programs(self.sides, subject)?;
         let plain = self.config.on(subject.terms);
-        let per_test_budget = plain.per_test_budget + self.extra.of_test(&plain);
+        let per_test_budget = plain.per_test_budget + self.extra.for_doubt(&plain);
         let config = Config { per_test_budget, ..open.config.clone() };
         let trial = Trial { bench: self.bench, config: &config, programs };
         let started = Instant::now();

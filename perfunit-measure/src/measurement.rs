@@ -18,8 +18,8 @@ use perfunit_decide as decide;
 use perfunit_decide::{Looks, PairsPerLayout, Rule, Sequential, Step};
 use perfunit_model::error::Result;
 use perfunit_model::{
-    Between, Change, EffectClass, EffectSize, FailedOn, Failure, Measured, Metric, Metrics, Mode, Note,
-    REACH_OF_PLACES, Reason, Sample, Side, Sides, Threshold, Throughput, Verdict,
+    Between, EffectClass, EffectSize, FailedOn, Failure, Measured, Metric, Metrics, Mode, Note, REACH_OF_PLACES,
+    Reason, Sample, Side, Sides, Threshold, Throughput, Verdict,
 };
 use perfunit_runtime::page::state;
 use perfunit_system::interrupt;
@@ -46,6 +46,8 @@ pub struct Measurement {
     pairs: Pairs,
     failures: Failures,
     budget: Duration,
+    /// The part of the budget that was lent because the rest left the test in doubt.
+    lent: Duration,
     /// Time spent on this test, without linking.
     spent: Duration,
     end: Option<End>,
@@ -98,6 +100,7 @@ impl Measurement {
             pairs: Pairs::new(rule),
             failures: Failures::default(),
             budget: config.per_test_budget.mul_f64(decide::effort(alpha_of_change) * looks.delay(alpha_of_change)),
+            lent: Duration::ZERO,
             spent: Duration::ZERO,
             end: None,
         }
@@ -142,35 +145,35 @@ impl Measurement {
 
     /// Returns the largest change, as a fraction of base, that the pairs so far do not exclude.
     pub fn largest_possible(&self) -> f64 {
-        self.pairs.sequential.conclude().map_or(f64::INFINITY, |decision| {
-            let Change { low, high, .. } = decision.change;
-            high.max(-low)
-        })
+        self.pairs.sequential.conclude().map_or(f64::INFINITY, |decision| decision.change.largest_possible())
     }
 
     /// Returns whether this much more time may settle a series that its own budget ended, if something is in doubt: a change
-    /// is probable, or one that is worth a statement is not excluded.
+    /// is probable, or one that is worth a statement is not excluded. Time is lent only once.
     pub fn is_worth(&self, more: Duration) -> bool {
-        let is_in_doubt = self.pairs.sequential.conclude().is_some_and(|decision| {
-            let is_possible = self.largest_possible() > Threshold::of_inconclusive().fraction();
-            decision.verdict == Verdict::Inconclusive && (decision.change.leans() || is_possible)
-        });
+        if self.end != Some(End::Done) || !self.lent.is_zero() {
+            return false;
+        }
+        let Some(decision) = self.pairs.sequential.conclude() else { return false };
+        let is_possible = decision.change.largest_possible() > Threshold::of_inconclusive().fraction();
+        if decision.verdict != Verdict::Inconclusive || !(decision.change.leans() || is_possible) {
+            return false;
+        }
         let left = (self.budget + more).saturating_sub(self.spent);
         let pairs = decide::affordable(self.complete(), self.spent.as_secs_f64(), left.as_secs_f64());
-        let (rule, log_ratios) = (self.rule(), self.pairs.sequential.log_ratios());
-        is_in_doubt && self.end == Some(End::Done) && !decide::is_hopeless(rule, log_ratios, self.unit.units(pairs))
+        !decide::is_hopeless(self.rule(), self.pairs.sequential.log_ratios(), self.unit.units(pairs))
     }
 
-    /// Returns the time of the budget that is left.
-    pub fn time_left(&self) -> Duration {
-        self.budget.saturating_sub(self.spent)
-    }
-
-    /// Adds time to a series that its own budget ended.
+    /// Lends time to a series that its own budget ended.
     pub fn extend(self, more: Duration) -> Self {
         let distance = self.rule().distance;
         let extended = self.continued_to(distance);
-        Self { budget: extended.budget + more, ..extended }
+        Self { budget: extended.budget + more, lent: more, ..extended }
+    }
+
+    /// Returns the lent time that was not used.
+    pub fn unused(&self) -> Duration {
+        self.budget.saturating_sub(self.spent).min(self.lent)
     }
 
     pub fn is_over(&self) -> bool {

@@ -126,10 +126,10 @@ pub fn instructions(
     let later = if has_later_calls(settled) { LATER_IN_CALLGRIND } else { 0 };
     let ns = settled.ns.base.max(settled.ns.head);
     let mut counted = |gauge| -> Result<std::result::Result<MetricVerdict, NotMetered>> {
-        let pass = Pass { trial, settled, later };
-        let of_first = Pass { later: 0, ..pass };
-        let is_first = later == 0 || pass.is_too_long(gauge, ns) && settled.is_like_first_call();
-        let (pass, rounds) = if is_first { (of_first, 2) } else { (pass, 1) };
+        let of_later = Pass { trial, settled, later };
+        let is_instead = later > 0 && of_later.is_too_long(gauge, ns) && settled.is_like_first_call();
+        let pass = if is_instead { Pass { later: 0, ..of_later } } else { of_later };
+        let rounds = if pass.later == 0 { 2 } else { 1 };
         if let Some(why) = pass.obstacle(gauge, f64::from(rounds) * ns) {
             return Ok(Err(why));
         }
@@ -144,7 +144,6 @@ pub fn instructions(
             }
         }
         let verdict = exact(&rule, &all.base, &all.head).ok_or(NotMetered::ReadNothing);
-        let is_instead = is_first && later > 0;
         Ok(verdict.and_then(
             |verdict| if is_instead && !verdict.is_change() { Err(NotMetered::TooLong) } else { Ok(verdict) },
         ))

@@ -81,7 +81,6 @@ pub fn measure_all(
         share: None,
         open: Vec::new(),
         extra: ExtraTime::of_run(config),
-        is_extra_reserved: false,
     };
     let mut tests: Vec<Option<(Ended, Option<Settled>)>> = subjects.iter().map(|_| None).collect();
     let mut waiting: Vec<Waiting<'_>> = subjects.iter().enumerate().map(Waiting::new).collect();
@@ -99,9 +98,6 @@ pub fn measure_all(
         let deadline = config.deadline.map(|deadline| end_of_round(deadline, part));
         let config = &Config { deadline, ..config.clone() };
         let Screening { layouts, random, extra, .. } = &mut screening;
-        // Slow tests that wait may need it.
-        let no_extra = &mut ExtraTime::none();
-        let extra = if put_off.is_empty() { extra } else { no_extra };
         let ways: Vec<Option<Settled>> = screened.iter().map(|screened| screened.way.clone()).collect();
         let mut confirmer =
             Confirmer { bench, config, alpha, sides, subjects: &subjects, observer, layouts, random, extra };
@@ -178,8 +174,6 @@ struct Screening<'a> {
     /// Tests whose first pairs go on after all tests had their first look.
     open: Vec<Open<'a>>,
     extra: ExtraTime,
-    /// True if slow tests wait, which may need the extra time.
-    is_extra_reserved: bool,
 }
 
 impl<'a> Screening<'a> {
@@ -193,7 +187,7 @@ impl<'a> Screening<'a> {
         self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_ROUND));
         let mut batch = Batch::default();
         self.first_looks(waiting, &mut batch)?;
-        self.is_extra_reserved = !batch.put_off.is_empty();
+        self.extra.reserve(!batch.put_off.is_empty());
         if batch.put_off.is_empty() {
             self.round = self.config.deadline.map(|deadline| end_of_round(deadline, PART_OF_LAST_ROUND));
         }
@@ -276,7 +270,7 @@ impl<'a> Screening<'a> {
             if self.may_extend(&next.series) {
                 in_doubt.push(Open { spent: next.spent + began.elapsed(), ..next });
             } else if next.series.measurement.is_over() {
-                self.extra.give_back(next.series.measurement.time_left().min(next.series.lent));
+                self.extra.give_back(next.series.measurement.unused());
                 let screened = self.complete(subject, next.series, false)?;
                 self.end(batch, (place, subject), screened, next.spent + began.elapsed());
                 self.observer.progress.advance();
@@ -290,19 +284,14 @@ impl<'a> Screening<'a> {
 
     /// Returns whether extra time may settle a series that is over.
     fn may_extend(&self, series: &Series) -> bool {
-        !self.is_extra_reserved
-            && series.granted.is_zero()
-            && series.lent.is_zero()
-            && series.measurement.is_worth(self.extra.of_test(&series.config))
+        series.granted.is_zero() && self.extra.may_settle(&series.measurement, &series.config)
     }
 
     /// Removes the test with the largest possible change, and gives it extra time.
     fn extend_widest(&mut self, in_doubt: &mut Vec<Open<'a>>) -> Option<Open<'a>> {
         let next = take_widest(in_doubt)?;
-        let lent = self.extra.of_test(&next.series.config);
-        self.extra.take(lent);
-        let measurement = next.series.measurement.extend(lent);
-        Some(Open { series: Series { measurement, lent, ..next.series }, ..next })
+        let measurement = self.extra.lend(next.series.measurement, &next.series.config);
+        Some(Open { series: Series { measurement, ..next.series }, ..next })
     }
 
     /// Adds a test with complete first evidence to the batch.
@@ -345,7 +334,7 @@ impl<'a> Screening<'a> {
     /// Measures a test up to its first look. A slow test may take more than its budget.
     fn begin(&mut self, subject: &Subject<'_>, is_slow: bool) -> Result<Begun> {
         let config = self.config.on(subject.terms);
-        let (budget, extra) = (config.per_test_budget, self.extra.of_test(&config));
+        let (budget, extra) = (config.per_test_budget, self.extra.for_slow_test(&config));
         if !is_slow {
             let begun = self.begin_with(subject, Duration::ZERO)?;
             if !begun.can_be_measured_with(budget + extra) {
@@ -440,8 +429,7 @@ impl<'a> Screening<'a> {
         let left_open = !measurement.is_over()
             && confirms_all(&config)
             && self.layouts.places(self.sides, subject)? != Placed::Matched;
-        let series =
-            Series { executables, config, settled, measurement, granted: Duration::ZERO, lent: Duration::ZERO };
+        let series = Series { executables, config, settled, measurement, granted: Duration::ZERO };
         // More pairs on one layout decide only where equal code keeps its place.
         let may_go_on = !series.measurement.is_over()
             || self.may_extend(&series) && self.layouts.places(self.sides, subject)? == Placed::Matched;
@@ -462,7 +450,7 @@ impl<'a> Screening<'a> {
     /// Collects all evidence of a test before its confirmation: its pairs, counts and first calls, which get at most its share
     /// of the run's time. The pairs are `left_open` if only drawn layouts can decide.
     fn complete(&mut self, subject: &Subject<'_>, series: Series, left_open: bool) -> Result<Screened> {
-        let Series { executables, config, settled, measurement, granted, .. } = series;
+        let Series { executables, config, settled, measurement, granted } = series;
         let trial =
             Trial { bench: self.bench, config: &config, programs: self.programs(subject, executables.as_ref()) };
         let mut screening = measurement.finish();
@@ -524,8 +512,6 @@ struct Series {
     measurement: Measurement,
     /// The time for pairs in addition to the budget, which the confirmation may take again.
     granted: Duration,
-    /// The extra time for pairs that left the test in doubt.
-    lent: Duration,
 }
 
 /// A test that gets more of its first pairs.

@@ -73,6 +73,11 @@ impl Change {
         if self.estimate > 0.0 { self.low } else { -self.high }
     }
 
+    /// Returns the largest change in either direction that the interval does not exclude.
+    pub fn largest_possible(&self) -> f64 {
+        self.high.max(-self.low)
+    }
+
     /// Returns true if an interval half as wide would exclude 0, so that a change is probable.
     pub fn leans(&self) -> bool {
         self.estimate != 0.0 && self.estimate.abs() + self.from_zero() >= 0.0

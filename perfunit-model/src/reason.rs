@@ -219,6 +219,44 @@ impl Reason {
         }
     }
 
+    /// Returns true if a test without figures for this reason may have got slower. A test is not open if selection, a filter
+    /// or a shard leaves it out, if it has no counterpart or no work, or if it runs for a fixed time.
+    pub fn leaves_open(&self) -> bool {
+        match self {
+            Reason::Fails { .. }
+            | Reason::Crashes { .. }
+            | Reason::TimedOut { .. }
+            | Reason::TooLong { .. }
+            | Reason::BudgetUsedUp
+            | Reason::Interrupted
+            | Reason::TestChanged { .. }
+            | Reason::LostInStart { .. }
+            | Reason::Unconfirmed { .. }
+            | Reason::NotConfirmed
+            | Reason::AsPlacesDo { .. }
+            | Reason::TooNoisy
+            | Reason::AtThreshold
+            | Reason::MetricUnknown { .. } => true,
+            Reason::NotCaptured { why } => !matches!(
+                why,
+                NotCaptured::Benchmark
+                    | NotCaptured::Doctest(NoDoctest::Ignored | NoDoctest::NoRun | NoDoctest::CompileFail)
+            ),
+            Reason::New
+            | Reason::Removed
+            | Reason::FoldedAway { .. }
+            | Reason::RunsByClock
+            | Reason::Ignored
+            | Reason::Skipped { .. }
+            | Reason::Filtered
+            | Reason::OtherShard { .. }
+            | Reason::DataChanged { .. }
+            | Reason::SameExecutable
+            | Reason::SameCode
+            | Reason::NotExecuted { .. } => false,
+        }
+    }
+
     /// Returns true if the change cannot have reached the test.
     pub fn is_unaffected(&self) -> bool {
         matches!(self, Reason::SameExecutable | Reason::SameCode | Reason::NotExecuted { .. })
@@ -480,5 +518,24 @@ impl fmt::Display for TestCodeDifference {
             Self::NewInHead => f.write_str("new in head"),
             Self::Changed { item } => write!(f, "its own code changed: {item}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_reasons_against_measuring_leave_a_test_open() {
+        let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said("no".into()), intermittent: false };
+        let doctest = |why| Reason::NotCaptured { why: NotCaptured::Doctest(why) };
+        let whole = NoDoctest::WholeProgram { what: "a global allocator".into() };
+        let open = [Reason::BudgetUsedUp, Reason::Interrupted, Reason::TooNoisy, fails, doctest(whole)];
+        assert!(open.iter().all(Reason::leaves_open));
+        let benchmark = Reason::NotCaptured { why: NotCaptured::Benchmark };
+        let other_shard = Reason::OtherShard { shard: 2, shards: 3 };
+        let closed = [Reason::New, Reason::Removed, Reason::Ignored, Reason::Filtered, Reason::SameCode, other_shard];
+        let closed = closed.into_iter().chain([benchmark, doctest(NoDoctest::NoRun)]);
+        assert!(!closed.into_iter().any(|reason| reason.leaves_open()));
     }
 }

@@ -2,9 +2,7 @@
 
 use super::figures::{self, Words};
 use perfunit_model::format::{Glyphs, count, threshold};
-use perfunit_model::{
-    Measured, NoDoctest, NotCaptured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict,
-};
+use perfunit_model::{Measured, NothingBecause, Outcome, Reason, Run, Selection, Side, Threshold, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -175,46 +173,8 @@ impl Excluded {
 
 /// Returns true if the test should have been measured but was not, so that it may have got slower.
 pub fn is_left_open(outcome: &Outcome) -> bool {
-    let is_open = outcome.reason.as_ref().map_or(outcome.selected_because.is_some(), leaves_open);
+    let is_open = outcome.reason.as_ref().map_or(outcome.selected_because.is_some(), Reason::leaves_open);
     outcome.verdict == Verdict::NotMeasured && is_open
-}
-
-/// Returns true if a test without figures for this reason may have got slower. A test is not open if selection, a filter
-/// or a shard leaves it out, if it has no counterpart or no work, or if it runs for a fixed time.
-fn leaves_open(reason: &Reason) -> bool {
-    match reason {
-        Reason::Fails { .. }
-        | Reason::Crashes { .. }
-        | Reason::TimedOut { .. }
-        | Reason::TooLong { .. }
-        | Reason::BudgetUsedUp
-        | Reason::Interrupted
-        | Reason::TestChanged { .. }
-        | Reason::LostInStart { .. }
-        | Reason::Unconfirmed { .. }
-        | Reason::NotConfirmed
-        | Reason::AsPlacesDo { .. }
-        | Reason::TooNoisy
-        | Reason::AtThreshold
-        | Reason::MetricUnknown { .. } => true,
-        Reason::NotCaptured { why } => !matches!(
-            why,
-            NotCaptured::Benchmark
-                | NotCaptured::Doctest(NoDoctest::Ignored | NoDoctest::NoRun | NoDoctest::CompileFail)
-        ),
-        Reason::New
-        | Reason::Removed
-        | Reason::FoldedAway { .. }
-        | Reason::RunsByClock
-        | Reason::Ignored
-        | Reason::Skipped { .. }
-        | Reason::Filtered
-        | Reason::OtherShard { .. }
-        | Reason::DataChanged { .. }
-        | Reason::SameExecutable
-        | Reason::SameCode
-        | Reason::NotExecuted { .. } => false,
-    }
 }
 
 /// Returns true if selection dropped the test because the change cannot reach it.
@@ -322,7 +282,7 @@ mod tests {
     use crate::{Format, Rendering, TextOptions, render};
     use perfunit_model::format::without_escapes;
     use perfunit_model::samples::{measured, open_within, outcome, run, unmeasured};
-    use perfunit_model::{Denied, FailedOn, Failure, Metric, PossibleChange, variant_name};
+    use perfunit_model::{Denied, Metric, PossibleChange, variant_name};
 
     /// Builds a run with tests of each kind, in different numbers.
     fn of_each_kind() -> Run {
@@ -379,16 +339,6 @@ mod tests {
 
     #[test]
     fn only_tests_that_should_have_been_measured_are_left_open() {
-        let fails = Reason::Fails { side: FailedOn::Both, how: Failure::Said("no".into()), intermittent: false };
-        let doctest = |why| Reason::NotCaptured { why: NotCaptured::Doctest(why) };
-        let whole = NoDoctest::WholeProgram { what: "a global allocator".into() };
-        let open = [Reason::BudgetUsedUp, Reason::Interrupted, Reason::TooNoisy, fails, doctest(whole)];
-        assert!(open.iter().all(leaves_open));
-        let benchmark = Reason::NotCaptured { why: NotCaptured::Benchmark };
-        let other_shard = Reason::OtherShard { shard: 2, shards: 3 };
-        let closed = [Reason::New, Reason::Removed, Reason::Ignored, Reason::Filtered, Reason::SameCode, other_shard];
-        let closed = closed.into_iter().chain([benchmark, doctest(NoDoctest::NoRun)]);
-        assert!(!closed.into_iter().any(|reason| leaves_open(&reason)));
         // A lost outcome of a selected test has no reason.
         assert!(!is_left_open(&unmeasured("a", None)));
         assert!(is_left_open(&outcome("a", Verdict::NotMeasured, None)));

@@ -41,7 +41,8 @@ pub struct MeasuringArguments {
     /// Time limit for measuring one test, and again for confirming its change [default: 10s].
     ///
     /// Most tests take a fraction of a second. A test without a decision by then is inconclusive, with its interval so
-    /// far. Without `--budget`, slow tests may take three times as much, until they have used six times as much together.
+    /// far. Without `--budget`, slow and doubtful tests may take three times as much, until they have used six times as
+    /// much together.
     #[arg(long, value_name = "TIME", value_parser = config::duration)]
     pub per_test_budget: Option<Duration>,
     /// For which tests to find the responsible functions [default: auto].

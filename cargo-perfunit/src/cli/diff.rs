@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  cargo perfunit diff                      compare the working tree with the upstream or default branch
+  cargo perfunit diff                      compare the working tree with where its branch started
   cargo perfunit diff main                 compare the working tree with its merge base with `main`
   cargo perfunit diff HEAD~1               compare the last commit and uncommitted changes with its parent
   cargo perfunit diff v1.2.0..v1.3.0       compare two versions

@@ -57,7 +57,7 @@ const EXAMPLES: &str = "\
 Examples:
   cargo perfunit demo          run an example project to see a result
   cargo perfunit doctor        check how well this machine can measure
-  cargo perfunit diff          compare your work with the branch it will be merged into
+  cargo perfunit diff          compare your work with the branch that it started from
   cargo perfunit diff HEAD~1   compare the last commit with its parent
   cargo perfunit explain       show the responsible functions
 ";
@@ -93,9 +93,9 @@ fn exit_codes() -> String {
 pub enum Command {
     /// Compare the performance of tests between two versions.
     ///
-    /// Base is the merge base of BASE and head; head is the working tree with its uncommitted changes. The default BASE
-    /// is the upstream or the default branch on a branch, HEAD on the default branch if there are uncommitted changes,
-    /// and otherwise the parent commit.
+    /// Base is the merge base of BASE and head; head is the working tree with its uncommitted changes. On a branch, BASE
+    /// is by default the upstream if that is another branch, else the default branch. On the default branch it is HEAD
+    /// if there are uncommitted changes, else the parent commit.
     ///
     /// Tests that the change can reach are built in both versions and run against each other. Slower and faster tests
     /// are reported with the change, its confidence interval and the responsible functions.
@@ -158,7 +158,7 @@ pub enum Command {
     ///
     /// The command line overrides environment variables (`PERFUNIT_THRESHOLD` for `threshold`), which override the
     /// selected profile of `.config/perfunit.toml`, then its profile `default`, then the built-in values. Accepts
-    /// options of `diff` to show their effect.
+    /// the options of `diff` for measuring, to show their effect.
     ShowConfig(Box<ShowConfigArguments>),
     /// Remove everything that cargo-perfunit stores below the target folder.
     ///

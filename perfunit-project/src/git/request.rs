@@ -266,7 +266,8 @@ impl Repository {
         self.own_base(head)
     }
 
-    /// Returns the upstream and the default branch, or nothing if `head` is the default branch or not a branch.
+    /// Returns the upstream and the default branch, or nothing if `head` is the default branch or not a branch. An upstream of
+    /// the same name comes last: it has what was pushed of this branch, not what the branch started from.
     fn candidates(&self, head: &Head<'_>) -> Vec<Candidate<'_>> {
         let Some(branch) = &head.branch else { return Vec::new() };
         let default = self.default_branch();
@@ -278,7 +279,10 @@ impl Repository {
             Candidate { label, tip, because }
         });
         let default = default.map(|(label, tip)| Candidate { label, tip, because: "the default branch".to_owned() });
-        upstream.into_iter().chain(default).collect()
+        let is_same_branch = |upstream: &Candidate<'_>| upstream.label.ends_with(&format!("/{branch}"));
+        let mut candidates: Vec<Candidate<'_>> = upstream.into_iter().chain(default).collect();
+        candidates.sort_by_key(is_same_branch);
+        candidates
     }
 
     fn upstream(&self, branch: &str) -> Option<(String, Commit<'_>)> {

@@ -29,17 +29,21 @@ fn on_the_default_branch_the_parent_is_the_base_until_something_changes() {
 }
 
 #[test]
-fn a_branch_is_compared_with_its_upstream_or_the_default_branch() {
+fn a_branch_is_compared_with_what_it_started_from() {
     let fixture = Fixture::new(&[("a", "1")]);
     fixture.branch("topic");
     let first = fixture.commit(&[("a", "2")]);
     check(&fixture, None, None, "main -> HEAD");
     fixture.remote_branch("topic", first);
     fixture.set_upstream("topic", "origin/topic");
-    // Everything is pushed, so the upstream would give an empty comparison.
     check(&fixture, None, None, "main -> HEAD");
+    // Pushed commits count: the branch is not merged yet.
     fixture.commit(&[("a", "3")]);
-    check(&fixture, None, None, "origin/topic -> HEAD");
+    check(&fixture, None, None, "main -> HEAD");
+    check(&fixture, None, Some("topic"), "main -> topic");
+    fixture.remote_branch("develop", first);
+    fixture.set_upstream("topic", "origin/develop");
+    check(&fixture, None, None, "origin/develop -> HEAD");
     fixture.switch("main");
     fixture.commit(&[("b", "1")]);
     fixture.switch("topic");
@@ -47,8 +51,19 @@ fn a_branch_is_compared_with_its_upstream_or_the_default_branch() {
     check(&fixture, Some("main...topic"), None, "merge base of main -> topic");
     check(&fixture, Some("main..topic"), None, "main -> topic");
     check(&fixture, Some("main"), Some("topic~1"), "merge base of main -> topic~1");
-    check(&fixture, None, Some("topic"), "origin/topic -> topic");
+    check(&fixture, None, Some("topic"), "origin/develop -> topic");
     check(&fixture, None, Some("topic~1"), "topic~1~1 -> topic~1");
+}
+
+#[test]
+fn without_a_default_branch_the_pushed_state_is_the_base() {
+    let fixture = Fixture::new(&[("a", "1")]);
+    fixture.branch("topic");
+    fixture.raw.find_branch("main", git2::BranchType::Local).unwrap().delete().unwrap();
+    fixture.remote_branch("topic", fixture.raw.head().unwrap().target().unwrap());
+    fixture.set_upstream("topic", "origin/topic");
+    fixture.commit(&[("a", "2")]);
+    check(&fixture, None, None, "origin/topic -> HEAD");
 }
 
 #[test]

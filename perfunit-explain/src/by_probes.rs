@@ -625,7 +625,7 @@ fn instrument_files(inquiry: &Inquiry<'_>, tree: &Path, without: &BTreeSet<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attribute;
+    use crate::attribute::attribute;
     use perfunit_measure::{Recorded, RecordedNode};
     use perfunit_model::Sides;
 

@@ -451,7 +451,8 @@ fn is_of_tests(path: &str, selected: &TargetSelection) -> bool {
 mod tests {
     use super::*;
     use crate::assemble::{told, unless_contrary};
-    use crate::{Merged, attribute, differences};
+    use crate::attribute::{attribute, differences};
+    use crate::merge::Merged;
     use perfunit_measure::{Recorded, RecordedNode};
     use perfunit_model::{Engine, ExplanationNote, Sides, Strategy, TargetId, TargetKind, TestId};
     use perfunit_select::source::LockedChange;

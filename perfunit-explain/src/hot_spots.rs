@@ -123,7 +123,7 @@ pub fn impact(profiles: &Profiles, path: &str) -> Result<Impact, NoSuch> {
         let whole = profile.total_cost();
         let share = |cost: f64| if whole > 0.0 { (cost / whole).clamp(0.0, 1.0) } else { 0.0 };
         for (function, usage) in usages(profile) {
-            if !is_named(function, path) {
+            if !function.is_named(path) {
                 others.push(&function.name);
                 continue;
             }
@@ -151,17 +151,6 @@ fn function_impact(function: &Function, mut tests: Vec<TestImpact>) -> FunctionI
     tests.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.test.cmp(&b.test)));
     let times: Vec<f64> = tests.iter().map(|test| test.cost).collect();
     FunctionImpact { function: function.clone(), cost: Spread::of(&times), tests }
-}
-
-/// Returns whether a path names the function.
-pub fn is_named(function: &Function, path: &str) -> bool {
-    let krate = function.package.replace('-', "_");
-    ends_with(&function.name, path) || ends_with(&format!("{krate}::{}", function.name), path)
-}
-
-/// Returns whether a path is a name, or its end at a `::`.
-pub fn ends_with(name: &str, path: &str) -> bool {
-    name.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
 }
 
 fn no_such(path: &str, mut known: Vec<&str>) -> NoSuch {

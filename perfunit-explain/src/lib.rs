@@ -3,8 +3,8 @@
 //! Input: measured tests ([`Question`]) and their pairing ([`Inquiry`]). Output: for each test an explanation, or the
 //! reason why there is none ([`explain`]). The measured executables run in callgrind; where instructions do not account
 //! for the time, the pairing is built again with a probe in each function. The calling-context trees of both sides
-//! ([`Recorded`](perfunit_measure::Recorded)), of all pairs of processes, become one [`merged`](Merged) tree with the
-//! difference at each node, the [responsible functions](attribute) and the [`causes`].
+//! ([`Recorded`](perfunit_measure::Recorded)), of all pairs of processes, become one merged tree with the
+//! difference at each node, the responsible functions and the [`causes`].
 //!
 //! The crate also has the analyses of Zhou and Li over the trees of all tests of one version: the [`ranking`], the
 //! [`forest`] and the [index](impact).
@@ -26,9 +26,7 @@ mod probe_cost;
 mod question;
 
 pub use answers::{explain, explain_outcomes};
-pub use attribute::{attribute, differences};
 pub use by_instructions::check;
 pub use growth::{growth, parameters};
-pub use hot_spots::{ends_with, forest, impact, is_named, ranking};
-pub use merge::{Merged, match_renamed};
+pub use hot_spots::{forest, impact, ranking};
 pub use question::{Answers, Explaining, Goal, Inquiry, Question};

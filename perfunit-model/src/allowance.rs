@@ -1,6 +1,7 @@
 //! Which slowdowns of a run are accepted, and which are not although something is accepted.
 
 use super::acceptance::ALL_TESTS;
+use super::explanation::is_end_of_path;
 use super::format::{one_line, threshold};
 use super::{Acceptance, AcceptedIn, Change, Metric, MetricVerdict, Note, Outcome, PooledChange, Run, Verdict};
 use schemars::JsonSchema;
@@ -33,42 +34,14 @@ pub enum Coverage {
     SizeUnknown,
 }
 
-/// Returns whether an acceptance is about a test: it names the test or the function that is responsible for the
-/// test's change.
+/// Returns whether an acceptance is about a test: it names the test, or the function that is the main cause of the test's
+/// change.
 fn is_about(acceptance: &Acceptance, outcome: &Outcome, run: &Run) -> bool {
     let test = &outcome.test;
     acceptance.name == ALL_TESTS
         || is_end_of_path(&acceptance.name, &test.name)
         || acceptance.name == test.to_string()
-        || is_responsible(&acceptance.name, outcome, run)
-}
-
-/// Returns whether a name is a path, or its last segments.
-fn is_end_of_path(name: &str, path: &str) -> bool {
-    path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
-}
-
-/// Returns whether the function of this name is responsible for a test's change. An explanation names the function. A test
-/// without one shares the explanation of a test whose executions part at the same places. If there is none either, the
-/// function must be the only one whose machine code differs.
-fn is_responsible(name: &str, outcome: &Outcome, run: &Run) -> bool {
-    let explained = |outcome: &Outcome| {
-        let explanation = outcome.explanation.as_ref()?;
-        let first = explanation.responsible.first().filter(|_| explanation.outer_cause().is_none());
-        let function = first.map(|first| &explanation.functions[first.function]);
-        Some(function.is_some_and(|function| is_end_of_path(name, &function.name)))
-    };
-    if let Some(is_named) = explained(outcome) {
-        return is_named;
-    }
-    let Some(why) = &outcome.why else { return false };
-    let is_alike = |other: &&Outcome| other.why.as_ref().is_some_and(|other| other.is_alike(why));
-    let mut alike = run.outcomes.iter().filter(is_alike).filter_map(explained).peekable();
-    if alike.peek().is_some() {
-        return alike.all(|is_named| is_named);
-    }
-    let is_only = why.changed.iter().all(|changed| is_end_of_path(name, &changed.name) && changed.data.is_none());
-    is_only && !why.changed.is_empty() && why.others.is_empty()
+        || run.main_causes(outcome.verdict).of(outcome).is_named(&acceptance.name)
 }
 
 impl Run {
@@ -181,7 +154,7 @@ impl fmt::Display for Allowance<'_> {
 mod tests {
     use super::*;
     use crate::samples::{self, bounded, measured, metered, outcome};
-    use crate::{ChangedFunction, Measured, Responsibility, ResponsibleFunction, Sides, Why};
+    use crate::{ChangeKind, ChangedFunction, CodeChange, Measured, Responsibility, ResponsibleFunction, Sides, Why};
 
     fn commit(step: usize) -> AcceptedIn {
         AcceptedIn::Commit { id: format!("3f2a91c{step}"), step }
@@ -277,6 +250,19 @@ mod tests {
         let only = Outcome { why: Some(why(&["mycrate::lexer::word"])), ..slower("d", 0.04) };
         check(only, &word, true);
         check(Outcome { why: Some(why(&[])), ..slower("d", 0.04) }, &word, false);
+        let generic =
+            Outcome { why: Some(why(&["mycrate::parse::<u8>", "mycrate::parse::<u16>"])), ..slower("e", 0.04) };
+        check(generic, &["mycrate::parse <= 5% because x"], true);
+    }
+
+    #[test]
+    fn the_only_changed_function_is_accepted_where_it_was_inlined() {
+        let inlined = Outcome { why: Some(why(&["mycrate::tests::a::a"])), ..slower("tests::a", 0.04) };
+        let mut run = run(vec![inlined], &["Parser::line <= 5% because x"]);
+        assert_eq!(run.accepted_tests().count(), 0);
+        let (item, path) = ("Parser::line".to_owned(), "src/parser.rs".to_owned());
+        run.selection.only_change = Some(CodeChange { change: ChangeKind::Changed, item, path, line: 9 });
+        assert_eq!(run.accepted_tests().count(), 1);
     }
 
     #[test]

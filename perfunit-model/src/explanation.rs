@@ -42,10 +42,16 @@ pub struct Function {
 }
 
 impl Function {
-    /// Returns true if an item's name, including the inline modules of its file, is this function's.
-    pub fn is_named(&self, name: &str) -> bool {
-        self.name.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
+    /// Returns true if a path names the function: its whole path with or without the crate, or the last segments.
+    pub fn is_named(&self, path: &str) -> bool {
+        let krate = self.package.replace('-', "_");
+        is_end_of_path(path, &self.name) || is_end_of_path(path, &format!("{krate}::{}", self.name))
     }
+}
+
+/// Returns whether a name is a path, or its last segments.
+pub fn is_end_of_path(name: &str, path: &str) -> bool {
+    path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with("::"))
 }
 
 /// A node of the call tree.

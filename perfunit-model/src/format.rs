@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_stays_on_its_line_and_brings_no_colours() {
+    fn foreign_text_stays_on_its_line_and_brings_no_colors() {
         check(one_line, &[("a\n  \u{1b}[1;31mred\u{1b}[0m\tb\u{7}", "a red b"), ("cut \u{1b}[3", "cut")]);
     }
 }

@@ -24,6 +24,7 @@ mod hot_spots;
 pub mod json_forms;
 mod layout;
 mod listing;
+mod main_cause;
 mod metric;
 mod note;
 mod outcome;
@@ -57,7 +58,9 @@ pub use cause::{Cause, ChangeKind, Changed, CodeChange};
 pub use choice::{Engine, Explain, Generated, Ignored, Instructions, Lto, Placement, Strategy};
 pub use conclusion::{Conclusion, Denied};
 pub use environment::{Environment, LtoKind, Spent, Stages};
-pub use explanation::{CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction};
+pub use explanation::{
+    CallNode, Difference, Explanation, Function, Responsibility, ResponsibleFunction, is_end_of_path,
+};
 pub use explanations::{Explanations, TestExplained};
 pub use failure::Failure;
 pub use generated_workload::{
@@ -72,6 +75,7 @@ pub use hot_spots::{Forest, ForestNode, FunctionImpact, Impact, Ranked, Score, S
 pub use json_forms::variant_name;
 pub use layout::{LayoutMatch, LostInputs, MeasuringLinker, NoLayout};
 pub use listing::{ListSeconds, Listed, Listing};
+pub use main_cause::{MainCause, MainCauses};
 pub use metric::{
     Basis, CrossCheck, Metered, Metric, MetricVerdict, Metrics, NamedCount, NoCounter, NoVerdict, NotMetered,
     ProgramTimes, Readings, StartedProgram, Unit,

@@ -1,64 +1,29 @@
-//! Tests grouped by cause.
-//!
-//! Only a few tests are explained. A test without an explanation joins an explained one if execution can begin to
-//! differ at exactly the same functions. If execution can begin to differ at one function only (possibly in several
-//! instances), that function is named, unless it belongs to the test itself. If the versions differ in one function only,
-//! that function is the cause, also where it was inlined into the tests.
+//! Tests grouped by their main cause.
 
 use super::causes;
 use super::figures::{self, Words};
-use perfunit_model::format::{self, Glyphs, count, one_line};
-use perfunit_model::{CodeChange, Function, Metric, Outcome, Run, Verdict, Why};
-use std::collections::{BTreeSet, HashSet};
-
-/// The cause that made tests slower or faster.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Responsible<'a> {
-    /// A function that an explanation names.
-    Function {
-        function: &'a Function,
-        is_changed: bool,
-    },
-    /// A cause outside the workspace's code, in the words of the explanation.
-    Other(String),
-    /// The only function in which the versions differ.
-    Item(&'a CodeChange),
-    /// The only changed machine code that the tests can reach, without its generic arguments.
-    Code(String),
-    Unknown,
-}
-
-impl<'a> Responsible<'a> {
-    fn of(outcome: &'a Outcome) -> Option<Self> {
-        let explanation = outcome.explanation.as_ref()?;
-        if let Some(cause) = explanation.outer_cause() {
-            return Some(Self::Other(causes::cause_name(cause, Glyphs::Unicode)));
-        }
-        let responsible = explanation.responsible.first()?;
-        let function = &explanation.functions[responsible.function];
-        Some(Self::Function { function, is_changed: responsible.changed.is_some() })
-    }
-}
+use perfunit_model::format::{self, Glyphs, count};
+use perfunit_model::{CodeChange, MainCause, Metric, Outcome, Run, Verdict};
 
 /// Tests of one verdict with the same cause, the largest change first.
 #[derive(Debug)]
 pub struct Group<'a> {
-    pub responsible: Responsible<'a>,
+    pub cause: MainCause<'a>,
     pub tests: Vec<&'a Outcome>,
 }
 
 impl Group<'_> {
     /// Returns the cause in words, without the tests.
     pub fn name(&self) -> String {
-        match &self.responsible {
-            Responsible::Function { function, is_changed } => {
+        match &self.cause {
+            MainCause::Function { function, is_changed } => {
                 let source = if *is_changed { "changed" } else { "source unchanged" };
                 format!("{}, {source}", causes::place(function))
             }
-            Responsible::Other(what) => what.clone(),
-            Responsible::Item(CodeChange { change, item, path, line }) => format!("{item} ({path}:{line}), {change}"),
-            Responsible::Code(name) => format!("{name} (changed machine code)"),
-            Responsible::Unknown => "not explained".to_owned(),
+            MainCause::Outer(changed) => causes::change_name(changed, Glyphs::Unicode),
+            MainCause::Item(CodeChange { change, item, path, line }) => format!("{item} ({path}:{line}), {change}"),
+            MainCause::Code(name) => format!("{name} (changed machine code)"),
+            MainCause::Unknown => "not explained".to_owned(),
         }
     }
 
@@ -97,144 +62,19 @@ fn range(tests: &[&Outcome]) -> String {
     }
 }
 
-/// Groups tests of a run by cause, the cause of most tests first and unexplained tests last.
-pub fn groups<'a>(tests: &[&'a Outcome], run: &'a Run) -> Vec<Group<'a>> {
-    let project = Project::of(run);
-    let known: Vec<(&Why, Responsible<'_>)> =
-        tests.iter().filter_map(|outcome| Some((outcome.why.as_ref()?, Responsible::of(outcome)?))).collect();
+/// Groups tests of one verdict by cause, the cause of most tests first and unexplained tests last.
+pub fn groups<'a>(tests: &[&'a Outcome], verdict: Verdict, run: &'a Run) -> Vec<Group<'a>> {
+    let causes = run.main_causes(verdict);
     let mut groups: Vec<Group<'_>> = Vec::new();
     for outcome in tests {
-        let is_open = outcome.explanation.is_none() && outcome.why.is_some();
-        let by_change = || run.selection.only_change.as_ref().filter(|_| is_open).map(|item| by_item(item, &known));
-        let by_code = || by_code(outcome, &known, &project);
-        let responsible = Responsible::of(outcome).or_else(by_change).unwrap_or_else(by_code);
-        match groups.iter_mut().find(|group| group.responsible == responsible) {
+        let cause = causes.of(outcome);
+        match groups.iter_mut().find(|group| group.cause == cause) {
             Some(group) => group.tests.push(outcome),
-            None => groups.push(Group { responsible, tests: vec![outcome] }),
+            None => groups.push(Group { cause, tests: vec![outcome] }),
         }
     }
-    groups.sort_by_key(|group| (group.responsible == Responsible::Unknown, std::cmp::Reverse(group.tests.len())));
+    groups.sort_by_key(|group| (group.cause == MainCause::Unknown, std::cmp::Reverse(group.tests.len())));
     groups
-}
-
-/// Returns a changed function as the cause, as an explanation names it if one does.
-fn by_item<'a>(item: &'a CodeChange, known: &[(&Why, Responsible<'a>)]) -> Responsible<'a> {
-    let is_item = |responsible: &&Responsible<'_>| match responsible {
-        Responsible::Function { function, .. } => function.file == item.path && function.is_named(&item.item),
-        _ => false,
-    };
-    known.iter().map(|(_, responsible)| responsible).find(is_item).cloned().unwrap_or(Responsible::Item(item))
-}
-
-/// Returns the cause of a test without an explanation, based on the explanations of other tests.
-fn by_code<'a>(outcome: &'a Outcome, known: &[(&Why, Responsible<'a>)], project: &Project<'_>) -> Responsible<'a> {
-    let Some(why) = &outcome.why else { return Responsible::Unknown };
-    let mut alike = known.iter().filter(|(known, _)| known.is_alike(why)).map(|(_, responsible)| responsible);
-    if let Some(first) = alike.next() {
-        return if alike.all(|other| other == first) { first.clone() } else { Responsible::Unknown };
-    }
-    let is_inlined = |name: &str| is_inlined_into(name, &outcome.test.name) || is_of_std(name);
-    if why.changed.iter().any(|changed| is_inlined(&changed.name)) {
-        return Responsible::Unknown;
-    }
-    let own = why.changed.iter().filter(|changed| !project.is_around_tests(&changed.name));
-    let functions = own.map(|changed| without_generics(&one_line(&changed.name)));
-    let mut names = functions.chain(why.others.iter().map(ToString::to_string));
-    match names.next() {
-        Some(first) if names.all(|other| other == first) => Responsible::Code(first),
-        _ => Responsible::Unknown,
-    }
-}
-
-/// Crates and tests that a run names.
-struct Project<'a> {
-    /// The crates of the packages and targets that have tests.
-    crates: BTreeSet<String>,
-    /// The paths of tests below their crates.
-    tests: HashSet<&'a str>,
-}
-
-impl<'a> Project<'a> {
-    fn of(run: &'a Run) -> Self {
-        let targets = run.outcomes.iter().map(|outcome| &outcome.test.target);
-        let names = targets.flat_map(|target| [&target.package, &target.name]);
-        Self {
-            crates: names.map(|name| name.replace('-', "_")).collect(),
-            tests: run.outcomes.iter().map(|outcome| outcome.test.name.as_str()).collect(),
-        }
-    }
-
-    /// Returns true for functions that run a test and change with it: our runtime, the test, its closures, and
-    /// instances of test frameworks' functions for these closures.
-    fn is_around_tests(&self, name: &str) -> bool {
-        let is_in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-        let mut paths = name.split(|c: char| !is_in_path(c)).filter(|path| path.contains("::"));
-        let Some(own) = name.split(|c: char| !is_in_path(c)).find(|path| path.contains("::")) else { return false };
-        let root = own.split("::").next().unwrap_or_default();
-        if root.starts_with("perfunit_") {
-            return true;
-        }
-        if self.crates.contains(root) { self.is_in_test(own) } else { paths.any(|path| self.is_in_test(path)) }
-    }
-
-    /// Returns true if a path that begins with its crate is a test or an item inside a test.
-    fn is_in_test(&self, path: &str) -> bool {
-        let Some((_, path)) = path.split_once("::") else { return false };
-        let ends = path.match_indices("::").map(|(at, _)| at).chain([path.len()]);
-        ends.into_iter().any(|end| self.tests.contains(&path[..end]))
-    }
-}
-
-/// Returns a symbol's path without its generic arguments: `<a::Parser<1024>>::next::<u8>` is `a::Parser::next`. The
-/// type and trait of an implementation stay.
-fn without_generics(symbol: &str) -> String {
-    let mut short = String::new();
-    let mut chars = symbol.char_indices().peekable();
-    while let Some((at, char)) = chars.next() {
-        let begins_here = short.is_empty() || short.ends_with([' ', '<', '&', '(']);
-        if char != '<' || begins_here {
-            short.push(char);
-            continue;
-        }
-        let length = bracketed_len(&symbol[at..]);
-        while chars.next_if(|(next, _)| *next < at + length).is_some() {}
-        short.truncate(short.trim_end_matches("::").len());
-    }
-    match short.strip_prefix('<').and_then(|rest| rest.split_once('>')) {
-        Some((inner, rest)) if !inner.contains(" as ") && !rest.contains('>') => format!("{inner}{rest}"),
-        _ => short,
-    }
-}
-
-/// Returns the length of the angle brackets at the start of a text, including both brackets. The arrow of a function
-/// type is not a bracket.
-fn bracketed_len(text: &str) -> usize {
-    let mut depth = 0_usize;
-    let mut before = ' ';
-    for (at, char) in text.char_indices() {
-        match char {
-            '<' => depth += 1,
-            '>' if before != '-' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at + 1;
-        }
-        before = char;
-    }
-    text.len()
-}
-
-/// Returns true for code of the test itself: both versions run the same test, so its changes were inlined.
-fn is_inlined_into(name: &str, test: &str) -> bool {
-    let within = name.split_once("::").and_then(|(_, path)| path.strip_prefix(test));
-    within.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-}
-
-/// Returns true for code of the standard library, which is equal in both versions: its changes were inlined.
-fn is_of_std(name: &str) -> bool {
-    let path = name.trim_start_matches(['<', '&', '(']);
-    ["std::", "core::", "alloc::", "test::"].iter().any(|root| path.starts_with(root))
 }
 
 #[cfg(test)]
@@ -242,7 +82,7 @@ mod tests {
     use super::*;
     use perfunit_model::samples::{explanation, measured, outcome, run};
     use perfunit_model::{
-        ChangeKind, ChangedFunction, Difference, Explanation, Note, Responsibility, ResponsibleFunction, Sides, Verdict,
+        ChangeKind, ChangedFunction, Difference, Explanation, Note, Responsibility, ResponsibleFunction, Sides, Why,
     };
 
     fn slower(name: &str, change: f64, reaches: &[&str]) -> Outcome {
@@ -272,7 +112,7 @@ mod tests {
     fn check(tests: &[Outcome], expected: &[&str]) {
         let tests: Vec<&Outcome> = tests.iter().collect();
         let run = run(tests.iter().map(|test| (*test).clone()).collect());
-        let said = groups(&tests, &run)
+        let said = groups(&tests, Verdict::Slower, &run)
             .into_iter()
             .map(|group| format!("{}: {}", group.name(), group.tests(Verdict::Slower, &[Metric::Time])));
         assert_eq!(said.collect::<Vec<_>>(), expected);
@@ -311,7 +151,7 @@ mod tests {
         let check = |tests: &[&Outcome], only_change: Option<CodeChange>, expected: &[&str]| {
             let mut run = run(tests.iter().map(|test| (*test).clone()).collect());
             run.selection.only_change = only_change;
-            assert_eq!(groups(tests, &run).iter().map(Group::name).collect::<Vec<_>>(), expected);
+            assert_eq!(groups(tests, Verdict::Slower, &run).iter().map(Group::name).collect::<Vec<_>>(), expected);
         };
         let named = "lexer::word (src/lexer.rs:12), changed";
         check(&[&inlined, &explained], change("word"), &[named]);
@@ -362,25 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn generics_are_left_out_of_symbols() {
-        let check = |symbol: &str, expected: &str| assert_eq!(without_generics(symbol), expected);
-        check("mycrate::parse", "mycrate::parse");
-        check("mycrate::parse::<u8, Vec<u8>>", "mycrate::parse");
-        check("<a::Parser<1024>>::act::<a::Performer<a::Mock, a::Sync>>", "a::Parser::act");
-        check("<a::Parser<T> as core::iter::Iterator>::next", "<a::Parser as core::iter::Iterator>::next");
-        check("a::call::<fn(u8) -> Vec<u8>>::{closure#0}", "a::call::{closure#0}");
-        check("<[u8] as a::Sum<u8>>::sum", "<[u8] as a::Sum>::sum");
-        check("a::broken<", "a::broken");
-    }
-
-    #[test]
     fn explanations_that_disagree_say_nothing_of_others() {
         let mut other = explained_outcome("b", 0.4, &["f"]);
         other.explanation.as_mut().unwrap().responsible[0].function = 0;
         let tests = [explained_outcome("a", 0.5, &["f"]), other, slower("c", 0.3, &["f"])];
         let tests: Vec<&Outcome> = tests.iter().collect();
         let run = run(tests.iter().map(|test| (*test).clone()).collect());
-        let groups = groups(&tests, &run);
-        assert_eq!(groups.last().unwrap().responsible, Responsible::Unknown);
+        let groups = groups(&tests, Verdict::Slower, &run);
+        assert_eq!(groups.last().unwrap().cause, MainCause::Unknown);
     }
 }

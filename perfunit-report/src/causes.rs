@@ -2,8 +2,8 @@
 
 use perfunit_model::format::{self, Glyphs, some};
 use perfunit_model::{
-    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, Outcome, Responsibility,
-    ResponsibleFunction, Sides,
+    CallNode, Cause, Changed, CodeChange, Difference, Engine, Explanation, Function, MainCause, Outcome,
+    Responsibility, ResponsibleFunction, Sides,
 };
 use std::collections::BTreeMap;
 
@@ -33,12 +33,9 @@ pub fn lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 /// Returns the main cause of each explained test, the cause of most tests first.
 pub fn responsible(outcomes: &[Outcome], glyphs: Glyphs) -> Option<String> {
     let mut tests: BTreeMap<String, usize> = BTreeMap::new();
-    for explanation in outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()) {
-        let function = explanation.responsible.first().map(|first| place(&explanation.functions[first.function]));
-        let cause = explanation.outer_cause().map(|cause| cause_name(cause, glyphs));
-        if let Some(name) = cause.or(function) {
-            *tests.entry(name).or_default() += 1;
-        }
+    let causes = outcomes.iter().filter_map(|outcome| outcome.explanation.as_ref()?.main_cause());
+    for name in causes.filter_map(|cause| cause_name(&cause, glyphs)) {
+        *tests.entry(name).or_default() += 1;
     }
     let mut ranked: Vec<(String, usize)> = tests.into_iter().collect();
     ranked.sort_by_key(|(_, tests)| std::cmp::Reverse(*tests));
@@ -168,7 +165,7 @@ pub fn cause_lines(explanation: &Explanation, glyphs: Glyphs) -> Vec<String> {
 
 /// Returns one line for causes that reach the same functions. The figures cannot separate them.
 fn cause_line(causes: &[Cause], code_changed: Option<bool>, glyphs: Glyphs) -> String {
-    let named = causes.iter().take(NAMED_CAUSES).map(|cause| cause_name(cause, glyphs));
+    let named = causes.iter().take(NAMED_CAUSES).map(|cause| change_name(&cause.changed, glyphs));
     let mut named = named.collect::<Vec<_>>().join("; ");
     if causes.len() > NAMED_CAUSES {
         named = format!("{named}; and {} more", causes.len() - NAMED_CAUSES);
@@ -192,9 +189,18 @@ fn percent_of(cause: &Cause) -> String {
     format!("{:.0}", 100.0 * cause.share)
 }
 
+/// Names a cause that an explanation names.
+pub fn cause_name(cause: &MainCause<'_>, glyphs: Glyphs) -> Option<String> {
+    match cause {
+        MainCause::Function { function, .. } => Some(place(function)),
+        MainCause::Outer(changed) => Some(change_name(changed, glyphs)),
+        MainCause::Item(_) | MainCause::Code(_) | MainCause::Unknown => None,
+    }
+}
+
 /// Names the changed thing with the arrow that the terminal can show.
-pub fn cause_name(cause: &Cause, glyphs: Glyphs) -> String {
-    format::one_line(&change_words(&cause.changed).replace("->", glyphs.arrow()))
+pub fn change_name(changed: &Changed, glyphs: Glyphs) -> String {
+    format::one_line(&change_words(changed).replace("->", glyphs.arrow()))
 }
 
 /// Names the changed thing: `serde 1.0.200 -> 1.0.219`, `Cargo.toml: profile.bench.lto`.

@@ -3,13 +3,13 @@
 //! Annotations are workflow commands as described in GitHub's documentation ("Workflow commands for GitHub Actions",
 //! setting an error message). The runner reads them from stderr as well as from stdout.
 
-use super::by_cause::{Group, Responsible};
+use super::by_cause::Group;
 use super::causes;
 use super::counts::{Excluded, is_unaffected};
 use super::figures::{self, Words};
 use super::sections::{Item, Kind, Section, Sections};
 use perfunit_model::format::{Glyphs, count, one_line};
-use perfunit_model::{Conclusion, Denied, Outcome, Run, Side, Verdict};
+use perfunit_model::{Conclusion, Denied, MainCause, Outcome, Run, Side, Verdict};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -24,21 +24,21 @@ pub fn annotations(run: &Run) -> String {
     let slower = sections.get(Kind::Tests(Verdict::Slower));
     let mut groups: Vec<&Group<'_>> = slower.iter().flat_map(|section| &section.causes).collect();
     // Annotations with a place are more useful than those without.
-    groups.sort_by_key(|group| !matches!(group.responsible, Responsible::Function { .. } | Responsible::Item(_)));
+    groups.sort_by_key(|group| !matches!(group.cause, MainCause::Function { .. } | MainCause::Item(_)));
     let slower = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
     let of_group = |group: &&Group<'_>| {
         let tests = count(group.tests.len(), "test");
-        let (place, title) = match &group.responsible {
-            Responsible::Function { function, .. } => (
+        let (place, title) = match &group.cause {
+            MainCause::Function { function, .. } => (
                 format!("file={},line={},", property(&function.file), function.line),
                 format!("{} makes {tests} {slower}", function.name),
             ),
-            Responsible::Item(item) => (
+            MainCause::Item(item) => (
                 format!("file={},line={},", property(&item.path), item.line),
                 format!("{} makes {tests} {slower}", item.item),
             ),
-            Responsible::Unknown => (String::new(), format!("{tests} {slower}")),
-            Responsible::Other(_) | Responsible::Code(_) => {
+            MainCause::Unknown => (String::new(), format!("{tests} {slower}")),
+            MainCause::Outer(_) | MainCause::Code(_) => {
                 (String::new(), format!("{} makes {tests} {slower}", group.name()))
             }
         };

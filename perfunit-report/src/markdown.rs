@@ -11,7 +11,7 @@ use super::sections::{Item, Kind, Section, Sections, accepted_headline};
 use super::{acceptance, causes, metrics, ratchet};
 use perfunit_model::format::{self, Glyphs, count, is_deceptive, one_line, percent, sentence};
 use perfunit_model::{
-    Conclusion, CrossCheck, Explanation, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
+    Conclusion, CrossCheck, Explanation, MainCause, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -278,11 +278,11 @@ fn remarks(outcome: &Outcome, run: &Run) -> Vec<String> {
 }
 
 fn responsible(explanation: &Explanation) -> Option<String> {
-    if let Some(cause) = explanation.outer_cause() {
-        return Some(code(&causes::cause_name(cause, Glyphs::Unicode)));
-    }
+    let cause = explanation.main_cause()?;
+    let MainCause::Function { function, .. } = cause else {
+        return causes::cause_name(&cause, Glyphs::Unicode).map(|name| code(&name));
+    };
     let responsible = explanation.responsible.first()?;
-    let function = &explanation.functions[responsible.function];
     let place = code(&format!("{}:{}", function.file, function.line));
     let share = format!("{:.0} % of the change", 100.0 * responsible.share);
     let source = if responsible.changed.is_some() { "" } else { ", source unchanged" };

@@ -1,12 +1,12 @@
 //! Sections of a report. Each kind of finding is assembled here once; each format renders the sections that it shows.
 
-use super::by_cause::{self, Group, Responsible};
+use super::by_cause::{self, Group};
 use super::figures::{self, Words, sort_by_change};
 use super::{acceptance, caveats, counts, generated_calls, growth, pooled_change, ratchet};
 use perfunit_model::format::{Glyphs, count, first, one_line};
 use perfunit_model::{
-    Denied, Function, LeftOutBy, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered, UncoveredBecause,
-    UndecidedFinding, UnmeasuredTarget, Verdict,
+    Denied, Function, LeftOutBy, MainCause, Outcome, PooledChange, Reason, Run, Selection, Side, Uncovered,
+    UncoveredBecause, UndecidedFinding, UnmeasuredTarget, Verdict,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -148,7 +148,7 @@ impl<'a> Section<'a> {
 
     /// Returns the causes if they add information: several tests, at least one with a known cause.
     pub fn telling_causes(&self) -> &[Group<'a>] {
-        let is_unknown = |group: &Group<'_>| group.responsible == Responsible::Unknown;
+        let is_unknown = |group: &Group<'_>| group.cause == MainCause::Unknown;
         if self.items.len() < 2 || self.causes.iter().all(is_unknown) { &[] } else { &self.causes }
     }
 }
@@ -217,7 +217,7 @@ fn tests(run: &Run, verdict: Verdict) -> Option<Section<'_>> {
         return None;
     }
     let headline = format!("{} {}", count(tests.len(), "test"), figures::word(verdict, Words::of(&run.all_gates())));
-    let causes = if verdict.is_change() { by_cause::groups(&tests, run) } else { Vec::new() };
+    let causes = if verdict.is_change() { by_cause::groups(&tests, verdict, run) } else { Vec::new() };
     let items = tests.into_iter().map(|test| Item::of_test(test, figures::deciding_figures(test, run))).collect();
     let is_bad = verdict == Verdict::Slower;
     Some(Section { is_bad, causes, ..Section::new(Kind::Tests(verdict), headline, items) })

@@ -7,7 +7,7 @@ use super::counts::{self, Unmeasured};
 use super::sections::{Item, Kind, Sections, place};
 use super::{acceptance, causes, github, metrics};
 use perfunit_model::format::{Glyphs, one_line};
-use perfunit_model::{Conclusion, Denied, Outcome, Run, Side, Verdict};
+use perfunit_model::{CodeChange, Conclusion, Denied, MainCause, Outcome, Run, Side, Verdict};
 
 /// Replacement of an empty field before another one.
 const NONE: &str = "-";
@@ -18,18 +18,16 @@ const LONGEST: usize = 300;
 pub fn render(run: &Run, denied: Denied) -> String {
     let sections = Sections::of(run, denied);
     let of = |kind: Kind, word: &'static str| {
-        let tests = sections.items(kind).iter().filter_map(|item| item.test);
-        tests.map(move |test| test_line(word, test, run)).collect::<Vec<_>>()
+        let tests: Vec<&Outcome> = sections.items(kind).iter().filter_map(|item| item.test).collect();
+        test_lines(word, &tests, run)
     };
     let functions = |kind: Kind, word: &'static str| {
         let line = move |item: &Item<'_>| line(word, &item.name, &item.place(), &item.text);
         sections.items(kind).iter().map(line).collect::<Vec<_>>()
     };
     let second = run.against_ratchet();
-    let lost = second.into_iter().flat_map(|second| {
-        let lost = run.cumulative_losses().into_iter();
-        lost.map(|outcome| test_line("slower-than-ratchet", outcome, second)).collect::<Vec<_>>()
-    });
+    let lost =
+        second.into_iter().flat_map(|second| test_lines("slower-than-ratchet", &run.cumulative_losses(), second));
     let generated = sections.items(Kind::Generated).iter().map(|item| line("generated", &item.name, "", &item.text));
     let undecided = sections.items(Kind::Undecided).iter().map(|item| line("undecided", &item.text, "", ""));
     let uncovered = if denied.uncovered { functions(Kind::Uncovered, "uncovered") } else { Vec::new() };
@@ -49,20 +47,34 @@ pub fn render(run: &Run, denied: Denied) -> String {
         .collect()
 }
 
+/// Returns the lines of tests of one verdict.
+fn test_lines<'a>(word: &str, tests: &[&'a Outcome], run: &'a Run) -> Vec<String> {
+    let Some(first) = tests.first() else { return Vec::new() };
+    let causes = run.main_causes(first.verdict);
+    let cause = |test: &'a Outcome| match &test.explanation {
+        None if !test.verdict.is_change() => MainCause::Unknown,
+        _ => causes.of(test),
+    };
+    tests.iter().map(|test| test_line(word, test, &cause(test), run)).collect()
+}
+
 /// Returns the line of a test: verdict, change and test; the place and name of the responsible function; further remarks.
-fn test_line(word: &str, outcome: &Outcome, run: &Run) -> String {
+fn test_line(word: &str, outcome: &Outcome, cause: &MainCause<'_>, run: &Run) -> String {
     let change = outcome.measured.as_ref().map(|measured| {
         let [estimate, low, high] = [measured.change.estimate, measured.change.low, measured.change.high].map(percent);
         let sign = if measured.change.estimate >= 0.0 { "+" } else { "" };
         format!("{sign}{estimate} % [{low}, {high}] ")
     });
     let test = one_line(&outcome.test.to_string());
-    let explanation = outcome.explanation.as_ref();
-    let cause = explanation.and_then(|found| found.outer_cause()).map(|cause| causes::cause_name(cause, Glyphs::Ascii));
-    let function = explanation.filter(|_| cause.is_none()).and_then(|found| {
-        let function = &found.functions[found.responsible.first()?.function];
-        Some(format!("{} {}", place(function), one_line(&function.name)))
-    });
+    let (function, cause) = match cause {
+        MainCause::Function { function, .. } => {
+            (Some(format!("{} {}", place(function), one_line(&function.name))), None)
+        }
+        MainCause::Item(CodeChange { item, path, line, .. }) => (Some(format!("{path}:{line} {item}")), None),
+        MainCause::Outer(changed) => (None, Some(causes::change_name(changed, Glyphs::Ascii))),
+        MainCause::Code(name) => (None, Some(format!("changed machine code: {name}"))),
+        MainCause::Unknown => (None, None),
+    };
     let reason = outcome.reason.as_ref().map(|reason| one_line(&reason.to_string()));
     let others = metrics::changed_metrics(outcome, run.gates_of(outcome), Glyphs::Ascii);
     let texts = [acceptance::said(outcome, run), reason, others, cause];

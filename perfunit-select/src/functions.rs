@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub fn functions(versions: &Versions, selected: &TargetSelection, names: &[String]) -> Result<Vec<Function>> {
     let all = all(versions, selected);
     for name in names {
-        if !all.iter().any(|function| is_called(function, name)) {
+        if !all.iter().any(|function| function.is_named(name)) {
             let known = all.iter().map(|function| last(&function.name));
             let near = suggest::hint(&suggest::near(name, known, "\0"));
             return Err(Error::usage(format!("no function `{name}` in the selected libraries and binaries")).hint(
@@ -21,7 +21,7 @@ pub fn functions(versions: &Versions, selected: &TargetSelection, names: &[Strin
             ));
         }
     }
-    let is_wanted = |function: &Function| names.is_empty() || names.iter().any(|name| is_called(function, name));
+    let is_wanted = |function: &Function| names.is_empty() || names.iter().any(|name| function.is_named(name));
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
@@ -50,11 +50,6 @@ fn all(versions: &Versions, selected: &TargetSelection) -> BTreeSet<Function> {
     found
 }
 
-fn is_called(function: &Function, name: &str) -> bool {
-    let own = &function.name;
-    own == name || own.strip_suffix(name).is_some_and(|before| before.ends_with("::"))
-}
-
 fn last(name: &str) -> &str {
     name.rsplit("::").next().unwrap_or(name)
 }
@@ -78,21 +73,4 @@ pub fn key(item: &ChangedItem) -> String {
 pub fn name(item: &ChangedItem) -> SourceName<'_> {
     let around = [item.owner.as_str(), &item.implements];
     SourceName { ident: &item.ident, around: around.into_iter().filter(|name| !name.is_empty()).collect() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_function_is_called_by_the_end_of_its_path() {
-        let function =
-            Function { package: String::new(), file: String::new(), line: 1, name: "a::Parser::next".to_owned() };
-        for name in ["next", "Parser::next", "a::Parser::next"] {
-            assert!(is_called(&function, name), "{name}");
-        }
-        for name in ["ext", "arser::next", "Parser", ""] {
-            assert!(!is_called(&function, name), "{name}");
-        }
-    }
 }

@@ -3,10 +3,9 @@
 use super::commit_comparer::CommitComparer;
 use super::ends::{self, Ends};
 use perfunit_explain::instructions::readable;
-use perfunit_explain::{ends_with, is_named};
 use perfunit_model::error::{Error, Result};
 use perfunit_model::suggest;
-use perfunit_model::{Change, Explain, Outcome, TestId};
+use perfunit_model::{Change, Explain, Outcome, TestId, is_end_of_path};
 use perfunit_select::code::with_old_drop;
 
 /// Returns the tests that changed between the ends and that the function affects, the largest change first. Compares
@@ -60,7 +59,7 @@ fn matters(outcome: &Outcome, path: &str) -> bool {
     let is_executed = outcome
         .explanation
         .as_ref()
-        .is_some_and(|explanation| explanation.functions.iter().any(|function| is_named(function, path)));
+        .is_some_and(|explanation| explanation.functions.iter().any(|function| function.is_named(path)));
     let reached = outcome.why.iter().flat_map(|why| why.path.iter().chain(why.changed.iter().map(|found| &found.name)));
     is_executed || reached.into_iter().any(|name| is_demangled(name, path))
 }
@@ -68,7 +67,7 @@ fn matters(outcome: &Outcome, path: &str) -> bool {
 /// Returns true if a path matches a demangled name.
 fn is_demangled(name: &str, path: &str) -> bool {
     let (name, of_drop) = (&with_old_drop(name), path.replace("drop_glue", "drop_in_place"));
-    let is_end = |full: &str| ends_with(full, path) || ends_with(full, &of_drop);
+    let is_end = |full: &str| is_end_of_path(path, full) || is_end_of_path(&of_drop, full);
     let plain = readable(name);
     let method = plain.strip_prefix('<').and_then(|rest| rest.split_once(">::"));
     match method {
@@ -86,7 +85,7 @@ mod tests {
     use perfunit_model::{ChangedFunction, Verdict, Why};
 
     #[test]
-    fn names_of_the_linker_are_recognised_by_their_ends() {
+    fn names_of_the_linker_are_recognized_by_their_ends() {
         for (name, path) in [
             ("sample::parser::line", "line"),
             ("sample::parser::line", "parser::line"),

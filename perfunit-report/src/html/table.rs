@@ -273,11 +273,7 @@ fn remark(outcome: &Outcome) -> Option<String> {
     let Some(explanation) = &outcome.explanation else {
         return (outcome.verdict == Verdict::NotMeasured).then(|| "no reason was recorded".to_owned());
     };
-    let responsible = match explanation.outer_cause() {
-        Some(cause) => causes::cause_name(cause, Glyphs::Unicode),
-        None => causes::place(&explanation.functions[explanation.responsible.first()?.function]),
-    };
-    Some(format!("responsible: {responsible}"))
+    Some(format!("responsible: {}", causes::cause_name(&explanation.main_cause()?, Glyphs::Unicode)?))
 }
 
 /// Functions shown of a call path and of a list of changed functions.

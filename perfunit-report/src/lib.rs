@@ -22,6 +22,7 @@ pub mod generate;
 pub mod generated_calls;
 pub mod github;
 pub mod growth;
+mod headline;
 pub mod history;
 pub mod html;
 pub mod impact;

@@ -6,12 +6,14 @@
 use super::by_cause::Group;
 use super::counts::{self, Excluded, Unmeasured, is_no_shortcoming};
 use super::figures::{Words, at_least, possible, rule, times, within_bound, word};
-use super::rendering::{Rendering, WhenFine, is_fine, with_conclusion};
-use super::sections::{Item, Kind, Section, Sections, accepted_headline};
-use super::{acceptance, causes, metrics, ratchet};
+use super::headline::headline;
+use super::rendering::{Rendering, WhenFine, is_fine};
+use super::sections::{Item, Kind, Section, Sections};
+use super::{acceptance, causes, metrics};
 use perfunit_model::format::{self, Glyphs, count, is_deceptive, one_line, percent, sentence};
 use perfunit_model::{
-    Conclusion, CrossCheck, Explanation, MainCause, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName, variant_name,
+    Conclusion, CrossCheck, Explanation, MainCause, Measured, Mode, Outcome, Repeat, Run, Verdict, VersionName,
+    variant_name,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -41,8 +43,8 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     }
     let words = Words::of(&run.all_gates());
     let conclusion = Conclusion::of(run, rendering.denied);
-    let heading = with_conclusion(heading(run, &sections, words), &sections, conclusion);
-    let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&heading), describe_comparison(run));
+    let headline = headline(run, &sections, conclusion);
+    let mut page = format!("{MARKER}\n### {}\n\n{}\n", plain(&headline), describe_comparison(run));
     if let Some(excluded) = Excluded::describe_beyond_verdicts(run) {
         let _ = writeln!(page, "\n**{}**", plain(&sentence(&excluded)));
     }
@@ -70,34 +72,6 @@ pub fn render(run: &Run, rendering: &Rendering) -> String {
     sections.of_kinds(&BELOW).for_each(|below| section(below, &mut page));
     details(run, &sections, &mut page);
     page.replace(is_deceptive, "\u{fffd}")
-}
-
-fn heading(run: &Run, sections: &Sections<'_>, words: Words) -> String {
-    let [worse, better] = [Verdict::Slower, Verdict::Faster].map(|verdict| word(verdict, words));
-    let said = |verdict, word: &str| {
-        let tests = if verdict == Verdict::Slower { run.slower().count() } else { run.count(verdict) };
-        (tests > 0).then(|| format!("{} got {word}", count(tests, "test")))
-    };
-    let failing = match sections.items(Kind::Failing).len() {
-        0 => None,
-        1 => Some("1 test fails".to_owned()),
-        tests => Some(format!("{} fail", count(tests, "test"))),
-    };
-    let changed = [
-        failing,
-        said(Verdict::Slower, &worse),
-        ratchet::found(run),
-        accepted_headline(run),
-        said(Verdict::Faster, &better),
-    ];
-    let changed: Vec<String> = changed.into_iter().flatten().collect();
-    match () {
-        () if !changed.is_empty() => changed.join(", "),
-        () if run.interrupted => "The comparison was interrupted".to_owned(),
-        () if counts::count_measured(run) > 0 => format!("No test got {worse} or {better}"),
-        () if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
-        () => counts::no_other_measured(run).unwrap_or_else(|| "No test could be measured".to_owned()),
-    }
 }
 
 /// Describes the compared versions and the number of tests.

@@ -74,34 +74,3 @@ pub(super) fn is_fine(run: &Run, sections: &Sections<'_>, denied: Denied) -> boo
         && sections.get(Kind::Functions).is_none()
         && sections.items(Kind::Generated).is_empty()
 }
-
-/// Returns the part of the conclusion that the counts of tests in a headline do not state.
-fn beyond_counts<'a>(sections: &'a Sections<'_>, conclusion: Conclusion) -> Option<&'a str> {
-    let said = match conclusion {
-        Conclusion::Grows => sections.headline(Kind::Growth)?,
-        Conclusion::FunctionSlower => sections.headline(Kind::Functions)?,
-        Conclusion::GeneratedSlower => sections.headline(Kind::Generated)?,
-        Conclusion::Uncovered => sections.headline(Kind::Uncovered)?,
-        Conclusion::NotBuilt | Conclusion::NotCompared => {
-            let ratchet = sections.bad(Kind::Ratchet).map(|section| section.headline.as_str());
-            ratchet.or_else(|| sections.headline(Kind::Generated))?
-        }
-        Conclusion::FailsOnBase => "the selected tests fail on base",
-        Conclusion::Undecided => "the run is undecided",
-        Conclusion::Passed
-        | Conclusion::Slower
-        | Conclusion::SlowerThanRatchet
-        | Conclusion::Interrupted
-        | Conclusion::FailsOnHead
-        | Conclusion::NothingMeasured => return None,
-    };
-    Some(said)
-}
-
-/// Appends the conclusion to a headline that counts tests.
-pub(super) fn with_conclusion(headline: String, sections: &Sections<'_>, conclusion: Conclusion) -> String {
-    match beyond_counts(sections, conclusion) {
-        Some(said) => format!("{headline}; {}{}", said[..1].to_lowercase(), &said[1..]),
-        None => headline,
-    }
-}

@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_overlap_even_where_probes_were_subtracted() {
+    fn neighbors_do_not_overlap_even_where_probes_were_subtracted() {
         let mut explanation = explanation();
         let mut extra = explanation.nodes[2].clone();
         extra.self_cost = Sides { base: 100.0, head: -50.0 };
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_certain_has_a_colour_and_a_sign() {
+    fn only_what_is_certain_has_a_color_and_a_sign() {
         let mut explanation = explanation();
         explanation.nodes[2].self_change = Difference { estimate: 400.0, low: 390.0, high: 410.0 };
         explanation.nodes[1].self_change = Difference { estimate: -90.0, low: -95.0, high: -85.0 };

@@ -3,11 +3,11 @@
 use super::table::{self, GROUPS, Group};
 use crate::counts::{self, Excluded, Unmeasured};
 use crate::figures::{self, Words};
-use crate::rendering::with_conclusion;
-use crate::sections::{Item, Kind, Section, Sections, accepted_headline, unmeasured_targets};
-use crate::{metrics, ratchet, text};
+use crate::headline::headline;
+use crate::sections::{Item, Kind, Section, Sections, unmeasured_targets};
+use crate::{metrics, text};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use perfunit_model::format::{self, Glyphs, count, first, is_deceptive, one_line};
+use perfunit_model::format::{self, Glyphs, count, first, is_deceptive, one_line, sentence};
 use perfunit_model::{Conclusion, Denied, Run, Selection, Verdict, VersionName};
 
 const STYLE: &str = include_str!("style.css");
@@ -87,40 +87,6 @@ pub fn title(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Stri
     format!("{}: {base} → {head} – cargo-perfunit", headline(run, sections, conclusion))
 }
 
-/// Returns the answer in a few words.
-fn headline(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> String {
-    with_conclusion(of_tests(run, sections), sections, conclusion)
-}
-
-fn of_tests(run: &Run, sections: &Sections<'_>) -> String {
-    let further = [ratchet::found(run), accepted_headline(run)].into_iter().flatten();
-    let answer = further.fold(of_time(run), |answer, further| format!("{answer}; {further}"));
-    match sections.headline(Kind::Failing) {
-        Some(failing) if counts::count_measured(run) == 0 => failing.to_owned(),
-        Some(failing) => format!("{failing}; {}{}", answer[..1].to_lowercase(), &answer[1..]),
-        None => answer,
-    }
-}
-
-/// Describes the result of the figures.
-fn of_time(run: &Run) -> String {
-    let worse = figures::word(Verdict::Slower, Words::of(&run.all_gates()));
-    match (run.slower().count(), counts::count_measured(run)) {
-        (0, 0) if run.selection.nothing_because.is_some() => "No test can have changed".to_owned(),
-        (0, 0) => counts::no_other_measured(run).unwrap_or_else(|| "No test was measured".to_owned()),
-        (0, _) => {
-            let open = match run.inconclusive().count() {
-                0 => String::new(),
-                open => format!(", {open} inconclusive"),
-            };
-            let excluded =
-                Excluded::describe_beyond_verdicts(run).map(|excluded| format!("; {excluded}")).unwrap_or_default();
-            format!("No test got {worse}{open}{excluded}")
-        }
-        (slower, _) => format!("{} got {worse}", count(slower, "test")),
-    }
-}
-
 /// Renders the answer, the compared versions, and the number of tests by verdict.
 pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Markup {
     let is_bad = conclusion != Conclusion::Passed;
@@ -129,6 +95,7 @@ pub fn header(run: &Run, sections: &Sections<'_>, conclusion: Conclusion) -> Mar
         header {
             p.tool { "cargo-perfunit" }
             h1 class=[is_bad.then_some("slower")] { (headline(run, sections, conclusion)) }
+            @if let Some(excluded) = Excluded::describe_beyond_verdicts(run) { p.excluded { (sentence(&excluded)) } }
             p { (version(&run.base)) " → " (version(&run.head)) }
             ul.counts aria-label="Tests by verdict" {
                 @for group in with_tests(run) {

@@ -179,7 +179,7 @@ fn strip_foot(axis: &Axis, height: f64) -> Markup {
     }
 }
 
-/// Formats a percentage with as many decimals as neighbouring labels need to differ.
+/// Formats a percentage with as many decimals as neighboring labels need to differ.
 pub fn tick_label(fraction: f64, step: f64) -> String {
     let decimals = (-(step * 100.0 * 1.0001).log10().floor()).clamp(0.0, 6.0) as usize;
     // Steps of 2.5 need one more decimal.
@@ -280,7 +280,7 @@ pub fn times(measured: &Measured) -> Markup {
     }
 }
 
-/// Returns the density of batches between neighbouring shown quantiles, in batches per width.
+/// Returns the density of batches between neighboring shown quantiles, in batches per width.
 fn densities<'a>(quantiles: &'a [f64], axis: &'a Axis) -> impl Iterator<Item = f64> + 'a {
     quantiles[..=LAST].windows(2).map(|ends| {
         let width = (axis.place(ends[1]) - axis.place(ends[0])) / 100.0;

@@ -278,7 +278,7 @@ fn without_news_there_is_little_or_nothing_to_read() {
         top(&noisy, &denied),
         str![[r"
 <!-- cargo-perfunit -->
-### No test got slower or faster; the run is undecided
+### No test got slower or faster, 1 inconclusive; the run is undecided
 
 `main` (`3f2a91c`) → `working tree` (`8d01e7b` with changes): 1 measured of 412 tests.
 

@@ -411,7 +411,7 @@ fn a_typed_commit_is_not_repeated() {
 
 #[test]
 fn the_summary_is_red_yellow_or_green() {
-    let colour = |run: &Run| {
+    let color = |run: &Run| {
         let text = render(run, &WIDE, Denied::default());
         let last = text.lines().last().unwrap_or_default();
         [("red", BAD), ("yellow", WARN), ("green", GOOD)]
@@ -420,10 +420,10 @@ fn the_summary_is_red_yellow_or_green() {
             .map(|(name, _)| name)
     };
     let mut calm = run(vec![same("a", 0.01)]);
-    assert_eq!(colour(&full()), Some("red"));
-    assert_eq!(colour(&calm), Some("green"));
+    assert_eq!(color(&full()), Some("red"));
+    assert_eq!(color(&calm), Some("green"));
     calm.interrupted = true;
-    assert_eq!(colour(&calm), Some("yellow"));
+    assert_eq!(color(&calm), Some("yellow"));
 }
 
 /// A test that allocates more in as much time.

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Number of lists to keep, larger than the number of sides.
 const KEPT: usize = 64;
@@ -92,10 +91,7 @@ struct Covered(Vec<PathBuf>);
 impl Fingerprint {
     /// Reads the list stored under a key, if it exists.
     pub fn load(ours: &Path, key: &str) -> Option<Self> {
-        let file = place(ours, key);
-        let inputs = json::read_if_exists(&file).ok()??;
-        cache::touch(&file);
-        Some(inputs)
+        cache::load(&place(ours, key)).ok()?
     }
 
     /// Returns the builds of a family that have these targets, with their keys, those with the fewest targets first.
@@ -109,9 +105,7 @@ impl Fingerprint {
     }
 
     pub fn save(&self, ours: &Path, key: &str) -> Result<()> {
-        let file = place(ours, key);
-        json::write(&file, self)?;
-        file.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))
+        cache::store(&place(ours, key), self, KEPT)
     }
 
     /// Returns the key of a side, from the key of what is known before the build and the current state of the inputs.

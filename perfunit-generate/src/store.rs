@@ -2,9 +2,7 @@
 
 use perfunit_model::error::Result;
 use perfunit_model::{Function, Generation, Sides};
-use perfunit_system::cache::KeyBuilder;
-use perfunit_system::fs;
-use perfunit_system::json;
+use perfunit_system::cache::{self, KeyBuilder};
 use std::path::{Path, PathBuf};
 
 /// Number of generations kept.
@@ -36,18 +34,11 @@ impl Store {
 
     /// Loads the generation with this key. An unreadable file counts as missing.
     pub fn load(&self, key: &str) -> Result<Option<Generation>> {
-        json::read_if_understood(&self.file(key))
+        cache::load(&self.file(key))
     }
 
     pub fn save(&self, key: &str, generation: &Generation) -> Result<()> {
-        json::write(&self.file(key), generation)?;
-        self.forget_oldest()
-    }
-
-    fn forget_oldest(&self) -> Result<()> {
-        let mut files = fs::list_dir(&self.folder)?;
-        files.sort_by_cached_key(|file| std::cmp::Reverse(file.metadata().and_then(|data| data.modified()).ok()));
-        files.into_iter().skip(KEPT).try_for_each(|file| fs::remove_file(&file))
+        cache::store(&self.file(key), generation, KEPT)
     }
 }
 
@@ -55,6 +46,7 @@ impl Store {
 mod tests {
     use super::*;
     use perfunit_model::{NotGenerated, WithoutWorkload};
+    use perfunit_system::fs;
 
     fn function(line: usize) -> Function {
         Function { package: "demo".to_owned(), file: "src/lib.rs".to_owned(), line, name: "f".to_owned() }

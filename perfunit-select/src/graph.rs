@@ -13,11 +13,9 @@ use perfunit_project::cargo::{self, Cargo, Context, Resolved, Workspace};
 use perfunit_project::git::path::is_rust;
 use perfunit_project::git::{FileSet, Mode, Versions};
 use perfunit_system::cache::{self, KeyBuilder};
-use perfunit_system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Paths of cargo's configuration.
 const CONFIGURATIONS: [&str; 2] = [".cargo/config", ".cargo/config.toml"];
@@ -155,15 +153,13 @@ fn resolve_once(
     kept: Option<&Path>,
 ) -> Result<Resolution> {
     if let Some(kept) = kept
-        && let Some(known) = json::read_if_understood(kept)?
+        && let Some(known) = cache::load(kept)?
     {
-        cache::touch(kept);
         return Ok(known);
     }
     let (resolution, is_reproducible) = resolve(builder, versions, workspace)?;
     if let Some(kept) = kept.filter(|_| is_reproducible) {
-        json::write(kept, &resolution)?;
-        kept.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))?;
+        cache::store(kept, &resolution, KEPT)?;
     }
     Ok(resolution)
 }

@@ -8,11 +8,9 @@ use perfunit_build::SideBuild;
 use perfunit_model::error::Result;
 use perfunit_model::{Sides, TargetId, TestId};
 use perfunit_system::cache::{self, KeyBuilder};
-use perfunit_system::json;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Version of the format; others are ignored.
 const VERSION: &str = "5";
@@ -68,7 +66,7 @@ impl SelectionCache {
     /// Loads the cache. A damaged file counts as empty.
     pub fn load(ours: &Path, sides: &Sides<SideBuild>) -> Result<Self> {
         let path = file(ours, sides);
-        let known = json::read_if_understood(&path)?;
+        let known = cache::load(&path)?;
         Ok(Self { path: Some(path), answers: known.unwrap_or_default(), is_new: false })
     }
 
@@ -118,8 +116,8 @@ impl SelectionCache {
     /// Writes new results to disk.
     pub fn save(&mut self) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| self.is_new) else { return Ok(()) };
-        json::write(path, &self.answers)?;
+        cache::store(path, &self.answers, KEPT)?;
         self.is_new = false;
-        path.parent().map_or(Ok(()), |folder| cache::prune(folder, KEPT, Duration::ZERO))
+        Ok(())
     }
 }

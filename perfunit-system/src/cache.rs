@@ -2,9 +2,12 @@
 
 use crate::fs;
 use crate::interrupt;
+use crate::json;
 use crate::os;
 use crate::os::unix::fs::{DirBuilderExt, MetadataExt};
 use perfunit_model::error::{Error, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -130,6 +133,21 @@ pub fn lock(path: &Path) -> Result<Option<File>> {
         }
         interrupt::check()?;
     }
+}
+
+/// Reads a stored result and marks it as used; `None` if there is none, or if it is damaged.
+pub fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let found = json::read_if_understood(path)?;
+    if found.is_some() {
+        touch(path);
+    }
+    Ok(found)
+}
+
+/// Stores a result, and removes all but the `keep` most recently used results of its folder.
+pub fn store(path: &Path, value: &impl Serialize, keep: usize) -> Result<()> {
+    json::write(path, value)?;
+    path.parent().map_or(Ok(()), |folder| prune(folder, keep, Duration::ZERO))
 }
 
 /// Marks an entry as used, for [`prune`].

@@ -131,7 +131,8 @@ pub fn repeat(options: &Options, root: &Path, versions: &Sides<VersionName>) -> 
     Repeat { folder: folder.to_string_lossy().into_owned(), arguments: words }
 }
 
-fn filter(filter: &Filter) -> Vec<String> {
+/// Returns the words of the command line that choose these tests.
+pub(super) fn filter(filter: &Filter) -> Vec<String> {
     let mut words = filter.names.clone();
     words.extend(each("--filterset", &filter.expressions));
     words.extend(each("--skip", &filter.skip));
@@ -142,7 +143,8 @@ fn filter(filter: &Filter) -> Vec<String> {
     words
 }
 
-fn scope(scope: &Scope) -> Vec<String> {
+/// Returns the words of the command line that choose these packages and targets.
+pub(super) fn scope(scope: &Scope) -> Vec<String> {
     let mut words: Vec<String> = each("--package", &scope.packages).collect();
     words.extend(scope.workspace.then(|| "--workspace".to_owned()));
     words.extend(each("--exclude", &scope.exclude));

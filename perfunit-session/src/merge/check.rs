@@ -1,11 +1,10 @@
 //! Checks that saved runs are the shards of one run: complete, and each of them once.
 
-use crate::options::Options;
+use crate::options::{self, Options};
 use crate::runs::Record;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Ignored, Partition, PartitionKind, Ratchet, Run, Side, Sides, TargetKind, VersionName};
+use perfunit_model::{Partition, PartitionKind, Ratchet, Run, Side, Sides, VersionName};
 use perfunit_project::config::word_of;
-use perfunit_select::{Filter, Scope};
 use perfunit_system::cache;
 use std::path::{Path, PathBuf};
 
@@ -104,8 +103,8 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
         ("cargo's profile", options.build.profile.clone()),
         ("--lto", word_of(&options.build.lto)),
         ("the list of cargo options", format!("`{}`", options.build.arguments.join(" "))),
-        ("the selection of packages and targets", scope(&options.scope)),
-        ("the filter", filter(&options.filter)),
+        ("the selection of packages and targets", command_line(&options::scope(&options.scope))),
+        ("the filter", command_line(&options::filter(&options.filter))),
         ("the configuration's rules for tests", rules_key(options)),
         ("--all-tests", options.all_tests.to_string()),
         ("--threshold", measuring.threshold.to_string()),
@@ -131,34 +130,8 @@ fn rules_key(options: &Options) -> String {
     format!("rules {}", cache::hash(&rules))
 }
 
-/// Formats the scope as command line options.
-fn scope(scope: &Scope) -> String {
-    let Scope { packages, workspace, exclude, targets, only: _ } = scope;
-    let packages = packages.iter().map(|package| format!("--package {package}"));
-    let workspace = workspace.then(|| "--workspace".to_owned());
-    let exclude = exclude.iter().map(|package| format!("--exclude {package}"));
-    let targets = targets.iter().map(|(kind, name)| match (kind, name) {
-        (_, Some(name)) => format!("--{kind} {name}"),
-        (TargetKind::Lib, None) => "--lib".to_owned(),
-        (TargetKind::Doctest, None) => "--doc".to_owned(),
-        (TargetKind::Bench, None) => "--benches".to_owned(),
-        (_, None) => format!("--{kind}s"),
-    });
-    command_line(packages.chain(workspace).chain(exclude).chain(targets))
-}
-
-/// Formats the filter as command line options.
-fn filter(filter: &Filter) -> String {
-    let Filter { names, expressions, exact, skip, ignored } = filter;
-    let expressions = expressions.iter().map(|expression| format!("--filterset '{expression}'"));
-    let exact = exact.then(|| "--exact".to_owned());
-    let skip = skip.iter().map(|name| format!("--skip {name}"));
-    let ignored = (*ignored != Ignored::default()).then(|| format!("--run-ignored {}", word_of(ignored)));
-    command_line(names.iter().cloned().chain(expressions).chain(exact).chain(skip).chain(ignored))
-}
-
-fn command_line(words: impl Iterator<Item = String>) -> String {
-    let words: Vec<String> = words.collect();
+/// Formats options as they are typed.
+fn command_line(words: &[String]) -> String {
     if words.is_empty() { "none".to_owned() } else { format!("`{}`", words.join(" ")) }
 }
 

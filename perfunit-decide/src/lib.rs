@@ -33,7 +33,9 @@ pub use estimate::{Estimate, TRIMMING, spread};
 pub use exact::{ExactRule, exact};
 pub use extra_work::WorkAt;
 pub use growth::{Faster, Growing, growth};
-pub use location::{Interval, deviation, mean_interval, mean_of_fastest_half, median, quantile, trimmed_mean, welch};
+pub use location::{
+    Interval, deviation, mean_interval, mean_of_fastest_half, median, median_interval, quantile, trimmed_mean, welch,
+};
 pub use looks::{BEFORE_LAYOUTS, FIRST_LOOK, Looks, PairsPerLayout, confirmation_alpha, effort};
 pub use proportion::{f1, rate};
 pub use scaling::{TimeAt, scaling};

@@ -59,6 +59,12 @@ impl PairsPerLayout {
         Self { first: self.first.min(most), ..self }
     }
 
+    /// Returns the same plan with an even number of pairs for each layout.
+    #[must_use]
+    pub fn in_twos(self) -> Self {
+        Self { first: self.first.next_multiple_of(2), later: self.later.next_multiple_of(2) }
+    }
+
     /// Returns the pairs of the layout with this index, from 0.
     pub fn of(self, layout: usize) -> usize {
         if layout < FIRST_LAYOUTS { self.first } else { self.later }
@@ -238,6 +244,8 @@ mod tests {
         let limited = |look| PairsPerLayout::new(0.2, 0.02, 0.001, 1e3).with_first_look_of(look);
         assert_eq!([16.0, 3.0, 99.0].map(|look| limited(look).of(0)), [2, 1, 4]);
         assert_eq!(limited(3.0).of(16), 16);
+        let in_twos = PairsPerLayout { first: 1, later: 3 }.in_twos();
+        assert_eq!([in_twos.of(0), in_twos.of(16)], [2, 4]);
     }
 
     #[track_caller]

@@ -7,7 +7,7 @@ use perfunit_model::Sides;
 
 /// Least ratio of the largest parameter to the smallest.
 const SPREAD: f64 = 16.0;
-/// Least factor between neighbours of the three parameters.
+/// Least factor between neighbors of the three parameters.
 const STEP: f64 = 2.0;
 /// Least ratio of head's time to base's at the largest parameter.
 const LEAST_RATIO: f64 = 1.5;

@@ -239,6 +239,11 @@ impl Bench {
         self.cores.allowed.len()
     }
 
+    /// Returns whether the sides exchange the files of programs that tests start between two pairs, because these differ.
+    pub fn exchanges_programs(&self) -> bool {
+        self.program_files.as_ref().is_some_and(ProgramFiles::differ)
+    }
+
     /// Moves to a quieter core between two tests, if other programs were busy on the current core.
     pub fn settle(&self) {
         let mut watch = self.watch.borrow_mut();

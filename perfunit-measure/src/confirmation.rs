@@ -142,6 +142,9 @@ impl Confirmer<'_, '_> {
             let config = self.config.on(subject.terms).plus(screened.granted);
             let mut ask = |calls, settled: &Settled, figures: &Figures| {
                 let pairs_per_layout = pairs_per_layout(figures, &config, self.alpha, share);
+                // The files of programs change sides between two pairs.
+                let is_exchanged = settled.may_start_programs() && self.bench.exchanges_programs();
+                let pairs_per_layout = if is_exchanged { pairs_per_layout.in_twos() } else { pairs_per_layout };
                 open.push(Open {
                     subject: index,
                     calls,

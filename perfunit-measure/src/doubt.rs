@@ -86,7 +86,8 @@ impl Instructions {
         match self.change {
             Ok(MetricVerdict::More) => is_slower || self.doubt == Doubt::Remote,
             Ok(MetricVerdict::Less) => !is_slower || self.doubt == Doubt::Remote,
-            Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold) => false,
+            Ok(MetricVerdict::Same | MetricVerdict::ChangedBelowThreshold)
+            | Err(NotMetered::BudgetUsedUp | NotMetered::Interrupted) => false,
             Ok(MetricVerdict::Varies | MetricVerdict::Inconclusive) | Err(_) => self.doubt != Doubt::Usual,
         }
     }

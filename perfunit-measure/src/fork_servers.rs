@@ -19,6 +19,9 @@ const KEPT: Kept = Kept { fewest: 24, most: 64, bytes: 256 << 20 };
 /// Pairs that a test gets from the same servers in a row.
 const STRETCH: usize = 16;
 
+/// Tests whose servers ended unexpectedly, from which on no test of the target is forked.
+const TESTS_THAT_END_SERVERS: usize = 3;
+
 /// Copies of the pages of a drawn layout. Copies are a larger source of noise than the layout itself, but more than a
 /// few make little difference.
 const COPIES_OF_DRAWN: u32 = 4;
@@ -46,8 +49,8 @@ impl Kept {
 #[derive(Debug, Default)]
 pub struct ForkServers {
     servers: Vec<Servers>,
-    /// Targets with programs that cannot be forked, by what counts in them.
-    unable: Vec<(TargetId, Option<Gauge>)>,
+    /// Tests whose servers ended unexpectedly, with what counted in these.
+    ended_by: Vec<(TargetId, Option<Gauge>, String)>,
 }
 
 /// Properties that all children of a pair of servers share.
@@ -91,14 +94,15 @@ impl Servers {
 }
 
 impl ForkServers {
-    /// Returns whether a target's programs can be forked, as far as known.
-    pub fn can_fork(&self, target: &TargetId, gauge: Option<Gauge>) -> bool {
-        !self.unable.iter().any(|(unable, by)| unable == target && *by == gauge)
+    /// Returns whether a target's programs can be forked for a test, as far as known.
+    pub fn can_fork(&self, target: &TargetId, gauge: Option<Gauge>, test: &str) -> bool {
+        let of_target = || self.ended_by.iter().filter(|(ended, by, _)| ended == target && *by == gauge);
+        of_target().count() < TESTS_THAT_END_SERVERS && of_target().all(|(_, _, by)| by != test)
     }
 
-    /// Notes that a target's programs cannot be forked.
-    pub fn note_unable(&mut self, target: &TargetId, gauge: Option<Gauge>) {
-        self.unable.push((target.clone(), gauge));
+    /// Notes that the servers of a target ended unexpectedly, while they served this test.
+    pub fn note_ended(&mut self, target: &TargetId, gauge: Option<Gauge>, test: &str) {
+        self.ended_by.push((target.clone(), gauge, test.to_owned()));
     }
 
     /// Takes out servers that may serve a pair of this test; `None` if new ones have to be started.

@@ -369,7 +369,7 @@ fn drawn_folder(folder: &Path, number: usize) -> PathBuf {
 }
 
 /// Returns the paths at which both executables of a layout are linked: cargo's file names in a folder `deps`, because
-/// tests look at the name of their executable and at neighbouring files. Both paths have the same length, because they
+/// tests look at the name of their executable and at neighboring files. Both paths have the same length, because they
 /// are on the stack of the process.
 fn paths(executables: Sides<&TestExecutable>, folder: &Path) -> Sides<PathBuf> {
     let name = |side: Side| executables.get(side).path.file_name().unwrap_or_default();

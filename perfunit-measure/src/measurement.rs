@@ -9,7 +9,6 @@ use super::classify::{per_run, runs};
 use super::column::with_ratio;
 use super::layouts::Layouts;
 use super::lockstep::{PairEnd, Task};
-use super::program_files::ProgramFiles;
 use super::secondary_metrics::{self, Beside, Rules};
 use super::subject::{Figures, Finding};
 use super::trial::{PROCESS_THRESHOLD, Settled, Trial};
@@ -378,8 +377,7 @@ impl Unit {
     pub fn on_one_layout(bench: &Bench, config: &Config, settled: &Settled) -> Self {
         let fewest = Self::Crossover.pairs(decide::FIRST_LOOK) as f64 * (settled.ns.base + settled.ns.head) / 1e9;
         let fits = fewest <= config.per_test_budget.as_secs_f64();
-        let differ = bench.program_files.as_ref().is_some_and(ProgramFiles::differ);
-        if settled.may_start_programs() && differ && fits { Self::Crossover } else { Self::Pair }
+        if settled.may_start_programs() && bench.exchanges_programs() && fits { Self::Crossover } else { Self::Pair }
     }
 
     pub fn is_layout(self) -> bool {

@@ -42,7 +42,8 @@ fn run_forked(
     let is_possible = task.can_be_forked() && can_serve(base) && can_serve(head) && !is_instrumented;
     let is_stepped = matches!(pads.clock, TestClock::Stepped(_));
     let mut known = bench.fork_servers.borrow_mut();
-    if !is_possible || is_stepped || programs.test.len() > NAME_LEN || !known.can_fork(&head.target, task.gauge()) {
+    let is_possible = is_possible && !is_stepped && programs.test.len() <= NAME_LEN;
+    if !is_possible || !known.can_fork(&head.target, task.gauge(), programs.test) {
         return Ok(None);
     }
     let clock = if pads.seed.is_some() { pads.clock } else { TestClock::True };
@@ -62,7 +63,7 @@ fn run_forked(
         }
         Served::Killed(end) => Some(*end),
         Served::Gone => {
-            known.note_unable(&head.target, task.gauge());
+            known.note_ended(&head.target, task.gauge(), programs.test);
             None
         }
     })

@@ -254,14 +254,23 @@ impl<'a> Screening<'a> {
     fn narrow(&mut self, batch: &mut Batch<'a>) -> Result<()> {
         self.share = None;
         let mut open = std::mem::take(&mut self.open);
+        // A look may last longer than a round that others follow.
+        let deadline = if batch.put_off.is_empty() { self.round } else { self.config.deadline };
         for next in &mut open {
-            next.series.config.deadline = self.round;
+            next.series.config.deadline = deadline;
         }
         if !open.is_empty() {
             self.observer.progress.proceed("Measuring more", open.len());
         }
         let mut in_doubt = Vec::new();
-        while let Some(mut next) = take_widest(&mut open).or_else(|| self.extend_widest(&mut in_doubt)) {
+        loop {
+            // Tests that are open when the round ends go on in the next one.
+            if !batch.put_off.is_empty() && self.is_round_over() {
+                self.open = open.into_iter().chain(in_doubt).collect();
+                return Ok(());
+            }
+            let next = take_widest(&mut open).or_else(|| self.extend_widest(&mut in_doubt));
+            let Some(mut next) = next else { return Ok(()) };
             let Open { place, subject, .. } = next;
             let began = Instant::now();
             self.observer.progress.message(subject.test.to_string());
@@ -279,7 +288,6 @@ impl<'a> Screening<'a> {
                 open.push(Open { spent: next.spent + began.elapsed(), possible, ..next });
             }
         }
-        Ok(())
     }
 
     /// Returns whether extra time may settle a series that is over.

@@ -12,7 +12,7 @@ pub enum Shape {
     Normal,
     /// Student's t with 3 degrees of freedom.
     HeavyTails,
-    /// Gaussian, but one pair in ten is ten times as noisy, like a neighbour on the machine.
+    /// Gaussian, but one pair in ten is ten times as noisy, like a neighbor on the machine.
     Contaminated,
     /// Difference of two sides that each have lognormal noise (sigma 1).
     SkewedSides,

@@ -191,7 +191,8 @@ fn counters(counters: &Result<(), NoCounter>) -> Finding {
 }
 
 fn valgrind(version: Option<&str>) -> Finding {
-    let why = "counting instructions settles small changes and names functions faster; without it, only time decides";
+    let why = "counting instructions settles small changes and names functions faster; without it and without performance \
+        counters, changes below 2 % are inconclusive";
     finding("valgrind", version.unwrap_or("not installed"), Level::Ok, why)
 }
 

@@ -38,9 +38,10 @@ pub const FORKS_PATH: &str = ".github/workflows/perfunit-comment.yml";
 const ACTION: &str = "cargo-perfunit/cargo-perfunit@v0";
 const FORKS_ACTION: &str = "cargo-perfunit/cargo-perfunit/comment@v0";
 /// Scripts that the steps of workflows run, by the names that stand for them.
-const SCRIPTS: [(&str, &str); 4] = [
+const SCRIPTS: [(&str, &str); 5] = [
     ("@github-toolchain.sh@", include_str!("github-toolchain.sh")),
     ("@github-install.sh@", include_str!("github-install.sh")),
+    ("@github-valgrind.sh@", include_str!("github-valgrind.sh")),
     ("@github-comment.sh@", include_str!("github-comment.sh")),
     ("@github-forks.sh@", include_str!("github-forks.sh")),
 ];

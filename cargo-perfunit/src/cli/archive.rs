@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Arguments of `archive`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(mut_arg("partition", |argument| argument.hide(true)), after_long_help = "\
 Examples:
   cargo perfunit archive main --archive-file perfunit.tar.zst   build on one machine
   cargo perfunit diff --use-archive perfunit.tar.zst            measure on another

@@ -45,7 +45,7 @@ pub struct GenerateArguments {
     pub budget: Option<Limit>,
     /// Also write the calls as plain tests that assert base's results where these can be printed.
     ///
-    /// FILE must be new; put it where it can access its functions, as its first line describes.
+    /// FILE must be new. Move each of its modules into the file that the first line of the module names.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub write: Option<PathBuf>,
     /// Output format of the result on stdout.

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn text_in_a_file_has_no_colours() {
+    fn text_in_a_file_has_no_colors() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/report.txt");
         let files = [file(Format::Text, &path)];

@@ -14,8 +14,9 @@ use std::time::Duration;
 pub struct MeasuringArguments {
     /// Smallest change that counts as slower or faster, such as `2%` or `0.02` [default: 1%].
     ///
-    /// Smaller significant changes are shown as changed, and never fail the run. First calls must change by at least 5
-    /// %, and tests without controlled code placement by at least 15 %.
+    /// Smaller significant changes are shown as changed, and never fail the run. Tests that start processes, tests with
+    /// their own harness, and first calls that need a process each must change by at least 5 %, and tests without
+    /// controlled code placement by at least 15 %.
     #[arg(long, value_name = "CHANGE")]
     pub threshold: Option<Threshold>,
     /// Metrics that decide if a test got slower or faster, separated by commas [default: time].

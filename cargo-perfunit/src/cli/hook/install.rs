@@ -138,7 +138,7 @@ fn print_snippet(managing: &Managing, stored: &Stored, terminal: Terminal) {
     }
     terminal.warning(&format!(
         "nothing was installed: {name} writes the hooks of this repository; add this to {place} \
-         (or install a hook beside it all the same with --force)"
+         (to install a hook alongside it, use --force)"
     ));
     term::print(&managing.manager.snippet(stored));
 }

@@ -43,7 +43,7 @@ pub enum HookCommand {
     /// Compare the pushed version with the remote's; git runs this before a push.
     ///
     /// Reads lines `<local ref> <local object> <remote ref> <remote object>` from standard input. Blocks the push if a
-    /// test got slower (exit code 100), newly fails (104), or is inconclusive with `--deny inconclusive` (105).
+    /// test got slower (exit code 100), newly fails (104), or has a finding that `--deny` names (105, 106).
     Run(RunArguments),
 }
 

@@ -8,7 +8,7 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
     ("PERFUNIT_CACHE_DIR", "Folder for the parts that are built once per toolchain, and the machine's calibration."),
     (
         "PERFUNIT_LAYOUT",
-        "If natural, code keeps the linker's placement: quicker, but changes count only from 15 %. For experiments.",
+        "If natural, code keeps the linker's placement: quicker, but only changes of at least 15 % count. For experiments.",
     ),
     ("PERFUNIT_PROFILE", "Profile of the configuration; --profile takes precedence."),
     (
@@ -16,7 +16,7 @@ pub const ENVIRONMENT: &[(&str, &str)] = &[
         "A setting of the configuration by its name, as in PERFUNIT_PER_TEST_BUDGET=2s: stronger than the file, weaker \
         than the option.",
     ),
-    ("PERFUNIT_SKIP", "If set to 1, the pre-push hook does nothing."),
+    ("PERFUNIT_SKIP", "If set and not 0, the pre-push hook does nothing."),
     ("PERFUNIT_LOG", "Log level on standard error: info, debug or another level."),
     ("PERFUNIT_BASE", "Base of checks in `cargo test` and of the script from `ci init generic`."),
     ("GITHUB_ACTIONS", "If true, regressions are annotated and the step's summary is written."),

@@ -90,6 +90,8 @@ struct Open {
     cost: f64,
     /// The pairs so far.
     measurement: Option<Measurement>,
+    /// True while it waits for extra time.
+    is_in_doubt: bool,
     is_over: bool,
 }
 
@@ -110,25 +112,35 @@ impl Confirmer<'_, '_> {
         }
         let subjects = self.subjects;
         let groups = groups(open.iter().map(|open| (open.is_flagged, &subjects[open.subject].test.target)));
-        breadth_first(groups, |index| {
-            let subject = open[index].subject;
-            let (started, pairs_before) = (Instant::now(), open[index].settled.pairs_run.get());
-            if !self.measure_to_next_look(&mut open[index], &mut screened[subject])? {
-                return Ok(false);
+        for group in groups {
+            breadth_first(group.clone(), |index| self.take_further(&mut open, index, &mut screened))?;
+            while let Some(index) = widest_in_doubt(&open, group.clone()) {
+                self.lend_time(&mut open[index]);
+                while self.take_further(&mut open, index, &mut screened)? {}
             }
-            screened[subject].evidence.spent += Spent {
-                seconds: started.elapsed().as_secs_f64(),
-                pairs: open[index].settled.pairs_run.get() - pairs_before,
-            };
-            if open[index].is_over {
-                self.observer.progress.advance();
-            }
-            if open.iter().all(|open| open.subject != subject || open.is_over) {
-                (self.observer.ended)(&self.subjects[subject].test, &verdict(&screened[subject].evidence));
-            }
-            Ok(true)
-        })?;
+        }
         Ok(screened.iter().map(|screened| verdict(&screened.evidence)).collect())
+    }
+
+    /// Measures a series up to its next look, and announces its test if all of the test's series are over. Returns false if
+    /// the series does not go on.
+    fn take_further(&mut self, open: &mut [Open], index: usize, screened: &mut [Screened]) -> Result<bool> {
+        let subject = open[index].subject;
+        let (started, pairs_before) = (Instant::now(), open[index].settled.pairs_run.get());
+        if !self.measure_to_next_look(&mut open[index], &mut screened[subject])? {
+            return Ok(false);
+        }
+        screened[subject].evidence.spent += Spent {
+            seconds: started.elapsed().as_secs_f64(),
+            pairs: open[index].settled.pairs_run.get() - pairs_before,
+        };
+        if open[index].is_over {
+            self.observer.progress.advance();
+        }
+        if open.iter().all(|open| open.subject != subject || open.is_over) {
+            (self.observer.ended)(&self.subjects[subject].test, &verdict(&screened[subject].evidence));
+        }
+        Ok(true)
     }
 
     /// Returns all series to measure, target by target because layouts belong to a target, flagged tests first.
@@ -153,6 +165,7 @@ impl Confirmer<'_, '_> {
                     pairs_per_layout,
                     cost: pairs_per_layout.sum(decide::FIRST_LOOK) as f64 * figures.seconds_per_pair,
                     measurement: None,
+                    is_in_doubt: false,
                     is_over: false,
                     config: if calls == Calls::First { first_calls::judging_config(&config) } else { config.clone() },
                 });
@@ -201,9 +214,10 @@ impl Confirmer<'_, '_> {
         Some(left / u32::try_from(tests.max(1)).unwrap_or(u32::MAX))
     }
 
-    /// Measures up to a look; the last one completes the evidence. Returns false if the series was over before.
+    /// Measures up to a look; the last one completes the evidence. Returns false if the series was over before, or waits for
+    /// extra time.
     fn measure_to_next_look(&mut self, open: &mut Open, screened: &mut Screened) -> Result<bool> {
-        if open.is_over {
+        if open.is_over || open.is_in_doubt {
             return Ok(false);
         }
         let subject = &self.subjects[open.subject];
@@ -220,10 +234,8 @@ impl Confirmer<'_, '_> {
         let units = measurement.next_look();
         self.advance(open, &mut measurement, units)?;
         let may_extend = open.calls != Calls::First && screened.granted.is_zero();
-        if may_extend && self.extra.may_settle(&measurement, &open.config) {
-            measurement = self.extra.lend(measurement, &open.config);
-        }
-        if !measurement.is_over() {
+        open.is_in_doubt = may_extend && self.extra.may_settle(&measurement, &open.config);
+        if open.is_in_doubt || !measurement.is_over() {
             open.measurement = Some(measurement);
             return Ok(true);
         }
@@ -233,6 +245,15 @@ impl Confirmer<'_, '_> {
         self.extra.give_back(unused.saturating_sub(started.elapsed()));
         open.is_over = true;
         Ok(true)
+    }
+
+    /// Lends extra time to a series that its budget left in doubt, as long as there is some.
+    fn lend_time(&mut self, open: &mut Open) {
+        open.is_in_doubt = false;
+        open.measurement = open.measurement.take().map(|measurement| {
+            let may_settle = self.extra.may_settle(&measurement, &open.config);
+            if may_settle { self.extra.lend(measurement, &open.config) } else { measurement }
+        });
     }
 
     fn advance(&mut self, open: &Open, measurement: &mut Measurement, units: usize) -> Result<()> {
@@ -351,19 +372,22 @@ fn groups<T: PartialEq>(series: impl Iterator<Item = (bool, T)>) -> Vec<Range<us
     groups
 }
 
-/// Takes all series of the first group to their first look, then all to their second, and so on, until all are over; then
-/// those of the next group.
-fn breadth_first(groups: Vec<Range<usize>>, mut take_further: impl FnMut(usize) -> Result<bool>) -> Result<()> {
-    for group in groups {
-        let mut is_more = true;
-        while is_more {
-            is_more = false;
-            for index in group.clone() {
-                is_more |= take_further(index)?;
-            }
+/// Takes all series of a group to their first look, then all to their second, and so on, until none goes on.
+fn breadth_first(group: Range<usize>, mut take_further: impl FnMut(usize) -> Result<bool>) -> Result<()> {
+    let mut is_more = true;
+    while is_more {
+        is_more = false;
+        for index in group.clone() {
+            is_more |= take_further(index)?;
         }
     }
     Ok(())
+}
+
+/// Returns the series of a group that waits for extra time and has the largest possible change.
+fn widest_in_doubt(open: &[Open], group: Range<usize>) -> Option<usize> {
+    let possible = |index: usize| open[index].measurement.as_ref().map_or(0.0, Measurement::largest_possible);
+    group.filter(|index| open[*index].is_in_doubt).max_by(|a, b| possible(*a).total_cmp(&possible(*b)))
 }
 
 /// Returns the pairs per layout with which enough layouts fit the budget, and the share of the run's time.
@@ -380,12 +404,12 @@ mod tests {
 
     #[test]
     fn every_test_of_a_group_has_its_first_look_before_any_has_its_second() {
-        // The entries are test and look, as long as the budget lasts. The first test is a group.
+        // The entries are test and look, as long as the budget lasts.
         let visited = |budget: usize| {
             let mut visited = Vec::new();
-            let needed = [2, 3, 1, 2];
-            let mut looks = [0; 4];
-            breadth_first(vec![0..1, 1..needed.len()], |test| {
+            let needed = [3, 1, 2];
+            let mut looks = [0; 3];
+            breadth_first(0..needed.len(), |test| {
                 let look = looks[test];
                 looks[test] += 1;
                 let goes_on = look < needed[test] && visited.len() < budget;
@@ -395,8 +419,8 @@ mod tests {
             .unwrap();
             visited
         };
-        assert_eq!(visited(usize::MAX), [(0, 0), (0, 1), (1, 0), (2, 0), (3, 0), (1, 1), (3, 1), (1, 2)]);
-        assert_eq!(visited(4), [(0, 0), (0, 1), (1, 0), (2, 0)]);
+        assert_eq!(visited(usize::MAX), [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2)]);
+        assert_eq!(visited(2), [(0, 0), (1, 0)]);
     }
 
     #[test]

@@ -79,19 +79,7 @@ impl Inquiry<'_> {
 
     /// Returns the configuration of processes for explanations, with at most `longest` per test.
     pub fn config(&self, longest: Duration, deadline: Option<Instant>) -> Config {
-        Config {
-            timeout: self.measuring.timeout,
-            per_test_budget: longest,
-            deadline,
-            threshold: self.measuring.threshold,
-            alpha: ALPHA,
-            others: 0,
-            family: 1,
-            seed: self.measuring.seed,
-            placement: self.measuring.placement,
-            accepted: None,
-            metering: None,
-        }
+        Config { per_test_budget: longest, deadline, alpha: ALPHA, ..Config::of(self.measuring) }
     }
 
     /// Returns the build job for these targets.

@@ -7,6 +7,7 @@ use super::gauge::{Gauge, Gauges};
 use super::idle::IdleWatch;
 use super::kernel;
 use super::noise::Watch;
+use super::options::Measuring;
 use super::program_files::ProgramFiles;
 use super::shared_memory::{CommonFile, SharedPage};
 use super::starts::StartLog;
@@ -43,7 +44,7 @@ pub struct Config {
     /// Largest number of verdicts of pairs (see [`verdicts_of_pairs`](super::verdicts_of_pairs)) that the whole run
     /// gives in other rounds and shards, in addition to those on the tests at hand. All these verdicts share one error
     /// rate.
-    pub others: usize,
+    pub other_verdicts: usize,
     /// Number of runs that share the error rate, including this one.
     pub family: usize,
     /// Seed of the random shifts and of the random numbers that tests draw.
@@ -57,6 +58,23 @@ pub struct Config {
 }
 
 impl Config {
+    /// Returns these settings for a run that gives no other verdicts, has no time limit, and measures time only.
+    pub fn of(measuring: &Measuring) -> Self {
+        Self {
+            timeout: measuring.timeout,
+            per_test_budget: measuring.per_test_budget,
+            deadline: None,
+            threshold: measuring.threshold,
+            alpha: measuring.alpha,
+            other_verdicts: 0,
+            family: 1,
+            seed: measuring.seed,
+            placement: measuring.placement,
+            accepted: None,
+            metering: None,
+        }
+    }
+
     /// Returns the same settings for a test with terms of its own.
     #[must_use]
     pub fn on(&self, terms: Option<&Terms>) -> Self {

@@ -21,8 +21,6 @@ pub struct Measuring {
     pub per_test_budget: Duration,
     /// The seed of the random shifts and of the tests' random numbers.
     pub seed: u64,
-    /// True if both processes of a pair get the same random numbers.
-    pub equal_seeds: bool,
     /// The number of tests that other runs measure and that share the error rate of this run.
     #[serde(default)]
     pub others: usize,
@@ -67,7 +65,6 @@ impl Default for Measuring {
             budget: None,
             per_test_budget: Duration::from_secs(10),
             seed: 0,
-            equal_seeds: true,
             others: 0,
             family: one(),
             placement: Placement::default(),

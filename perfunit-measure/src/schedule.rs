@@ -67,7 +67,7 @@ pub fn measure_all(
     let mut random = fastrand::Rng::with_seed(config.seed);
     let layouts = Layouts::new(bench, config.placement, random.u64(..));
     // Single calls need no confirmation; they share the error rate with it.
-    let first = Config { others: config.others + subjects.len(), ..config.clone() };
+    let first = Config { other_verdicts: config.other_verdicts + subjects.len(), ..config.clone() };
     let starts = Starts::default();
     let mut screening = Screening {
         bench,
@@ -93,7 +93,7 @@ pub fn measure_all(
         done += subjects.iter().map(|subject| verdicts(subject)).sum::<usize>();
         let open = screening.open.iter().map(|open| open.subject);
         let to_come: usize = put_off.iter().map(|waiting| waiting.subject).chain(open).map(verdicts).sum();
-        let alpha = decide::confirmation_alpha(config.alpha, (config.others + done + to_come) * config.family);
+        let alpha = decide::confirmation_alpha(config.alpha, (config.other_verdicts + done + to_come) * config.family);
         let part = if put_off.is_empty() { 1.0 } else { PART_OF_ROUND };
         let deadline = config.deadline.map(|deadline| end_of_round(deadline, part));
         let config = &Config { deadline, ..config.clone() };
@@ -111,7 +111,7 @@ pub fn measure_all(
     let Screening { layouts, random, .. } = &mut screening;
     let (tests, ways): (Vec<Ended>, Vec<Option<Settled>>) = tests.into_iter().flatten().unzip();
     let pools = pools(config, subjects.iter().zip(ways).zip(&tests).map(|((subject, way), end)| (subject, way, end)));
-    let pooled = Pooling { bench, config, sides, observer, layouts, random }.run(pools, config.others)?;
+    let pooled = Pooling { bench, config, sides, observer, layouts, random }.run(pools, config.other_verdicts)?;
     Ok(AllEnded { tests, pooled, layouts: screening.layouts.states() })
 }
 

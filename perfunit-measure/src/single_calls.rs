@@ -388,7 +388,7 @@ impl Alone<'_> {
     /// Returns the level at which a verdict by single calls needs no confirmation.
     pub fn level(&self) -> f64 {
         let config = self.trial.config;
-        decide::confirmation_alpha(config.alpha, config.others * config.family)
+        decide::confirmation_alpha(config.alpha, config.other_verdicts * config.family)
     }
 
     /// Repeats a test that failed on one side only, in random order as far as the budget allows. Returns the same reason if it

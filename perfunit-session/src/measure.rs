@@ -152,17 +152,11 @@ fn count_growth(session: &Session<'_>, builder: &mut Builder<'_>, built: &BuiltS
 fn config(session: &Session<'_>, others: usize) -> Config {
     let measuring = &session.options.measuring;
     Config {
-        timeout: measuring.timeout,
-        per_test_budget: measuring.per_test_budget,
         deadline: session.deadline.map(|deadline| end_of_measuring(session.options, deadline)),
-        threshold: measuring.threshold,
-        alpha: measuring.alpha,
-        others: others * most_verdicts(session.options),
-        family: session.options.measuring.family,
-        seed: measuring.seed,
-        placement: measuring.placement,
-        accepted: None,
+        other_verdicts: others * most_verdicts(session.options),
+        family: measuring.family,
         metering: Some(Metering { gates: measuring.gates.clone(), instructions: measuring.instructions }),
+        ..Config::of(measuring)
     }
 }
 
@@ -252,7 +246,7 @@ impl Round<'_> {
         let data = self.built.pairing.tests_of;
         let done = tests.iter().zip(&*ended).filter(|(_, end)| end.figures.is_some());
         let done: usize = done.map(|(test, _)| verdicts_of_pairs(&test.terms.gates)).sum();
-        let config = Config { others: config.others + done, ..config.clone() };
+        let config = Config { other_verdicts: config.other_verdicts + done, ..config.clone() };
         let subset: Vec<Candidate> = again.iter().map(|index| tests[*index].clone()).collect();
         for (index, mut end) in again.iter().zip(self.measure(&config, &subset)?.tests) {
             end.spent += ended[*index].spent;

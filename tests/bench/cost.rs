@@ -11,9 +11,9 @@ mod usage;
 use clap::Parser;
 use object::{Object, ObjectSymbol, SymbolKind};
 use perfunit_build::{CompiledFiles, LinkRecord, SideBuild, TestExecutable, list_tests};
-use perfunit_measure::{Bench, Config, Recorder, Subject};
+use perfunit_measure::{Bench, Config, Measuring, Recorder, Subject};
 use perfunit_model::error::apart;
-use perfunit_model::{Placement, Side, Sides, TestId, Threshold};
+use perfunit_model::{Placement, Side, Sides, TestId};
 use perfunit_select::Units;
 use perfunit_select::code;
 use perfunit_select::trace::{self, Execution, Functions, Places, Program};
@@ -141,19 +141,7 @@ fn pairs(sides: &Sides<SideBuild>, largest: &Largest, arguments: &Arguments, scr
     let (Some(base), Some(head)) = (executable(&sides.base), executable(&sides.head)) else { return Ok(()) };
     let executables = Sides { base: &sides.base.executables[base], head: &sides.head.executables[head] };
     let bench = Bench::open(scratch)?;
-    let config = Config {
-        timeout: Duration::from_secs(10),
-        per_test_budget: Duration::from_secs(10),
-        deadline: None,
-        threshold: Threshold::default(),
-        alpha: 0.01,
-        others: 0,
-        family: 1,
-        seed: 1,
-        accepted: None,
-        placement: Placement::Natural,
-        metering: None,
-    };
+    let config = Config::of(&Measuring { placement: Placement::Natural, ..Measuring::default() });
     let (mut whole, mut share) = (Vec::new(), Vec::new());
     let step = (largest.tests.len() / arguments.measured.max(1)).max(1);
     for name in largest.tests.iter().step_by(step) {

@@ -15,9 +15,9 @@ pub use profile::{Options, keep, load_calibration};
 
 use perfunit_build::Seeds;
 use perfunit_decide as decide;
-use perfunit_measure::{Bench, Config};
+use perfunit_measure::{Bench, Config, Measuring};
 use perfunit_model::error::Result;
-use perfunit_model::{Calibration, Level, Placement, Terms, Threshold};
+use perfunit_model::{Calibration, Level, Placement, Terms};
 use perfunit_system::interrupt;
 use perfunit_system::term::Terminal;
 use profile::Machine;
@@ -40,20 +40,15 @@ pub fn calibrate(options: &Options, terminal: Terminal) -> Result<Calibration> {
     let terms = terms(options);
     let mut bench = Bench::open(&project.ours())?;
     bench.seeds = Seeds::new(project.seeds().map(Path::to_owned));
-    let config = Config {
+    // The versions differ only in a number that all tests read, so their code has equal addresses.
+    let config = Config::of(&Measuring {
         timeout: TIMEOUT,
         per_test_budget: options.verdict_budget,
-        deadline: None,
-        threshold: Threshold::default(),
         alpha: terms.alpha,
-        others: 0,
-        family: 1,
         seed: terms.seed,
-        // The versions differ only in a number that all tests read, so their code has equal addresses.
         placement: Placement::Natural,
-        accepted: None,
-        metering: None,
-    };
+        ..Measuring::default()
+    });
     machine.load_before = profile::load();
     let studio = Studio { project: &project, bench: &bench, config: &config, terms: &terms };
     let recordings = Recordings::make(&studio, options, started + options.budget, terminal)?;

@@ -2,10 +2,10 @@
 
 use super::facts::SCRATCH;
 use perfunit_build::{Inputs, SideBuild, TestExecutable};
-use perfunit_measure::{Bench, Config, Observer, Subject, measure_all};
+use perfunit_measure::{Bench, Config, Measuring, Observer, Subject, measure_all};
 use perfunit_model::checkup::AgainstItself;
 use perfunit_model::error::{Error, Result};
-use perfunit_model::{Harness, Placement, Sides, TargetId, TargetKind, TestId, Threshold};
+use perfunit_model::{Harness, Placement, Sides, TargetId, TargetKind, TestId};
 use perfunit_runtime::page::TEST_VARIABLE;
 use perfunit_system::process;
 use perfunit_system::progress::Progress;
@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 const NAME: &str = "perfunit doctor";
 /// More time would not add information.
 const BUDGET: Duration = Duration::from_secs(2);
-const ALPHA: f64 = 0.01;
 /// Entries of the map that the workload fills.
 const ENTRIES: u64 = 200;
 
@@ -68,20 +67,13 @@ fn measure(folder: &Path, progress: &Progress) -> Result<AgainstItself> {
     let side = SideBuild::of(folder.to_owned(), Inputs::default());
     let executables = Sides { base: &executable, head: &executable };
     let subject = Subject::new(TestId { target, name: NAME.to_owned() }, executables);
-    let config = Config {
-        timeout: Duration::from_secs(10),
+    // A single executable has one layout.
+    let config = Config::of(&Measuring {
         per_test_budget: BUDGET,
-        deadline: None,
-        threshold: Threshold::default(),
-        alpha: ALPHA,
-        others: 0,
-        family: 1,
         seed: fastrand::u64(..),
-        // A single executable has one layout.
         placement: Placement::Natural,
-        accepted: None,
-        metering: None,
-    };
+        ..Measuring::default()
+    });
     let bench = Bench::open(folder)?;
     let started = Instant::now();
     let observer = Observer { progress, ended: &|_, _| {} };

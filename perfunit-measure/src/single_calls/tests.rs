@@ -1,23 +1,16 @@
 use super::*;
 use crate::bench::Metering;
+use crate::options::Measuring;
 use crate::work::Comparison;
 use perfunit_build::TestClock;
-use perfunit_model::{Capture, Placement, Threshold};
+use perfunit_model::Capture;
 use std::rc::Rc;
 
 pub fn config() -> Config {
     Config {
-        timeout: Duration::from_secs(10),
-        per_test_budget: Duration::from_secs(10),
-        deadline: None,
-        threshold: Threshold::default(),
-        alpha: 0.01,
-        others: 1,
-        family: 1,
-        seed: 0,
-        placement: Placement::Matched,
-        accepted: None,
+        other_verdicts: 1,
         metering: Some(Metering { gates: vec![Metric::Time], ..Metering::default() }),
+        ..Config::of(&Measuring::default())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The result of a run, which the pipeline hands to the report.
 
-use super::format::short_commit;
+use super::format::{one_line, short_commit};
 use super::{
     Acceptance, Bound, Capture, Change, CrossCheck, EffectSize, Environment, Explanation, Function, Generation, Growth,
     GrowthFinding, Metric, Metrics, Mode, NotCompared, Note, PooledChange, PossibleChange, Reason, Sample, Scaling,
@@ -10,6 +10,7 @@ use super::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// Measured figures of one test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -156,6 +157,22 @@ impl VersionName {
     pub fn commit_beside_label(&self) -> Option<&str> {
         let is_its_label = self.label.len() >= 7 && self.commit.starts_with(&self.label);
         (!self.commit.is_empty() && !is_its_label).then(|| short_commit(&self.commit))
+    }
+
+    /// Returns what follows the commit of a working tree that differs from it.
+    pub fn changes(&self) -> &'static str {
+        if self.dirty { " + changes" } else { "" }
+    }
+}
+
+/// `main (3f2a91c)`, `working tree (8d01e7b + changes)`.
+impl fmt::Display for VersionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (label, changes) = (one_line(&self.label), self.changes());
+        match self.commit_beside_label() {
+            None => write!(f, "{label}{changes}"),
+            Some(commit) => write!(f, "{label} ({commit}{changes})"),
+        }
     }
 }
 

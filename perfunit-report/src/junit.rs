@@ -8,8 +8,8 @@ use super::counts::is_unaffected;
 use super::figures::{phrase, possible, statistics, times, unexplained_reason};
 use super::sections::{Kind, Section, Sections, is_failing};
 use super::{acceptance, causes, counts, metrics};
-use perfunit_model::format::{Glyphs, one_line, short_commit, threshold};
-use perfunit_model::{Denied, Outcome, Run, TargetId, Verdict, VersionName, variant_name};
+use perfunit_model::format::{Glyphs, one_line, threshold};
+use perfunit_model::{Denied, Outcome, Run, TargetId, Verdict, variant_name};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,8 +41,8 @@ fn suite(target: &TargetId, run: &Run) -> TestSuite {
     let mut suite = TestSuite::new(target.to_string());
     let gates: Vec<&str> = run.gates.iter().map(|gate| gate.name()).collect();
     let properties = [
-        ("base", version(&run.base)),
-        ("head", version(&run.head)),
+        ("base", run.base.to_string()),
+        ("head", run.head.to_string()),
         ("threshold", run.threshold.fraction().to_string()),
         ("metric", gates.join(",")),
     ];
@@ -135,11 +135,6 @@ fn undecided_suite(section: &Section<'_>) -> TestSuite {
 
 fn failed_or_skipped(is_failed: bool) -> TestCaseStatus {
     if is_failed { TestCaseStatus::non_success(NonSuccessKind::Failure) } else { TestCaseStatus::skipped() }
-}
-
-fn version(version: &VersionName) -> String {
-    let changes = if version.dirty { " + changes" } else { "" };
-    one_line(&format!("{} ({}{changes})", version.label, short_commit(&version.commit)))
 }
 
 fn case(outcome: &Outcome, run: &Run, denied: Denied) -> TestCase {

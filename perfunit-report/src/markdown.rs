@@ -93,7 +93,7 @@ fn describe_comparison(run: &Run) -> String {
 }
 
 fn version(version: &VersionName) -> String {
-    let changes = if version.dirty { " with changes" } else { "" };
+    let changes = version.changes();
     let label = code(&version.label);
     match version.commit_beside_label() {
         None => format!("{label}{changes}"),

@@ -92,8 +92,7 @@ fn accepted_loss(outcome: &Outcome, accepted: &AcceptedLoss) -> String {
 pub fn project(accepted: &AcceptedVersion) -> String {
     let AcceptedVersion { revision, commit, losses } = accepted;
     let version = VersionName { label: revision.clone(), commit: commit.clone(), dirty: false };
-    let commit = version.commit_beside_label().map(|commit| format!(" ({commit})")).unwrap_or_default();
-    let mut text = format!("{}{commit}, with losses of {}\n", one_line(revision), count(losses.len(), "test"));
+    let mut text = format!("{version}, with losses of {}\n", count(losses.len(), "test"));
     for accepted in losses {
         // Writing into a string cannot fail.
         let _ = writeln!(text, "  {}  {accepted}", one_line(&accepted.test));

@@ -1,6 +1,7 @@
 //! Sets the version with the project's accepted speed, and adds accepted losses.
 
 use perfunit_model::error::{Error, Result};
+use perfunit_model::format::short_commit;
 use perfunit_model::suggest;
 use perfunit_model::{
     AcceptedLoss, AcceptedVersion, Change, Commit, Measured, Metered, Metric, MetricVerdict, Mode, NotMetered, Outcome,
@@ -39,7 +40,7 @@ impl Project {
         let Commit { id: commit, tags, .. } = Repository::discover(&self.folder)?.describe(revision)?;
         // Branches and `HEAD` can move, so a tag or the commit is stored.
         let tag = tags.iter().find(|tag| *tag == revision).or(tags.first()).map(String::as_str);
-        let revision = tag.or(commit.get(..7)).unwrap_or(&commit).to_owned();
+        let revision = tag.unwrap_or(short_commit(&commit)).to_owned();
         let accepted = AcceptedVersion { revision, commit, losses: Vec::new() };
         write_accepted(&self.root()?, &accepted)?;
         Ok(accepted)

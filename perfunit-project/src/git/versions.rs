@@ -92,7 +92,9 @@ impl Versions {
     /// Describes a version by its label and short commit.
     pub fn describe(&self, side: Side) -> String {
         let name = &self.sides.get(side).name;
-        let commit = name.commit.get(..7).unwrap_or(&name.commit);
-        if name.label.starts_with(commit) { name.label.clone() } else { format!("{}, {commit}", name.label) }
+        match name.commit_beside_label() {
+            None => name.label.clone(),
+            Some(commit) => format!("{}, {commit}", name.label),
+        }
     }
 }

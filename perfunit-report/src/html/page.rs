@@ -144,7 +144,7 @@ fn with_tests(run: &Run) -> impl Iterator<Item = Group> {
 }
 
 fn version(version: &VersionName) -> Markup {
-    let changes = if version.dirty { " + changes" } else { "" };
+    let changes = version.changes();
     html! {
         b { (one_line(&version.label)) }
         @match version.commit_beside_label() {

@@ -99,19 +99,13 @@ fn check(context: &Context, versions: &Versions, manifest: &Manifest, file: &Pat
     for side in Side::BOTH {
         if contents.get(side) != manifest.contents.get(side) {
             let (there, here) = (manifest.versions.get(side), &versions.sides.get(side).name);
-            let what = format!("is of another {side}: {} there, {} here", describe(there), describe(here));
+            let what = format!("is of another {side}: {there} there, {here} here");
             let hint = "remove BASE to compare the archived versions, or create the archive again; uncommitted changes have to be \
                         the same on all machines";
             return other(what, hint);
         }
     }
     Ok(())
-}
-
-fn describe(version: &VersionName) -> String {
-    let commit = version.commit.get(..7).unwrap_or(&version.commit);
-    let changes = if version.dirty { " with changes" } else { "" };
-    format!("{} ({commit}{changes})", version.label)
 }
 
 /// Moves the unpacked files to their place. A side's folder is moved as a whole.

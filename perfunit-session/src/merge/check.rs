@@ -3,6 +3,7 @@
 use crate::options::{self, Options};
 use crate::runs::Record;
 use perfunit_model::error::{Error, Result};
+use perfunit_model::format::short_commit;
 use perfunit_model::{Partition, PartitionKind, Ratchet, Run, Side, Sides, VersionName};
 use perfunit_project::config::word_of;
 use perfunit_system::cache;
@@ -121,7 +122,7 @@ fn terms(record: &Record) -> Vec<(&'static str, String)> {
 fn ratchet(record: &Record) -> String {
     let Some(Ratchet { version, .. }) = &record.run.ratchet else { return "none".to_owned() };
     let accepted = serde_json::to_vec(&record.options.ratchet).unwrap_or_default();
-    format!("{} (accepted {})", version.commit.get(..7).unwrap_or(&version.commit), cache::hash(&accepted))
+    format!("{} (accepted {})", short_commit(&version.commit), cache::hash(&accepted))
 }
 
 /// Returns a key of the rules, which are too long to be shown.
@@ -139,9 +140,7 @@ fn command_line(words: &[String]) -> String {
 fn version(side: Side, record: &Record) -> String {
     let name = Sides { base: &record.run.base, head: &record.run.head };
     let name: &VersionName = name.get(side);
-    let changes = if name.dirty { " with changes" } else { "" };
-    let content = record.contents.get(side);
-    format!("{}{changes} (content {content})", name.commit.get(..7).unwrap_or(&name.commit))
+    format!("{}{} (content {})", short_commit(&name.commit), name.changes(), record.contents.get(side))
 }
 
 /// Checks that two shards divided the same list of tests. Slices of different lists may overlap or leave gaps.
